@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 step := ./scripts/step
 tool := ./scripts/tool
-# Found by a build script, so that cargo fmt does not come to them by itself.
+# A build script finds these files, so cargo fmt does not find them automatically.
 listed_tools := $(wildcard crates/tools/src/builtin/plain/*.rs)
 
 .PHONY: help
@@ -16,7 +16,7 @@ help: # list the targets by group
 ##@ Use it
 
 .PHONY: run
-run: setup-run ## build Onyx, make a home if there is none, serve it
+run: setup-run ## build Onyx, create a home if there is none, start the server
 	@./scripts/run
 
 .PHONY: dev
@@ -38,31 +38,35 @@ test: setup ## run every test
 	@$(step) "tests" ./scripts/test
 
 .PHONY: test-delays
-test-delays: setup ## the Rust tests with background work held up where it begins and ends (PART=short, DELAY=40)
+test-delays: setup ## run the Rust tests with background work delayed at its beginning and end (PART=short, DELAY=40)
 	@$(step) "delays" ./scripts/test-delays $(PART)
 
+.PHONY: test-loaded
+test-loaded: setup ## every test five times under `nice`, beside a busy loop on each core (ROUNDS=5)
+	@$(step) "loaded" ./scripts/test-loaded
+
 .PHONY: test-live
-test-live: setup ## the real small model through the whole stack, and the real Claude CLI and Pi sidecar (test-runtimes)
+test-live: setup ## test the real small model through the whole stack, and the real Claude CLI and Pi sidecar (test-runtimes)
 	@$(step) "live" ./scripts/test-live
 
 .PHONY: pi
-pi: ## build the Pi sidecar beside the binaries, where Node 20 is there
+pi: ## build the Pi sidecar beside the binaries (needs Node 20)
 	@$(step) "pi" ./scripts/pi
 
 .PHONY: test-runtimes
-test-runtimes: setup-check ## the real Claude CLI and Pi sidecar, fetched by package, with a scripted model as their upstream
+test-runtimes: setup-check ## test the real Claude CLI and Pi sidecar, fetched by package, with a scripted model as their upstream
 	@$(step) "runtimes" ./scripts/test-runtimes
 
 .PHONY: test-clients
-test-clients: setup ## other makers' programs and libraries (CLIENT=codex); writes the tables of docs/clients.md
+test-clients: setup ## test other makers' programs and libraries (CLIENT=codex); writes the tables of docs/clients.md
 	@./scripts/test-clients $(CLIENT)
 
 .PHONY: test-clients-heavy
-test-clients-heavy: setup ## the same with whole applications of other makers: Open WebUI (2 GB to install)
+test-clients-heavy: setup ## test whole applications of other makers: Open WebUI (2 GB to install)
 	@./scripts/test-clients open_webui
 
 .PHONY: test-sdk
-test-sdk: setup ## both clients (clients/ts, clients/py): types, packages, documents, a live server
+test-sdk: setup ## test both clients (clients/ts, clients/py): types, packages, documents, a live server
 	@$(step) "build" cargo build --locked --quiet --package onyx --bin onyx
 	@$(step) "scripted model" cargo build --locked --quiet --package onyx-test-support --bin scripted-model
 	@$(step) "sdk" ./scripts/test-sdk
@@ -73,31 +77,31 @@ test-bedrock: setup-check ## test the Bedrock leaf, which everyday builds leave 
 	@$(step) "bedrock in onyx" cargo check --locked --package onyx --features bedrock
 
 .PHONY: sim
-sim: setup ## run more simulated schedules (SEEDS=10000..30000), or one again (SEED=17)
+sim: setup ## run more simulated schedules (SEEDS=10000..30000), or repeat one (SEED=17)
 	@ONYX_SIM_SEEDS=$(or $(SEED),$(SEEDS),10000..30000) cargo test --quiet --workspace --locked --tests chosen_seeds_hold -- --ignored --nocapture
 
 .PHONY: cluster
-cluster: setup ## gateways on one database with faults of every kind, and a checker; storage tests on SeaweedFS (ROUNDS=2 LENGTH=25 SEED=7)
+cluster: setup ## test gateways on one database with faults of every kind and a checker; storage tests on SeaweedFS (ROUNDS=2 LENGTH=25 SEED=7)
 	@cargo build --locked --quiet --package onyx --bin onyx
 	@$(step) "cluster" ./scripts/cluster --rounds $(or $(ROUNDS),2) --seconds $(or $(LENGTH),25) $(if $(SEED),--seed $(SEED))
 	@$(step) "storage on SeaweedFS" env ONYX_TEST_OBJECTS=seaweedfs cargo test --locked --quiet --package onyx-storage --test it on_server
 
 .PHONY: cluster-short
-cluster-short: setup ## two short rounds, the same dice every time; CI plays them, too
+cluster-short: setup ## play two short rounds with a fixed seed, as CI does
 	@cargo build --locked --quiet --package onyx --bin onyx
 	@$(step) "cluster" ./scripts/cluster --rounds 2 --seconds 25 --seed 1
 
 .PHONY: cluster-rounds
-cluster-rounds: setup ## rounds of 60 s that go on where docs/bench/cluster.json ends, and are added to it (ROUNDS=10)
+cluster-rounds: setup ## play rounds of 60 s that continue docs/bench/cluster.json and are added to it (ROUNDS=10)
 	@cargo build --locked --quiet --package onyx --bin onyx
 	@./scripts/cluster --rounds $(or $(ROUNDS),10) --seconds 60 --record docs/bench/cluster.json
 
 .PHONY: cluster-broken
-cluster-broken: setup ## two builds with a mistake in them; passes when the checker finds both
+cluster-broken: setup ## run two builds with a deliberate mistake; passes when the checker finds both
 	@$(step) "broken builds" ./scripts/cluster-broken
 
 .PHONY: soak
-soak: setup ## faults of every kind against a server, for MINUTES=10; as the dice say, or the same again (SEED=17)
+soak: setup ## run faults of every kind against a server, for MINUTES=10; random, or repeated (SEED=17)
 	@./scripts/soak
 
 .PHONY: proof-backup
@@ -105,31 +109,31 @@ proof-backup: setup ## back up and restore a home of 10,000 sessions and 100,000
 	@cargo test --quiet --package onyx-backup --locked --test it large:: -- --ignored --nocapture
 
 .PHONY: proof-connectors
-proof-connectors: setup ## 1,000 conversations with each network as it misbehaves, 10,000 strangers, a kill at every write
+proof-connectors: setup ## test 1,000 conversations with each network as it misbehaves, 10,000 strangers, a kill at every write
 	@ONYX_ALL_SEEDS=1 cargo test --quiet --package onyx-connectors --locked --test it -- --nocapture seeds:: whatever_the_receiver_does
-	@# By itself, because the memory of the whole process is what it looks at.
+	@# This test runs alone, because it measures the memory of the whole process.
 	@ONYX_ALL_SEEDS=1 cargo test --quiet --package onyx-connectors --locked --test it -- --nocapture ten_thousand_strangers
 	@ONYX_ALL_SEEDS=1 cargo test --quiet --package onyx --locked --test it connectors::killed -- --nocapture
 
 .PHONY: redteam
-redteam: setup ## a model that obeys every text it reads, in every way at every tier (PART=short: as in CI): attacks by class, questions of 40 tasks
+redteam: setup ## attack with a model that obeys every text it reads, in every way at every tier (PART=short: as in CI): attacks by class, questions of 40 tasks
 	@./scripts/redteam $(PART)
 
 .PHONY: fuzz
-fuzz: setup ## random input for every reader of foreign text, MINUTES=5 in all; what is found is kept (SEED=…)
+fuzz: setup ## feed random input to every reader of foreign text, MINUTES=5 in all; failing cases are kept (SEED=…)
 	@./scripts/fuzz
 
 ##@ Check it
 
 .PHONY: check
-check: rules lint ## everything below: formatting, lints, layers, licences, advisories, unused dependencies, spelling
+check: rules lint ## run all checks: formatting, lints, layers, licences, advisories, unused dependencies, spelling
 
 .PHONY: lint
-lint: setup-check ## clippy alone
+lint: setup-check ## run clippy alone
 	@$(step) "clippy" cargo clippy --workspace --all-targets --locked -- -D warnings
 
 .PHONY: rules
-rules: setup-check ## all of check but clippy
+rules: setup-check ## run all checks but clippy
 	@$(step) "format" cargo fmt --all --check -- $(listed_tools)
 	@$(step) "web format and lint" $(tool) biome ci --error-on-warnings
 	@$(step) "web types" ./scripts/web check
@@ -171,7 +175,7 @@ bench-ui: setup ## measure the web app in Chromium and print the table of target
 	@./scripts/bench-ui
 
 .PHONY: bench-build
-bench-build: setup-run ## measure `make run` from nothing and again: what building, fetching and answering take
+bench-build: setup-run ## measure `make run` from nothing and again: the time for building, fetching and answering
 	@./scripts/bench-build
 
 .PHONY: judge
@@ -181,7 +185,7 @@ judge: setup ## judge search on the labelled set: by words, by meaning, by both
 ##@ Write it down
 
 .PHONY: docs
-docs: setup-check ## write the generated pages of docs/ anew
+docs: setup-check ## write the generated pages of docs/
 	@ONYX_WRITE_DOCS=1 cargo test -q -p onyx-api --test it openapi::the_committed >/dev/null
 	@cargo xtask docs
 	@./scripts/sdk-types
@@ -193,19 +197,19 @@ docs-site: setup-check ## build the manual that the binary serves at /manual
 	@./scripts/docs-site
 
 .PHONY: terminal
-terminal: setup-check ## record the terminal picture of the README anew
+terminal: setup-check ## record the terminal picture of the README
 	@./scripts/terminal-picture
 
 .PHONY: screenshots
-screenshots: setup ## take the few screenshots of the docs anew
+screenshots: setup ## take the screenshots of the docs
 	@./scripts/screenshots
 
 ##@ Prepare the machine
 
 .PHONY: setup-run setup-check setup
-setup-run: ## what building and serving need
+setup-run: ## install what building and serving need
 	@./scripts/setup run
-setup-check: ## what the checks need
+setup-check: ## install what the checks need
 	@./scripts/setup check
-setup: ## what the tests need: all of it, with Chromium, strace, a keyring, the models
+setup: ## install what the tests need: all of it, with Chromium, strace, a keyring, the models
 	@./scripts/setup test

@@ -24,7 +24,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 2000,
   },
   server: {
-    // The server compares Origin with Host: the proxy must show it its own address.
+    // The server compares Origin with Host, so the proxy must send the server's own address.
     proxy: {
       ...Object.fromEntries(
         proxied.map((path) => [path, { target: server, changeOrigin: true, headers: { origin: server } }]),

@@ -1,4 +1,4 @@
-"""What must hold after a round, whatever happened in it."""
+"""Checks what must hold after every round."""
 
 import collections
 import json
@@ -82,18 +82,18 @@ def asked(gateway, path, patience=20):
 
 
 def same_everywhere(gateways, sent):
-    """Of some finished runs, what they told through every gateway; of files, what they hold."""
+    """Checks that every gateway gives the same events of some finished runs and the same content of files."""
     wrong = []
     told = [message for message in sent if message.acknowledged and message.run][-10:]
     for message in told:
         texts, answer = set(), f"said-{message.word}"
         for gateway in gateways:
             status, text = asked(gateway, f"/api/runs/{message.run}/events")
-            # One that keeps nothing of a run says so.
+            # A gateway that keeps nothing of a run answers with another status.
             if status == 200:
                 events = [json.loads(line[5:]) for line in text.splitlines() if line.startswith("data:")]
                 said = "".join(event.get("text", "") for event in events if event["type"] == "text_delta")
-                # From the log it is told whole.
+                # Events that are rebuilt from the log hold the whole answer in one piece.
                 texts.add(answer if not said and answer in text else said)
         if texts - {answer}:
             wrong.append(f"run {message.run} of {message.word} is told as {sorted(texts)}")

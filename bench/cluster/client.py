@@ -1,4 +1,4 @@
-"""Clients that talk through whichever gateway the dice choose, and note what they were told."""
+"""Clients that talk through randomly chosen gateways and record the answers."""
 
 import collections
 import json
@@ -8,14 +8,14 @@ import time
 # What was said or stored under a word, and what came back.
 #   kind          word, note (a tool writes it down) or file (a file larger than a row holds)
 #   wrote         the tool said that it wrote; None where it said that it does not know
-#   acknowledged  the answer was told to its end
+#   acknowledged  the client got the answer to its end
 Sent = collections.namedtuple("Sent", "word kind wrote run acknowledged")
 
 FILE_BYTES = 40_000
 
 
 def content(word):
-    """Of the file of a word; larger than what the database holds by itself."""
+    """The content of a word's file; larger than a row of the database holds."""
     line = f"file-{word}\n"
     return (line * (FILE_BYTES // len(line) + 1)).encode()
 
@@ -52,9 +52,9 @@ class Client(threading.Thread):
         done = events[-1] if events else {}
         acknowledged = done.get("type") == "done" and done.get("status") == "done"
         self.session = self.session or (start.get("session_id") if acknowledged else None)
-        # A tool may say that it could not write: somebody else wrote the same file at the same moment.
+        # A tool may say that it could not write, because another client wrote the same file at the same moment.
         results = [event for event in events if event.get("type") == "tool_result"]
         wrote = any(event.get("ok") for event in results)
-        # After a failover to another database nobody can tell what became of a commit that was not answered.
+        # After a failover to another database the outcome of an unanswered commit is unknown.
         unsure = any("it is not known whether" in (event.get("output") or "") for event in results)
         return Sent(word, kind, None if unsure else wrote, start.get("run_id"), acknowledged)

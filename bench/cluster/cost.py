@@ -7,7 +7,7 @@ import threading
 import time
 
 TICKS = os.sysconf("SC_CLK_TCK")
-# Messages of the frontend that the server answers before the client goes on: Sync and a simple Query.
+# Messages of the frontend that the server answers before the client continues: Sync and a simple Query.
 ANSWERED = b"SQ"
 # Of the server: everything is answered.
 READY = b"Z"
@@ -32,8 +32,8 @@ def cpu_of_family(pid):
 
 
 class Trips:
-    """Counts trips over a link to PostgreSQL: whatever is sent while nothing is awaited begins one, and what is sent together
-    with it, before its answer, is of the same trip."""
+    """Counts trips over a link to PostgreSQL. A message that is sent while no answer is awaited begins a trip; messages that are
+    sent before its answer belong to the same trip."""
 
     def __init__(self, link):
         self.count = self.statements = 0

@@ -146,5 +146,5 @@ class Faults:
 
 
 def drain_time(asked, last_end, gone):
-    """From the moment at which nothing was under way any more; an end after it was gone is somebody else's doing."""
+    """Seconds from the end of the last answer until the gateway was gone; another gateway wrote any later end."""
     return gone - max(asked, min(last_end, gone))

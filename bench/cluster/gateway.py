@@ -62,7 +62,7 @@ class Gateway:
         raise RuntimeError(f"gateway {self.name} did not start: {self.log.read_text()[-2000:]}")
 
     def request(self, method, path, body=None, limit=10):
-        """Status and text; 0 where nobody answered to the end. Bytes are sent as they are, all else as JSON."""
+        """Returns status and text; status 0 when the answer did not end. Bytes are sent as they are, other bodies as JSON."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=limit)
         try:
             headers = {"authorization": f"Bearer {TOKEN}"}

@@ -1,4 +1,4 @@
-"""A model that answers with the word it was asked for, in pieces; first it has the word written down where it is asked to."""
+"""A model that answers with the requested word, in pieces; where asked, it first calls a tool that writes the word down."""
 
 import http.server
 import json

@@ -18,7 +18,7 @@ from servers import Database
 GATEWAYS = ["one", "two", "three"]
 CLIENTS = 5
 
-# What a round was and what came of it. `record` is for the file of results.
+# A round and its result. `record` is for the file of results.
 Played = collections.namedtuple("Played", "record wrong folder")
 
 

@@ -67,7 +67,7 @@ class Link:
         self.network.loop.call_soon_threadsafe(self.open.set)
 
     def lose_answers(self, count, mark=b""):
-        """The next requests that hold the mark reach the server; their answers reach nobody."""
+        """The next requests that hold the mark reach the server, but their answers are dropped."""
         self.mark, self.losing = mark, count
 
     def lead_to(self, host, port):
@@ -133,7 +133,7 @@ class Link:
 class Connection:
     def __init__(self, client, server):
         self.sides, self.is_deaf = (client, server), False
-        # For whoever watches.
+        # Read by the code that watches this link.
         self.asked, self.answered, self.awaited = bytearray(), bytearray(), 0
 
     def abort(self):

@@ -1,4 +1,4 @@
-"""The checker finds what it is for, in histories that have it; links do to bytes what they are told."""
+"""Tests that the checker finds each violation in a history that has it, and that links do to bytes what they are set to."""
 
 import pathlib
 import socket

@@ -27,7 +27,7 @@ def main():
         arguments.out.mkdir(parents=True, exist_ok=True)
         (arguments.out / "peers.json").write_text(json.dumps(result, indent=2) + "\n")
         (arguments.out / "peers.md").write_text(text)
-    # A peer that does not run is told; ours must.
+    # A peer that does not run is reported; Onyx must run.
     return int(any(row["name"].startswith("onyx") and "not_run" in row for row in result["servers"]))
 
 

@@ -1,4 +1,4 @@
-"""The one client that every server is asked with: a message, streamed, in a session of its own."""
+"""The client that asks every server in the same way: a message, streamed, in a session of its own."""
 
 import http.client
 import json

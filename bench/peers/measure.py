@@ -15,7 +15,7 @@ from pathlib import Path
 import client
 import procs
 
-# What the scripted model says unless it is told otherwise.
+# The scripted model's default answer.
 WORDS = "ok"
 
 
@@ -28,7 +28,7 @@ def measured_or_why(server, arguments):
         row["version"] = server.version()
         with tempfile.TemporaryDirectory(prefix="onyx-bench-") as work, Model(arguments.model) as model:
             row.update(measure(server, Path(work), model, arguments))
-    except Exception as error:  # whatever one of them does, the others are still measured
+    except Exception as error:  # when one server fails, the others are still measured
         row["not_run"] = why(error)
     return row
 
@@ -78,7 +78,7 @@ def wait_until_healthy(server, process, port, log):
 
 
 def end(process):
-    """Its whole process group, which nobody else is in."""
+    """The server's process group, which holds no other process."""
     for number, patience in ((signal.SIGTERM, 10), (signal.SIGKILL, 5)):
         try:
             os.killpg(process.pid, number)

@@ -10,7 +10,7 @@ TOKEN = "bench-token"
 NODE = "24"  # what openclaw's package asks for
 
 
-INSTALL_SECONDS = 420  # one that takes longer is told as not run, so that all of it ends in time
+INSTALL_SECONDS = 420  # a server that takes longer is reported as not run, so that the whole bench ends in time
 
 
 def _run(*command, **options):
@@ -29,7 +29,7 @@ class Server:
     note = ""
     health = "/health"
     start_seconds = 180
-    # CPU time is told in hundredths of a second: a cheap turn needs many to be seen.
+    # The system reports CPU time in hundredths of a second, so a cheap turn is measured over many turns.
     turns_times = 1
 
     def install(self, scratch):

@@ -1,4 +1,4 @@
-"""What becomes of a peer that changed: `python3 -m unittest discover -s bench/peers`."""
+"""Tests how a changed peer is handled: `python3 -m unittest discover -s bench/peers`."""
 
 import argparse
 import contextlib

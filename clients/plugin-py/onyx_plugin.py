@@ -1,4 +1,4 @@
-"""Speaks with Onyx for a plugin. One file without dependencies: copy it into your package.
+"""Connects a plugin with Onyx. One file without dependencies: copy it into your package.
 
     from onyx_plugin import Plugin, Veto
 
@@ -23,7 +23,7 @@ RESEND_SECONDS = 10
 
 
 class Veto(Exception):
-    """Raised by a hook that may say no; the words are the reason."""
+    """Raised by a hook that may veto; the message is the reason."""
 
 
 class Refused(Exception):
@@ -38,7 +38,7 @@ class Plugin:
         self._lock, self._next, self._waiting = threading.Lock(), 0, {}
 
     def hook(self, event):
-        """Calls the function with what Onyx tells. It returns nothing, or words as a note."""
+        """Calls the function with each event. It returns nothing, or a text as a note."""
         return lambda function: self._hooks.setdefault(f"hook.{event}", function)
 
     def connector(self, name):
@@ -50,12 +50,12 @@ class Plugin:
         return function
 
     def on_started(self, function):
-        """Calls the function in a thread of its own once the config is there."""
+        """Calls the function in its own thread once the config has arrived."""
         self._started.append(function)
         return function
 
     def deliver(self, connector, message):
-        """Brings a message {id, peer, text, …}; returns when Onyx has stored it. Not in a hook."""
+        """Delivers a message {id, peer, text, …}; returns when Onyx has stored it. Do not call it in a hook."""
         params = {"connector": connector, **message}
         while True:
             answer, came = {}, threading.Event()
@@ -72,7 +72,7 @@ class Plugin:
                 self._waiting.pop(number, None)
 
     def run(self):
-        """Answers until Onyx says that it is over."""
+        """Answers until Onyx stops the plugin."""
         for line in sys.stdin:
             message = json.loads(line)
             if "method" in message:
@@ -117,7 +117,7 @@ class Plugin:
         with self._lock:
             answer, came = self._waiting.pop(message.get("id"), ({}, threading.Event()))
         answer.update(message.get("result") or {})
-        # An error of the wire is no verdict on the message: it is brought again.
+        # An error of the connection says nothing about the message, so it is delivered again.
         if "result" in message:
             came.set()
 
@@ -128,7 +128,7 @@ class Plugin:
 
 
 def _identity():
-    """What the package says of itself: Onyx compares it."""
+    """The package's manifest, which Onyx compares with the accepted one."""
     with open(os.path.join(os.environ.get("PLUGIN_ROOT", "."), "plugin.json")) as file:
         manifest = json.load(file)
     return {"name": manifest["name"], "version": manifest.get("version")}

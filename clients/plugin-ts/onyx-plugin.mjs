@@ -1,4 +1,4 @@
-// Speaks with Onyx for a plugin. One file without dependencies (its types lie beside it): copy both into your package.
+// Connects a plugin with Onyx. One file without dependencies (its types lie beside it): copy both into your package.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 const PROTOCOL = 1;
 const RESEND_MILLISECONDS = 10_000;
 
-/** Thrown by a hook that may say no; the words are the reason. */
+/** Thrown by a hook that may veto; the message is the reason. */
 export class Veto extends Error {}
 
 /** Thrown by a sender for a message that can never be sent. */
@@ -43,7 +43,7 @@ export class Plugin {
     return this;
   }
 
-  /** Brings a message; resolves when Onyx has stored it. It is brought again until then. */
+  /** Delivers a message; resolves when Onyx has stored it. Until then it is delivered again. */
   async deliver(connector, message) {
     for (;;) {
       const answer = await this.#ask('message.in', { connector, ...message });
@@ -79,7 +79,7 @@ export class Plugin {
 
   #settle(message) {
     const settle = this.#waiting.get(message.id);
-    // An error of the wire is no verdict on the message: it is brought again.
+    // An error of the connection says nothing about the message, so it is delivered again.
     if (!settle || !('result' in message)) return;
     this.#waiting.delete(message.id);
     settle(message.result);
@@ -120,7 +120,7 @@ export class Plugin {
   }
 }
 
-/** What the package says of itself: Onyx compares it. */
+/** The package's manifest, which Onyx compares with the accepted one. */
 function identity() {
   const text = readFileSync(join(process.env.PLUGIN_ROOT ?? '.', 'plugin.json'), 'utf8');
   const { name, version } = JSON.parse(text);

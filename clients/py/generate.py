@@ -1,4 +1,4 @@
-"""Writes what is better made than written: the wire types from docs/openapi.json, and the sync client from the async one.
+"""Generates the wire types from docs/openapi.json, and the sync client from the async one.
 
 `generate.py --check` only says whether that would change anything.
 """
@@ -27,7 +27,7 @@ PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"
 
 
 class Types:
-    """Turns schemas into `TypedDict`s; what is inside of one gets a name of its own."""
+    """Turns schemas into `TypedDict`s; nested objects get their own names."""
 
     def __init__(self, schemas: dict[str, Json]) -> None:
         self.schemas = schemas

@@ -87,7 +87,7 @@ test('a run is stopped, and a file that comes, changes or is made here is a butt
   await dialog().getByLabel('Name').fill('Collect');
   await dialog().getByLabel('Ask before it runs').check();
   await dialog().getByRole('button', { name: 'Create' }).click();
-  await toast(page, 'Collect is there');
+  await toast(page, 'Collect was created');
   await page.getByRole('heading', { name: 'Collect' }).waitFor();
   expect(await readFile(join(at.home, FOLDER, 'Collect.md'), 'utf8')).toMatch(
     /^---\nrequires_confirmation: true\n---\nGo through/,

@@ -75,11 +75,11 @@ test('who looks elsewhere is told that an answer is there and that something wai
   const waits = 'Waiting for you: Create told.md +1 −0';
   await expect.poll(notices).toEqual(
     expect.arrayContaining([
-      { title: 'while I am away', body: 'The answer is here.' },
+      { title: 'while I am away', body: 'The answer is ready.' },
       { title: expect.any(String), body: waits },
     ]),
   );
-  expect(await click('The answer is here.')).toBe(1);
+  expect(await click('The answer is ready.')).toBe(1);
   await page.waitForURL(`**/chat/${id}`);
   await log(page).getByText('Proposed.').waitFor();
   await page.setViewportSize(PHONE);
@@ -179,7 +179,7 @@ test('what a run read from outside, did without and was answered by is marked, i
   const marked = (where: Page) =>
     where
       .getByTitle(/has read outside content/)
-      .getByText('read from outside')
+      .getByText('has read outside content')
       .waitFor();
   const note = (where: Page, answer: string, words: string | RegExp) =>
     log(where).getByRole('article').filter({ hasText: answer }).getByText(words).waitFor();

@@ -54,7 +54,7 @@ const saidBy = async (role: string) =>
   (await told()).filter((message) => message.role === role).map(({ content }) => content);
 
 test('a channel is made with its space, staffed, renamed', async () => {
-  await page.getByText('A channel is where several agents answer').waitFor();
+  await page.getByText('In a channel, several agents answer').waitFor();
   await button('New channel').first().click();
   await dialog().getByLabel('Name').fill('launch');
   await dialog().getByLabel('Purpose').fill('Plan the launch.');
@@ -167,7 +167,7 @@ test('a thread is begun: words and a typing coworker at once, the answer as it c
   await button('Retry').click();
   await answers('Main').getByText('Zinnober is red.').waitFor();
   await page.locator('article[aria-label=Main][aria-busy=false]').waitFor();
-  await page.getByText('read from outside').waitFor();
+  await page.getByText('has read outside content').waitFor();
   await expect
     .poll(async () => (await told()).at(-1))
     .toMatchObject({ author: 'main', content: 'Zinnober is red.', status: 'complete' });
@@ -255,10 +255,10 @@ test('an answer is stopped, asked for again in its place, fails and is asked for
   await say(page, 'One');
   await answers('Main').getByText('First').waitFor();
   await say(page, 'Two');
-  await log(page).getByText('waits for the answer under way').waitFor();
+  await log(page).getByText('waits for the current answer').waitFor();
   await page.reload();
   await answers('Main').getByText('First').waitFor();
-  await log(page).getByText('waits for the answer under way').waitFor();
+  await log(page).getByText('waits for the current answer').waitFor();
   await button('Stop').click();
   await answers('Main').getByText('Second.').waitFor();
 
@@ -329,7 +329,7 @@ test('a draft is decided where it is; a thread is renamed, found from elsewhere,
 
   await button('What is retrieved').click();
   const panel = page.getByRole('complementary', { name: 'What was retrieved' });
-  await panel.getByText('For the message').waitFor();
+  await panel.getByText('For the sent message').waitFor();
   expect((await panel.boundingBox())?.width).toBe(PHONE.width);
   await panel.getByRole('button', { name: 'Close' }).click();
 
@@ -354,5 +354,5 @@ test('a draft is decided where it is; a thread is renamed, found from elsewhere,
   await button('More for this channel').click();
   await page.getByRole('menuitem', { name: 'Delete' }).click();
   await dialog().getByRole('button', { name: 'Delete' }).click();
-  await page.getByText('A channel is where several agents answer').waitFor();
+  await page.getByText('In a channel, several agents answer').waitFor();
 });

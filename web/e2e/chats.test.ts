@@ -148,9 +148,9 @@ test('health names everything with what to do, and the log offers what the serve
   await page.getByText('tools.web.search.baseUrl').waitFor();
   await page.getByRole('link', { name: 'Logs' }).click();
   const shown = page.getByLabel('Level', { exact: true });
-  await page.getByLabel('The server logs').waitFor();
+  await page.getByLabel('Server log level').waitFor();
   expect(await shown.locator('option').allTextContents()).toEqual(['Errors', 'Warnings', 'Info']);
-  await page.getByLabel('The server logs').selectOption('debug');
+  await page.getByLabel('Server log level').selectOption('debug');
   await page.getByText('until it restarts.').waitFor();
   expect(await shown.locator('option').allTextContents()).toEqual(['Errors', 'Warnings', 'Info', 'Debug']);
   await page.getByRole('button', { name: 'Back to Info' }).click();

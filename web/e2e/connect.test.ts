@@ -54,11 +54,11 @@ test('a first home is signed in to a provider by a code, over a reload too', asy
   const card = page.getByRole('region', { name: 'Connect a better model' });
   await card.getByRole('button', { name: 'Sign in' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Kind').selectOption('Another one, by signing in');
+  await dialog.getByLabel('Kind').selectOption('Another provider, by signing in');
   await dialog.getByLabel('Address', { exact: true }).fill(at.model);
   await dialog.getByLabel('Client ID').fill('the-tests');
-  await dialog.getByLabel('Address that gives codes').fill(`${maker.url}/device`);
-  await dialog.getByLabel('Address that gives tokens').fill(`${maker.url}/token`);
+  await dialog.getByLabel('Address for codes').fill(`${maker.url}/device`);
+  await dialog.getByLabel('Address for tokens').fill(`${maker.url}/token`);
   await dialog.getByRole('button', { name: 'Save and sign in' }).click();
   const code = await card.getByLabel('Code', { exact: true }).innerText();
   expect(code).toMatch(/^ABCD-\d{4}$/);
@@ -135,9 +135,9 @@ test('a provider is signed in to, out of, refused, given up and lapses, each in 
   await row.getByLabel('Code', { exact: true }).waitFor();
   maker.decide({ error: 'access_denied' });
   await expect
-    .poll(async () => (await page.clock.runFor(2_000), row.getByRole('button', { name: 'Try again' }).count()))
+    .poll(async () => (await page.clock.runFor(2_000), row.getByRole('button', { name: 'Retry' }).count()))
     .toBe(1);
-  await press('Try again');
+  await press('Retry');
   await row.getByLabel('Code', { exact: true }).waitFor();
   await press('Cancel');
   await row.getByText('Not signed in.').waitFor();
@@ -218,7 +218,7 @@ test('the default model and those to ask after it are chosen and put in order by
   const section = page.getByRole('region', { name: 'Default model' });
   await section.getByText('The first provider that works').waitFor();
   await section.getByLabel('Choose the default model').selectOption('ordered/one');
-  await section.getByLabel('Add a model to ask next').selectOption('ordered/two');
+  await section.getByLabel('Add a fallback model').selectOption('ordered/two');
   const up = section.getByRole('button', { name: 'Move ordered/two up' });
   await up.focus();
   await page.keyboard.press('Enter');
@@ -227,8 +227,8 @@ test('the default model and those to ask after it are chosen and put in order by
   const rows = section.getByRole('listitem');
   await rows.nth(1).getByText('ordered/one').dragTo(rows.nth(0).getByText('ordered/two'));
   await expect.poll(written).toEqual({ primary: 'ordered/one', fallbacks: ['ordered/two'] });
-  await section.getByRole('button', { name: 'Take ordered/one out' }).click();
-  await section.getByRole('button', { name: 'Take ordered/two out' }).click();
+  await section.getByRole('button', { name: 'Remove the model ordered/one' }).click();
+  await section.getByRole('button', { name: 'Remove the model ordered/two' }).click();
   await section.getByText('The first provider that works').waitFor();
   expect(await brokenAnywhere(page, 'default model')).toEqual([]);
 });

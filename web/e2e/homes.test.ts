@@ -51,9 +51,9 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     expect(await away.getByRole('button').count()).toBe(0);
     await away.getByRole('link').click();
     await log(page).getByText('The tone stays.').waitFor();
-    await page.getByText('A conversation with the editor of Optimist, put away.').waitFor();
+    await page.getByText('An archived conversation with the editor of Optimist.').waitFor();
     expect(await composer(page).count()).toBe(0);
-    if (width === '1280') expect(await brokenAnywhere(page, 'put away')).toEqual([]);
+    if (width === '1280') expect(await brokenAnywhere(page, 'archived')).toEqual([]);
     await page.getByRole('link', { name: 'Open the editor' }).click();
     await page.waitForURL('**/agents/optimist/persona');
     await composer(page).waitFor();

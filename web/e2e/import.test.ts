@@ -101,7 +101,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await report.getByText('Imported.').waitFor();
     expect((await list()).sessions.map((session) => session.title).sort()).toEqual(['Boiling eggs', 'Old plans']);
     await choose();
-    await report.getByText('Everything is here already.').waitFor();
+    await report.getByText('Everything is already here.').waitFor();
     expect(await report.getByRole('button', { name: 'Import' }).count()).toBe(0);
     expect(page.wrongs).toEqual([]);
   });

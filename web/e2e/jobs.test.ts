@@ -33,7 +33,7 @@ test('a job is made with its times in plain words, run now, and its session is u
   await page.keyboard.type('mails');
   await dialog().getByLabel('Time', { exact: true }).fill('0 8 * * MON-FRI');
   await dialog().getByLabel('Time zone').fill('Europe/Berlin');
-  await dialog().getByLabel('What the agent is told').fill('Summarise my inbox.');
+  await dialog().getByLabel('Instructions for the agent').fill('Summarise my inbox.');
   await dialog().getByText('every weekday at 08:00, Europe/Berlin').waitFor();
   await dialog()
     .getByText(/^Next: /)
@@ -44,7 +44,7 @@ test('a job is made with its times in plain words, run now, and its session is u
   await dialog().getByText('every weekday at 08:00, Europe/Berlin').waitFor();
   await dialog().getByRole('button', { name: 'Create' }).click();
   await card('mails').getByText('every weekday at 08:00, Europe/Berlin').waitFor();
-  expect(await card('mails').getByRole('list', { name: 'Next times' }).getByRole('listitem').count()).toBe(5);
+  expect(await card('mails').getByRole('list', { name: 'Next runs' }).getByRole('listitem').count()).toBe(5);
   await page.getByRole('group', { name: 'The next seven days' }).getByText('mails').first().waitFor();
   await card('mails').getByRole('button', { name: 'Run now' }).click();
   await card('mails').getByText(/^Done/).waitFor();

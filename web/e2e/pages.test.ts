@@ -254,7 +254,7 @@ describe.each([
     const lines = (await readFile(await file.path(), 'utf8')).trim().split('\n');
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: expect.any(String), message: expect.any(String) });
     await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByLabel('Search the log').fill('no line says this');
     await page.getByText(/Nothing was logged/).waitFor();
     await page.goto(`${at.url}/system/usage`);
@@ -265,7 +265,7 @@ describe.each([
     await page.getByRole('listitem').filter({ hasText: 'Provider mine' }).waitFor();
     await page.goto(`${at.url}/system/audit`);
     await page.getByRole('button', { name: 'Verify' }).click();
-    await page.getByText(/as they were written/).waitFor();
+    await page.getByText(/rows are unchanged/).waitFor();
     expect(page.wrongs).toEqual([]);
   });
 });

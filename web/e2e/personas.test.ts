@@ -75,7 +75,7 @@ const hide = (hidden: boolean) =>
 /** Its answer is whole: it is about to go, or is gone. */
 const over = () =>
   panel()
-    .getByText('closes by itself')
+    .getByText('closes automatically')
     .or(page.getByRole('button', { name: 'Show output' }))
     .first()
     .waitFor();
@@ -100,7 +100,7 @@ async function frames(shown: Locator): Promise<void> {
 async function ask(words: string, answer: string): Promise<void> {
   await say(page, words);
   await frames(panel().getByText(answer));
-  await frames(panel().getByText('closes by itself'));
+  await frames(panel().getByText('closes automatically'));
 }
 
 describe('the editor', () => {
@@ -162,7 +162,7 @@ describe('the editor', () => {
   test('never takes words from under a person’s hands: what it wrote is a choice', async () => {
     await prompting().fill('My own words.\n');
     await say(page, 'Rewrite it');
-    await page.getByText('The system prompt was changed meanwhile.').waitFor();
+    await page.getByText('The system prompt was changed elsewhere.').waitFor();
     expect(await prompting().inputValue()).toBe('My own words.\n');
     await page.getByRole('button', { name: 'Keep mine' }).click();
     await page.getByRole('button', { name: 'Save' }).click();
@@ -171,7 +171,7 @@ describe('the editor', () => {
     await over();
     await prompting().fill('Mine again.\n');
     await say(page, 'Once more');
-    await page.getByRole('button', { name: 'Take the new one' }).click();
+    await page.getByRole('button', { name: 'Use the new version' }).click();
     expect(await prompting().inputValue()).toBe('Once more.\n');
     expect(await soul()).toBe('Once more.\n');
     await over();
@@ -243,7 +243,7 @@ test('a hostile name, prompt, test input and answer run nothing and load nothing
   await page.getByRole('heading', { level: 1, name: EVIL }).waitFor();
   await page.getByRole('button', { name: 'Run all' }).click();
   await page.getByRole('article', { name: 'answers' }).locator('[aria-busy=true]').waitFor({ state: 'detached' });
-  await page.getByRole('button', { name: 'Again' }).waitFor();
+  await page.getByRole('button', { name: 'Run again' }).waitFor();
   await say(page, HOSTILE.join('\n'));
   await over();
   expect(await page.evaluate(() => (window as { pwned?: unknown }).pwned)).toBeUndefined();

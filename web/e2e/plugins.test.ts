@@ -91,7 +91,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await at.api('/api/admin/plugins/fragile/enable', { method: 'POST', body: '{}' });
     const page = await open(at, '/plugins', { viewport });
     const fragile = page.getByRole('region', { name: 'fragile' });
-    await fragile.getByText(/Failing; it is started again|Stopped after failures/).waitFor();
+    await fragile.getByText(/Failing; Onyx restarts it|Stopped after failures/).waitFor();
     await fragile
       .getByText(/the program ended/)
       .first()

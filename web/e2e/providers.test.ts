@@ -69,7 +69,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await tabTo(page, 'Choose the default model');
     await page.keyboard.press('ArrowDown');
     await expect.poll(() => chain(at)).toEqual({ primary: 'ordered/one', fallbacks: [] });
-    await tabTo(page, 'Add a model to ask next');
+    await tabTo(page, 'Add a fallback model');
     await page.keyboard.press('ArrowDown');
     await expect.poll(() => chain(at)).toEqual({ primary: 'ordered/one', fallbacks: ['ordered/two'] });
     await tabTo(page, 'Move ordered/two up', 'Shift+Tab');
@@ -77,7 +77,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await expect.poll(() => chain(at)).toEqual({ primary: 'ordered/two', fallbacks: ['ordered/one'] });
     await press(page, 'Move ordered/two down', 'Space');
     await expect.poll(() => chain(at)).toEqual({ primary: 'ordered/one', fallbacks: ['ordered/two'] });
-    await press(page, 'Take ordered/two out');
+    await press(page, 'Remove the model ordered/two');
     await expect.poll(() => chain(at)).toEqual({ primary: 'ordered/one', fallbacks: [] });
     expect(await brokenAnywhere(page, 'default model', () => tooWide(page))).toEqual([]);
     expect(page.wrongs).toEqual([]);
@@ -111,7 +111,7 @@ test('signing in, testing and ordering are done by touch', async () => {
   await row.getByText(/^It works/).waitFor();
   const section = page.getByRole('region', { name: 'Default model' });
   await section.getByLabel('Choose the default model').selectOption('work/one');
-  await section.getByLabel('Add a model to ask next').selectOption('work/two');
+  await section.getByLabel('Add a fallback model').selectOption('work/two');
   await section.getByRole('button', { name: 'Move work/two up' }).tap();
   await expect.poll(() => chain(at)).toEqual({ primary: 'work/two', fallbacks: ['work/one'] });
   expect(await tooWide(page)).toEqual([]);

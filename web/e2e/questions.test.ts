@@ -63,7 +63,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await log(page).getByText('Well,').waitFor();
     expect(await page.title()).toBe('What speaks for larch? · Onyx');
     expect(await page.getByText('0 turns').count()).toBe(0);
-    if (viewport.width > 1000) await page.getByRole('link', { name: 'What speaks for larch?, at work' }).waitFor();
+    if (viewport.width > 1000) await page.getByRole('link', { name: 'What speaks for larch?, working' }).waitFor();
   });
 
   test('an error of a provider leads to where providers are set up', async () => {

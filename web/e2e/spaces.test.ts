@@ -118,7 +118,7 @@ test('a space is made, a page is written, and of two who change it neither loses
   await page.reload();
   await conflict.getByText('+Peas').waitFor();
   await conflict.getByRole('button', { name: 'Keep both' }).click();
-  await toast(page, 'Yours is “Beds (my version)”');
+  await toast(page, 'Your version is saved as “Beds (my version)”');
   await expect.poll(async () => (await text(page).innerText()).trim(), PATIENT).toBe('Beans\nLeek');
   await page.getByRole('navigation', { name: 'In this space' }).getByRole('link', { name: 'Pages' }).click();
   await expect.poll(() => page.getByRole('list', { name: 'Pages' }).getByRole('listitem').count(), PATIENT).toBe(2);
@@ -191,7 +191,7 @@ test('words and files are captured as refs from outside, and what fails can be t
   await box.getByRole('textbox').fill(`${at.model}/page`);
   await page.keyboard.press('Enter');
   await box.getByRole('alert').getByText('was not captured').waitFor();
-  await box.getByRole('alert').getByRole('button', { name: 'Try again' }).waitFor();
+  await box.getByRole('alert').getByRole('button', { name: 'Retry' }).waitFor();
   page.wrongs = page.wrongs.filter((wrong) => !/4\d\d/.test(wrong));
   expect(page.wrongs).toEqual([]);
 });

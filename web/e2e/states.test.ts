@@ -45,7 +45,7 @@ test.each(PLACES.map((place) => [place.name, place] as const))(
       await sky.change('error');
       const alert = main(page).getByRole('alert').first();
       await alert.getByRole('button', { name: 'Copy details' }).waitFor();
-      await alert.getByRole('button', { name: /again/ }).waitFor();
+      await alert.getByRole('button', { name: /Retry|again/ }).waitFor();
     }
     expect(page.wrongs.filter((wrong) => !wrong.includes('500'))).toEqual([]);
     expect(await unreadable(page, `${name} failing`)).toEqual([]);

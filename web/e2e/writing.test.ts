@@ -200,7 +200,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     const conflict = page.getByRole('alert', { name: 'Changed elsewhere' });
     await conflict.waitFor();
     expect(await onDisk(at, 'pages/floor.md')).toContain('Theirs.');
-    await conflict.getByRole('button', { name: 'Save mine over it' }).press('Enter');
+    await conflict.getByRole('button', { name: 'Overwrite with mine' }).press('Enter');
     await has(at, 'pages/floor.md', 'Mine.');
   });
 });

@@ -10,7 +10,7 @@ interface TrustedTypes {
 
 const SCRIPT = '/sw.js';
 
-/** The one script address this app makes itself, named where the browser asks for a name. */
+/** The only script address that the app sets itself, allowed by name for Trusted Types. */
 function scriptUrl(): string {
   const { trustedTypes } = window as unknown as { trustedTypes?: TrustedTypes };
   if (!trustedTypes) return SCRIPT;
@@ -29,7 +29,7 @@ interface InstallEvent extends Event {
 
 const OFFERED = 'onyx.install.offered';
 
-/** Where the browser can install the app it is said once, and never again. */
+/** Offers once to install the app, if the browser can. */
 export function offerInstall(): void {
   addEventListener('beforeinstallprompt', (event) => {
     event.preventDefault();
@@ -40,7 +40,7 @@ export function offerInstall(): void {
   });
 }
 
-/** Keeps the app's shell for offline starts; a new version waits until the person reloads. */
+/** Registers the service worker, which caches the app for offline starts. A new version waits for a reload. */
 export function registerServiceWorker(): void {
   if (!import.meta.env.PROD || !('serviceWorker' in navigator)) return;
   let reloading = false;

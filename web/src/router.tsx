@@ -24,7 +24,7 @@ const Space = lazyRouteComponent(() => import('./pages/spaces/SpacePage'), 'Spac
 const System = lazyRouteComponent(() => import('./pages/system/SystemPage'), 'SystemPage');
 
 interface NewChatSearch {
-  /** What it is to be about. */
+  /** The entity that the new chat is about. */
   about?: string;
   text?: string;
   title?: string;
@@ -97,7 +97,7 @@ const spaces = createRoute({
   path: '/spaces',
   component: lazyRouteComponent(() => import('./pages/spaces/SpacesPage'), 'SpacesPage'),
 });
-// One route for the whole of a space: going about in it leaves its companion as it is.
+// The whole space is one route, so that moving within it keeps the companion's state.
 const space = createRoute({
   getParentRoute: () => root,
   path: '/spaces/$space',
@@ -252,7 +252,7 @@ function line(value: unknown): number | undefined {
   return Number.isInteger(number) && number > 0 ? number : undefined;
 }
 
-/** A page that broke leaves the rest of the app alone. */
+/** Shown for a page that threw an error; the rest of the app keeps working. */
 function Broken({ error }: ErrorComponentProps) {
   const why = error instanceof Error ? error.message : String(error);
   return (
@@ -266,7 +266,7 @@ function Broken({ error }: ErrorComponentProps) {
               message: `This page cannot be shown: ${why}`,
               hint: 'Nothing you sent is lost.',
             }}
-            action={{ label: 'Load it again', run: () => location.reload() }}
+            action={{ label: 'Reload', run: () => location.reload() }}
           />
         </div>
       </div>
@@ -279,7 +279,7 @@ function NotFound() {
     <>
       <Header title="Not found" />
       <p className="meta p-10 text-center">
-        There is no page here.{' '}
+        This page does not exist.{' '}
         <a href="/chat" className="text-accent underline underline-offset-3">
           New chat
         </a>

@@ -1,5 +1,5 @@
-// Keeps the app's shell for a device that is offline. Never answers for data: chats come from the
-// server or not at all. A new version waits until the person says so.
+// Caches the app's files for offline use. It never answers data requests: chats come from the server
+// or not at all. A new version waits until the person reloads.
 const version = '__VERSION__';
 const files = __FILES__;
 const cacheName = `onyx-${version}`;
@@ -27,9 +27,9 @@ self.addEventListener('notificationclick', (event) => {
   event.notification.close();
   const path = event.notification.data ?? '/';
   event.waitUntil(
-    // Also tabs that were loaded without this worker, as a forced reload does.
+    // Includes tabs that this worker does not control, for example after a forced reload.
     self.clients.matchAll({ type: 'window', includeUncontrolled: true }).then((tabs) => {
-      // The one that shows it already, else the one that was looked at last.
+      // The tab that already shows the page, otherwise the last focused one.
       const tab = tabs.find(({ url }) => new URL(url).pathname === path) ?? tabs[0];
       if (!tab) return self.clients.openWindow(path);
       tab.postMessage({ open: path });
@@ -38,7 +38,7 @@ self.addEventListener('notificationclick', (event) => {
   );
 });
 
-// Not one of the shell's, which go with their version.
+// A separate cache from the app's files, which are deleted with their version.
 const sharedName = 'shared-files';
 const mostFiles = 10;
 
@@ -70,9 +70,9 @@ self.addEventListener('fetch', (event) => {
   }
   if (request.method !== 'GET' || url.origin !== self.location.origin) return;
   if (request.mode === 'navigate') {
-    // Only the app's own pages; the server's are not ours to answer.
+    // Only the app's own pages; the server's pages are not cached.
     if (/^\/(api|v1|auth|docs|manual|ws|mcp|health|ready|metrics|openapi)/.test(url.pathname)) return;
-    // The newest HTML if there is a server, else the kept one.
+    // The newest HTML if the server answers, otherwise the cached one.
     event.respondWith(fetch(request).catch(() => caches.match('/', { cacheName })));
   } else if (url.pathname.startsWith('/assets/')) {
     event.respondWith(caches.match(request, { cacheName }).then((kept) => kept ?? fetch(request)));

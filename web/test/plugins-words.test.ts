@@ -42,15 +42,15 @@ test('everything that a plugin asks for is said, and of nothing nothing', () => 
     skills: ['greet'],
   };
   expect(asksFor(plugin)).toEqual([
-    'Reach example.org',
+    'Contact example.org',
     'Read the folders /a, /b',
     'Change the folders /c',
     'Get the secrets token',
     'Add the connectors pipe',
     'Add MCP servers, whose tools wait for you: echo',
     'Add skills, which wait for you: greet',
-    'Stop every tool call before it happens of exec, mcp:*, of everybody, with its content',
-    'Hear of every answer at its end, of everybody, with its content',
-    'Hear when Onyx starts it',
+    'Stop every tool call before it happens of exec, mcp:*, of everyone, with its content',
+    'Be notified of every answer at its end, of everyone, with its content',
+    'Be notified when Onyx starts it',
   ]);
 });

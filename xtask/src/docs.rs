@@ -44,9 +44,9 @@ pub(crate) fn check(root: &Path) -> Result<()> {
         let current = std::fs::read_to_string(root.join(name))
             .with_context(|| format!("cannot read {name}"))?;
         if current != page {
-            bail!("{name} is not what the code says. Run `make docs` and commit it.");
+            bail!("{name} does not match the code. Run `make docs` and commit it.");
         }
-        println!("docs: {name} is what the code says");
+        println!("docs: {name} matches the code");
     }
     Ok(())
 }

@@ -42,5 +42,5 @@ fn workspace_root() -> Result<PathBuf> {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .map(Path::to_path_buf)
-        .context("xtask lies at the root of a disk, not in a workspace")
+        .context("xtask is at the root of a disk, not in a workspace")
 }

@@ -1,4 +1,4 @@
-"""A hook that says no: nothing is written that holds a certain word."""
+"""A hook with a veto: nothing may be written that contains a certain word."""
 
 import json
 import sys

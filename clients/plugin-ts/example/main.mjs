@@ -24,7 +24,7 @@ plugin.onStarted(async () => {
     const waiting = lines(incoming).slice(next);
     for (const line of waiting) {
       await plugin.deliver('pipe', JSON.parse(line));
-      // Onyx has it: after a crash the plugin goes on behind it.
+      // Onyx has stored it: after a crash the plugin continues after it.
       appendFileSync(read, '\n');
       next += 1;
     }

@@ -6,43 +6,43 @@ import type { Schema, Sent } from './wire.js';
 /** A prompt file of the person's vault that can be run. */
 export type Action = Schema<'ActionView'>;
 
-/** A run of an action that is over, and what its page says. */
+/** A finished run of an action, as its page records it. */
 export type PastAction = Schema<'ActionRunView'>;
 
 export interface ActionRequest {
-  /** Where it is said; a new chat if nowhere. */
+  /** The session to run in; a new chat if absent. */
   sessionId?: string;
   /** The person has agreed to what the action may do. */
   confirm?: boolean;
-  /** Nothing is done; what would be is told. */
+  /** A dry run: tools only report what they would do. */
   dryRun?: boolean;
-  /** What `{{selection}}` stands for. */
+  /** The text for `{{selection}}`. */
   selection?: string;
 }
 
-/** What a run tells, line by line. */
+/** The lines of a run. */
 export type ActionLine = RunLine;
 
 export class Actions {
   constructor(private readonly http: Http) {}
 
-  /** Every file of the folder, broken ones with why they do not run. */
+  /** Every action file; a broken one says why it cannot run. */
   async list(): Promise<Action[]> {
     return this.http.json('/api/agent/actions');
   }
 
-  /** What the agent would be told if it ran now. */
+  /** The prompt that the agent would receive now. */
   async prompt(id: string, selection?: string): Promise<string> {
     const path = route`/api/agent/actions/${{ id }}/prompt`;
     return (await this.http.json<{ prompt: string }>(path, { body: { selection } })).prompt;
   }
 
-  /** What became of actions, newest first; `before` of an answer gives the rest. */
+  /** Past runs of actions, newest first; pass `before` of an answer to get the next page. */
   async past(page: { before?: string; limit?: number } = {}): Promise<{ runs: PastAction[]; before?: string }> {
     return this.http.json('/api/agent/action-runs', { query: page });
   }
 
-  /** Runs it; its first line is `start`, its last `done`. Leaving the loop, or aborting, stops the run. */
+  /** Runs the action; the first line is `start`, the last `done`. Leaving the loop, or aborting, stops the run. */
   async *run(id: string, request: ActionRequest = {}, signal?: AbortSignal): AsyncGenerator<ActionLine> {
     checkUuid('sessionId', request.sessionId);
     yield* runLines(this.http, route`/api/agent/actions/${{ id }}/run`, bodyOf(request), signal);

@@ -19,20 +19,20 @@ export type ProviderTest = Schema<'TestView'>;
 export type Model = Schema<'ModelView'>;
 /** A server that answers on this machine and is not configured. */
 export type FoundProvider = Schema<'FoundView'>;
-/** A code that waits to be entered at the provider. */
+/** A code to be entered on the provider's page. */
 export type DefaultModel = Schema<'DefaultModel'>;
 export type LoginBegun = Schema<'LoginBegun'>;
-/** How it stands with the sign-in at a provider. */
+/** The state of the sign-in at a provider. */
 export type ProviderLogin = Schema<'LoginView'>;
 export type Account = Schema<'Account'>;
 export type Budgets = Schema<'Budgets'>;
 export type UsageReport = Schema<'UsageReport'>;
-/** What a day, an agent, a model or a person used. */
+/** The usage of a day, an agent, a model or a person. */
 export type UsageSum = Schema<'Sum'>;
 export type Secret = Schema<'SecretView'>;
-/** One of several gateways, and what it does. */
+/** One of several gateways, and its work. */
 export type Gateway = Schema<'GatewayView'>;
-/** What reading everything anew found. */
+/** The result of rebuilding the index. */
 export type Reindexed = Schema<'Reindexed'>;
 export type ConfigFile = Schema<'ConfigView'>;
 
@@ -40,19 +40,19 @@ export type ConfigFile = Schema<'ConfigView'>;
 export interface ProviderSettings {
   kind?: string;
   baseUrl?: string;
-  /** Of a kind that is a program: where it is. */
+  /** For a kind that is a program: its path. */
   command?: string;
   [name: string]: unknown;
 }
 
-/** The program that an export is of. */
+/** The program that wrote the export. */
 export type ImportSource = 'openclaw' | 'nanobot' | 'open-webui' | 'chatgpt' | 'claude';
 
 export interface ImportCounts {
   new: number;
   added: number;
   alreadyThere: number;
-  /** Something else is here in its place, and stays. */
+  /** Something else is already here and stays. */
   kept: number;
 }
 
@@ -61,8 +61,8 @@ export interface ImportRemark {
   why: string;
 }
 
-/** What came of an import, or would come. */
-/** How much of what was read is looked at or written. */
+/** The result of an import, or its preview. */
+/** How many entries have been checked or written. */
 export interface ImportProgress {
   done: number;
   total: number;
@@ -108,11 +108,11 @@ export interface AuditChain {
   person: string;
   whole: boolean;
   rows?: number;
-  /** The first row that is missing, changed or does not belong. */
+  /** The first row that is missing, changed or foreign. */
   brokenAt?: number;
 }
 
-/** What only the owner may do. */
+/** Calls that only the owner may make. */
 export class Admin {
   constructor(private readonly http: Http) {}
 
@@ -124,7 +124,7 @@ export class Admin {
     return this.http.json(route`/api/admin/providers/${{ name }}`);
   }
 
-  /** Makes it what the settings say. A key is kept sealed, and the settings only name it. */
+  /** Replaces the provider's settings. A key is stored encrypted, and the settings only name it. */
   async setProvider(name: string, settings: ProviderSettings, apiKey?: string): Promise<void> {
     await this.http.response(route`/api/admin/providers/${{ name }}`, {
       method: 'PUT',
@@ -140,7 +140,7 @@ export class Admin {
     return this.http.json(route`/api/admin/providers/${{ name }}/test`, { body: {} });
   }
 
-  /** Those that the provider itself lists now. */
+  /** The models that the provider itself lists now. */
   async providerModels(name: string): Promise<Model[]> {
     return (await this.http.json<{ models: Model[] }>(route`/api/admin/providers/${{ name }}/models`)).models;
   }
@@ -154,27 +154,27 @@ export class Admin {
     return this.http.json(route`/api/admin/providers/${{ name }}/login`);
   }
 
-  /** What agents without a model of their own answer with, the editor of personas included. */
+  /** The model for agents without their own, the persona editor included. */
   async defaultModel(): Promise<DefaultModel> {
     return this.http.json('/api/admin/default-model');
   }
 
-  /** `null` leaves it to the first provider that works. The others are asked in their order when it cannot answer. */
+  /** `null` means the first provider that works. The fallbacks are tried in order when it cannot answer. */
   async setDefaultModel(model: DefaultModel): Promise<DefaultModel> {
     return this.http.json('/api/admin/default-model', { method: 'PUT', body: model });
   }
 
-  /** Begins a sign-in, or gives back the one that waits. The server waits for it; `providerLogin` tells what becomes of it. */
+  /** Starts a sign-in, or returns the waiting one. `providerLogin` shows its progress. */
   async beginProviderLogin(name: string, way?: 'code' | 'browser'): Promise<LoginBegun> {
     return this.http.json(route`/api/admin/providers/${{ name }}/login`, { method: 'POST', query: { way } });
   }
 
-  /** The address of the page that a browser ended at which could not come back to the server's machine by itself. */
+  /** Finishes a sign-in with the address that the browser ended at, if it could not reach the server. */
   async finishProviderLogin(name: string, address: string): Promise<ProviderLogin> {
     return this.http.json(route`/api/admin/providers/${{ name }}/login/callback`, { body: { address } });
   }
 
-  /** Signs out, or stops waiting. */
+  /** Signs out, or cancels a waiting sign-in. */
   async endProviderLogin(name: string): Promise<void> {
     await this.http.response(route`/api/admin/providers/${{ name }}/login`, { method: 'DELETE' });
   }
@@ -235,12 +235,12 @@ export class Admin {
     });
   }
 
-  /** A link that signs the owner in once, in a browser on the machine of the server. */
+  /** A one-time link that signs the owner in, in a browser on the server's machine. */
   async link(): Promise<string> {
     return (await this.http.json<{ url: string }>('/api/admin/links', { body: {} })).url;
   }
 
-  /** Their names and dates; no value ever leaves the server. */
+  /** Names and dates of the secrets; no value ever leaves the server. */
   async secrets(): Promise<Secret[]> {
     return (await this.http.json<{ secrets: Secret[] }>('/api/admin/secrets')).secrets;
   }
@@ -254,23 +254,23 @@ export class Admin {
     await this.http.response(route`/api/admin/secrets/${{ name }}`, { method: 'DELETE' });
   }
 
-  /** Seals every secret under a new key; how many there are. */
+  /** Encrypts every secret with a new key; returns their number. */
   async rotateSecrets(): Promise<number> {
     return (await this.http.json<{ rotated: number }>('/api/admin/secrets/rotate', { body: {} })).rotated;
   }
 
-  /** The gateways that share one database, and what each does. None where one process keeps everything to itself. */
+  /** The gateways that share one database, and the work of each; none for a single process. */
   async gateways(): Promise<Gateway[]> {
     const answer = await this.http.json<{ gateways: Gateway[] }>('/api/admin/gateways');
     return answer.gateways;
   }
 
-  /** Has it give back what it holds and begin nothing more until it is restarted; a silent one is forgotten. */
+  /** Drains a gateway: it starts nothing new until it is restarted. A silent one is removed from the list. */
   async drainGateway(id: string): Promise<void> {
     await this.http.response(route`/api/admin/gateways/${{ id }}/drain`, { body: {} });
   }
 
-  /** Reads all logs and files anew. */
+  /** Rebuilds the index from all logs and files. */
   async reindex(): Promise<Reindexed> {
     return this.http.json('/api/admin/reindex', { body: {} });
   }
@@ -298,12 +298,12 @@ export class Admin {
     return { ...((await response.json()) as ConfigFile), version: response.headers.get('etag') ?? '' };
   }
 
-  /** Refused with the field's path when it is not good; then the old one stays. */
+  /** Replaces the config. An invalid one is refused with the field's path, and the old one stays. */
   async setConfig(text: string, version: string): Promise<void> {
     await this.http.response('/api/admin/config', { method: 'PUT', body: { text }, headers: { 'if-match': version } });
   }
 
-  /** An export of another program: a file, or a ZIP archive of its folder. `onProgress` is told how far it is. */
+  /** Imports an export of another program: a file, or a ZIP of its folder. `onProgress` receives the progress. */
   async importExport(
     from: ImportSource,
     file: Blob,
@@ -327,17 +327,17 @@ export class Admin {
     return this.http.json('/api/admin/audit', { query });
   }
 
-  /** Whether every row still fits the one before it, for each person. */
+  /** Verifies for each person that no row was changed or removed. */
   async verifyAudit(): Promise<AuditChain[]> {
     return (await this.http.json<{ chains: AuditChain[] }>('/api/admin/audit/verify')).chains;
   }
 
-  /** What the server logs, and what its next start logs. */
+  /** The server's log level now, and after its next start. */
   async logLevel(): Promise<LogLevels> {
     return this.http.json('/api/admin/logs/level');
   }
 
-  /** Until the next start; without a level, back to what that logs. */
+  /** Changes the log level until the next start; without a level, resets it. */
   async setLogLevel(level?: LogLevel): Promise<LogLevels> {
     const path = '/api/admin/logs/level';
     return level
@@ -345,7 +345,7 @@ export class Admin {
       : this.http.json(path, { method: 'DELETE' });
   }
 
-  /** The newest lines, then each as it is written, until the signal says enough. */
+  /** Yields the newest log lines, then each new one until the signal aborts. */
   async *logs(
     query: { level?: LogLevel; q?: string; after?: number; limit?: number },
     { signal, opened }: { signal: AbortSignal; opened?: () => void },

@@ -3,9 +3,9 @@ import { readFile, writeFile, type StoredFile } from './files.js';
 import type { Http } from './http.js';
 import type { Schema, Sent } from './wire.js';
 
-/** What an agent says of itself; what is absent is as the defaults have it. */
+/** An agent's own settings; for absent ones the defaults apply. */
 export type AgentFields = Partial<Schema<'AgentFields'>>;
-/** An agent as it works: what it says itself, filled in from the defaults. */
+/** An agent with its settings, completed from the defaults. */
 export type AgentSettings = Schema<'AgentView'>;
 export type AgentDetails = Schema<'AgentDetails'>;
 
@@ -25,7 +25,7 @@ export class Agents {
     return this.http.json('/v1/agents', { body: { id: agent.id, ...bodyOf(agent) } });
   }
 
-  /** Only what is named changes; null leaves it to the defaults. */
+  /** Changes only the named fields; null resets one to its default. */
   async update(id: string, change: AgentFields): Promise<AgentDetails> {
     return this.http.json(route`/v1/agents/${{ id }}`, { method: 'PATCH', body: bodyOf(change) });
   }
@@ -38,7 +38,7 @@ export class Agents {
     return readFile(this.http, route`/v1/agents/${{ id }}/files/${encodePath(name)}`);
   }
 
-  /** "I have read this": what an agent wrote into its own file counts as the owner's. `version` is what was read. */
+  /** "I have read this": accepts text that an agent wrote into its own file. `version` is what was read. */
   async acceptFile(id: string, name: string, version: string): Promise<void> {
     const path = route`/v1/agents/${{ id }}/files/${encodePath(name)}/accept`;
     await this.http.response(path, { body: { seen: version } });
@@ -49,7 +49,7 @@ export class Agents {
   }
 }
 
-/** As it is sent; what is not named is left out. */
+/** The fields as they are sent; unset ones are left out. */
 function bodyOf(fields: AgentFields): Partial<Sent<'AgentFields'>> {
   const { maxOutputTokens, memoryRead, name, enabled, tier, model, fallbacks, tools, temperature, workspace } = fields;
   const others = { name, default: fields.default, enabled, tier, model, fallbacks, tools, temperature, workspace };

@@ -4,17 +4,17 @@ import { Http, type HttpOptions, type TokenSource } from './http.js';
 import { sleep } from './sleep.js';
 import type { Schema, Sent } from './wire.js';
 
-/** A short token, and what gets the next one. */
+/** A short-lived token, and the refresh token for the next one. */
 export type TokenPair = Schema<'TokenReply'>;
 export type PairingBegun = Schema<'PairingBegun'>;
 
 const ASK_AGAIN_MS = 1_000;
 
-/** How a program comes by a token. */
+/** How a program gets a token. */
 export class Auth {
   constructor(private readonly http: Http) {}
 
-  /** A short token and a refresh token in place of this client's own credential. */
+  /** Exchanges this client's credential for a short-lived token and a refresh token. */
   async exchange(): Promise<TokenPair> {
     return this.http.json('/api/auth/token', { body: {} });
   }
@@ -25,18 +25,18 @@ export class Auth {
     return this.http.json('/api/auth/refresh', { body });
   }
 
-  /** Ends a sign-in: the tokens that came of it count no more. */
+  /** Ends a sign-in: its tokens become invalid. */
   async signOut(): Promise<void> {
     await this.http.response('/api/auth/logout', { body: {} });
   }
 
-  /** Asks to be let in. The owner approves the code in the app or with `onyx pair`. */
+  /** Starts a pairing. The owner approves its code in the app or with `onyx pair`. */
   async beginPairing(name: string): Promise<PairingBegun> {
     checkText('name', name);
     return this.http.json('/api/auth/pair', { body: { name, client: 'device' } });
   }
 
-  /** The token, once the owner has approved; asks again until they have decided. */
+  /** Waits until the owner has decided and returns the token. */
   async finishPairing(pairingId: string, signal?: AbortSignal): Promise<string> {
     for (;;) {
       const path = route`/api/auth/pair/${{ pairingId }}`;
@@ -52,7 +52,7 @@ export class Auth {
 export class RenewingToken implements TokenSource {
   private readonly auth: Auth;
 
-  /** `renewed` hears of each new pair, for whoever keeps it. */
+  /** `renewed` is called with each new pair, so that you can store it. */
   constructor(
     options: Pick<HttpOptions, 'baseUrl' | 'fetch'>,
     private pair: Pick<TokenPair, 'accessToken' | 'refreshToken'>,
@@ -73,7 +73,7 @@ export class RenewingToken implements TokenSource {
       this.renewed(pair);
       return true;
     } catch (error) {
-      // Signed out meanwhile: the caller gets the 401 that it met.
+      // Signed out in the meantime: the caller gets the 401.
       if (error instanceof OnyxError && error.status === 401) return false;
       throw error;
     }
@@ -86,7 +86,7 @@ export interface SignIn extends Pick<HttpOptions, 'baseUrl' | 'fetch'> {
   renewed?: (pair: TokenPair) => void;
 }
 
-/** By name and password, for programs; a browser signs in by the app's own page. */
+/** Signs a program in with name and password; a browser signs in on the app's page. */
 export async function signIn({ baseUrl, fetch, person, password, renewed }: SignIn): Promise<RenewingToken> {
   checkText('person', person);
   checkText('password', password);
@@ -101,5 +101,5 @@ const rejected = () =>
   new OnyxError({
     code: 'forbidden',
     message: 'The owner rejected the pairing.',
-    hint: 'Ask the owner, then begin anew.',
+    hint: 'Ask the owner, then pair again.',
   });

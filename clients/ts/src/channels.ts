@@ -2,9 +2,9 @@ import { route } from './check.js';
 import type { Http } from './http.js';
 import type { Schema } from './wire.js';
 
-/** A place in a space where coworkers answer in threads. */
+/** A channel: a place in a space where coworkers answer in threads. */
 export type Channel = Schema<'ChannelView'>;
-/** An agent that works in a channel; the primary answers where nobody is named. */
+/** An agent that is assigned to a channel. The primary answers if a message calls no one. */
 export type Coworker = Schema<'CoworkerView'>;
 
 export class Channels {
@@ -22,12 +22,12 @@ export class Channels {
     return this.http.json('/api/channels', { body: channel });
   }
 
-  /** Only what is named changes. */
+  /** Changes only the named fields. */
   async update(id: string, change: { name?: string; purpose?: string }): Promise<Channel> {
     return this.http.json(address(id), { method: 'PATCH', body: change });
   }
 
-  /** With its threads. */
+  /** Deletes the channel with its threads. */
   async remove(id: string): Promise<void> {
     return this.http.json(address(id), { method: 'DELETE' });
   }
@@ -36,7 +36,7 @@ export class Channels {
     return (await this.http.json<{ coworkers: Coworker[] }>(`${address(id)}/coworkers`)).coworkers;
   }
 
-  /** Assigning one who is there changes only whether they are the primary. */
+  /** Assigns a coworker. For one who is assigned already, only the primary changes. */
   async assign(id: string, coworker: { agent: string; primary?: boolean }): Promise<Coworker[]> {
     return (await this.http.json<{ coworkers: Coworker[] }>(`${address(id)}/coworkers`, { body: coworker })).coworkers;
   }

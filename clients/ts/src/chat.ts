@@ -8,7 +8,7 @@ import type { Schema, Sent } from './wire.js';
 
 /** A run's whole answer. */
 export type ChatReply = Schema<'ChatReply'>;
-/** What was said in a session, an answer as one message. */
+/** The messages of a session, with each answer as one message. */
 export type ChatHistory = Schema<'History'>;
 
 export interface StreamOptions {
@@ -19,8 +19,8 @@ export class Chat {
   constructor(private readonly http: Http) {}
 
   /**
-   * The words of an answer as they come. With `message` an agent answers, in a session: a `confirm` on the way waits
-   * until it is decided through `drafts`, a `draft` is kept for later. With `messages` a model answers, and nothing is
+   * Streams the text of an answer. With `message` an agent answers in a session: a `confirm` pauses the run until it
+   * is decided through `drafts`, a `draft` can be decided later. With `messages` a model answers, and nothing is
    * stored. Leaving the loop, or aborting, stops the answer.
    */
   stream(request: ChatRequest, options?: StreamOptions): AsyncGenerator<ChatChunk>;
@@ -32,22 +32,22 @@ export class Chat {
     return 'messages' in request ? completion(this.http, request, signal) : this.words(request, signal);
   }
 
-  /** A model's answer to messages that the caller keeps: `stream` with `messages`, under a name of its own. */
+  /** A model's answer to messages that the caller keeps; the same as `stream` with `messages`. */
   complete(request: ChatCompletionRequest, { signal }: StreamOptions = {}): AsyncGenerator<CompletionChunk> {
     return completion(this.http, request, signal);
   }
 
-  /** Everything that the agent's run tells: its tools too, and what it does meanwhile. */
+  /** Streams every event of the agent's run, its tool calls included. */
   async *events(request: ChatRequest, { signal }: StreamOptions = {}): AsyncGenerator<RunLine> {
     yield* runLines(this.http, '/api/agent/chat-stream', bodyOf(request), signal);
   }
 
-  /** The whole answer at once. What needs a person waits meanwhile: other callers decide it. */
+  /** Returns the whole answer at once. While it runs, other callers decide its confirmations. */
   async send(request: ChatRequest, { signal }: StreamOptions = {}): Promise<ChatReply> {
     return this.http.json('/api/agent/chat', { body: bodyOf(request), signal });
   }
 
-  /** Whether there was something to stop. */
+  /** Stops it; returns whether there was something to stop. */
   async stop(target: { sessionId: string } | { runId: string }): Promise<boolean> {
     const { sessionId, runId } = target as { sessionId?: string; runId?: string };
     if (sessionId === undefined && runId === undefined) throw invalid('target', 'must name a `sessionId` or a `runId`');
@@ -55,7 +55,7 @@ export class Chat {
     return (await this.http.json<{ stopped: boolean }>('/api/agent/stop', { body })).stopped;
   }
 
-  /** Puts a session away and begins another; its id. */
+  /** Archives a session and starts another one; returns its id. */
   async clear(sessionId: string): Promise<string> {
     checkUuid('sessionId', sessionId);
     const body: Sent<'SessionRequest'> = { session_id: sessionId };

@@ -1,11 +1,11 @@
-// Arguments are looked at before anything is sent, so that a mistake is named where it was made. Only what would be wrong
-// on every server is refused here; the rest is the server's to judge.
+// Arguments are checked before anything is sent, so that a mistake is reported where it was made. Only what is wrong
+// for every server is refused here; the server judges the rest.
 
 import { OnyxError } from './error.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** An argument that is not good. Nothing was sent: the error has no `status`. */
+/** An invalid argument. Nothing was sent, so the error has no `status`. */
 export function invalid(field: string, why: string): OnyxError {
   return new OnyxError({
     code: 'invalid_request',
@@ -69,7 +69,7 @@ export function route(fixed: TemplateStringsArray, ...values: (Record<string, un
   return fixed.map((text, index) => text + (filled[index] ?? '')).join('');
 }
 
-/** A path in an address, its slashes kept. */
+/** Encodes a path for an address and keeps its slashes. */
 export function encodePath(path: string): string {
   checkText('path', path);
   return path

@@ -4,7 +4,7 @@ import type { components } from './generated.js';
 import type { Http } from './http.js';
 import { serverSentEvents } from './lines.js';
 
-// This surface speaks camelCase on the wire already.
+// This surface already uses camelCase on the wire.
 type Schemas = components['schemas'];
 
 const ROLES = ['user', 'assistant', 'system'] as const;
@@ -21,12 +21,12 @@ export interface ChatMessage {
 export type RagContextItem = Schemas['RagPiece'];
 export type RagContext = RagContextItem[];
 
-/** Asks a model, without an agent and without anything being stored. */
+/** Requests an answer of a model, without an agent; nothing is stored. */
 export interface ChatCompletionRequest {
   messages: ChatMessage[];
   systemPrompt?: string;
   ragContext?: RagContext;
-  /** `<provider>/<model>`, or an agent whose model is taken. Absent: the default agent's. */
+  /** `<provider>/<model>`, or an agent whose model is used. Absent: the default agent's. */
   model?: string;
   maxTokens?: number;
   temperature?: number;
@@ -46,7 +46,7 @@ type Part =
   | { type: 'finish'; messageMetadata: Omit<Extract<CompletionChunk, { type: 'done' }>, 'type'> }
   | { type: 'start' | 'start-step' | 'finish-step' };
 
-/** The words of a model's answer (`/api/v1/chat`). Leaving the loop, or aborting, stops it; a cut stream is `interrupted`. */
+/** Streams the text of a model's answer (`/api/v1/chat`). Leaving the loop stops it; a cut stream is `interrupted`. */
 export async function* completion(
   http: Http,
   request: ChatCompletionRequest,

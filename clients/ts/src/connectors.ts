@@ -2,25 +2,25 @@ import { route } from './check.js';
 import type { Http } from './http.js';
 import type { Schema } from './wire.js';
 
-/** An account on another network, and how it is. */
+/** An account on another network, and its state. */
 export type ConnectorAccount = Schema<'AccountJson'>;
 /** The same with its settings. */
 export type ConnectorDetails = Schema<'AccountDetails'>;
-/** Somebody that an account has met. */
+/** A person or group that an account has met. */
 export type ConnectorPeer = Schema<'PeerJson'>;
-/** What nobody could answer, or what may not have arrived. */
+/** Dead letters: updates that could not be answered, and messages that may not have arrived. */
 export type DeadLetter = Schema<'LetterJson'>;
 /** Which agent answers whom, as the config has it. */
 export type ConnectorBinding = Schema<'BindingJson'>;
-/** Something that the owner was told. */
+/** An event that was reported to the owner. */
 export type ConnectorNotice = Schema<'NoticeJson'>;
-/** What a network says of a token. */
+/** The result of testing a token at its network. */
 export type TestedAccount = Schema<'TestedAccount'>;
 
 const path = (network: string, account: string, rest = '') =>
   route`/api/admin/connectors/${{ network }}/${{ account }}${rest}`;
 
-/** For the owner: where agents talk beside the app. */
+/** For the owner: accounts on other networks where agents answer. */
 export class Connectors {
   constructor(private readonly http: Http) {}
 
@@ -33,12 +33,12 @@ export class Connectors {
     return this.http.json('/api/admin/connectors');
   }
 
-  /** Asks the network about a token before it is kept. */
+  /** Tests a token at the network before it is stored. */
   async test(network: string, token: string): Promise<TestedAccount> {
     return this.http.json('/api/admin/connectors/test', { body: { network, token } });
   }
 
-  /** Connects an account; the token goes into the store of secrets. */
+  /** Connects an account; its token is stored as a secret. */
   async put(network: string, account: string, token: string): Promise<ConnectorAccount> {
     return this.http.json(path(network, account), { method: 'PUT', body: { token } });
   }
@@ -47,12 +47,12 @@ export class Connectors {
     return this.http.json(path(network, account));
   }
 
-  /** Asks the network about the token that an account has. */
+  /** Tests the stored token of an account at the network. */
   async testAccount(network: string, account: string): Promise<TestedAccount> {
     return this.http.json(path(network, account, '/test'), { body: {} });
   }
 
-  /** Lets in whoever was given this code. */
+  /** Approves the peer who was given this code. */
   async pair(code: string): Promise<ConnectorPeer> {
     return this.http.json('/api/admin/connectors/pair', { body: { code } });
   }
@@ -65,12 +65,12 @@ export class Connectors {
     return (await this.http.json<{ peers: ConnectorPeer[] }>(path(network, account, '/peers'))).peers;
   }
 
-  /** `member` is whose agents they talk to: the owner's unless told. */
+  /** `member` names the person whose agents the peer talks to; by default the owner. */
   async approve(peer: ConnectorPeer, member?: string): Promise<ConnectorPeer> {
     return this.http.json(this.peer(peer, '/approve'), { body: { member } });
   }
 
-  /** As if the account had never met them. */
+  /** Forgets a peer, as if the account had never met them. */
   async forget(peer: ConnectorPeer): Promise<void> {
     await this.http.response(this.peer(peer, ''), { method: 'DELETE' });
   }
@@ -79,12 +79,12 @@ export class Connectors {
     return this.http.json(this.peer(peer, '/block'), { body: {} });
   }
 
-  /** Which agent answers a peer; without one the other bindings decide. */
+  /** Sets the agent that answers a peer; without one the other bindings decide. */
   async bind(peer: ConnectorPeer, agent: string | null): Promise<void> {
     await this.http.response(this.peer(peer, '/agent'), { method: 'PUT', body: { agent } });
   }
 
-  /** Which agent answers whoever writes to an account. */
+  /** Sets the agent that answers everyone who writes to an account. */
   async bindAccount(network: string, account: string, agent: string | null): Promise<void> {
     await this.http.response(path(network, account, '/agent'), { method: 'PUT', body: { agent } });
   }

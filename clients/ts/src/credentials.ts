@@ -1,11 +1,11 @@
-/** Where the bearer token comes from; without one the browser's cookie and the page's key speak. */
+/** The source of the bearer token; without one the browser's cookie and the page's key are used. */
 export interface TokenSource {
   current(): string | undefined;
-  /** Called once after a 401; true when a new token is there. */
+  /** Called once after a 401; returns true if there is a new token. */
   refresh?(): Promise<boolean>;
 }
 
-/** One client's token, shared by all that `with` makes of it. */
+/** One client's token, shared by all clients that `with` derives from it. */
 export class Credentials {
   private readonly source: TokenSource;
   private refreshing?: Promise<boolean>;
@@ -18,7 +18,7 @@ export class Credentials {
     return this.source.current();
   }
 
-  /** One refresh serves everybody who met a 401 meanwhile. */
+  /** One refresh serves all requests that got a 401 in the meantime. */
   refresh(): Promise<boolean> {
     const { refresh } = this.source;
     if (!refresh) return Promise.resolve(false);

@@ -22,7 +22,7 @@ export class Drafts {
     return this.http.json(route`/api/pending-changes/${{ id }}`);
   }
 
-  /** With the `planHash` of what was looked at, nothing else is approved. `reason` answers a question. */
+  /** With `planHash`, only the reviewed change is approved. `reason` answers a question. */
   async approve(
     id: string,
     options: { scope?: ApprovalScope; planHash?: string; reason?: string } = {},
@@ -37,7 +37,7 @@ export class Drafts {
     return this.http.json(route`/api/pending-changes/${{ id }}/reject`, { body: options });
   }
 
-  /** Every draft that is new or has changed, from now on, until the signal says enough. A lost connection comes back. */
+  /** Yields every new or changed draft until the signal aborts. It reconnects automatically. */
   async *events({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Draft> {
     let pause = RETRY_FIRST_MS;
     for (;;) {
@@ -56,7 +56,7 @@ export class Drafts {
     }
   }
 
-  /** For the owner: what members may not approve for themselves. */
+  /** For the owner: drafts that members may not approve themselves. */
   async ofMembers(): Promise<Draft[]> {
     return (await this.http.json<{ drafts: Draft[] }>('/api/admin/pending-changes')).drafts;
   }

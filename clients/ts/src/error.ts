@@ -1,10 +1,10 @@
 import type { Fault } from './types.js';
 
-/** Of a failure, beside what it says. */
+/** Details of a failure besides its sentences. */
 export interface Circumstances {
-  /** The server's name for the request; it stands in the server's log too. */
+  /** The server's id of the request; it is in the server's log too. */
   requestId?: string;
-  /** What else the server said, for instance the fresh preview of a draft that is stale. */
+  /** Further details from the server, for example the new preview of a stale draft. */
   details?: Record<string, unknown>;
   cause?: unknown;
 }
@@ -15,10 +15,10 @@ export class OnyxError extends Error {
   readonly hint: string;
   /** The argument or field that is wrong, by its path. */
   readonly field?: string;
-  /** Of the answer. Absent: the server was not reached, or nothing was sent at all. */
+  /** The HTTP status. Absent: the server was not reached, or nothing was sent. */
   readonly status?: number;
   readonly requestId?: string;
-  /** When asking again may help, where the server says so. */
+  /** When a retry may help, if the server says so. */
   readonly retryAfterSeconds?: number;
   readonly details: Record<string, unknown>;
 
@@ -58,7 +58,7 @@ export function timedOut(milliseconds: number): OnyxError {
   });
 }
 
-/** A stream ended before its last event, and what it tells could not be had otherwise. */
+/** A stream ended before its last event, and the rest could not be read in another way. */
 export function interrupted(details: Record<string, unknown> = {}): OnyxError {
   const fault = {
     code: 'interrupted',

@@ -2,7 +2,7 @@ import type { Http } from './http.js';
 
 export interface StoredFile {
   text: string;
-  /** Names this very content; a write that gives it replaces nothing else. */
+  /** Identifies this content; a write that passes it replaces nothing else. */
   version: string;
   /** Where the text came from, where the server says so: `person`, `agent`, `agent_tainted` or `external`. */
   origin?: string;
@@ -14,7 +14,7 @@ export async function readFile(http: Http, address: string): Promise<StoredFile>
   return { text: await response.text(), version: response.headers.get('etag') ?? '', origin };
 }
 
-/** Writes a file whole: `version` is what it was read as, absent for one that must not be there yet. */
+/** Writes a whole file. `version` is the version that was read; without it the file must not exist yet. */
 export async function writeFile(http: Http, address: string, text: string, version?: string): Promise<string> {
   const headers: Record<string, string> =
     version === undefined ? { 'if-none-match': '*' } : version === '' ? {} : { 'if-match': version };

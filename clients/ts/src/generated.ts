@@ -11,17 +11,17 @@ export interface components {
             dependencies: components["schemas"]["Dependency"][];
         };
         Dependency: {
-            /** @description Its kind, and after a colon which one of them. */
+            /** @description The kind of the dependency, and its name after a colon. */
             name: string;
             state: components["schemas"]["DependencyState"];
             detail?: string | null;
-            /** @description What can be done about it. */
+            /** @description What to do about it. */
             hint?: string | null;
-            /** @description How far something is that is under way. */
+            /** @description The progress of work on it, such as a download. */
             progress?: components["schemas"]["Progress"] | null;
         };
         /**
-         * @description `off`: Nobody has set it up, and nothing waits for it. `degraded`: Something does not work; the rest does. `down`: Nothing can be done without it.
+         * @description `off`: It is not set up, and nothing needs it. `degraded`: Part of it does not work. `down`: The server cannot work without it.
          * @enum {string}
          */
         DependencyState: "ok" | "off" | "degraded" | "down";
@@ -41,7 +41,7 @@ export interface components {
             session_id: string;
             /** Format: uuid */
             run_id: string;
-            /** @description The action whose run this is, where it is one. */
+            /** @description The action of this run, if there is one. */
             action?: components["schemas"]["ActionRun"] | null;
         } | {
             /** @constant */
@@ -101,22 +101,22 @@ export interface components {
             status: components["schemas"]["RunStatus"];
             usage: components["schemas"]["Usage"];
         };
-        /** @description The action that a run performs, and the page that it leaves. */
+        /** @description The action that a run performs, and the page that it writes. */
         ActionRun: {
             id: string;
             label: string;
-            /** @description Among the person's files, written at the end of the run. */
+            /** @description The path among the person's files; written at the end of the run. */
             page: string;
         };
         /** @description The id a provider gave one tool call; opaque to us and unique only within a session. */
         ToolUseId: string;
-        /** @description What a call does, in words for people. Secrets are masked. */
+        /** @description A call's label for people. Secrets are masked. */
         CallLabel: {
             verb: components["schemas"]["Verb"];
-            /** @description What the call is about: a path, a question, an address. Empty where the verb says it all. */
+            /** @description The subject of the call: a path, a question, an address. Empty where the verb is enough. */
             subject: string;
             target?: components["schemas"]["CallTarget"] | null;
-            /** @description What an edit changes, where its arguments alone say it. */
+            /** @description The change of an edit, where its arguments alone tell it. */
             change?: components["schemas"]["CallChange"] | null;
         };
         /** @description The words for a call in each of its states. */
@@ -134,13 +134,13 @@ export interface components {
             /** @description `Could not edit` */
             failed: string;
         };
-        /** @description The one thing that a call is about, where it is one that a surface can show or open. */
+        /** @description The target of a call, where it is a single one that a surface can show or open. */
         CallTarget: {
             kind: components["schemas"]["CallTargetKind"];
             name: string;
             /**
              * Format: uint64
-             * @description Where in a file.
+             * @description The line in a file.
              */
             line?: number | null;
         };
@@ -157,25 +157,25 @@ export interface components {
             /** Format: uint */
             removed: number;
         };
-        /** @description What came of a call, beside what the model reads. */
+        /** @description The result of a call, beside what the model reads. */
         CallReport: {
             state: components["schemas"]["CallState"];
-            /** @description The strictest of what was planned; absent where nothing was. */
+            /** @description The strictest effect in the plan; absent where there was no plan. */
             effect?: components["schemas"]["ToolEffect"] | null;
             /** @description How many lines of text the plan changes. */
             lines?: components["schemas"]["LineCounts"] | null;
-            /** @description In a dry run: what would have been done. */
+            /** @description For a dry run: what would have been done. */
             rehearsal?: components["schemas"]["Rehearsal"] | null;
             /** @description The whole of an output that was too long for the model, or what the call attached to it. */
             artifact?: components["schemas"]["Artifact"] | null;
         };
         /**
-         * @description `refused`: The gate, the tool or a person said no; nothing was done. `waiting`: A person decides; nothing has been done yet. `rehearsed`: In a dry run; nothing was done.
+         * @description `refused`: The gate, the tool or a person refused it; nothing was done. `waiting`: It waits for a person; nothing has been done yet. `rehearsed`: It was part of a dry run; nothing was done.
          * @enum {string}
          */
         CallState: "done" | "failed" | "refused" | "waiting" | "rehearsed";
         /**
-         * @description What a tool call would do to the world, mildest first: the strictest of a plan counts.
+         * @description The effect of a tool call, mildest first: the strictest one of a plan counts.
          * @enum {string}
          */
         ToolEffect: "read" | "write" | "destroy" | "reach" | "execute";
@@ -189,18 +189,18 @@ export interface components {
         Rehearsal: {
             /** @description One line for people. */
             summary: string;
-            /** @description What the gate would have said. */
+            /** @description The gate's verdict on the call. */
             verdict: components["schemas"]["Verdict"];
             preview: components["schemas"]["Preview"];
         };
         /**
-         * @description What the gate answers to a plan.
+         * @description The gate's answer to a plan.
          * @enum {string}
          */
         Verdict: "allow" | "confirm" | "draft" | "deny";
         /**
-         * @description What a person is shown before deciding. Whatever leaves the process of it is visible, also what
-         *     was kept before.
+         * @description What a person is shown before deciding. All text in it is made visible before it leaves the
+         *     process, also what was kept before.
          */
         Preview: {
             /** @constant */
@@ -229,7 +229,7 @@ export interface components {
         /** @enum {string} */
         StatusCode: "fallback" | "retry" | "compaction" | "waiting" | "degraded" | "tainted";
         /**
-         * @description What a draft wants of a person. `approval`: A yes or a no to what it would do. `answer`: Words: it is a question.
+         * @description What a draft needs from a person. `approval`: A yes or a no to what it would do. `answer`: Words: it is a question.
          * @enum {string}
          */
         AsksFor: "approval" | "answer";
@@ -268,7 +268,7 @@ export interface components {
              */
             cost?: number | null;
         };
-        /** @description What came of a run. */
+        /** @description The result of a run. */
         ChatReply: {
             /** Format: uuid */
             session_id: string;
@@ -279,7 +279,7 @@ export interface components {
             drafts: components["schemas"]["DraftView"][];
             usage: components["schemas"]["Usage"];
         };
-        /** @description One tool call, wherever a whole answer is shown. */
+        /** @description One tool call in a complete answer. */
         ToolView: {
             id: components["schemas"]["ToolUseId"];
             tool: string;
@@ -308,7 +308,7 @@ export interface components {
             messages: components["schemas"]["HistoryMessage"][];
             /**
              * Format: uint64
-             * @description Give it as `before` to get what came before these; absent at the beginning.
+             * @description Give it as `before` to get the messages before these; absent at the beginning.
              */
             before?: number | null;
         };
@@ -319,31 +319,31 @@ export interface components {
              */
             id: string;
             role: components["schemas"]["MessageRole"];
-            /** @description Who answered; absent for a person's words. */
+            /** @description The agent that answered; absent for a person's message. */
             agent?: string | null;
             content: string;
             status: components["schemas"]["MessageStatus"];
             /** Format: date-time */
             created_at: string;
             tools: components["schemas"]["ToolView"][];
-            /** @description Why the answer did not come, where it did not. */
+            /** @description The reason why there is no answer, if there is none. */
             error?: components["schemas"]["Fault"] | null;
         };
         /** @enum {string} */
         MessageRole: "user" | "assistant";
         /**
-         * @description `streaming`: Its run is still at work.
+         * @description `streaming`: The run is still in progress.
          * @enum {string}
          */
         MessageStatus: "complete" | "cancelled" | "error" | "interrupted" | "streaming";
-        /** @description An error on its way to a person: a code from the table and what happened in particular. */
+        /** @description An error as it is shown to a person: a code from the table and what happened in this case. */
         Fault: {
             code: components["schemas"]["ErrorCode"];
             message: string;
             hint?: string | null;
             /**
              * Format: uint64
-             * @description When asking again may help, in whole seconds on the wire.
+             * @description When a retry may succeed; whole seconds on the wire.
              */
             retry_after_seconds?: number | null;
         };
@@ -355,11 +355,11 @@ export interface components {
             flags: {
                 [key: string]: boolean;
             };
-            /** @description In the vault; not to be changed. */
+            /** @description A folder of the vault; it cannot be changed. */
             actions_path: string;
-            /** @description What the person chose; `null` where the server's zone counts. */
+            /** @description The person's choice; `null` where the server's zone applies. */
             timezone: string | null;
-            /** @description The one that counts for them now. */
+            /** @description The zone that applies now. */
             current_timezone: string;
         };
         /** @enum {string} */
@@ -367,16 +367,16 @@ export interface components {
         ActionView: {
             id: string;
             label: string;
-            /** @description Its file, among the person's files. */
+            /** @description The action's file, among the person's files. */
             path: string;
-            /** @description Its prompt has a place for what the person has marked. */
+            /** @description Its prompt has a placeholder for the text that the person has selected. */
             asks_for_selection: boolean;
             requires_confirmation: boolean;
             /** Format: uint32 */
             max_steps?: number | null;
-            /** @description Why it does not run. */
+            /** @description Why it cannot run. */
             error?: string | null;
-            /** @description What works but is probably not what was meant. */
+            /** @description Settings that work but are probably not what was meant. */
             warnings?: string[];
         };
         ActionPrompt: {
@@ -393,9 +393,9 @@ export interface components {
         ActionRunView: {
             /** Format: uuid */
             run_id: string;
-            /** @description Among the person's files. */
+            /** @description The path among the person's files. */
             page: string;
-            /** @description Absent where the page cannot be read any more. */
+            /** @description Absent where the page cannot be read. */
             record?: components["schemas"]["ActionRunRecord"] | null;
         };
         ActionRunRecord: {
@@ -411,12 +411,12 @@ export interface components {
             ended_at?: string | null;
             /** Format: double */
             cost?: number | null;
-            /** @description What the page says, without its head. */
+            /** @description The page's text, without its front matter. */
             text: string;
         };
         AgentHealth: {
             runtime: components["schemas"]["AgentRuntime"];
-            /** @description The provider of the default agent's model; absent while no model is named. */
+            /** @description The provider of the default agent's model; absent while no model is configured. */
             provider: components["schemas"]["Dependency"] | null;
             linkedin: components["schemas"]["LinkedIn"];
         };
@@ -430,13 +430,13 @@ export interface components {
             token_present: boolean;
             /**
              * Format: date-time
-             * @description When LinkedIn last took its token, since the server started.
+             * @description When LinkedIn last accepted its token, since the server started.
              */
             last_validated_at: string | null;
-            /** @description Why it is not taken, if it is not. */
+            /** @description Why LinkedIn refused it, if it did. */
             last_error: string | null;
         };
-        /** @description A line for clients of `/api/claude`: the same but for one name. */
+        /** @description A line for clients of `/api/claude`: the same except for one name. */
         OlderLine: {
             /** @constant */
             type: "tool_use";
@@ -448,15 +448,15 @@ export interface components {
         AgentList: {
             agents: components["schemas"]["AgentView"][];
         };
-        /** @description An agent as it works: what it says itself, filled in from the defaults. */
+        /** @description An agent as it works: its own settings, completed by the defaults. */
         AgentView: {
             id: string;
             name: string;
             default: boolean;
-            /** @description One that is not answers nobody. */
+            /** @description A disabled agent answers no one. */
             enabled: boolean;
             tier: components["schemas"]["Tier"];
-            /** @description None: the config's default. */
+            /** @description None: the config's default model. */
             model: string | null;
             fallbacks: string[];
             /** Format: float */
@@ -465,38 +465,38 @@ export interface components {
             max_output_tokens: number | null;
         };
         /**
-         * @description How far an agent may go.
+         * @description How much an agent may do alone.
          * @enum {string}
          */
         Tier: "read" | "suggest" | "act";
-        /** @description An agent as it works: what it says itself, filled in from the defaults. */
+        /** @description An agent as it works: its own settings, completed by the defaults. */
         AgentDetails: {
             id: string;
             name: string;
             default: boolean;
-            /** @description One that is not answers nobody. */
+            /** @description A disabled agent answers no one. */
             enabled: boolean;
             tier: components["schemas"]["Tier"];
-            /** @description None: the config's default. */
+            /** @description None: the config's default model. */
             model: string | null;
             fallbacks: string[];
             /** Format: float */
             temperature: number | null;
             /** Format: uint32 */
             max_output_tokens: number | null;
-            /** @description Every tool that it has. */
+            /** @description All tools of the agent. */
             tools: string[];
-            /** @description What the config says of it; its version is the ETag. */
+            /** @description The agent's settings in the config; their version is the ETag. */
             settings: components["schemas"]["AgentFields"];
             /** @description Markdown files in the agent's own folder. */
             files: string[];
         };
-        /** @description What an agent says of itself. What is absent is as `agents.defaults` has it. */
+        /** @description An agent's own settings. Absent ones are taken from `agents.defaults`. */
         AgentFields: {
             /** @default null */
             name: string | null;
             /**
-             * @description Answers who names nobody; there is one.
+             * @description Answers messages that name no agent; exactly one agent is the default.
              * @default false
              */
             default: boolean;
@@ -527,7 +527,7 @@ export interface components {
              */
             max_output_tokens: number | null;
             /**
-             * @description A folder whose files are read instead of the agent's own.
+             * @description A folder whose files are read instead of those in the agent's own folder.
              * @default null
              */
             workspace: string | null;
@@ -537,12 +537,12 @@ export interface components {
              */
             memory_read: string[];
             /**
-             * @description It uses models of this machine and no others.
+             * @description It uses only models of this machine.
              * @default null
              */
             local_only: boolean | null;
         };
-        /** @description Names of tools, or `group:<name>`. Deny wins. */
+        /** @description Names of tools, or `group:<name>`. Deny takes precedence. */
         ToolFields: {
             /**
              * @description None: every tool.
@@ -551,7 +551,7 @@ export interface components {
             allow: string[] | null;
             /** @default [] */
             deny: string[];
-            /** @description Commands that need no person: each the beginning of an argument list. */
+            /** @description Commands that need no approval: each is the beginning of an argument list. */
             commands?: string[][];
         };
         SessionList: {
@@ -561,16 +561,16 @@ export interface components {
              * @description Give it as `before` to get the older ones; absent at the end.
              */
             before?: string | null;
-            /** @description Why titles and newest words alone were looked at, and not what was said. */
+            /** @description Why only titles and newest messages were searched, and not all messages. */
             degraded?: string | null;
         };
-        /** @description One session as the wire shows it. */
+        /** @description One session as it appears on the wire. */
         SessionView: {
             /** Format: uuid */
             id: string;
             agent: string;
             origin: components["schemas"]["SessionOrigin"];
-            /** @description Who answers, in this order. */
+            /** @description The agents that answer, in this order. */
             agents: string[];
             mode: components["schemas"]["LaneOrder"];
             title: string | null;
@@ -606,18 +606,18 @@ export interface components {
             /** @description What the conversation is about. */
             attached?: components["schemas"]["EntityRef"] | null;
             /**
-             * @description In a list that was asked for a text: where somebody said it. Absent where only the title or
-             *     the preview holds it.
+             * @description In a list that was searched for a text: the matching message. Absent where only the title or
+             *     the preview matches.
              */
             found?: components["schemas"]["FoundTurn"] | null;
         };
         /**
-         * @description Where a session lives. `temporary`: A chat that is not listed, not indexed and deleted a day after it was last used.
+         * @description Where a session was begun. `temporary`: A chat that is not listed, not indexed and deleted a day after it was last used.
          * @enum {string}
          */
         SessionOrigin: "chat" | "companion" | "thread" | "agent_editor" | "connector" | "job" | "api" | "temporary";
         /**
-         * @description How several agents answer one message. `sequential`: One after the other; each sees what those before it said.
+         * @description How several agents answer one message. `sequential`: One after the other; each sees the earlier answers.
          * @enum {string}
          */
         LaneOrder: "parallel" | "sequential";
@@ -630,26 +630,26 @@ export interface components {
             id: string;
         };
         /**
-         * @description What a space holds.
+         * @description A kind of entity in a space.
          * @enum {string}
          */
         EntityKind: "page" | "task" | "ref" | "project";
-        /** @description The message of a conversation that says best what was looked for. */
+        /** @description The message of a conversation that matches best. */
         FoundTurn: {
             /**
              * Format: uuid
-             * @description Where it was said: the listed session, or another fork of it.
+             * @description The session that holds the message: the listed one, or another fork of it.
              */
             session: string;
             /** Format: uuid */
             run?: string | null;
             /**
              * Format: uuid
-             * @description The turn to open at.
+             * @description The turn to scroll to.
              */
             turn?: string | null;
             author?: string | null;
-            /** @description A part of what was said, in pieces; a hit is what was looked for. */
+            /** @description A part of the message in pieces; `hit` marks the pieces that match. */
             snippet: components["schemas"]["SnippetPart"][];
         };
         /** @description A part of a chunk's text, and whether it is what was looked for. */
@@ -663,7 +663,7 @@ export interface components {
             id: string;
             agent: string;
             origin: components["schemas"]["SessionOrigin"];
-            /** @description Who answers, in this order. */
+            /** @description The agents that answer, in this order. */
             agents: string[];
             mode: components["schemas"]["LaneOrder"];
             title: string | null;
@@ -699,11 +699,14 @@ export interface components {
             /** @description What the conversation is about. */
             attached?: components["schemas"]["EntityRef"] | null;
             /**
-             * @description In a list that was asked for a text: where somebody said it. Absent where only the title or
-             *     the preview holds it.
+             * @description In a list that was searched for a text: the matching message. Absent where only the title or
+             *     the preview matches.
              */
             found?: components["schemas"]["FoundTurn"] | null;
-            /** @description The first of the family and all forks, this one among them, in the order they were made. */
+            /**
+             * @description The first session of the family and all its forks, this one included, in the order of their
+             *     creation.
+             */
             siblings: components["schemas"]["Sibling"][];
         };
         Sibling: {
@@ -720,18 +723,21 @@ export interface components {
             preview: string;
             /**
              * Format: uuid
-             * @description Where it leaves the one it was forked from; absent for the first.
+             * @description The turn at which it leaves the session it was forked from; absent for the first.
              */
             fork_turn: string | null;
         };
-        /** @description What a person thinks of an answer. The newest one about an answer counts; no prompt ever holds it. */
+        /**
+         * @description A person's feedback on an answer. The newest one about an answer counts; no prompt ever holds
+         *     it.
+         */
         Feedback: {
             /**
              * Format: uuid
              * @description A text of the answer, in the same log.
              */
             about: string;
-            /** @description Absent: what was said before is taken back. */
+            /** @description Absent: the earlier rating is withdrawn. */
             rating?: components["schemas"]["Rating"] | null;
             note?: string | null;
         };
@@ -747,13 +753,13 @@ export interface components {
             conversations: number;
         };
         QueuedMessages: {
-            /** @description In the order in which they were said. */
+            /** @description In the order in which they were sent. */
             messages: components["schemas"]["QueuedMessage"][];
         };
         QueuedMessage: {
             /**
              * Format: uuid
-             * @description Its turn in the log, once a run has read it.
+             * @description The message's turn in the log, once a run has read it.
              */
             id: string;
             /** @description A text, or parts as in `chat.send`. */
@@ -788,7 +794,7 @@ export interface components {
             session_id: string;
             agents: string[];
             model: string;
-            /** @description The action whose run this is, where it is one. */
+            /** @description The action of this run, if there is one. */
             action?: components["schemas"]["ActionRun"] | null;
         } | {
             /** @constant */
@@ -908,7 +914,7 @@ export interface components {
             hint: string;
             /**
              * Format: uint64
-             * @description When asking again may help.
+             * @description When a retry may succeed.
              */
             retry_after_seconds?: number | null;
         } | {
@@ -930,9 +936,9 @@ export interface components {
             source: string;
             /** @description The id of an attached source; of other files and of conversations, their path. */
             source_id: string;
-            /** @description Names the chunk until its file is indexed anew. */
+            /** @description Identifies the chunk until its file is indexed again. */
             chunk_id: string;
-            /** @description What people call the source. */
+            /** @description The title of the source for people. */
             title: string;
             scope: components["schemas"]["Scope"];
             origin: components["schemas"]["Origin"];
@@ -969,7 +975,7 @@ export interface components {
             type: "shared";
         };
         /**
-         * @description Where content came from, which decides whether it may be believed. `person`: Written or edited by the person. `agent`: Written by an agent that had read nothing from outside. `agent_tainted`: Written by an agent after it had read external content. `external`: Came from outside: the web, captures, other people, tools' output.
+         * @description Where content came from, which decides whether it is trusted. `person`: Written or edited by the person. `agent`: Written by an agent that had read no external content. `agent_tainted`: Written by an agent after it had read external content. `external`: Came from outside: the web, captures, other people, tools' output.
          * @enum {string}
          */
         Origin: "person" | "agent" | "agent_tainted" | "external";
@@ -979,17 +985,17 @@ export interface components {
          */
         MatchType: "fts" | "vec" | "hybrid";
         Undone: {
-            /** @description What holds again what it held before the run; with `dry_run`, what would. */
+            /** @description Files that have their content from before the run again; with `dry_run`, files that would. */
             restored: string[];
             dry_run?: boolean;
         };
         Redone: {
-            /** @description What holds again what the run had left in it. */
+            /** @description Files that have the content again that the run left in them. */
             restored: string[];
         };
         ChangesOfRun: {
             paths: string[];
-            /** @description Every one of them holds again what it held before the run. */
+            /** @description All files have their content from before the run again. */
             undone: boolean;
         };
         MembersChanges: {
@@ -1002,17 +1008,17 @@ export interface components {
             id: string;
             state: components["schemas"]["DraftState"];
             tool: string;
-            /** @description read, write, destroy, reach or execute. */
+            /** @description One of read, write, destroy, reach and execute. */
             effect: string;
             summary: string;
             preview: components["schemas"]["Preview"];
             asks_for: components["schemas"]["AsksFor"];
             targets: string[];
-            /** @description Files that steer agents are among the targets. */
+            /** @description Whether its targets include files that steer agents. */
             instruction: boolean;
-            /** @description The run had read from outside when it proposed this. */
+            /** @description The run had read content from outside before it proposed this. */
             tainted: boolean;
-            /** @description Only the owner may approve it, whoever it belongs to. */
+            /** @description Only the owner may approve it, even if it is a member's. */
             needs_owner: boolean;
             /** Format: uuid */
             session_id: string;
@@ -1024,13 +1030,13 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             expires_at: string;
-            /** @description Stands for exactly what will happen: give it back to approve what was looked at. */
+            /** @description Identifies exactly what will happen: send it back to approve what was shown. */
             plan_hash: string;
             /** Format: date-time */
             decided_at?: string | null;
             decided_by?: string | null;
             reason?: string | null;
-            /** @description What came of it. */
+            /** @description The output of the approved call. */
             output?: string | null;
             /** Format: uuid */
             superseded_by?: string | null;
@@ -1043,17 +1049,17 @@ export interface components {
             id: string;
             state: components["schemas"]["DraftState"];
             tool: string;
-            /** @description read, write, destroy, reach or execute. */
+            /** @description One of read, write, destroy, reach and execute. */
             effect: string;
             summary: string;
             preview: components["schemas"]["Preview"];
             asks_for: components["schemas"]["AsksFor"];
             targets: string[];
-            /** @description Files that steer agents are among the targets. */
+            /** @description Whether its targets include files that steer agents. */
             instruction: boolean;
-            /** @description The run had read from outside when it proposed this. */
+            /** @description The run had read content from outside before it proposed this. */
             tainted: boolean;
-            /** @description Only the owner may approve it, whoever it belongs to. */
+            /** @description Only the owner may approve it, even if it is a member's. */
             needs_owner: boolean;
             /** Format: uuid */
             session_id: string;
@@ -1065,13 +1071,13 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             expires_at: string;
-            /** @description Stands for exactly what will happen: give it back to approve what was looked at. */
+            /** @description Identifies exactly what will happen: send it back to approve what was shown. */
             plan_hash: string;
             /** Format: date-time */
             decided_at?: string | null;
             decided_by?: string | null;
             reason?: string | null;
-            /** @description What came of it. */
+            /** @description The output of the approved call. */
             output?: string | null;
             /** Format: uuid */
             superseded_by?: string | null;
@@ -1079,73 +1085,73 @@ export interface components {
         JobViews: {
             jobs: components["schemas"]["JobView"][];
         };
-        /** @description When it fires and what it does then. */
+        /** @description When it runs and what it does. */
         JobView: {
             id: string;
             kind: components["schemas"]["KindView"];
             state: components["schemas"]["StateView"];
             /** @description Why it is paused. */
             reason?: string | null;
-            /** @description What is wrong with it. */
+            /** @description The error in the job, if there is one. */
             error?: components["schemas"]["FlawView"] | null;
             warnings: string[];
-            /** @description Give it back to accept what was looked at, and as `If-Match`. */
+            /** @description Send it back to accept the job as it was shown, and as `If-Match`. */
             hash: string;
-            /** @description What it would change of what was accepted; for a job that waits. */
+            /** @description The changes since the accepted version, for a job that waits for acceptance. */
             diff?: string | null;
             fields: {
                 [key: string]: unknown;
             };
             prompt: string;
-            /** @description When, in plain words. */
+            /** @description The schedule in plain words. */
             words: string;
             timezone: string;
             /** @description The next five times. */
             next: string[];
-            /** @description Those of the next seven days, at most a hundred. */
+            /** @description The times of the next seven days, at most a hundred. */
             week: string[];
             agent?: string | null;
             /** @description `prompt`, `command`, `action` or `system`. */
             does: string;
             deliver: string[];
-            /** @description The newest thing that became of it. */
+            /** @description The result of the newest time. */
             last?: components["schemas"]["JobRunView"] | null;
             /**
              * Format: uint64
-             * @description Troubles that the person has not looked at.
+             * @description The number of failures that the person has not looked at.
              */
             troubles: number;
             /**
              * Format: uuid
-             * @description The conversation that its runs go on with.
+             * @description The conversation that its runs continue.
              */
             session_id?: string | null;
         };
         /** @enum {string} */
         KindView: "file" | "action" | "system";
         /**
-         * @description `waiting`: Nobody has accepted what its file says now.
+         * @description `waiting`: The current content of its file has not been accepted.
          * @enum {string}
          */
         StateView: "active" | "paused" | "disabled" | "broken" | "finished" | "waiting";
         FlawView: {
             field: string;
             message: string;
-            /** @description What would do instead. */
+            /** @description An example of a correct value. */
             example?: string | null;
         };
-        /** @description One time of a job and what became of it, or several in a row that were left out. */
+        /** @description One time of a job and its result, or several consecutive times that were left out. */
         JobRunView: {
             /** Format: date-time */
             scheduled_at: string;
             /**
              * Format: date-time
-             * @description The last time that this stands for.
+             * @description The last of the times that this entry covers.
              */
             last_at: string;
             /**
              * Format: uint32
-             * @description How many times it stands for.
+             * @description The number of times that this entry covers.
              */
             count: number;
             outcome: components["schemas"]["SlotState"];
@@ -1164,7 +1170,7 @@ export interface components {
             delivery: components["schemas"]["SlotDelivery"] | null;
         };
         /**
-         * @description `queued`: Waits for room, or for the run before it. `nothing`: It ran, or its check did, and there was nothing to tell. `interrupted`: The process ended while it ran. It is not repeated. `replaced`: A later slot took its place. `skipped`: A rule of the job left it out. `missed`: Its time passed while nobody could fire it.
+         * @description `queued`: Waits for room, or for the run before it. `nothing`: It ran, or its check did, and there was nothing to tell. `interrupted`: The process ended while it ran. It is not repeated. `replaced`: A later slot took its place. `skipped`: A rule of the job left it out. `missed`: Its time passed while no gateway could fire it.
          * @enum {string}
          */
         SlotState: "running" | "done" | "failed" | "queued" | "nothing" | "interrupted" | "replaced" | "skipped" | "missed";
@@ -1174,19 +1180,19 @@ export interface components {
          */
         SlotTrigger: "schedule" | "person";
         /**
-         * @description Whether what came of a slot has reached those who are to be told beside the session.
+         * @description Whether the result of a slot was delivered to its receivers besides the session.
          * @enum {string}
          */
         SlotDelivery: "pending" | "delivered" | "failed";
-        /** @description What a job would be, or what is wrong with it. */
+        /** @description A preview of a job, or the error in it. */
         JobPreview: {
             error?: components["schemas"]["FlawView"] | null;
-            /** @description When, in plain words. */
+            /** @description The schedule in plain words. */
             words: string;
             timezone: string;
             /** @description The next five times. */
             next: string[];
-            /** @description Those of the next seven days, at most a hundred. */
+            /** @description The times of the next seven days, at most a hundred. */
             week: string[];
             agent?: string | null;
             /** @description `prompt`, `command`, `action` or `system`. */
@@ -1207,12 +1213,12 @@ export interface components {
         SkillView: {
             name: string;
             place: components["schemas"]["SkillPlaceView"];
-            /** @description The agent in whose folder it lies. */
+            /** @description The agent in whose folder the skill is. */
             agent?: string | null;
-            /** @description Where its `SKILL.md` lies, in the vault or in the agent's folder. */
+            /** @description The path of its `SKILL.md`, in the vault or in the agent's folder. */
             path: string;
             state: components["schemas"]["SkillStateView"];
-            /** @description Why it is no skill, where it is broken. */
+            /** @description Why it is not a valid skill. */
             problem?: string | null;
             description: string;
             license?: string | null;
@@ -1220,26 +1226,26 @@ export interface components {
             metadata: {
                 [key: string]: string;
             };
-            /** @description What it asks to be allowed. It is only shown: nothing is allowed by it. */
+            /** @description The tools that it asks for. They are only shown: nothing is allowed by it. */
             allowed_tools?: string | null;
-            /** @description Of all its files; say it when you accept it. */
+            /** @description The hash of all its files; send it back to accept the skill. */
             hash: string;
-            /** @description Beside its `SKILL.md`, with their sizes. */
+            /** @description The files beside its `SKILL.md`, with their sizes. */
             files: {
                 [key: string]: number;
             };
             /** @description The whole `SKILL.md`; left out in lists. */
             text?: string | null;
-            /** @description What waits to be accepted, as a difference to what was. */
+            /** @description The changes that wait for acceptance, as a diff. */
             diff?: string | null;
         };
         /**
-         * @description `agent`: The folder `skills` of an agent: its owner's words. `vault`: `agent/skills` of the vault. `vault_shared`: `.agents/skills` of the vault, which other programs use too.
+         * @description `agent`: The folder `skills` of an agent, which its owner writes. `vault`: `agent/skills` of the vault. `vault_shared`: `.agents/skills` of the vault, which other programs also use.
          * @enum {string}
          */
         SkillPlaceView: "agent" | "vault" | "vault_shared";
         /**
-         * @description `new`: Nobody has accepted it; no agent is told of it. `changed`: It is not what was accepted any more; no agent is told of it. `shadowed`: Another one with its name counts.
+         * @description `new`: It has not been accepted; agents do not see it. `changed`: It differs from what was accepted; agents do not see it. `shadowed`: Another skill with the same name is used instead.
          * @enum {string}
          */
         SkillStateView: "ready" | "broken" | "new" | "changed" | "shadowed";
@@ -1261,11 +1267,11 @@ export interface components {
             status: components["schemas"]["McpStatusView"];
             /** @description Why it fails. */
             problem?: string | null;
-            /** @description The version of the protocol that was agreed on; absent before. */
+            /** @description The negotiated version of the protocol; absent before a connection. */
             protocol?: string | null;
-            /** @description Somebody has signed in there. */
+            /** @description Whether a sign-in at the server exists. */
             signed_in: boolean;
-            /** @description Servers that its command may reach. */
+            /** @description Hosts that its command may reach. */
             network: string[];
             /** @description The only agents that have its tools. */
             agents?: string[] | null;
@@ -1274,7 +1280,7 @@ export interface components {
             log: string[];
         };
         /**
-         * @description `idle`: Nobody needs it now; the next call starts it.
+         * @description `idle`: It is not in use; the next call starts it.
          * @enum {string}
          */
         McpStatusView: "starting" | "running" | "failing" | "idle";
@@ -1282,25 +1288,25 @@ export interface components {
             name: string;
             description: string;
             schema: unknown;
-            /** @description What its server says of its effect. Only shown: it is no right. */
+            /** @description The effect that the server claims. It is only shown and grants nothing. */
             hints?: unknown;
-            /** @description What the owner says that it does. */
+            /** @description The effect that the owner set. */
             effect: components["schemas"]["ToolEffect"];
             state: components["schemas"]["McpToolStateView"];
             /** @description Why it cannot be used. */
             problem?: string | null;
-            /** @description Say it when you accept the tool. */
+            /** @description Send it back to accept the tool. */
             hash?: string | null;
-            /** @description What waits to be accepted, as a difference to what was. */
+            /** @description The changes that wait for acceptance, as a diff. */
             diff?: string | null;
         };
         /**
-         * @description `new`: Nobody has accepted it; no agent has it. `changed`: It describes itself otherwise than what was accepted; no agent has it. `missing`: It was accepted, and its server does not have it any more. `off`: Switched off.
+         * @description `new`: It has not been accepted; agents cannot use it. `changed`: Its description differs from the accepted one; agents cannot use it. `missing`: It was accepted, but its server does not offer it any more. `off`: It is switched off.
          * @enum {string}
          */
         McpToolStateView: "ready" | "unusable" | "new" | "changed" | "missing" | "off";
         McpLoginBegun: {
-            /** @description Where to send the browser. */
+            /** @description The address to open in the browser. */
             address: string;
             /** @description Comes back with the browser. */
             state: string;
@@ -1315,16 +1321,16 @@ export interface components {
             state: components["schemas"]["PluginStateView"];
             enabled: boolean;
             status: components["schemas"]["PluginStatusView"];
-            /** @description Why it does not work, or not all of it. */
+            /** @description Why it does not work fully. */
             problems: string[];
-            /** @description What it has once it is accepted, and nothing else. */
+            /** @description The access that it has once it is accepted, and no more. */
             grants: components["schemas"]["GrantsView"];
             hooks: components["schemas"]["HookView"][];
-            /** @description Networks that it brings. */
+            /** @description The networks that it adds. */
             connectors: string[];
-            /** @description MCP servers that it brings; their tools wait to be accepted. */
+            /** @description The MCP servers that it adds; their tools wait for acceptance. */
             mcp_servers: string[];
-            /** @description Skills that it brings; they wait to be accepted. */
+            /** @description The skills that it adds; they wait for acceptance. */
             skills: string[];
             /** @description A JSON schema of its settings. */
             config_schema?: unknown;
@@ -1332,71 +1338,71 @@ export interface components {
             config: {
                 [key: string]: unknown;
             };
-            /** @description Say it when you accept the plugin. */
+            /** @description Send it back to accept the plugin. */
             hash?: string | null;
-            /** @description What waits to be accepted, as a difference to what was. */
+            /** @description The changes that wait for acceptance, as a diff. */
             diff?: string | null;
             /** @description The last lines of its program's error stream. */
             log: string[];
         };
         /**
-         * @description `new`: Nobody has accepted it; nothing of it counts. `changed`: It is not what was accepted; nothing of it runs. `missing`: It is on, and its folder is gone.
+         * @description `new`: It has not been accepted; nothing of it is active. `changed`: It differs from what was accepted; nothing of it runs. `missing`: It is enabled, but its folder is gone.
          * @enum {string}
          */
         PluginStateView: "accepted" | "broken" | "new" | "changed" | "missing";
         /**
-         * @description `failing`: It is started again, later with each failure. `parked`: It failed too often, or is not what it says; it is not started again by itself.
+         * @description `failing`: It failed and is restarted, after a longer wait with each failure. `parked`: It failed too often, or is not what it claims to be; it is not restarted automatically.
          * @enum {string}
          */
         PluginStatusView: "idle" | "starting" | "running" | "failing" | "parked";
         GrantsView: {
-            /** @description Servers that it may reach. */
+            /** @description Hosts that it may reach. */
             network: string[];
             /** @description Folders that it may read. */
             read: string[];
             /** @description Folders that it may change. */
             write: string[];
-            /** @description Secrets that it is given, by name. */
+            /** @description The names of the secrets that it gets. */
             secrets: string[];
             events: string[];
-            /** @description Whose events; `*` is everybody. */
+            /** @description The people whose events it gets; `*` is all people. */
             people: string[];
-            /** @description It sees words, arguments and results. */
+            /** @description It sees texts, arguments and results. */
             content: boolean;
         };
         HookView: {
             event: string;
-            /** @description It can say no; without its answer the call does not happen. */
+            /** @description It can veto calls; without its answer the call does not happen. */
             veto: boolean;
             annotate: boolean;
-            /** @description The tools whose calls it hears of; all where there are none. */
+            /** @description The tools whose calls it hears of; empty: all tools. */
             tools: string[];
             /** Format: uint64 */
             deadline_ms: number;
         };
         AccountList: {
-            /** @description The networks that can be connected to. */
+            /** @description The supported networks. */
             networks: string[];
             accounts: components["schemas"]["AccountJson"][];
-            /** @description Which agent answers whom; the most specific that matches counts. */
+            /** @description Which agent answers which peers; the most specific matching binding applies. */
             bindings: components["schemas"]["BindingJson"][];
-            /** @description What the owner was told since the server started, newest first. */
+            /** @description Notices for the owner since the server started, newest first. */
             notices: components["schemas"]["NoticeJson"][];
         };
-        /** @description One account and how it is. */
+        /** @description One account and its state. */
         AccountJson: {
             network: string;
             account: string;
             state: components["schemas"]["AccountState"];
-            /** @description What is wrong, where something is. */
+            /** @description What is wrong, if anything is. */
             detail: string | null;
-            /** @description Who it is there. */
+            /** @description The account's name on the network. */
             name: string | null;
-            /** @description Where people can write to it. */
+            /** @description A link at which people can write to the account. */
             link: string | null;
-            /** @description The link as a picture for phones. */
+            /** @description The link as a QR code for phones. */
             qr: components["schemas"]["QrPicture"] | null;
-            /** @description Who answers somebody new. */
+            /** @description The agent that answers a new peer. */
             agent: string;
             /** @description When the network last answered. */
             last_heard: string | null;
@@ -1429,7 +1435,7 @@ export interface components {
             /** @description The squares as the path of an SVG, each one unit wide. */
             path: string;
         };
-        /** @description A binding of the config; what it leaves out matches everything. */
+        /** @description A binding of the config; a field that it leaves out matches everything. */
         BindingJson: {
             agent: string;
             network: string | null;
@@ -1442,7 +1448,7 @@ export interface components {
             at: string;
             text: string;
         };
-        /** @description Somebody that an account has met. */
+        /** @description A person or group that the account talks to. */
         PeerJson: {
             network: string;
             account: string;
@@ -1451,26 +1457,26 @@ export interface components {
             kind: components["schemas"]["PeerKind"];
             name: string;
             state: components["schemas"]["PeerState"];
-            /** @description Whether it speaks to the caller's own agents. */
+            /** @description Whether it talks to the caller's own agents. */
             is_mine: boolean;
-            /** @description Who answers it. */
+            /** @description The agent that answers the peer. */
             agent: string;
-            /** @description What it has to show, while it waits. */
+            /** @description The pairing code of the peer while it waits for approval. */
             code: string | null;
             last_seen: string;
         };
         /** @enum {string} */
         PeerKind: "person" | "group";
         /**
-         * @description `waiting`: Has a code and waits for somebody to approve it.
+         * @description `waiting`: Has a code and waits for approval.
          * @enum {string}
          */
         PeerState: "paired" | "blocked" | "waiting";
-        /** @description What the network says of a token. */
+        /** @description What the network reports about a token. */
         TestedAccount: {
             name: string;
             link: string | null;
-            /** @description The link as a picture for phones. */
+            /** @description The link as a QR code for phones. */
             qr: components["schemas"]["QrPicture"] | null;
         };
         MailList: {
@@ -1481,20 +1487,20 @@ export interface components {
             id: number;
             text: string;
         };
-        /** @description One account and how it is. */
+        /** @description One account and its state. */
         AccountDetails: {
             network: string;
             account: string;
             state: components["schemas"]["AccountState"];
-            /** @description What is wrong, where something is. */
+            /** @description What is wrong, if anything is. */
             detail: string | null;
-            /** @description Who it is there. */
+            /** @description The account's name on the network. */
             name: string | null;
-            /** @description Where people can write to it. */
+            /** @description A link at which people can write to the account. */
             link: string | null;
-            /** @description The link as a picture for phones. */
+            /** @description The link as a QR code for phones. */
             qr: components["schemas"]["QrPicture"] | null;
-            /** @description Who answers somebody new. */
+            /** @description The agent that answers a new peer. */
             agent: string;
             /** @description When the network last answered. */
             last_heard: string | null;
@@ -1511,7 +1517,7 @@ export interface components {
             outgoing: number;
             /** Format: uint64 */
             dead_letters: number;
-            /** @description As onyx.json has it, secrets shortened. */
+            /** @description The settings in onyx.json, secrets shortened. */
             settings: {
                 [key: string]: unknown;
             };
@@ -1520,10 +1526,10 @@ export interface components {
             dead_letters: components["schemas"]["LetterJson"][];
         };
         LetterJson: {
-            /** @description `in-…` for a message that nobody could answer, `out-…` for one that did not arrive. */
+            /** @description `in-…` for a message that could not be answered, `out-…` for one that did not arrive. */
             id: string;
             peer: string;
-            /** @description It may have arrived. */
+            /** @description Whether it may have arrived. */
             unknown: boolean;
             text: string;
             why: string;
@@ -1567,7 +1573,7 @@ export interface components {
             decision: string | null;
             diff_summary: string;
             result: string;
-            /** @description Hash of the row before. */
+            /** @description Hash of the previous row. */
             previous: string;
             hash: string;
         };
@@ -1581,8 +1587,8 @@ export interface components {
             rows?: number | null;
             /**
              * Format: uint64
-             * @description Up to this row no key that is here protects the chain: the rows are older than the key, or
-             *     came with a home whose key lies elsewhere.
+             * @description Up to this row no available key protects the chain: the rows are older than the key, or came
+             *     with a home whose key is kept elsewhere.
              */
             unkeyed_until?: number | null;
             /**
@@ -1596,12 +1602,12 @@ export interface components {
             sessions: number;
             /**
              * Format: uint64
-             * @description Logs with lines that cannot be read; the rest of them was.
+             * @description Logs with unreadable lines; their other lines were read.
              */
             damaged: number;
             /**
              * Format: uint64
-             * @description Files that were read for the index, and how many of them held something new.
+             * @description Files that were read for the index, and how many of them had changed.
              */
             files: number;
             /** Format: uint64 */
@@ -1613,16 +1619,16 @@ export interface components {
              *     a shortened key stands for the one in the file.
              */
             text: string;
-            /** @description What works but is probably not what was meant. */
+            /** @description Settings that work but are probably not what was meant. */
             warnings: string[];
-            /** @description Why the file is not the config that counts. */
+            /** @description Why the file is not in effect. */
             error: components["schemas"]["ConfigFlaw"] | null;
-            /** @description Where it is not: the one that counts instead, with keys shortened. */
+            /** @description Where the file is not in effect: the config that is, with keys shortened. */
             last_good: string | null;
         };
         ConfigFlaw: {
             message: string;
-            /** @description The path of the key that is to blame, where it is one. */
+            /** @description The path of the key that caused the error, where it is a single one. */
             field: string | null;
         };
         ImportReport: {
@@ -1702,27 +1708,27 @@ export interface components {
             /** @description Why it is disabled, or what fails. */
             detail?: string | null;
             address?: string | null;
-            /** @description Shortened beyond use. */
+            /** @description The key, shortened so that it cannot be used. */
             key?: string | null;
             locality?: string | null;
             /** @description `untried`, `well` or `failing`. */
             health: string;
-            /** @description Those that the config names. */
+            /** @description The models that the config names. */
             models: string[];
-            /** @description Those that were called since the start. */
+            /** @description The models that were called since the start. */
             called: components["schemas"]["CalledModelView"][];
-            /** @description Of a provider that people sign in at. */
+            /** @description The sign-in, for a provider that people sign in at. */
             login?: components["schemas"]["LoginView"] | null;
-            /** @description As whom it is asked, where this machine's own identity takes the place of a key. */
+            /** @description The account that is used, where this machine's own identity replaces a key. */
             account?: string | null;
         };
         CalledModelView: {
             model: string;
-            /** @description `closed`, `open` (it is left alone) or `half_open` (one call tries it). */
+            /** @description `closed`, `open` (calls are paused) or `half_open` (one call tries it). */
             circuit: string;
             /**
              * Format: uint32
-             * @description In a row.
+             * @description Failures in a row.
              */
             failures: number;
             /** Format: uint64 */
@@ -1743,7 +1749,7 @@ export interface components {
             class: string;
             message: string;
         };
-        /** @description What does not apply is null. */
+        /** @description Fields that do not apply are null. */
         LoginView: {
             /** @description `none`, `waiting`, `signed_in`, `failed` or `sign_in_again`. */
             state: string;
@@ -1752,20 +1758,20 @@ export interface components {
             verification_uri: string | null;
             /** Format: date-time */
             expires_at: string | null;
-            /** @description Why the last try came to nothing, or why it must be made again. */
+            /** @description Why the last attempt failed, or why a new sign-in is needed. */
             error: string | null;
             /**
              * Format: date-time
-             * @description When a sign-in ends that cannot be renewed.
+             * @description When a sign-in ends that cannot be renewed automatically.
              */
             until: string | null;
-            /** @description How people can sign in: `code`, `browser`. */
+            /** @description The ways to sign in: `code`, `browser`. */
             ways: string[];
-            /** @description What was last told of how much of a plan is used. */
+            /** @description The last known usage of a plan's quota. */
             quota: components["schemas"]["QuotaView"] | null;
         };
         QuotaView: {
-            /** @description Which limit it is, in words. */
+            /** @description The name of the limit, for people. */
             limit: string;
             /** Format: uint8 */
             used_percent: number | null;
@@ -1777,11 +1783,11 @@ export interface components {
         };
         /** @description A server that answered at its usual address. */
         FoundView: {
-            /** @description As the vendor is known: a provider of this name needs no other settings. */
+            /** @description The vendor's name: a provider of this name needs no other settings. */
             name: string;
             base_url: string;
             models: string[];
-            /** @description The first of them that answers, and does not only make vectors. */
+            /** @description The first of its models that answers and is not only for embeddings. */
             answers_with?: string | null;
             /** Format: uint64 */
             latency_ms: number;
@@ -1794,18 +1800,18 @@ export interface components {
             /** @description Why it is disabled, or what fails. */
             detail?: string | null;
             address?: string | null;
-            /** @description Shortened beyond use. */
+            /** @description The key, shortened so that it cannot be used. */
             key?: string | null;
             locality?: string | null;
             /** @description `untried`, `well` or `failing`. */
             health: string;
-            /** @description Those that the config names. */
+            /** @description The models that the config names. */
             models: string[];
-            /** @description Those that were called since the start. */
+            /** @description The models that were called since the start. */
             called: components["schemas"]["CalledModelView"][];
-            /** @description Of a provider that people sign in at. */
+            /** @description The sign-in, for a provider that people sign in at. */
             login?: components["schemas"]["LoginView"] | null;
-            /** @description As whom it is asked, where this machine's own identity takes the place of a key. */
+            /** @description The account that is used, where this machine's own identity replaces a key. */
             account?: string | null;
             /** @description `providers.<name>` of onyx.json, keys shortened; its version is the ETag. */
             settings: {
@@ -1827,7 +1833,7 @@ export interface components {
         Models: {
             models: components["schemas"]["ModelView"][];
         };
-        /** @description A field that is absent is not known. */
+        /** @description A model; a field is absent where its value is unknown. */
         ModelView: {
             /** @description `<provider>/<model>`. */
             id: string;
@@ -1840,9 +1846,9 @@ export interface components {
             tools?: boolean | null;
             reasoning?: boolean | null;
             locality?: string | null;
-            /** @description It fails of late and is left alone for now. */
+            /** @description It failed recently and is paused for now. */
             rests: boolean;
-            /** @description Of a model that runs on this machine, where one is asked for by its id. */
+            /** @description The model's files, for a model on this machine that is requested by its id. */
             weights?: components["schemas"]["WeightsView"] | null;
         };
         /** @description Per million tokens, in US dollars. */
@@ -1861,7 +1867,7 @@ export interface components {
             licence?: string | null;
             /**
              * Format: uint32
-             * @description The tokens that it was trained to read at once.
+             * @description The context window that it was trained with, in tokens.
              */
             trained_window?: number | null;
             /** @description Whether it is in memory now. */
@@ -1871,35 +1877,35 @@ export interface components {
             path: string;
             /** Format: uint64 */
             bytes: number;
-            /** @description What its SHA-256 must be, where that is known. */
+            /** @description The expected SHA-256, where it is known. */
             pinned_sha256?: string | null;
         };
         /** @description A code that waits to be entered, or a page that waits to be opened. */
         LoginBegun: {
-            /** @description `waiting`. */
+            /** @description Always `waiting`. */
             state: string;
             /** @description `code` or `browser`. */
             way: string;
-            /** @description To be entered on the page; none where the browser comes back by itself. */
+            /** @description The code to enter on the page; none where the browser returns automatically. */
             user_code: string | null;
-            /** @description The page. */
+            /** @description The page to open. */
             verification_uri: string;
-            /** @description Holds the code already, where the provider gives such an address. */
+            /** @description An address that contains the code already, where the provider offers one. */
             verification_uri_complete: string | null;
             /** Format: date-time */
             expires_at: string;
         };
         /** @description `agents.defaults.model` of onyx.json. */
         DefaultModel: {
-            /** @description `<provider>/<model>`; null leaves it to the first provider that works. */
+            /** @description `<provider>/<model>`; null uses the first provider that works. */
             primary: string | null;
             /**
-             * @description Asked in this order when it cannot answer.
+             * @description Tried in this order when the primary model cannot answer.
              * @default []
              */
             fallbacks: string[];
         };
-        /** @description Today's spending beside its limits; 0 is no limit. In the currency of the price data. */
+        /** @description Today's spending and its limits; 0 is no limit. In the currency of the price data. */
         Budgets: {
             /** @description UTC, `YYYY-MM-DD`. */
             day: string;
@@ -1923,14 +1929,14 @@ export interface components {
             since: string;
             until: string;
             total: components["schemas"]["Sum"];
-            /** @description Each holds every part of the total once; names in their order, days without use left out. */
+            /** @description Each list holds every part of the total once, sorted by name; days without use are left out. */
             days: components["schemas"]["Sum"][];
             agents: components["schemas"]["Sum"][];
             models: components["schemas"]["Sum"][];
             people: components["schemas"]["Sum"][];
         };
         Sum: {
-            /** @description The day, agent, model or person; empty for the total, and for a model that was not noted. */
+            /** @description The day, agent, model or person; empty for the total, and where the model is unknown. */
             name: string;
             /** Format: uint64 */
             input: number;
@@ -1942,23 +1948,23 @@ export interface components {
             cache_write: number;
             /**
              * Format: double
-             * @description In the currency of the price data; unknown prices count as nothing.
+             * @description In the currency of the price data; models without a known price count as zero.
              */
             cost: number;
         };
         GatewayList: {
-            /** @description None where one process keeps everything to itself. */
+            /** @description Empty where a single process runs without a shared database. */
             gateways: components["schemas"]["GatewayView"][];
         };
         /** @description One of several gateways, and what it does. */
         GatewayView: {
             id: string;
-            /** @description Where the others reach it. */
+            /** @description The address at which the other gateways reach it. */
             url: string;
-            /** @description Of the program that runs there. */
+            /** @description The version of its program. */
             version: string;
             state: components["schemas"]["GatewayViewState"];
-            /** @description Is it the one that answers this request? */
+            /** @description Whether this gateway answers the request. */
             answers_you: boolean;
             /**
              * Format: date-time
@@ -1967,17 +1973,17 @@ export interface components {
             since: string;
             /**
              * Format: uint64
-             * @description How long ago it last told the database that it lives, in milliseconds.
+             * @description Milliseconds since it last reported to the database.
              */
             silent_for_ms: number;
             /**
              * Format: uint64
-             * @description Answers under way.
+             * @description Answers in progress.
              */
             runs: number;
             /**
              * Format: uint64
-             * @description Jobs that run now.
+             * @description Jobs in progress.
              */
             jobs: number;
             /**
@@ -1985,17 +1991,17 @@ export interface components {
              * @description Approved changes that it is applying.
              */
             drafts: number;
-            /** @description Accounts of other networks that it asks for messages. */
+            /** @description The connector accounts that it serves. */
             connectors: string[];
-            /** @description What else one gateway does for all. */
+            /** @description Other duties that one gateway performs for all. */
             duties: components["schemas"]["GatewayDuty"][];
         };
         /**
-         * @description `silent`: Nothing was heard of it for longer than its life. The others have what it held. `draining`: Its answers under way end, and nothing new is begun. `drained`: It holds nothing and begins nothing until it is restarted.
+         * @description `silent`: It has not reported for too long. The other gateways took over what it held. `draining`: Its answers in progress end, and it begins nothing new. `drained`: It holds nothing and begins nothing until it is restarted.
          * @enum {string}
          */
         GatewayViewState: "serving" | "silent" | "draining" | "drained";
-        /** @description Something that one gateway does for all. */
+        /** @description A duty that one gateway performs for all. */
         GatewayDuty: {
             /** @constant */
             kind: "cleans_up";
@@ -2015,17 +2021,17 @@ export interface components {
         LogLines: {
             lines: components["schemas"]["LogLine"][];
         };
-        /** @description One thing that was logged. */
+        /** @description One line of the log. */
         LogLine: {
             /**
              * Format: uint64
-             * @description Rises by one with each line; give it as `after` to go on from there.
+             * @description Rises by one with each line; give it as `after` to continue from there.
              */
             seq: number;
             /** Format: date-time */
             ts: string;
             level: components["schemas"]["LogLevel"];
-            /** @description Which part of the program says it. */
+            /** @description The part of the program that logged the line. */
             target: string;
             message: string;
             /** @description Run, session, request and other details. */
@@ -2035,11 +2041,11 @@ export interface components {
         };
         /** @enum {string} */
         LogLevel: "trace" | "debug" | "info" | "warn" | "error";
-        /** @description What is logged, and what was at the start. */
+        /** @description The current log level, and the level at the next start. */
         LogLevels: {
-            /** @description This level and worse. */
+            /** @description This level and more severe ones. */
             level: components["schemas"]["LogLevel"];
-            /** @description What the next start logs: what `ONYX_LOG` says, or `info`. */
+            /** @description The level at the next start: that of `ONYX_LOG`, or `info`. */
             at_start: components["schemas"]["LogLevel"];
         };
         SourceList: {
@@ -2049,7 +2055,7 @@ export interface components {
             id: string;
             scope: components["schemas"]["Scope"];
             kind: string;
-            /** @description The path, address or name it comes from. */
+            /** @description The path, address or name of its origin. */
             from?: string | null;
             title: string;
             state: components["schemas"]["SourceState"];
@@ -2069,7 +2075,7 @@ export interface components {
             bytes: number;
             error?: string | null;
         };
-        /** @description How far an import is; the last of a stream has another state than `importing`. */
+        /** @description The progress of an import; the last event of a stream has another state than `importing`. */
         ProgressView: {
             state: components["schemas"]["SourceState"];
             /** Format: uint */
@@ -2083,14 +2089,14 @@ export interface components {
         /** @description What was found, best first. */
         SearchResultsView: {
             results: components["schemas"]["FoundView2"][];
-            /** @description Meaning was not searched for, only words; `reason` says why. */
+            /** @description The search used words only, not meaning; `reason` says why. */
             degraded: boolean;
             reason?: string | null;
-            /** @description Not everything is indexed yet: more may be found later. */
+            /** @description Not everything is indexed yet: a later search may find more. */
             partial: boolean;
         };
         FoundView2: {
-            /** @description What it is: a memory, a note, a page, … */
+            /** @description The kind: a memory, a note, a page, … */
             source: components["schemas"]["SourceKind"];
             path: string;
             title: string;
@@ -2102,7 +2108,7 @@ export interface components {
             /** Format: uint32 */
             end_line: number;
             text: string;
-            /** @description A part of the text in pieces; a hit is what was looked for. */
+            /** @description A part of the text in pieces; `hit` marks the pieces that match. */
             snippet: components["schemas"]["SnippetPart"][];
             /** Format: float */
             score: number;
@@ -2111,31 +2117,31 @@ export interface components {
             modified: string;
             /**
              * Format: uuid
-             * @description Of a message: the conversation it was said in, its run and its turn.
+             * @description For a message: its conversation, run and turn.
              */
             session?: string | null;
             /** Format: uuid */
             run?: string | null;
             /** Format: uuid */
             turn?: string | null;
-            /** @description Who said it. */
+            /** @description The author of the text. */
             author?: string | null;
             /**
              * Format: date-time
-             * @description When it was said.
+             * @description When it was written.
              */
             time?: string | null;
         };
         /**
-         * @description What a document is. `source`: Text of a knowledge source that somebody attached.
+         * @description What a document is. `source`: Text of a knowledge source that a person attached.
          * @enum {string}
          */
         SourceKind: "memory" | "daily" | "note" | "page" | "task" | "ref" | "project" | "session" | "shared" | "source";
         Remembered: {
-            /** @description Where it was written. */
+            /** @description The file that was written. */
             path: string;
         };
-        /** @description How the index is, for whoever wonders why something was not found. */
+        /** @description The state of the index, to explain why something was not found. */
         IndexStatus: {
             /** Format: uint64 */
             sources: number;
@@ -2211,13 +2217,13 @@ export interface components {
             size: number;
             /** Format: date-time */
             modified: string;
-            /** @description Why nothing of it can be found. */
+            /** @description Why its content is not indexed. */
             problem: string | null;
         };
         Graph: {
-            /** @description Those said of last first; empty where one was asked for. */
+            /** @description The entities, those with the newest facts first; empty if a single one was requested. */
             entities: components["schemas"]["GraphEntity"][];
-            /** @description The one that was asked for, or that came of a change. */
+            /** @description The entity that was requested or changed. */
             entity?: components["schemas"]["GraphEntityPage"] | null;
         };
         GraphEntity: {
@@ -2229,29 +2235,29 @@ export interface components {
         };
         GraphEntityPage: {
             name: string;
-            /** @description Other names that were made one with it. */
+            /** @description Other names that were merged into this one. */
             also: string[];
-            /** @description By relation, the newest of each first. */
+            /** @description Grouped by relation, newest first. */
             facts: components["schemas"]["FactView"][];
-            /** @description Not every text was looked through yet. */
+            /** @description Not all texts have been processed yet. */
             partial: boolean;
         };
         FactView: {
             subject: string;
             relation: string;
             object: string;
-            /** @description The object has a page of its own. */
+            /** @description The object is an entity too. */
             object_is_entity: boolean;
             /** Format: date-time */
             from: string;
             /**
              * Format: date-time
-             * @description Absent while it holds.
+             * @description Absent while the fact holds.
              */
             until?: string | null;
-            /** @description False: nothing but text from outside says it. */
+            /** @description False: only text from outside supports it. */
             trusted: boolean;
-            /** @description The texts that say it, the newest last. */
+            /** @description The texts that state the fact, newest last. */
             sources: components["schemas"]["FactSource"][];
         };
         FactSource: {
@@ -2259,7 +2265,7 @@ export interface components {
             title: string;
             /**
              * Format: uint32
-             * @description From 1; of a conversation the message of its run.
+             * @description The line, from 1; for a conversation, the number of the message in its run.
              */
             line: number;
             text: string;
@@ -2277,14 +2283,14 @@ export interface components {
             drafts: string[];
             /**
              * Format: uuid
-             * @description Absent where there were no daily logs to look at.
+             * @description Absent where there were no daily logs to read.
              */
             session_id?: string | null;
             /** Format: uuid */
             run_id?: string | null;
             status?: components["schemas"]["RunStatus"] | null;
         };
-        /** @description Who signed in, and what the page keeps to show with every request. */
+        /** @description The signed-in person, and the key that the page sends with every request. */
         SignedIn: {
             person: string;
             name: string | null;
@@ -2293,7 +2299,10 @@ export interface components {
             scopes: components["schemas"]["Grant"][];
             /** Format: date-time */
             expires_at: string | null;
-            /** @description Sent as `X-Onyx-Page-Key`: without it the cookie opens nothing. Told here and never again. */
+            /**
+             * @description Sent as `X-Onyx-Page-Key`: without it the cookie alone is not accepted. It is given only
+             *     here.
+             */
             page_key: string;
         };
         /** @enum {string} */
@@ -2304,7 +2313,7 @@ export interface components {
          */
         CallerKind: "token" | "session" | "password" | "local_user" | "owner_token" | "access";
         /**
-         * @description One thing that a credential may be good for. `read`: Looking at what is the person's. `write`: Changing it, and approving what agents propose to change. `chat`: Setting agents and models to work. `admin`: What only the owner may do; worth nothing in the hands of anybody else.
+         * @description One right that a credential may have. `read`: Reading the person's data. `write`: Changing it, and approving what agents propose to change. `chat`: Using agents and models. `admin`: Rights of the owner; without effect in the hands of anyone else.
          * @enum {string}
          */
         Grant: "read" | "write" | "chat" | "admin";
@@ -2323,9 +2332,12 @@ export interface components {
         };
         PairingReply: {
             status: components["schemas"]["PairingState"];
-            /** @description For a device. */
+            /** @description The token, for a device. */
             token?: string | null;
-            /** @description For a browser, beside its cookie: sent as `X-Onyx-Page-Key` with every request. */
+            /**
+             * @description The page key, for a browser, in addition to its cookie: sent as `X-Onyx-Page-Key` with every
+             *     request.
+             */
             page_key?: string | null;
         };
         /** @enum {string} */
@@ -2358,7 +2370,7 @@ export interface components {
         Credentials: {
             tokens: components["schemas"]["CredentialView"][];
         };
-        /** @description A credential as it may be shown: everything but what opens the door. */
+        /** @description A credential without its secret. */
         CredentialView: {
             /** Format: uuid */
             id: string;
@@ -2376,7 +2388,7 @@ export interface components {
          * @enum {string}
          */
         CredentialKind: "token" | "session" | "refresh";
-        /** @description A credential as it may be shown: everything but what opens the door. */
+        /** @description A credential without its secret. */
         TokenMade: {
             /** Format: uuid */
             id: string;
@@ -2388,7 +2400,7 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             expires_at: string | null;
-            /** @description Shown here and never again. */
+            /** @description Shown only here. */
             token: string;
         };
         Pairings: {
@@ -2408,7 +2420,7 @@ export interface components {
          */
         PairingFor: "browser" | "device";
         Link: {
-            /** @description To be opened in a browser on the machine that runs the server. */
+            /** @description An address to open in a browser on the machine that runs the server. */
             url: string;
         };
         SecretList: {
@@ -2479,7 +2491,7 @@ export interface components {
             turns: components["schemas"]["PersonaTurn"][];
             /**
              * Format: uint64
-             * @description Give it as `before` to get what came before these; absent at the beginning.
+             * @description Give it as `before` to get the messages before these; absent at the beginning.
              */
             before?: number | null;
         };
@@ -2518,7 +2530,7 @@ export interface components {
             testInputIds: string[];
             /**
              * Format: uuid
-             * @description The conversation in which the caller edits it, if there is one.
+             * @description The conversation in which the caller edits the persona, if there is one.
              */
             agentChatSessionId?: string | null;
         };
@@ -2535,20 +2547,20 @@ export interface components {
         SpaceView: {
             id: string;
             name: string;
-            /** @description Absent: the agent that answers where none is named. */
+            /** @description Absent: the general default agent. */
             default_agent?: string | null;
             /**
              * Format: uuid
-             * @description The session of its companion, once there is one.
+             * @description The session of the space's companion, once there is one.
              */
             companion?: string | null;
-            /** @description Its conversations are for models of this machine only. */
+            /** @description Only models of this machine may be used in its conversations. */
             local_only: boolean;
-            /** @description How far agents may go in it, whatever their own tier allows. */
+            /** @description The highest tier of agents in the space, even if their own is higher. */
             tier: components["schemas"]["Tier"];
             /** Format: date-time */
             created_at?: string | null;
-            /** @description Why its `space.json` cannot be read; what is in the space is not harmed. */
+            /** @description Why its `space.json` cannot be read; the contents of the space are not affected. */
             error?: string | null;
         };
         EntityView: {
@@ -2563,18 +2575,18 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             origin: components["schemas"]["Origin"];
-            /** @description Every other key of its front matter that has a value of one line. */
+            /** @description All other keys of its front matter with a value of one line. */
             fields: {
                 [key: string]: string;
             };
-            /** @description As searches and agents name its file. */
+            /** @description The path by which searches and agents name its file. */
             path: string;
-            /** @description What its ETag says. */
+            /** @description The version in its ETag. */
             version: string;
             body?: string | null;
         };
         EntityList: {
-            /** @description Changed last first, without their bodies. */
+            /** @description Last changed first, without their bodies. */
             entities: components["schemas"]["EntityView"][];
             /** @description Give it as `before` for the rest. */
             before?: string | null;
@@ -2586,7 +2598,7 @@ export interface components {
             /** Format: uuid */
             conversation_id: string;
             space: string;
-            /** @description Who answers now. */
+            /** @description The agent that answers now. */
             agent: string;
             agent_name: string;
         };
@@ -2595,20 +2607,20 @@ export interface components {
             messages: components["schemas"]["ConversationMessage"][];
             /**
              * Format: uuid
-             * @description Give it as `before` for what came before these; absent at the beginning.
+             * @description Give it as `before` for the messages before these; absent at the beginning.
              */
             before?: string | null;
         };
         ConversationMessage: {
             id: string;
             role: components["schemas"]["MessageRole"];
-            /** @description The agent that answered; `person` for their own words. */
+            /** @description The agent that answered; `person` for the person's own messages. */
             author: string;
             content: string;
             status: components["schemas"]["MessageStatus"];
             /** Format: date-time */
             created_at: string;
-            /** @description Why the answer did not come, where it did not. */
+            /** @description The reason why there is no answer, if there is none. */
             error?: components["schemas"]["Fault"] | null;
             metadata: components["schemas"]["MessageMetadata"];
         };
@@ -2625,7 +2637,7 @@ export interface components {
             status: components["schemas"]["ToolState"];
         };
         /**
-         * @description How far a tool call is.
+         * @description The state of a tool call.
          * @enum {string}
          */
         ToolState: "running" | "ok" | "failed";
@@ -2655,7 +2667,7 @@ export interface components {
             args_summary: string;
             status: components["schemas"]["ToolState"];
             label?: components["schemas"]["CallLabel"] | null;
-            /** @description What came of it. */
+            /** @description The result of the call. */
             report?: components["schemas"]["CallReport"] | null;
         };
         Question: {
@@ -2684,7 +2696,7 @@ export interface components {
         };
         CoworkerView: {
             agent: string;
-            /** @description Answers where nobody is named: the one marked so, else the earliest assigned. */
+            /** @description Answers messages that name no coworker: the marked one, or the one assigned first. */
             primary: boolean;
         };
         CoworkerList: {
@@ -2710,7 +2722,7 @@ export interface components {
         };
         ThreadMessageSent: {
             user_message: components["schemas"]["ConversationMessage"];
-            /** @description One for each coworker that answers, empty still. */
+            /** @description One for each coworker that answers, still empty. */
             assistant_messages: components["schemas"]["ConversationMessage"][];
         };
         ThreadContext: {
@@ -2718,10 +2730,11 @@ export interface components {
             pieces: components["schemas"]["ThreadContextPiece"][];
             /**
              * Format: uint
-             * @description How many tokens a message may be given, about: the smallest of who would answer it.
+             * @description The approximate number of tokens for retrieved text: the smallest among the models that
+             *     would answer.
              */
             budget: number;
-            /** @description Why less was found than there is. */
+            /** @description Why less was found than exists. */
             degraded?: string | null;
         };
         ThreadContextPiece: {
@@ -2738,14 +2751,14 @@ export interface components {
             start_line: number;
             /** Format: uint32 */
             end_line: number;
-            /** @description Without the front matter that a file begins with. */
+            /** @description Without the file's front matter. */
             text: string;
             /**
              * Format: uint
-             * @description What it takes of the budget, about.
+             * @description The approximate number of tokens it uses of the budget.
              */
             tokens: number;
-            /** @description There is room for it beside what is better. */
+            /** @description Whether it fits into the budget after the better ones. */
             fits: boolean;
         };
         /** @description The data of an event; the event's name is its kind. */
@@ -2825,28 +2838,28 @@ export interface components {
             context_window?: number | null;
             /**
              * Format: uint32
-             * @description As Anthropic calls the window.
+             * @description Anthropic's name of the context window.
              */
             max_input_tokens?: number | null;
             /**
              * Format: uint32
-             * @description As Anthropic calls the longest answer.
+             * @description Anthropic's name of the longest answer.
              */
             max_tokens?: number | null;
             capabilities: components["schemas"]["Capabilities"];
         };
-        /** @description What is known of it; what is not known is not there. */
+        /** @description The known capabilities; unknown ones are absent. */
         Capabilities: {
             tools?: boolean | null;
             reasoning?: boolean | null;
             images?: boolean | null;
         };
         AccessRequestView: {
-            /** @description As the program calls itself; nobody has checked it. */
+            /** @description The program's own name for itself; it is not verified. */
             name: string;
-            /** @description Where the browser goes then: who gets in. */
+            /** @description The address that the browser goes to, which receives the access. */
             goes_to: string;
-            /** @description chat, read, write. */
+            /** @description Scopes: chat, read, write. */
             scopes: string[];
         };
         AccessGranted: {
@@ -2854,25 +2867,25 @@ export interface components {
         };
         /** @description A person's account, as far as it is known. */
         LinkedInView: {
-            /** @description Whether the owner named an application of LinkedIn's in the config. */
+            /** @description Whether the owner has configured a LinkedIn application. */
             configured: boolean;
-            /** @description What the owner has to mend before anybody can connect. */
+            /** @description What the owner has to correct before anyone can connect. */
             trouble: string | null;
             login: components["schemas"]["LoginView"];
             /**
              * Format: date-time
-             * @description When LinkedIn last took the account's token, since the server started.
+             * @description When LinkedIn last accepted the account's token, since the server started.
              */
             last_validated_at: string | null;
-            /** @description Why LinkedIn did not take the last request; null after one that it took. */
+            /** @description Why LinkedIn refused the last request; null after one that succeeded. */
             last_error: string | null;
-            /** @description To be registered with the application at LinkedIn. */
+            /** @description The redirect address to register with the application at LinkedIn. */
             redirect_uri: string;
         };
         LinkedInRevoked: {
-            /** @description Whether LinkedIn confirmed that its tokens are of no more use. */
+            /** @description Whether LinkedIn confirmed that its tokens are revoked. */
             confirmed: boolean;
-            /** @description Why not, and what to do then. */
+            /** @description Why it did not, and what to do. */
             detail: string | null;
         };
         /** @description RFC 9457, with the code and the hint of the error table. */
@@ -2898,8 +2911,8 @@ export interface components {
             confirm?: components["schemas"]["Confirm"] | null;
             dry_run?: boolean | null;
             /**
-             * @description Without a `session_id`: begins a chat that is not listed, not indexed, not remembered and
-             *     deleted a day after it was last used.
+             * @description Without a `session_id`: begins a chat that is not listed, indexed or remembered, and that is
+             *     deleted a day after its last use.
              * @default false
              */
             temporary: boolean;
@@ -2934,7 +2947,7 @@ export interface components {
             prompt?: string | null;
             fallback?: boolean | null;
             /**
-             * @description Each by itself; `null` removes it.
+             * @description Each flag is set on its own; `null` removes it.
              * @default {}
              */
             flags: {
@@ -2952,29 +2965,29 @@ export interface components {
             session_id: string | null;
             confirm?: boolean | null;
             dry_run?: boolean | null;
-            /** @description What `{{selection}}` stands for. */
+            /** @description The text for `{{selection}}`. */
             selection?: string | null;
         };
         FilledWith: {
-            /** @description What `{{selection}}` stands for. */
+            /** @description The text for `{{selection}}`. */
             selection?: string | null;
         };
         RunsQuery: {
             /**
              * Format: uuid
-             * @description Only those before this run.
+             * @description Only runs before this one.
              */
             before?: string | null;
             /** Format: uint */
             limit?: number | null;
         };
-        /** @description What is read in two parts: fields within a flattened one would have lost their paths. */
+        /** @description Read in two parts, because errors in fields of a flattened struct would lose their paths. */
         NewAgent: {
             id: string;
             /** @default null */
             name: string | null;
             /**
-             * @description Answers who names nobody; there is one.
+             * @description Answers messages that name no agent; exactly one agent is the default.
              * @default false
              */
             default: boolean;
@@ -3005,7 +3018,7 @@ export interface components {
              */
             max_output_tokens: number | null;
             /**
-             * @description A folder whose files are read instead of the agent's own.
+             * @description A folder whose files are read instead of those in the agent's own folder.
              * @default null
              */
             workspace: string | null;
@@ -3015,12 +3028,12 @@ export interface components {
              */
             memory_read: string[];
             /**
-             * @description It uses models of this machine and no others.
+             * @description It uses only models of this machine.
              * @default null
              */
             local_only: boolean | null;
         };
-        /** @description Names of tools, or `group:<name>`. Deny wins. */
+        /** @description Names of tools, or `group:<name>`. Deny takes precedence. */
         ToolFieldsInput: {
             /**
              * @description None: every tool.
@@ -3029,15 +3042,15 @@ export interface components {
             allow: string[] | null;
             /** @default [] */
             deny: string[];
-            /** @description Commands that need no person: each the beginning of an argument list. */
+            /** @description Commands that need no approval: each is the beginning of an argument list. */
             commands?: string[][];
         };
-        /** @description What an agent says of itself. What is absent is as `agents.defaults` has it. */
+        /** @description An agent's own settings. Absent ones are taken from `agents.defaults`. */
         AgentFieldsInput: {
             /** @default null */
             name: string | null;
             /**
-             * @description Answers who names nobody; there is one.
+             * @description Answers messages that name no agent; exactly one agent is the default.
              * @default false
              */
             default: boolean;
@@ -3068,7 +3081,7 @@ export interface components {
              */
             max_output_tokens: number | null;
             /**
-             * @description A folder whose files are read instead of the agent's own.
+             * @description A folder whose files are read instead of those in the agent's own folder.
              * @default null
              */
             workspace: string | null;
@@ -3078,28 +3091,28 @@ export interface components {
              */
             memory_read: string[];
             /**
-             * @description It uses models of this machine and no others.
+             * @description It uses only models of this machine.
              * @default null
              */
             local_only: boolean | null;
         };
         AcceptFile: {
-            /** @description The ETag of what was read. */
+            /** @description The ETag of the version that was read. */
             seen: string;
         };
         ListQuery: {
             agent?: string | null;
             status?: components["schemas"]["SessionStatus"] | null;
             origin?: components["schemas"]["SessionOrigin"] | null;
-            /** @description Part of the title or of the newest words, or words that somebody said in it. */
+            /** @description Text of the title or the newest messages, or of any message. */
             q?: string | null;
             /** Format: date-time */
             since?: string | null;
             /** Format: date-time */
             until?: string | null;
-            /** @description Only those that are, or are not, pinned. */
+            /** @description Only pinned, or only unpinned, conversations. */
             pinned?: boolean | null;
-            /** @description Only those that have this tag. */
+            /** @description Only conversations with this tag. */
             tag?: string | null;
             /** Format: uuid */
             before?: string | null;
@@ -3111,18 +3124,18 @@ export interface components {
             status?: components["schemas"]["SessionStatus"] | null;
             agents?: string[] | null;
             mode?: components["schemas"]["LaneOrder"] | null;
-            /** @description Kept at the top of the list, with its forks. */
+            /** @description Pinned to the top of the list, with its forks. */
             pinned?: boolean | null;
-            /** @description In the place of those it has, with its forks. */
+            /** @description Replaces the tags, also those of its forks. */
             tags?: string[] | null;
             /**
-             * @description The page, task, ref or project that it is about; `null` detaches it.
+             * @description The page, task, ref or project that it is attached to; `null` detaches it.
              * @default null
              */
             attached: components["schemas"]["EntityRef"] | null;
         };
         GivenFeedback: {
-            /** @description Absent or `null`: what was said before is taken back. */
+            /** @description Absent or `null`: the earlier rating is withdrawn. */
             rating?: components["schemas"]["Rating"] | null;
             note?: string | null;
         };
@@ -3130,7 +3143,7 @@ export interface components {
             /** Format: uuid */
             turn_id: string;
             /**
-             * @description Leave the turn itself out: for saying it differently.
+             * @description Leave out the turn itself, to replace it with another message.
              * @default false
              */
             before: boolean;
@@ -3154,11 +3167,11 @@ export interface components {
             /** @default false */
             dry_run: boolean;
         };
-        /** @description What a person says with a decision. */
+        /** @description A person's decision with its options. */
         DraftDecision: {
             reason?: string | null;
             scope?: components["schemas"]["ScopeInput"] | null;
-            /** @description The `plan_hash` of what was looked at; needed for a draft that is `stale`. */
+            /** @description The `plan_hash` that was shown; required for a draft that is `stale`. */
             plan_hash?: string | null;
         };
         /**
@@ -3171,19 +3184,19 @@ export interface components {
             id: string;
             /** @description Five or six fields, such as `0 8 * * MON-FRI`. */
             cron?: string | null;
-            /** @description Such as `2h` or `2w`; with `at` as the first time. */
+            /** @description An interval such as `2h` or `2w`; with `at` as the first time. */
             every?: string | null;
-            /** @description Such as `2030-12-01T09:00`. */
+            /** @description A time such as `2030-12-01T09:00`. */
             at?: string | null;
-            /** @description An IANA name; the person's where there is none. */
+            /** @description An IANA name; the person's zone if absent. */
             timezone?: string | null;
-            /** @description Firings are put off by up to this long. */
+            /** @description Runs are delayed by up to this long. */
             jitter?: string | null;
-            /** @description `skip`, `once` or `all`: what becomes of times that passed while nothing ran. */
+            /** @description `skip`, `once` or `all`: what happens with times that passed while no server ran. */
             misfire?: string | null;
-            /** @description A time that is late by less than this counts as on time. */
+            /** @description A run that is late by less than this counts as on time. */
             grace?: string | null;
-            /** @description `skip`, `queue` or `replace`: what becomes of a time while the job is at work. */
+            /** @description `skip`, `queue` or `replace`: what happens at a time while the job still runs. */
             overlap?: string | null;
             agent?: string | null;
             model?: string | null;
@@ -3191,9 +3204,9 @@ export interface components {
             session?: string | null;
             /** @description `session`, `notification`, `{webhook}`, `{email}`, `{connector}` or several of them. */
             deliver?: unknown;
-            /** @description A command (text or list), or `{url, status, contains}`: asked first. */
+            /** @description A check before each run: a command (text or list), or `{url, status, contains}`. */
             when?: unknown;
-            /** @description A command (text or list) in the place of a prompt. */
+            /** @description A command (text or list) instead of a prompt. */
             run?: unknown;
             /** Format: double */
             max_cost?: number | null;
@@ -3201,23 +3214,23 @@ export interface components {
             expires?: string | null;
             prompt?: string | null;
         };
-        /** @description The front matter of a job, and its prompt. `null` takes a field away. */
+        /** @description The front matter of a job, and its prompt. `null` removes a field. */
         JobChangeBody: {
             /** @description Five or six fields, such as `0 8 * * MON-FRI`. */
             cron?: string | null;
-            /** @description Such as `2h` or `2w`; with `at` as the first time. */
+            /** @description An interval such as `2h` or `2w`; with `at` as the first time. */
             every?: string | null;
-            /** @description Such as `2030-12-01T09:00`. */
+            /** @description A time such as `2030-12-01T09:00`. */
             at?: string | null;
-            /** @description An IANA name; the person's where there is none. */
+            /** @description An IANA name; the person's zone if absent. */
             timezone?: string | null;
-            /** @description Firings are put off by up to this long. */
+            /** @description Runs are delayed by up to this long. */
             jitter?: string | null;
-            /** @description `skip`, `once` or `all`: what becomes of times that passed while nothing ran. */
+            /** @description `skip`, `once` or `all`: what happens with times that passed while no server ran. */
             misfire?: string | null;
-            /** @description A time that is late by less than this counts as on time. */
+            /** @description A run that is late by less than this counts as on time. */
             grace?: string | null;
-            /** @description `skip`, `queue` or `replace`: what becomes of a time while the job is at work. */
+            /** @description `skip`, `queue` or `replace`: what happens at a time while the job still runs. */
             overlap?: string | null;
             agent?: string | null;
             model?: string | null;
@@ -3225,9 +3238,9 @@ export interface components {
             session?: string | null;
             /** @description `session`, `notification`, `{webhook}`, `{email}`, `{connector}` or several of them. */
             deliver?: unknown;
-            /** @description A command (text or list), or `{url, status, contains}`: asked first. */
+            /** @description A check before each run: a command (text or list), or `{url, status, contains}`. */
             when?: unknown;
-            /** @description A command (text or list) in the place of a prompt. */
+            /** @description A command (text or list) instead of a prompt. */
             run?: unknown;
             /** Format: double */
             max_cost?: number | null;
@@ -3235,7 +3248,7 @@ export interface components {
             expires?: string | null;
             prompt?: string | null;
         };
-        /** @description Says what was looked at. */
+        /** @description The state of the job that the person looked at. */
         JobShown: {
             /** @description The `hash` of the job as it was shown. */
             hash: string;
@@ -3251,34 +3264,34 @@ export interface components {
         };
         /** @description Files, or a ZIP archive of them. Each folder with a `SKILL.md` is a skill. */
         SkillImport: {
-            /** @description What a skill at the top is called where it does not say so itself. */
+            /** @description The name of a skill at the top of the package that does not name itself. */
             name?: string | null;
             files?: components["schemas"]["BroughtFile"][] | null;
-            /** @description In base64. */
+            /** @description A ZIP archive in base64. */
             zip?: string | null;
-            /** @description The https address of a repository; its newest commit is taken. */
+            /** @description The https address of a repository; its newest commit is used. */
             git?: string | null;
         };
         BroughtFile: {
             path: string;
-            /** @description In base64. */
+            /** @description The content in base64. */
             content: string;
         };
         WhoseSkill: {
-            /** @description The agent in whose folder it lies; the vault's without it. */
+            /** @description The agent in whose folder the skill is; without it, the vault. */
             agent?: string | null;
         };
         /** @description The whole `SKILL.md`. */
         SkillText: {
             text: string;
         };
-        /** @description Says what was looked at. */
+        /** @description The skill as the person saw it. */
         SeenSkill: {
             /** @description The `hash` of the skill as it was shown. */
             hash: string;
         };
         FileOfSkill: {
-            /** @description As the skill's `files` name it. */
+            /** @description A path as the skill's `files` list it. */
             path: string;
             agent?: string | null;
         };
@@ -3286,7 +3299,7 @@ export interface components {
         NewMcpServers: {
             [key: string]: unknown;
         };
-        /** @description Says what was looked at. */
+        /** @description The tools as the person saw them. */
         SeenTools: {
             /** @description The `hash` of each tool as it was shown. */
             tools: {
@@ -3294,23 +3307,23 @@ export interface components {
             };
         };
         McpLogin: {
-            /** @description Where the browser comes back to: an address of this machine. */
+            /** @description The address that the browser returns to; it must be on this machine. */
             redirect_uri: string;
         };
-        /** @description As the browser brought it. */
+        /** @description What the browser brought back. */
         McpCallback: {
             state: string;
             code?: string | null;
             iss?: string | null;
             error?: string | null;
         };
-        /** @description What is not said stays. */
+        /** @description Absent settings stay as they are. */
         McpToolSettings: {
             enabled?: boolean | null;
             effect?: components["schemas"]["ToolEffect"] | null;
         };
         WhichAgent: {
-            /** @description Whose tools; the default agent's without it. */
+            /** @description The agent whose tools are offered; without it, the default agent. */
             agent?: string | null;
         };
         /** @description A message of JSON-RPC 2.0. */
@@ -3322,25 +3335,25 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
-        /** @description One of the three. */
+        /** @description A plugin as exactly one of `files`, `zip` and `git`. */
         NewPlugin: {
             files?: components["schemas"]["PluginFile"][] | null;
             /** @description A ZIP archive, in base64. */
             zip?: string | null;
-            /** @description The https address of a repository; its newest commit is taken. */
+            /** @description The https address of a repository; its newest commit is used. */
             git?: string | null;
         };
         PluginFile: {
             path: string;
-            /** @description In base64. */
+            /** @description The content in base64. */
             content: string;
         };
-        /** @description Says what was looked at. */
+        /** @description The plugin as the person saw it. */
         SeenPlugin: {
             /** @description The `hash` of the plugin as it was shown. */
             hash: string;
         };
-        /** @description By the plugin's own schema. */
+        /** @description The settings, by the plugin's own schema. */
         PluginConfig: {
             [key: string]: unknown;
         };
@@ -3353,7 +3366,7 @@ export interface components {
             api_base?: string | null;
         };
         WrittenByVisitor: {
-            /** @description Made up by the page; the same message sent again has the same one. */
+            /** @description An id that the page generates; a repeated message has the same id. */
             id: string;
             text: string;
         };
@@ -3367,22 +3380,23 @@ export interface components {
         };
         PutAccount: {
             /**
-             * @description What `connectors.<network>.accounts.<account>` is to hold: `allow`, `groups`, `apiBase`, …
+             * @description The new content of `connectors.<network>.accounts.<account>`: `allow`, `groups`, `apiBase`,
+             *     …
              * @default {}
              */
             settings: {
                 [key: string]: unknown;
             };
-            /** @description Kept encrypted as `<network>-<account>`, and named as `token` in the settings. */
+            /** @description Stored encrypted as `<network>-<account>`, and named as `token` in the settings. */
             token?: string | null;
         };
         BindPeer: {
-            /** @description Who answers from now on; `null` leaves it to the other bindings. */
+            /** @description The agent that answers from now on; `null` leaves it to the other bindings. */
             agent?: string | null;
         };
         ApprovePeer: {
             /**
-             * @description Whose agents it talks to; the owner's where it is left out.
+             * @description The person whose agents the peer talks to; the owner if it is absent.
              * @default null
              */
             member: string | null;
@@ -3397,7 +3411,7 @@ export interface components {
             limit?: number | null;
         };
         AuditQuery: {
-            /** @description Whose; without it the caller's own. */
+            /** @description The person whose entries are listed; without it, the caller. */
             person?: string | null;
             /** Format: uint64 */
             before?: number | null;
@@ -3405,62 +3419,62 @@ export interface components {
             limit?: number | null;
         };
         VerifyQuery: {
-            /** @description Whose; without it everybody's. */
+            /** @description The person whose log is verified; without it, all people. */
             person?: string | null;
         };
         NewConfig: {
-            /** @description The whole file. A shortened key in it stands for the one that the file has. */
+            /** @description The whole file. A shortened key in it stands for the key in the current file. */
             text: string;
         };
         ImportQuery: {
-            /** @description The program that the export is of. */
+            /** @description The program that made the export. */
             from: components["schemas"]["ImportSource"];
-            /** @description What the body is. */
+            /** @description The form of the body. */
             form?: components["schemas"]["Form"];
             /**
-             * @description Look at everything, write nothing and say what would come.
+             * @description Read everything, write nothing and report what would be imported.
              * @default false
              */
             dry_run: boolean;
             /**
-             * @description Leave broken files out; without it the first one stops the import.
+             * @description Leave out broken files; without it the first broken file stops the import.
              * @default false
              */
             skip_broken: boolean;
             /**
-             * @description Tell how far it is, one JSON object a line; the last one holds the report.
+             * @description Report progress, one JSON object per line; the last line holds the report.
              * @default false
              */
             progress: boolean;
         };
         /**
-         * @description The program that somebody moves from.
+         * @description The program that data is imported from.
          * @enum {string}
          */
         ImportSource: "openclaw" | "nanobot" | "open-webui" | "chatgpt" | "claude";
         /**
-         * @description `export`: The file that the other program exported, or an archive of its folder. `items`: What was read of it, one item a line.
+         * @description `export`: The file that the other program exported, or an archive of its folder. `items`: The items that were read from it, one per line.
          * @enum {string}
          */
         Form: "export" | "items";
         PutProvider: {
             /**
-             * @description What `providers.<name>` of onyx.json is to hold: `kind`, `baseUrl`, `models`, … A shortened
-             *     key in it stands for the one that is there.
+             * @description The new content of `providers.<name>` in onyx.json: `kind`, `baseUrl`, `models`, … A
+             *     shortened key in it stands for the current one.
              * @default {}
              */
             settings: {
                 [key: string]: unknown;
             };
-            /** @description Kept encrypted under the provider's name, and named as `apiKey` in the settings. */
+            /** @description Stored encrypted under the provider's name, and named as `apiKey` in the settings. */
             api_key?: string | null;
         };
         BeginLogin: {
-            /** @description One of the ways that the provider has; without it, the first. */
+            /** @description A way to sign in that the provider offers; without it, the provider's first one. */
             way?: components["schemas"]["SignInWay"] | null;
         };
         /**
-         * @description `code`: A code that is entered on a page of the provider's, on any machine. `browser`: A browser that comes back to the machine that Onyx runs on.
+         * @description `code`: A code that is entered on the provider's page, on any machine. `browser`: A browser that returns to the machine that runs Onyx.
          * @enum {string}
          */
         SignInWay: "code" | "browser";
@@ -3470,15 +3484,15 @@ export interface components {
         };
         /** @description `agents.defaults.model` of onyx.json. */
         DefaultModelInput: {
-            /** @description `<provider>/<model>`; null leaves it to the first provider that works. */
+            /** @description `<provider>/<model>`; null uses the first provider that works. */
             primary?: string | null;
             /**
-             * @description Asked in this order when it cannot answer.
+             * @description Tried in this order when the primary model cannot answer.
              * @default []
              */
             fallbacks: string[];
         };
-        /** @description What is absent stays. */
+        /** @description Absent limits stay as they are. */
         NewLimits: {
             /** Format: double */
             limit_per_run?: number | null;
@@ -3490,12 +3504,12 @@ export interface components {
         UsageQuery: {
             /**
              * Format: date
-             * @description The first day, UTC; 30 days before the last unless given.
+             * @description The first day, UTC; by default 30 days before the last.
              */
             since?: string | null;
             /**
              * Format: date
-             * @description The last day, UTC; today unless given.
+             * @description The last day, UTC; by default today.
              */
             until?: string | null;
             person?: string | null;
@@ -3503,9 +3517,9 @@ export interface components {
             model?: string | null;
         };
         LogsQuery: {
-            /** @description This level and worse. */
+            /** @description This level and more severe ones. */
             level?: components["schemas"]["LogLevel"] | null;
-            /** @description Part of the words, the target or a detail. */
+            /** @description A part of the message, the target or a field. */
             q?: string | null;
             /**
              * Format: uint64
@@ -3514,16 +3528,16 @@ export interface components {
             after?: number | null;
             /**
              * Format: uint
-             * @description The newest so many; 200 unless given.
+             * @description The largest number of lines; 200 if it is absent.
              */
             limit?: number | null;
         };
         NewLevel: {
-            /** @description This level and worse. */
+            /** @description This level and more severe ones. */
             level: components["schemas"]["LogLevel"];
         };
         SourcesQuery: {
-            /** @description Only those of this space, channel, thread or agent. */
+            /** @description Only sources of this space, channel, thread or agent. */
             scope?: string | null;
         };
         /** @description What to attach, and to what. */
@@ -3553,7 +3567,7 @@ export interface components {
         ScopeRequest: {
             type: components["schemas"]["ScopeKind"];
             id: string;
-            /** @description Where a channel or thread is, when no space lists it. */
+            /** @description The space of a channel or thread that no space lists. */
             space?: string | null;
         };
         /** @enum {string} */
@@ -3572,13 +3586,13 @@ export interface components {
             agent?: string | null;
             text: string;
             target: components["schemas"]["Target"];
-            /** @description Of MEMORY.md; needed there. */
+            /** @description The heading in MEMORY.md; required there. */
             heading?: string | null;
         };
         /** @enum {string} */
         Target: "daily" | "memory";
         FilesQuery: {
-            /** @description Some of the kinds of sources, by commas; memory and daily unless told otherwise. */
+            /** @description Some of the kinds of sources, separated by commas; by default memory and daily. */
             types?: string | null;
             /** @description Only paths after this one. */
             after?: string | null;
@@ -3588,44 +3602,44 @@ export interface components {
         ReadQuery: {
             /**
              * Format: uint64
-             * @description What it held before this change, instead of what it holds.
+             * @description Returns the content before this change instead of the current content.
              */
             version?: number | null;
         };
         FileAct: {
             /**
              * Format: uint64
-             * @description Of `restore`: what the file held before this change is put back.
+             * @description For `restore`: the change whose previous content is restored.
              */
             version?: number | null;
-            /** @description Of `accept`: the ETag of what was read. */
+            /** @description For `accept`: the ETag of the file that the person read. */
             seen?: string | null;
         };
         GraphQuery: {
-            /** @description A name; its facts are answered. */
+            /** @description A name; the answer holds its facts. */
             entity?: string | null;
-            /** @description A part of the names that are listed; with `entity`, of the facts that are told. */
+            /** @description Text that the listed names contain; with `entity`, text that its facts contain. */
             q?: string | null;
             /** Format: uint32 */
             limit?: number | null;
         };
         Merge: {
-            /** @description What it is called from now on. */
+            /** @description The name of the entity from now on. */
             into: string;
-            /** @description The names that become one with it. */
+            /** @description The names that are merged into it. */
             names: string[];
         };
         Split: {
             name: string;
             /**
-             * @description What some texts mean by it. Absent: the name is taken out of the one that it was made one
-             *     with.
+             * @description The entity that some texts mean by the name. Absent: the name is split from the entity that
+             *     it was merged into.
              */
             apart?: components["schemas"]["Apart"] | null;
         };
-        /** @description A name means another in these texts. */
+        /** @description The texts in which the name means another entity. */
         Apart: {
-            /** @description What it is called there from now on. */
+            /** @description The entity's name in these texts. */
             into: string;
             paths: string[];
         };
@@ -3636,7 +3650,10 @@ export interface components {
         KnowledgeQuery: {
             q: string;
             space?: string | null;
-            /** @description Some of page, task, ref, project, note, source, memory, daily, session, shared, by commas. */
+            /**
+             * @description Some of page, task, ref, project, note, source, memory, daily, session, shared, separated by
+             *     commas.
+             */
             types?: string | null;
             /** Format: uint32 */
             limit?: number | null;
@@ -3658,7 +3675,7 @@ export interface components {
             client: components["schemas"]["PairingFor"];
         };
         OwnPassword: {
-            /** @description The one that counts now, where there is one. */
+            /** @description The current password, where there is one. */
             current?: string | null;
             password: string;
         };
@@ -3672,21 +3689,21 @@ export interface components {
         TokenRequest: {
             name: string;
             /**
-             * @description Absent: the caller. Several make a household token.
+             * @description Absent: the caller. A token of several people is a household token.
              * @default []
              */
             people: string[];
-            /** @description Absent: everything a person does for themselves. */
+            /** @description Absent: all rights for a person's own data. */
             scopes?: components["schemas"]["Grant"][] | null;
             /**
              * Format: uint64
-             * @description Seconds; absent: until it is revoked.
+             * @description In seconds; absent: valid until it is revoked.
              */
             expires_in?: number | null;
         };
         Approve: {
             code: string;
-            /** @description Whom the device is for; absent: the caller. */
+            /** @description The person who gets the device; absent: the caller. */
             person?: string | null;
         };
         Reject: {
@@ -3709,7 +3726,7 @@ export interface components {
             /** Format: uint */
             limit?: number | null;
         };
-        /** @description What is not there stays as it is. */
+        /** @description Absent fields stay as they are. */
         PutPersona: {
             name?: string | null;
             systemPrompt?: string | null;
@@ -3719,45 +3736,48 @@ export interface components {
         };
         NewSpace: {
             name: string;
-            /** @description Made from the name unless it is given. */
+            /** @description Made from the name if it is absent. */
             id?: string | null;
             default_agent?: string | null;
-            /** @description Its conversations are for models of this machine only. */
+            /** @description Only models of this machine may be used in its conversations. */
             local_only?: boolean | null;
         };
         SpacePatch: {
             name?: string | null;
             /**
-             * @description `null`: nobody in particular.
+             * @description `null`: no default agent of the space.
              * @default null
              */
             default_agent: string | null;
-            /** @description Its conversations are for models of this machine only. */
+            /** @description Only models of this machine may be used in its conversations. */
             local_only?: boolean | null;
             tier?: components["schemas"]["Tier"] | null;
         };
-        /** @description One of `url`, `text`, and `data` with its `name`. */
+        /** @description Exactly one of `url`, `text`, and `data` with its `name`. */
         CaptureRequest: {
-            /** @description Fetched now. */
+            /** @description An address that is fetched now. */
             url?: string | null;
-            /** @description Markdown or plain words. */
+            /** @description Markdown or plain text. */
             text?: string | null;
             /** @description A file (PDF, HTML, CSV, text, code) as base64. */
             data?: string | null;
             name?: string | null;
             media_type?: string | null;
-            /** @description As the document names itself, unless it is given. */
+            /** @description The document's own title if it is absent. */
             title?: string | null;
             tags?: string[] | null;
         };
         EntitiesQuery: {
-            /** @description Only those after this one: the last id of the page before. */
+            /** @description Only entities after this one: the last id of the previous page. */
             before?: string | null;
             /** Format: uint */
             limit?: number | null;
-            /** @description Only those of this status. */
+            /** @description Only entities of this status. */
             status?: string | null;
-            /** @description Only those that link to this one of the same space, given as `pages/<id>`: `[[its title]]` in their text. */
+            /**
+             * @description Only entities that link to this one of the same space, given as `pages/<id>`: `[[its
+             *     title]]` in their text.
+             */
             links_to?: string | null;
         };
         NewEntity: {
@@ -3773,10 +3793,10 @@ export interface components {
             };
             body?: string | null;
         };
-        /** @description What is left out stays as it is. */
+        /** @description Absent fields stay as they are. */
         EntityPatch: {
             title?: string | null;
-            /** @description Empty: it has none. */
+            /** @description Empty: removes the status. */
             status?: string | null;
             tags?: string[] | null;
             /**
@@ -3789,14 +3809,14 @@ export interface components {
             body?: string | null;
         };
         MessagesQuery: {
-            /** @description Only those before this message. */
+            /** @description Only messages before this one. */
             before?: string | null;
             /** Format: uint */
             limit?: number | null;
         };
         PostMessage: {
             content: string;
-            /** @description What the person looks at. */
+            /** @description The view that the person looks at. */
             view?: components["schemas"]["ViewRequest"] | null;
         };
         ViewRequest: {
@@ -3804,11 +3824,11 @@ export interface components {
             entityId: string;
         };
         StreamQuery: {
-            /** @description The latest message unless it is given. */
+            /** @description The message to answer; the latest if it is absent. */
             messageId?: string | null;
         };
         ChannelsQuery: {
-            /** @description Only those of this space. */
+            /** @description Only channels of this space. */
             space?: string | null;
         };
         NewChannel: {
@@ -3830,7 +3850,7 @@ export interface components {
             primary: boolean;
         };
         ThreadsQuery: {
-            /** @description Only those of this channel. */
+            /** @description Only threads of this channel. */
             channel?: string | null;
         };
         NewThread: {
@@ -3841,7 +3861,7 @@ export interface components {
             title: string;
         };
         ThreadMessagesQuery: {
-            /** @description Only those before this message of the person's. */
+            /** @description Only messages before this message of the person. */
             before?: string | null;
             /** Format: uint */
             limit?: number | null;
@@ -3855,34 +3875,34 @@ export interface components {
         UiChatRequest: {
             messages: components["schemas"]["UiMessage"][];
             systemPrompt?: string | null;
-            /** @description Evidence for the answer; never a part of the instructions. */
+            /** @description Retrieved material for the answer; never part of the instructions. */
             ragContext?: components["schemas"]["RagPiece"][];
-            /** @description `<provider>/<model>`, or an agent whose model is taken. Absent: the default agent's. */
+            /** @description `<provider>/<model>`, or an agent whose model is used. Absent: the default agent's model. */
             model?: string | null;
             /** Format: uint32 */
             maxTokens?: number | null;
             /** Format: float */
             temperature?: number | null;
-            /** @description `useChat`'s name for the chat. With an agent, the id of a session goes on with that session. */
+            /** @description `useChat`'s name for the chat. With an agent, the id of a session continues that session. */
             id?: string | null;
             /**
              * @description The agent that answers, with its own instructions, tools and memory. The conversation is
-             *     then kept in a session, and of `messages` only what is new is read.
+             *     then kept in a session, and only the new part of `messages` is read.
              */
             agent?: string | null;
             /**
              * Format: uuid
-             * @description The session to go on with; its agent answers.
+             * @description The session to continue; its agent answers.
              */
             sessionId?: string | null;
             trigger?: components["schemas"]["UiTrigger"];
         };
         UiMessage: {
             role: components["schemas"]["UiRole"];
-            /** @description The words, or `parts`. */
+            /** @description The text; alternatively `parts`. */
             content?: string | null;
             parts?: unknown[] | null;
-            /** @description Of an agent's answer: `sessionId` names its session. */
+            /** @description In an agent's answer, `sessionId` names its session. */
             metadata?: unknown;
         };
         /** @enum {string} */
@@ -3904,7 +3924,7 @@ export interface components {
         RagScope: "workspace" | "channel" | "thread" | "coworker";
         /** @enum {string} */
         UiTrigger: "submit-message" | "regenerate-message";
-        /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
+        /** @description A request's body: the part that is read first to find the agent or model, and the rest. */
         ChatRequestBody: {
             /**
              * @description `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
@@ -3916,7 +3936,7 @@ export interface components {
             stream_options?: components["schemas"]["StreamOptions"] | null;
             /**
              * Format: uuid
-             * @description Goes on with this conversation.
+             * @description Continues this conversation.
              * @default null
              */
             "x-onyx-session-id": string | null;
@@ -3954,7 +3974,7 @@ export interface components {
             reasoning_effort?: string | null;
             verbosity?: string | null;
             prompt_cache_key?: string | null;
-            /** @description As tools were given before there were tools. */
+            /** @description The form of tools before there were tools. */
             functions?: components["schemas"]["ChatFunction"][] | null;
             function_call?: components["schemas"]["ChatFunctionChoice"] | null;
         };
@@ -4025,7 +4045,10 @@ export interface components {
             description: string;
             parameters?: unknown;
         };
-        /** @description Takes a text. A grammar for it is left out: models of other wires cannot be held to one. */
+        /**
+         * @description A tool that takes a text. A grammar for it is left out, because models of other formats cannot
+         *     be constrained by one.
+         */
         ChatCustomTool: {
             name: string;
             /** @default  */
@@ -4033,7 +4056,7 @@ export interface components {
         };
         ChatChoice: components["schemas"]["Mode"] | components["schemas"]["ChatNamedTool"];
         /**
-         * @description The words that both of OpenAI's wires have for it.
+         * @description The words of both OpenAI formats.
          * @enum {string}
          */
         Mode: "none" | "auto" | "required";
@@ -4080,7 +4103,7 @@ export interface components {
         /** @description One stop word or several. */
         StopWords: string | string[];
         ChatFunctionChoice: components["schemas"]["Mode"] | components["schemas"]["ChatFunctionName"];
-        /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
+        /** @description A request's body: the part that is read first to find the agent or model, and the rest. */
         ResponsesRequestBody: {
             /**
              * @description `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
@@ -4092,7 +4115,7 @@ export interface components {
             stream_options?: components["schemas"]["StreamOptions"] | null;
             /**
              * Format: uuid
-             * @description Goes on with this conversation.
+             * @description Continues this conversation.
              * @default null
              */
             "x-onyx-session-id": string | null;
@@ -4115,7 +4138,7 @@ export interface components {
             max_output_tokens?: number | null;
             previous_response_id?: string | null;
             prompt_cache_key?: string | null;
-            /** @description One of `/v1/conversations`, by its id or as an object with it. */
+            /** @description A conversation of `/v1/conversations`, by its id or as an object with the id. */
             conversation?: unknown;
         };
         ResponsesInput: string | components["schemas"]["ResponsesItem"][];
@@ -4208,7 +4231,7 @@ export interface components {
             name?: string | null;
             description?: string | null;
             parameters?: unknown;
-            /** @description Of a namespace. */
+            /** @description The tools of a namespace. */
             tools?: components["schemas"]["ResponsesTool"][] | null;
         };
         ResponsesChoice: components["schemas"]["Mode"] | components["schemas"]["ResponsesNamedTool"];
@@ -4248,7 +4271,7 @@ export interface components {
         ResponsesReasoning: {
             effort?: string | null;
         };
-        /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
+        /** @description A request's body: the part that is read first to find the agent or model, and the rest. */
         MessagesRequestBody: {
             /**
              * @description `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
@@ -4260,7 +4283,7 @@ export interface components {
             stream_options?: components["schemas"]["StreamOptions"] | null;
             /**
              * Format: uuid
-             * @description Goes on with this conversation.
+             * @description Continues this conversation.
              * @default null
              */
             "x-onyx-session-id": string | null;
@@ -4283,7 +4306,7 @@ export interface components {
             stop_sequences?: string[] | null;
             thinking?: components["schemas"]["MessagesThinking"] | null;
             output_config?: components["schemas"]["MessagesOutputConfig"] | null;
-            /** @description As it was called before `output_config`. */
+            /** @description The older name of `output_config`. */
             output_format?: components["schemas"]["MessagesFormat"] | null;
         };
         MessagesMessage: {
@@ -4291,7 +4314,7 @@ export interface components {
             content: components["schemas"]["MessagesContent"];
         };
         /**
-         * @description `system`: An instruction that came while the conversation went on.
+         * @description `system`: An instruction that was added during the conversation.
          * @enum {string}
          */
         MessagesRole: "user" | "assistant" | "system";
@@ -4395,8 +4418,8 @@ export interface components {
         };
         MessagesResultContent: string | components["schemas"]["MessagesResultBlock"][];
         /**
-         * @description The blocks that tools answer with, for the document alone: generators of clients cannot read a
-         *     choice that holds itself.
+         * @description The blocks of a tool's result, for the document only: client generators cannot read a choice
+         *     that contains itself.
          */
         MessagesResultBlock: {
             /** @constant */
@@ -4467,7 +4490,7 @@ export interface components {
         Input: string | string[] | number[] | number[][];
         /** @enum {string} */
         Encoding: "float" | "base64";
-        /** @description What the program put into the address of the page. */
+        /** @description The query that the program put into the address of the page. */
         AuthorizeQuery: {
             response_type: string;
             client_id: string;
@@ -4478,7 +4501,7 @@ export interface components {
             scope?: string | null;
             resource?: string | null;
         };
-        /** @description As the browser brought it. */
+        /** @description What the browser brought back from LinkedIn. */
         LinkedInReturn: {
             state: string;
             code?: string | null;

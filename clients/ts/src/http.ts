@@ -7,21 +7,21 @@ export type { TokenSource } from './credentials.js';
 
 const RETRIES = 2;
 const RETRY_FIRST_MS = 200;
-/** Who is asked to wait longer gets the error and decides. */
+/** If the server asks for a longer wait, the caller gets the error and decides. */
 const LONGEST_WAIT_MS = 30_000;
 
 export interface HttpOptions {
   baseUrl: string;
   token?: string | TokenSource;
-  /** What a signed-in browser's page shows beside its cookie, where there is no token. */
+  /** The page key that a signed-in browser sends with its cookie, if there is no token. */
   pageKey?: () => string | undefined;
   fetch?: typeof fetch;
   /**
-   * How often a call that may be repeated is repeated: after 429 and 503 those that read, replace or remove, as late as
-   * the server asks for; after a lost connection only those that read. 2 unless told; 0 for never.
+   * How often a repeatable call is retried: after 429 and 503 calls that read, replace or delete, when the
+   * server allows; after a lost connection only calls that read. The default is 2; 0 means never.
    */
   retries?: number;
-  /** How long the server may take to begin its answer; without it, for ever. */
+  /** How long the server may take to start its answer; without it there is no limit. */
   timeoutMs?: number;
   /** Ends every call of this client. */
   signal?: AbortSignal;
@@ -29,17 +29,17 @@ export interface HttpOptions {
   headers?: Record<string, string>;
 }
 
-/** What `with` changes for the calls of a client that it makes. */
+/** The options that `with` changes for the derived client. */
 export type CallOptions = Pick<HttpOptions, 'retries' | 'timeoutMs' | 'signal' | 'headers'>;
 
 export interface Call {
   method?: string;
   query?: object;
-  /** Sent as JSON, under the names that it has. */
+  /** Sent as JSON, with its names unchanged. */
   body?: unknown;
-  /** Sent as markdown, in place of `body`. */
+  /** Sent as markdown instead of `body`. */
   text?: string;
-  /** Sent as they are, in place of `body`. */
+  /** Bytes that are sent unchanged instead of `body`. */
   bytes?: Blob;
   headers?: Record<string, string>;
   signal?: AbortSignal;
@@ -64,7 +64,7 @@ export class Http {
     this.retries = options.retries ?? RETRIES;
   }
 
-  /** The same server and credential, other circumstances. */
+  /** The same server and credential with other options. */
   with(options: CallOptions): Http {
     const headers = { ...this.options.headers, ...options.headers };
     return new Http({ ...this.options, ...options, headers }, this.credentials);
@@ -88,7 +88,7 @@ export class Http {
     return (await this.response(path, call)).text();
   }
 
-  /** An answer with a good status; anything else is an `OnyxError`. */
+  /** A successful answer; any other status raises an `OnyxError`. */
   async response(path: string, call: Call = {}): Promise<Response> {
     for (let tries = 0; ; tries += 1) {
       try {
@@ -104,7 +104,7 @@ export class Http {
   private async attempt(path: string, call: Call): Promise<Response> {
     const token = this.credentials.current();
     let response = await this.once(path, call, token);
-    // Somebody may have refreshed it while this request was under way.
+    // Another request may have refreshed the token in the meantime.
     const renewed =
       response.status === 401 && (this.credentials.current() !== token || (await this.credentials.refresh()));
     if (renewed) response = await this.once(path, call, this.credentials.current());
@@ -121,7 +121,7 @@ export class Http {
       ...call.headers,
       ...this.proof(token),
     };
-    // Proves to the server that a page of its own asks, not a form of somebody else's.
+    // Proves to the server that its own page sends the request, not a form of another site.
     if (method !== 'GET') headers['x-onyx-request'] = '1';
     if (type) headers['content-type'] ??= type;
     const limit = new Limit(this.options.timeoutMs);
@@ -148,7 +148,7 @@ export class Http {
   }
 }
 
-/** Counts until the answer begins; a stream may then take as long as it takes. */
+/** The timeout covers the time until the answer starts; a stream may then last any time. */
 class Limit {
   readonly milliseconds: number;
   readonly signal?: AbortSignal;
@@ -168,11 +168,11 @@ class Limit {
   }
 }
 
-/** How long to wait before the same again; nothing where that would not be safe or of use. */
+/** How long to wait before a retry; none if a retry would be unsafe or useless. */
 function pauseBefore(error: unknown, method: string, tries: number): number | undefined {
   if (!(error instanceof OnyxError) || method === 'POST' || method === 'PATCH') return undefined;
   const own = RETRY_FIRST_MS * 2 ** tries;
-  // An answer that got lost may be of something that was done: only reading is repeated then.
+  // A lost answer may belong to a change that was made, so only reads are retried then.
   if (error.isOffline) return method === 'GET' ? own : undefined;
   if (error.status !== 429 && error.status !== 503) return undefined;
   const wait = error.retryAfterSeconds === undefined ? own : error.retryAfterSeconds * 1000;

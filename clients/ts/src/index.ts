@@ -108,32 +108,32 @@ export class Onyx {
     this.admin = new Admin(this.http);
   }
 
-  /** A client of somebody who has a password, whose token renews itself. */
+  /** Signs in with name and password; the client's token is renewed automatically. */
   static async signIn(how: SignIn & Omit<HttpOptions, 'token'>): Promise<Onyx> {
     return new Onyx({ ...how, token: await signIn(how) });
   }
 
-  /** The same client in other circumstances, for instance `onyx.with({ signal, timeoutMs: 5_000 })`. */
+  /** A copy of the client with other options, for example `onyx.with({ signal, timeoutMs: 5_000 })`. */
   with(options: CallOptions): Onyx {
     return new Onyx(this.http.with(options));
   }
 
-  /** Everything that the server uses, each with its state and what to do. */
+  /** The health of everything that the server uses, each with its state and what to do. */
   async health(): Promise<Dependency[]> {
     return (await this.http.json<{ dependencies: Dependency[] }>('/api/health')).dependencies;
   }
 
-  /** Every model and agent that can be asked. */
+  /** Every model and agent that can be used. */
   async models(): Promise<ListedModel[]> {
     return (await this.http.json<{ data: ListedModel[] }>('/v1/models')).data;
   }
 
-  /** Who the server takes this client for. */
+  /** The person and the rights behind this client's credential. */
   async me(): Promise<Me> {
     return this.http.json('/api/auth/me');
   }
 
-  /** Whoever is signed in by the old password signs in again. */
+  /** Changes the password. Sign-ins made with the old password end. */
   async setPassword(password: string, current?: string): Promise<void> {
     await this.http.response('/api/auth/password', { method: 'PUT', body: { password, current } });
   }

@@ -2,18 +2,18 @@ import { checkText, invalid, route } from './check.js';
 import type { Http } from './http.js';
 import type { Schema } from './wire.js';
 
-/** Work that happens at a time. */
+/** Jobs: work that happens at a set time. */
 export type Job = Schema<'JobView'>;
-/** One time of a job and what became of it, or several in a row that were left out. */
+/** One scheduled time of a job and its outcome, or several skipped ones in a row. */
 export type JobRun = Schema<'JobRunView'>;
-/** What a job would be: plain words and the next times, or what is wrong with it. */
+/** Previews a job: a description and its next times, or what is wrong with it. */
 export type JobPreview = Schema<'JobPreview'>;
-/** The front matter of a job and its prompt; `null` takes a field away. */
+/** The front matter of a job and its prompt; `null` removes a field. */
 export type JobFields = Partial<Schema<'JobChangeBody'>>;
 
 export interface JobRuns {
   runs: JobRun[];
-  /** Give it as `before` to get the older ones. */
+  /** Pass it as `before` to get older ones. */
   before?: string | null;
 }
 
@@ -22,7 +22,7 @@ const path = (id: string, rest = '') => route`/api/jobs/${{ id }}${rest}`;
 export class Jobs {
   constructor(private readonly http: Http) {}
 
-  /** Every job, broken ones with what is wrong. */
+  /** Every job; a broken one says what is wrong. */
   async list(): Promise<Job[]> {
     return (await this.http.json<{ jobs: Job[] }>('/api/jobs')).jobs;
   }
@@ -31,14 +31,14 @@ export class Jobs {
     return this.http.json(path(id));
   }
 
-  /** Makes a job and accepts it. */
+  /** Creates a job and accepts it. */
   async create(id: string, fields: JobFields): Promise<Job> {
     checkText('id', id);
     checkTime(fields);
     return this.http.json('/api/jobs', { body: { id, ...sent(fields) } });
   }
 
-  /** Changes what is named and accepts the job as it is then. */
+  /** Changes the named fields and accepts the result. */
   async change(id: string, fields: JobFields): Promise<Job> {
     return this.http.json(path(id), { method: 'PATCH', body: sent(fields) });
   }
@@ -47,12 +47,12 @@ export class Jobs {
     return this.http.json('/api/jobs/preview', { body: sent(fields) });
   }
 
-  /** Lets a job fire that somebody else wrote or changed, exactly as it was looked at. */
+  /** Accepts a job that someone else wrote or changed, exactly as it was reviewed. */
   async accept(id: string, hash: string): Promise<Job> {
     return this.http.json(path(id, '/accept'), { body: { hash } });
   }
 
-  /** Fires it once, now. */
+  /** Runs the job once, now. */
   async run(id: string): Promise<JobRun> {
     return this.http.json(path(id, '/run'), { body: {} });
   }
@@ -65,7 +65,7 @@ export class Jobs {
     return this.http.json(path(id, '/resume'), { body: {} });
   }
 
-  /** The person has looked at what became of it. */
+  /** Marks the job's results as seen. */
   async seen(id: string): Promise<Job> {
     return this.http.json(path(id, '/seen'), { method: 'PUT', body: {} });
   }
@@ -80,7 +80,7 @@ export class Jobs {
   }
 }
 
-/** A job without a time, or without anything to do, is none. */
+/** A job needs a time and something to do. */
 function checkTime({ cron, every, at, prompt, run }: JobFields): void {
   if (cron && every) throw invalid('cron', 'and `every` cannot both be given');
   if (!cron && !every && !at) throw invalid('cron', 'must be given, or `every`, or `at`');

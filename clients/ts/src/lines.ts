@@ -1,4 +1,4 @@
-// Streams of text, cut into lines and into server-sent events.
+// Splits streams of text into lines and server-sent events.
 
 export async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader();

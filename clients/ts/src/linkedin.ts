@@ -1,22 +1,22 @@
 import type { LoginBegun, ProviderLogin } from './admin.js';
 import type { Http } from './http.js';
 
-/** The caller's own account at LinkedIn. */
+/** The caller's own LinkedIn account. */
 export interface LinkedInAccount {
-  /** Whether the owner named an application of LinkedIn's in the config. */
+  /** Whether the config names a LinkedIn application. */
   configured: boolean;
-  /** What the owner has to mend before anybody can connect. */
+  /** What the owner has to fix before anyone can connect. */
   trouble: string | null;
   login: ProviderLogin;
-  /** When LinkedIn last took the account's token, since the server started. */
+  /** When LinkedIn last accepted the account's token, since the server started. */
   lastValidatedAt: string | null;
-  /** Why LinkedIn did not take the last request; null after one that it took. */
+  /** Why LinkedIn refused the last request; null if it accepted it. */
   lastError: string | null;
-  /** To be registered with the application at LinkedIn. */
+  /** The redirect address to register with the LinkedIn application. */
   redirectUri: string;
 }
 
-/** What the browser brought back from LinkedIn. */
+/** The parameters that the browser brought back from LinkedIn. */
 export interface LinkedInReturn {
   state: string;
   code?: string;
@@ -30,22 +30,22 @@ export class LinkedIn {
     return this.http.json('/api/linkedin');
   }
 
-  /** Where to send the browser; `account` tells what becomes of it. */
+  /** Starts a sign-in and returns the address for the browser; `account` shows the result. */
   async connect(): Promise<LoginBegun> {
     return this.http.json('/api/linkedin/login', { method: 'POST' });
   }
 
-  /** Ends the sign-in that the caller began. */
+  /** Finishes the caller's sign-in. */
   async finish({ state, code, error }: LinkedInReturn): Promise<LinkedInAccount> {
     return this.http.json('/api/linkedin/login/callback', { body: { state, code, error } });
   }
 
-  /** Asks LinkedIn whether it takes the sign-in. */
+  /** Tests the sign-in at LinkedIn. */
   async check(): Promise<LinkedInAccount> {
     return this.http.json('/api/linkedin/check', { method: 'POST' });
   }
 
-  /** Forgets the sign-in and takes it back at LinkedIn; `detail` says why nobody there confirmed it. */
+  /** Deletes the sign-in and revokes it at LinkedIn; `detail` says why LinkedIn did not confirm. */
   async revoke(): Promise<{ confirmed: boolean; detail: string | null }> {
     return this.http.json('/api/linkedin/login', { method: 'DELETE' });
   }

@@ -12,7 +12,7 @@ export interface McpTool {
   state: 'ready' | 'new' | 'changed' | 'missing' | 'off' | 'unusable';
   problem?: string;
   hash?: string;
-  /** What waits to be accepted. */
+  /** The content to be accepted. */
   diff?: string;
 }
 
@@ -25,7 +25,7 @@ export interface McpServer {
   status: 'idle' | 'starting' | 'running' | 'failing';
   problem?: string;
   protocol?: string;
-  /** Somebody has signed in there. */
+  /** Whether there is a sign-in at the server. */
   signed_in: boolean;
   network: string[];
   tools: McpTool[];
@@ -45,17 +45,17 @@ export class Mcp {
     return this.http.json(path(name));
   }
 
-  /** Adds servers, as other clients write them down. */
+  /** Adds servers, written as in the configuration of other clients. */
   async add(servers: Record<string, unknown>): Promise<McpServer[]> {
     return (await this.http.json<{ servers: McpServer[] }>('/api/admin/mcp', { body: servers })).servers;
   }
 
-  /** Starts it anew and looks at its tools. */
+  /** Restarts the server and reads its tools. */
   async test(name: string): Promise<McpServer> {
     return this.http.json(path(name, '/test'), { body: {} });
   }
 
-  /** Lets agents use these tools, exactly as they were looked at. */
+  /** Accepts these tools exactly as they were reviewed, so that agents can use them. */
   async accept(name: string, tools: Record<string, string>): Promise<McpServer> {
     return this.http.json(path(name, '/accept'), { body: { tools } });
   }
@@ -64,12 +64,12 @@ export class Mcp {
     return this.http.json(path(name, route`/tools/${{ tool }}`), { method: 'PUT', body: settings });
   }
 
-  /** Where a browser signs in at a server that asks for it. */
+  /** Returns the address at which a browser signs in to the server. */
   async beginLogin(name: string, redirectUri: string): Promise<Schema<'McpLoginBegun'>> {
     return this.http.json(path(name, '/login'), { body: { redirect_uri: redirectUri } });
   }
 
-  /** What the browser brought to the `redirectUri`. */
+  /** Finishes the sign-in with the parameters that the browser brought to `redirectUri`. */
   async finishLogin(name: string, callback: Sent<'McpCallback'>): Promise<McpServer> {
     return this.http.json(path(name, '/login/finish'), { body: callback });
   }

@@ -15,7 +15,7 @@ export interface MemoryHit {
   startLine: number;
   endLine: number;
   text: string;
-  /** A part of the text in pieces; a hit is what was looked for. */
+  /** A part of the text in pieces; a hit is a searched word. */
   snippet: { text: string; hit: boolean }[];
   score: number;
   matchType: ContextPiece['matchType'];
@@ -24,10 +24,10 @@ export interface MemoryHit {
 
 export interface MemoryAnswer {
   results: MemoryHit[];
-  /** Meaning was not searched for, only words; `reason` says why. */
+  /** True if only words were searched, not meaning; `reason` says why. */
   degraded: boolean;
   reason?: string;
-  /** Not everything is indexed yet: more may be found later. */
+  /** True if not everything is indexed yet, so that more may be found later. */
   partial: boolean;
 }
 
@@ -37,11 +37,11 @@ export interface MemoryFile {
   title: string;
   size: number;
   modified: string;
-  /** Why nothing of it can be found. */
+  /** Why the file cannot be searched. */
   problem?: string | null;
 }
 
-/** A change of a file; restoring it brings back what the file held before. */
+/** A change of a file. Restoring it brings back the content before it. */
 export interface MemoryVersion {
   version: number;
   ts: string;
@@ -53,7 +53,7 @@ export interface MemoryVersion {
   deleted: boolean;
 }
 
-/** How the index is, for whoever wonders why something was not found. */
+/** The state of the index, to explain why something was not found. */
 export interface MemoryStatus {
   sources: number;
   chunks: number;
@@ -68,7 +68,7 @@ export interface MemoryStatus {
   problems: { path: string; reason: string }[];
 }
 
-/** Somebody or something that is known, in a list. */
+/** A known person or thing, in a list. */
 export interface KnownEntity {
   name: string;
   facts: number;
@@ -95,14 +95,14 @@ export interface KnownFact {
   object: string;
   objectIsEntity: boolean;
   from: string;
-  /** Absent while it holds. */
+  /** Absent while the fact still holds. */
   until?: string;
-  /** False: nothing but text from outside says it. */
+  /** False: only text from outside states it. */
   trusted: boolean;
   sources: FactSource[];
 }
 
-/** What came of going through the daily logs. */
+/** The result of reviewing the daily logs. */
 export type KeptMemories = Schema<'KeepingReport'>;
 
 export interface EntityPage {
@@ -112,7 +112,7 @@ export interface EntityPage {
   partial: boolean;
 }
 
-/** What agents remember and what they may read: plain files, and the search over them. */
+/** What agents remember and may read: plain files and the search over them. */
 export class Memory {
   constructor(private readonly http: Http) {}
 
@@ -128,36 +128,36 @@ export class Memory {
     return this.http.json('/v1/memory/status');
   }
 
-  /** Who and what is known, by a part of the name. */
+  /** Lists known people and things by a part of their name. */
   async known(q?: string): Promise<KnownEntity[]> {
     return (await this.http.json<{ entities: KnownEntity[] }>('/v1/memory/graph', { query: { q } })).entities;
   }
 
-  /** Everything that is said of one. */
+  /** Everything known about one of them. */
   async entity(name: string): Promise<EntityPage> {
     return (await this.http.json<{ entity: EntityPage }>('/v1/memory/graph', { query: { entity: name } })).entity;
   }
 
-  /** Makes several names one. */
+  /** Merges several names into one. */
   async merge(into: string, names: string[]): Promise<EntityPage> {
     const body = { into, names };
     return (await this.http.json<{ entity: EntityPage }>('/v1/memory/graph/merge', { body })).entity;
   }
 
-  /** Takes a name out of another; with `into`, only what these texts call by it. */
+  /** Splits a merged name off again; with `into`, only for these texts. */
   async split(name: string, apart?: { into: string; paths: string[] }): Promise<EntityPage> {
     const body = { name, apart };
     return (await this.http.json<{ entity: EntityPage }>('/v1/memory/graph/split', { body })).entity;
   }
 
-  /** A page of the files, in the order of their paths; `types` by commas. */
+  /** One page of the files, ordered by path; `types` are separated by commas. */
   async files(
     query: { types?: string; after?: string; limit?: number } = {},
   ): Promise<{ files: MemoryFile[]; after?: string }> {
     return this.http.json('/v1/memory/files', { query });
   }
 
-  /** Writes into the day's log, or under a heading of MEMORY.md; the path. */
+  /** Appends to the daily log, or under a heading of MEMORY.md; returns the path. */
   async remember(entry: {
     agent?: string;
     text: string;
@@ -170,7 +170,7 @@ export class Memory {
     return (await this.http.json<{ path: string }>('/v1/memory', { body: entry })).path;
   }
 
-  /** Has an agent go through its daily logs and propose what to keep; the drafts wait for a decision. */
+  /** Lets an agent review its daily logs and propose, as drafts, what to keep. */
   async keep(agent?: string): Promise<KeptMemories> {
     return this.http.json('/v1/memory/keep', { body: { agent } });
   }
@@ -183,12 +183,12 @@ export class Memory {
     return writeFile(this.http, `/v1/memory/files/${encodePath(path)}`, text, version);
   }
 
-  /** A file that is no text, as it is. */
+  /** Reads a binary file. */
   async bytes(path: string): Promise<ArrayBuffer> {
     return (await this.http.response(`/v1/memory/files/${encodePath(path)}`)).arrayBuffer();
   }
 
-  /** Keeps a picture or a document under `vault/attachments/`; refused where one of that name is there already. */
+  /** Saves a picture or document in `vault/attachments/`; refused if the name is taken. */
   async writeBytes(path: string, bytes: Blob): Promise<void> {
     await this.http.response(`/v1/memory/files/${encodePath(path)}`, {
       method: 'PUT',
@@ -209,12 +209,12 @@ export class Memory {
       .versions;
   }
 
-  /** What the file held before that change. */
+  /** The content of the file before that change. */
   async version(path: string, version: number): Promise<string> {
     return this.http.text(`/v1/memory/files/${encodePath(path)}`, { query: { version } });
   }
 
-  /** "I have read this": what the file holds becomes the person's own. `version` is what was read. */
+  /** "I have read this": accepts the file's content as the person's own. `version` is the version read. */
   async accept(path: string, version: string): Promise<void> {
     await this.http.json(`/v1/memory/files/${encodePath(path)}/accept`, { body: { seen: version } });
   }

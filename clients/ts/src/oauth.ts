@@ -1,15 +1,15 @@
 import type { Http } from './http.js';
 
-/** What another program asks for. */
+/** The access that another program requests. */
 export interface AccessRequest {
-  /** As the program calls itself; nobody has checked it. */
+  /** The program's own name for itself; it is not verified. */
   name: string;
-  /** Where the browser goes when a person says yes. */
+  /** Where the browser goes after the person allows access. */
   goes_to: string;
   scopes: string[];
 }
 
-/** Programs that ask a person to be let in. */
+/** Programs that ask a person for access. */
 export class Oauth {
   constructor(private readonly http: Http) {}
 
@@ -17,7 +17,7 @@ export class Oauth {
     return this.http.json(`/api/oauth/request?${query}`);
   }
 
-  /** Lets the program in; the address to go to. */
+  /** Allows the access; returns the address to go to. */
   async authorize(query: URLSearchParams): Promise<string> {
     const body = Object.fromEntries(query);
     return (await this.http.json<{ redirect: string }>('/api/oauth/authorize', { body })).redirect;

@@ -4,24 +4,24 @@ import type { components } from './generated.js';
 import type { Call, Http } from './http.js';
 import { serverSentEvents } from './lines.js';
 
-// This surface speaks camelCase on the wire already.
+// This surface already uses camelCase on the wire.
 type Schemas = components['schemas'];
 
-/** An agent as whoever describes it sees it. */
+/** An agent as the persona editor shows it. */
 export type Persona = Schemas['PersonaView'];
-/** Something to say to a persona, to see how it answers. */
+/** A test input: a message to try a persona with. */
 export type TestInput = Schemas['TestInputView'];
 export type PersonaTurn = Schemas['PersonaTurn'];
 export type PersonaEvent = Schemas['PersonaEvent'];
 
-/** A run that belongs to its caller: who leaves its events before the last one stops it. */
+/** A run that belongs to its caller: leaving its events before the last one stops the run. */
 export interface PersonaRun {
   sessionId: string;
   runId: string;
   events: AsyncGenerator<PersonaEvent>;
 }
 
-/** Agents as personas: their texts, what to try them with, and the agent that edits them. */
+/** Agents as personas: their texts, their test inputs, and the agent that edits them. */
 export class Personas {
   constructor(private readonly http: Http) {}
 
@@ -29,7 +29,7 @@ export class Personas {
     return this.http.json(at(id));
   }
 
-  /** What is not named stays as it is; a persona that is not there is made. */
+  /** Creates a persona, or changes its named fields. */
   async put(id: string, change: { name?: string; systemPrompt?: string }): Promise<Persona> {
     return this.http.json(at(id), { method: 'PUT', ...named(change) });
   }
@@ -58,17 +58,17 @@ export class Personas {
     await this.http.response(at(id, input), { method: 'DELETE' });
   }
 
-  /** What the persona answers, without its memory of anybody and without the right to change anything. */
+  /** Runs the persona on a message, without its memory and without the right to change anything. */
   async runTestInput(id: string, input: string, signal?: AbortSignal): Promise<PersonaRun> {
     return this.start(`${at(id, input)}/run`, { ...named({}), signal });
   }
 
-  /** Words to the agent that edits the persona. */
+  /** Sends a message to the agent that edits the persona. */
   async chat(personaId: string, message: string, signal?: AbortSignal): Promise<PersonaRun> {
     return this.start('/api/persona-agent/chat', { ...named({ personaId, message }), signal });
   }
 
-  /** Puts the conversation with the editor away; the session of the next one. */
+  /** Archives the conversation with the editor; returns the next session. */
   async clear(personaId: string): Promise<string> {
     return (await this.http.json<{ sessionId: string }>('/api/persona-agent/clear', named({ personaId }))).sessionId;
   }

@@ -1,32 +1,32 @@
 import type { Http } from './http.js';
 
-/** What a plugin has once it is accepted, and nothing else. */
+/** The grants that a plugin has once it is accepted. */
 export interface PluginGrants {
-  /** Servers that it may reach. */
+  /** Hosts that it may contact. */
   network: string[];
   /** Folders that it may read, and those that it may change. */
   read: string[];
   write: string[];
-  /** Secrets that it is given, by name. */
+  /** Secrets that it receives, by name. */
   secrets: string[];
   events: string[];
-  /** Whose events; `*` is everybody. */
+  /** The people whose events it receives; `*` means everyone. */
   people: string[];
-  /** It sees words, arguments and results. */
+  /** Whether it sees the content: text, arguments and results. */
   content: boolean;
 }
 
 export interface PluginHook {
   event: string;
-  /** It can say no; without its answer the call does not happen. */
+  /** Whether it can veto; without its answer the call does not happen. */
   veto: boolean;
   annotate: boolean;
-  /** The tools whose calls it hears of; all where there are none. */
+  /** The tools whose calls it receives; empty means all. */
   tools: string[];
   deadlineMs: number;
 }
 
-/** A package of somebody else. */
+/** A package of another person or company. */
 export interface Plugin {
   name: string;
   version?: string;
@@ -42,10 +42,10 @@ export interface Plugin {
   skills: string[];
   /** A JSON schema of its settings. */
   configSchema?: Record<string, unknown>;
-  /** Its settings, secrets shortened. */
+  /** Its settings, with secrets shortened. */
   config: Record<string, unknown>;
   hash?: string;
-  /** What waits to be accepted. */
+  /** The content to be accepted. */
   diff?: string;
   log: string[];
 }
@@ -63,17 +63,17 @@ export class Plugins {
     return this.http.json(path(name));
   }
 
-  /** Brings a plugin along, or another version of one; it waits to be accepted. */
+  /** Adds a plugin, or another version of one; it waits until it is accepted. */
   add(from: { zip: string } | { git: string }): Promise<Plugin> {
     return this.http.json('/api/admin/plugins', { body: from });
   }
 
-  /** Accepts it and what it asks for, exactly as it was looked at. */
+  /** Accepts the plugin and its grants, exactly as they were reviewed. */
   accept(name: string, hash: string): Promise<Plugin> {
     return this.http.json(path(name, '/accept'), { body: { hash } });
   }
 
-  /** Switches it on; one that failed too often starts again. */
+  /** Switches the plugin on, also restarting one that failed too often. */
   enable(name: string): Promise<Plugin> {
     return this.http.json(path(name, '/enable'), { body: {} });
   }

@@ -2,20 +2,20 @@ import type { Http } from './http.js';
 
 export type RuntimeMode = 'anthropic_api_key' | 'gateway_subscription';
 
-/** What a person chose for their agents. */
+/** A person's preferences for their agents. */
 export interface Choices {
   runtimeMode: RuntimeMode;
   /** Whether another model answers when the chosen one cannot. */
   fallback: boolean;
   /** The folder of the vault whose files are actions. */
   actionsPath: string;
-  /** What the person chose; `null` where the server's zone counts. */
+  /** The person's choice; `null` means the server's time zone. */
   timezone: string | null;
-  /** The one that counts for them now. */
+  /** The time zone that applies now. */
   currentTimezone: string;
 }
 
-/** How the way that a person chose for Anthropic's models does. */
+/** The health of the runtime that a person chose for Anthropic's models. */
 export interface AgentRuntime {
   mode: RuntimeMode;
   state: 'ok' | 'degraded' | 'down' | 'off';

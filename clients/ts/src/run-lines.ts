@@ -15,7 +15,7 @@ import type {
   Usage,
 } from './types.js';
 
-/** What a run tells its caller, line by line. */
+/** The lines that a run sends to its caller. */
 export type RunLine =
   | { type: 'start'; sessionId: string; runId: string; action?: ActionOfRun }
   | { type: 'text'; delta: string }
@@ -26,7 +26,7 @@ export type RunLine =
   | ({ type: 'error' } & Fault)
   | { type: 'done'; sessionId: string; runId: string; status: RunStatus; usage: Usage };
 
-/** How often the events of a run are asked for without anything new. */
+/** How often the events of a run are requested without anything new before giving up. */
 const PATIENCE = 6;
 
 /**
@@ -48,7 +48,7 @@ export async function* runLines(http: Http, path: string, body: object, signal?:
       if (line.type === 'done') return;
     }
   } catch (error) {
-    // A line that was cut in two is no JSON; whatever else the caller did wrong is theirs.
+    // A line that was cut is not valid JSON; any other error is the caller's.
     if (signal?.aborted || error instanceof OnyxError) throw error;
   }
   if (runId === undefined) throw interrupted();
@@ -66,7 +66,7 @@ async function* rest(http: Http, runId: string, heard: Heard, signal?: AbortSign
   }
 }
 
-/** How much of each kind has come. The events of a run begin with the same, in the same order. */
+/** How much of each kind has arrived. The events of a run repeat it in the same order. */
 class Heard {
   private readonly counts = new Map<string, number>();
   private readonly skipped = new Map<string, number>();
@@ -75,7 +75,7 @@ class Heard {
     this.counts.set(line.type, (this.counts.get(line.type) ?? 0) + sizeOf(line));
   }
 
-  /** What of a line did not come before. */
+  /** The part of a line that has not arrived before. */
   news(line: RunLine | undefined): RunLine | undefined {
     if (!line) return undefined;
     const before = this.skipped.get(line.type) ?? 0;

@@ -12,8 +12,8 @@ export class Runs {
   constructor(private readonly http: Http) {}
 
   /**
-   * Everything a run told after `after`, then what it tells, until it is done. A lost connection is
-   * taken up again where it broke off: for ever, or as often in a row without anything new as `patience` says.
+   * Yields the events of a run after `after`, then new ones until it is done. A lost connection is
+   * resumed where it broke off, for ever, or at most `patience` times in a row without anything new.
    */
   async *events(
     runId: string,
@@ -58,7 +58,7 @@ export class Runs {
     return stopped;
   }
 
-  /** Takes back what a run wrote; the paths that were restored, or with `dryRun` those that would be. */
+  /** Undoes a run's file changes; returns the restored paths, or with `dryRun` those that would be. */
   async undo(runId: string, options: { dryRun?: boolean } = {}): Promise<string[]> {
     const { restored } = await this.http.json<{ restored: string[] }>(route`/api/runs/${{ runId }}/undo`, {
       query: { dry_run: options.dryRun },
@@ -67,13 +67,13 @@ export class Runs {
     return restored;
   }
 
-  /** Writes again what undoing took back; the paths. */
+  /** Redoes undone changes; returns the paths. */
   async redo(runId: string): Promise<string[]> {
     const { restored } = await this.http.json<{ restored: string[] }>(route`/api/runs/${{ runId }}/redo`, { body: {} });
     return restored;
   }
 
-  /** A tool's long output whole, by the `artifact` of its report. */
+  /** The whole of a tool's long output, by the `artifact` of its report. */
   async artifact(key: string): Promise<string> {
     return this.http.text(route`/api/artifacts/${{ key }}`);
   }
@@ -83,7 +83,7 @@ export class Runs {
   }
 }
 
-/** An envelope of the core as callers see it. */
+/** An event envelope in the form that callers see. */
 function fromEnvelope(raw: Record<string, unknown>, sessionId: string): Told {
   const { seq, runId, agent, type, lane: _lane, ...fields } = raw;
   const names: Record<string, string> = { text_delta: 'delta', reasoning_delta: 'reasoning' };
@@ -97,7 +97,7 @@ function fromEnvelope(raw: Record<string, unknown>, sessionId: string): Told {
   };
 }
 
-/** A completed text repeats its deltas: only what they did not bring is a delta of its own. */
+/** A completed text repeats its deltas; only the part that they did not contain is a new delta. */
 class TextsTold {
   private readonly lengths = new Map<string, number>();
 

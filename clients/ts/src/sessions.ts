@@ -20,7 +20,7 @@ export class Sessions {
     return this.http.json('/v1/sessions', { query: filter });
   }
 
-  /** All of them, page by page. */
+  /** All sessions, page by page. */
   async *each(filter: Omit<SessionFilter, 'before'> = {}): AsyncGenerator<Session> {
     let before: string | undefined;
     do {
@@ -60,7 +60,7 @@ export class Sessions {
     return (await this.http.json<{ tags: Tag[] }>('/v1/tags')).tags;
   }
 
-  /** What the person thinks of an answer, named by a text of it. Without a rating it is taken back. */
+  /** Rates an answer, named by one of its text turns. Without a rating, the old one is removed. */
   async rate(id: string, turnId: string, feedback: { rating?: Rating; note?: string }): Promise<Feedback> {
     return this.http.json(route`/v1/sessions/${{ id }}/turns/${{ turnId }}/feedback`, {
       method: 'PUT',
@@ -68,7 +68,7 @@ export class Sessions {
     });
   }
 
-  /** Those that are attached to a page, task, ref or project, newest first. */
+  /** The sessions attached to a page, task, ref or project, newest first. */
   async about({ space, kind, id }: EntityRef): Promise<Session[]> {
     const path = route`/api/spaces/${{ space }}/${{ kind: `${kind}s` }}/${{ id }}/conversations`;
     return (await this.http.json<{ sessions: Session[] }>(path)).sessions;
@@ -78,12 +78,12 @@ export class Sessions {
     return this.http.json(route`/v1/sessions/${{ id }}`, { method: 'DELETE' });
   }
 
-  /** The person has read it; other devices hear of it. */
+  /** Marks the session as read on every device. */
   async markRead(id: string): Promise<void> {
     await this.http.response(route`/v1/sessions/${{ id }}/read`, { method: 'PUT', body: {} });
   }
 
-  /** Messages that no run has read yet, for instance since it was stopped. */
+  /** Messages that no run has read yet, for example because it was stopped. */
   async queued(id: string): Promise<QueuedMessage[]> {
     return (await this.http.json<{ messages: QueuedMessage[] }>(route`/v1/sessions/${{ id }}/queued`)).messages;
   }

@@ -8,25 +8,25 @@ export type SkillState = 'ready' | 'new' | 'changed' | 'shadowed' | 'broken';
 export interface Skill {
   name: string;
   place: 'agent' | 'vault' | 'vault_shared';
-  /** The agent in whose folder it lies. */
+  /** The agent in whose folder the skill is. */
   agent?: string;
   path: string;
   state: SkillState;
-  /** Why it is no skill. */
+  /** Why the skill is invalid. */
   problem?: string;
   description: string;
-  /** What it asks to be allowed; nothing is allowed by it. */
+  /** The tools that it asks for; this grants nothing. */
   allowedTools?: string;
   hash: string;
-  /** Beside its `SKILL.md`, with their sizes. */
+  /** The files besides its `SKILL.md`, with their sizes. */
   files: Record<string, number>;
   /** The whole `SKILL.md`; left out in lists. */
   text?: string;
-  /** What waits to be accepted. */
+  /** The content to be accepted. */
   diff?: string;
 }
 
-/** A file of a skill; without `text` where it is none. */
+/** A file of a skill; without `text` if it is binary. */
 export type SkillFile = Schema<'SkillFileView'>;
 
 const path = (name: string, rest = '') => route`/api/skills/${{ name }}${rest}`;
@@ -53,12 +53,12 @@ export class Skills {
     return this.http.json(path(name), { method: 'PUT', body: { text } });
   }
 
-  /** Lets agents open it, exactly as it was looked at. */
+  /** Accepts the skill with exactly the reviewed content, so that agents can open it. */
   async accept(name: string, hash: string): Promise<Skill> {
     return this.http.json(path(name, '/accept'), { body: { hash } });
   }
 
-  /** Brings skills of somebody else along; they wait to be accepted. */
+  /** Imports skills of others; they wait until they are accepted. */
   async bring(from: { zip: string; name?: string } | { git: string }): Promise<Skill[]> {
     return (await this.http.json<{ skills: Skill[] }>('/api/skills/import', { body: from })).skills;
   }

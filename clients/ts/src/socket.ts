@@ -23,7 +23,7 @@ const UNAUTHENTICATED = 4401;
 export type Link = 'connecting' | 'online' | 'offline' | 'unauthenticated';
 
 export interface Listeners {
-  /** With `unauthenticated` comes why the server refused, where it said so. */
+  /** With `unauthenticated` comes the server's reason, if it gave one. */
   link?: (link: Link, refusal?: Fault) => void;
   told?: (told: Told) => void;
   change?: (change: ChangeEvent) => void;
@@ -36,7 +36,7 @@ interface Waiting {
 }
 
 /**
- * One connection for everything live. It comes back by itself, and the runs it followed go on
+ * One connection for everything live. It reconnects automatically, and the runs it followed continue
  * from the last event it saw: none is lost, none comes twice.
  */
 export class Socket {
@@ -62,7 +62,7 @@ export class Socket {
 
   connect(): void {
     this.closed = false;
-    // Whatever the last attempt ended with is told again if this one ends so too.
+    // The same failure is reported again if this attempt ends with it too.
     this.state = 'connecting';
     this.open();
   }
@@ -73,7 +73,7 @@ export class Socket {
     this.socket?.close(1000);
   }
 
-  /** Tries at once, for a device that is back online. */
+  /** Reconnects at once, for a device that is back online. */
   wake(): void {
     if (this.closed || this.state === 'online' || this.state === 'connecting') return;
     clearTimeout(this.retry);
@@ -85,7 +85,7 @@ export class Socket {
     return this.ask('chat.send', request);
   }
 
-  /** With an agent, only that one of several stops. */
+  /** With an agent, only that agent's answer stops. */
   abort(target: { sessionId: string } | { runId: string; agent?: string }): Promise<{ stopped: boolean }> {
     return this.ask('chat.abort', target);
   }
@@ -106,7 +106,7 @@ export class Socket {
     return (await this.ask<{ drafts: Draft[] }>('drafts.list', filter)).drafts;
   }
 
-  /** The draft as it is after the decision. */
+  /** The draft after the decision. */
   decide(verdict: {
     draftId: string;
     decision: 'approve' | 'reject';
@@ -117,7 +117,7 @@ export class Socket {
     return this.ask('drafts.decide', verdict);
   }
 
-  /** Follows a run from after `after` on, across lost connections, until it is done. */
+  /** Follows the events of a run after `after`, across lost connections, until it is done. */
   async follow(runId: string, after = 0): Promise<void> {
     this.followed.set(runId, after);
     try {
@@ -162,7 +162,7 @@ export class Socket {
     socket.onerror = () => undefined;
   }
 
-  /** By a token, or by the page's key to the cookie that the browser sent with the upgrade. */
+  /** Authenticates with a token, or with the page key for the cookie that the browser sent with the upgrade. */
   private greet(socket: WebSocket): void {
     const token = this.http.currentToken();
     const data = token ? { token } : { pageKey: this.http.currentPageKey() };
@@ -186,7 +186,7 @@ export class Socket {
 
   private tell(type: string, data: Record<string, unknown>): void {
     const { sessionId, runId, seq, agent, ...fields } = data as unknown as Told & Record<string, unknown>;
-    // A connection that was thought dead may still have delivered: what was seen is not told again.
+    // A connection that was considered dead may still have delivered events; events seen before are skipped.
     if (seq <= (this.followed.get(runId) ?? 0)) return;
     if (type === 'done') this.followed.delete(runId);
     else this.followed.set(runId, seq);
@@ -216,6 +216,6 @@ function lost(): OnyxError {
   return new OnyxError({
     code: 'offline',
     message: 'The connection to the server is lost.',
-    hint: 'It comes back by itself; nothing that was acknowledged is lost.',
+    hint: 'It reconnects automatically; nothing that was acknowledged is lost.',
   });
 }

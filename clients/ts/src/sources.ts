@@ -9,12 +9,12 @@ import type { Schema } from './wire.js';
 const RETRY_FIRST_MS = 200;
 const RETRY_LONGEST_MS = 5_000;
 
-/** What a person attached to a space, channel, thread or agent for it to be known. */
+/** Knowledge sources that a person attached to a space, channel, thread or agent. */
 export type Source = Schema<'SourceView'>;
 export type SourceProgress = Schema<'ProgressView'>;
 export type SourceScope = { type: 'space' | 'channel' | 'thread' | 'agent'; id: string; space?: string };
 
-/** Where the text comes from; a file is one of the vault, or one that is sent as base64. */
+/** Where the text comes from. A file is in the vault, or is sent as base64. */
 export type Supply =
   | { kind: 'file'; path: string }
   | { kind: 'file'; name: string; mediaType?: string; data: string }
@@ -34,14 +34,14 @@ export class Sources {
     return this.http.json(route`/api/sources/${{ id }}`);
   }
 
-  /** It is imported in the background; `events` tells how far it is. */
+  /** Adds a source, which is imported in the background; `events` reports the progress. */
   async add(source: { scope: SourceScope; title?: string } & Supply): Promise<Source> {
     checkOneOf('kind', source.kind, ['file', 'folder', 'url', 'text']);
     checkOneOf('scope.type', source.scope?.type ?? '', ['space', 'channel', 'thread', 'agent']);
     return this.http.json('/api/sources', { body: withMediaType(source) });
   }
 
-  /** Looks at what it comes from again. */
+  /** Reads the source's origin again. */
   async sync(id: string): Promise<Source> {
     return this.http.json(route`/api/sources/${{ id }}`, { body: {} });
   }
@@ -50,7 +50,7 @@ export class Sources {
     return this.http.json(route`/api/sources/${{ id }}`, { method: 'DELETE' });
   }
 
-  /** How far an import is, up to its end; a lost connection is taken up again with what is then. */
+  /** Streams the progress of an import to its end; after a lost connection it continues with the current state. */
   async *events(id: string, options: { signal?: AbortSignal } = {}): AsyncGenerator<SourceProgress> {
     let pause = RETRY_FIRST_MS;
     for (;;) {

@@ -12,16 +12,16 @@ const RETRY_FIRST_MS = 200;
 const RETRY_LONGEST_MS = 5_000;
 
 export type Space = Schema<'SpaceView'>;
-/** What a space holds, as its addresses name it. */
+/** The kinds of entities in a space, as they appear in addresses. */
 export type EntityPlace = 'pages' | 'tasks' | 'refs' | 'projects';
 export type EntityKind = Schema<'EntityKind'>;
 /** A page, task, ref or project. Lists leave out the `body`. */
 export interface Entity extends Omit<Schema<'EntityView'>, 'fields'> {
-  /** Other keys of its front matter, as they are written there. */
+  /** Other keys of its front matter, unchanged. */
   fields: Record<string, string>;
 }
 
-/** What is left out stays as it is; an empty status or field goes. */
+/** Absent fields stay unchanged; an empty status or field is removed. */
 export interface EntityChange {
   title?: string;
   status?: string;
@@ -30,7 +30,7 @@ export interface EntityChange {
   body?: string;
 }
 
-/** Something from outside that becomes a ref: an address, words, or a file as base64. */
+/** Content from outside for a new ref: an address, a text, or a file as base64. */
 export type Capture = { title?: string; tags?: string[] } & (
   | { url: string }
   | { text: string }
@@ -40,7 +40,7 @@ export type Capture = { title?: string; tags?: string[] } & (
 export type Companion = Schema<'CompanionView'>;
 export type CompanionMessage = Schema<'ConversationMessage'>;
 
-/** What the person looks at while they write. */
+/** What the person is looking at while they write. */
 export interface View {
   entityType: string;
   entityId: string;
@@ -70,13 +70,13 @@ export type CompanionEvent =
   | { type: 'done'; assistantMessageId: string | null; usage: Usage }
   | ({ type: 'error' } & Fault);
 
-/** An event, and the run that told it; none where the message could not be run at all. */
+/** An event and the run it belongs to; no run if the message could not be answered at all. */
 export interface CompanionTold {
   runId?: string;
   event: CompanionEvent;
 }
 
-/** Spaces with what is in them, and the companion of each. */
+/** Spaces, their entities and their companions. */
 export class Spaces {
   constructor(private readonly http: Http) {}
 
@@ -106,7 +106,7 @@ export class Spaces {
     await this.http.response(at(space), { method: 'DELETE' });
   }
 
-  /** Changed last first; `before` of an answer gives the rest. */
+  /** Last changed first; pass `before` of an answer to get the next page. */
   async entities(
     space: string,
     place: EntityPlace,
@@ -115,7 +115,7 @@ export class Spaces {
     return this.http.json(at(space, place), { query });
   }
 
-  /** Those of a place that link to this one. */
+  /** The entities of a place that link to this one. */
   async linksTo(space: string, place: EntityPlace, to: { place: EntityPlace; id: string }): Promise<Entity[]> {
     const query = { links_to: `${to.place}/${to.id}`, limit: 500 };
     return (await this.http.json<{ entities: Entity[] }>(at(space, place), { query })).entities;
@@ -130,7 +130,7 @@ export class Spaces {
     return this.http.json(at(space, place), { body: entity });
   }
 
-  /** With the `version` that was read, nothing else is replaced: `version_conflict` says that it was changed since. */
+  /** With `version`, only that version is replaced; a newer one gives `version_conflict`. */
   async change(space: string, place: EntityPlace, id: string, change: EntityChange, version?: string): Promise<Entity> {
     return this.http.json(at(space, place, id), { method: 'PATCH', body: change, headers: ifMatch(version) });
   }
@@ -144,7 +144,7 @@ export class Spaces {
     return this.http.json(`${at(space)}/capture`, { body: withMediaType(capture) });
   }
 
-  /** In one space or in all, `types` by commas. */
+  /** Searches one space or all; `types` are separated by commas. */
   async search(
     query: { q: string; space?: string; types?: string; limit?: number },
     signal?: AbortSignal,
@@ -153,7 +153,7 @@ export class Spaces {
     return this.http.json('/api/search', { query, signal });
   }
 
-  /** The one conversation of a space, made when there is none. */
+  /** The companion conversation of a space; created if there is none. */
   async companion(space: string): Promise<Companion> {
     return this.http.json(`${at(space)}/companion`);
   }
@@ -165,7 +165,7 @@ export class Spaces {
     return this.http.json(route`/api/conversations/${{ conversation }}/messages`, { query: page });
   }
 
-  /** Keeps the words; `stream` has them answered. */
+  /** Stores a message; `stream` requests its answer. */
   async post(conversation: string, content: string, view?: View): Promise<string> {
     checkText('content', content);
     // The view's names are camelCase on this wire.
@@ -179,9 +179,9 @@ export class Spaces {
   }
 
   /**
-   * Has a message answered, or joins the answer, or tells one that was given; the latest message
-   * unless one is named. A message whose last run failed, was stopped or broke off is run again.
-   * A lost connection is taken up where it broke off and runs nothing.
+   * Requests the answer to a message, joins a running one, or replays a finished one; by default the
+   * latest message. A message whose last run failed, was stopped or broke off is run again.
+   * A lost connection is resumed where it broke off and runs nothing again.
    */
   async *stream(
     conversation: string,

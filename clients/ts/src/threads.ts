@@ -9,9 +9,9 @@ import type { Schema } from './wire.js';
 const RETRY_FIRST_MS = 200;
 const RETRY_LONGEST_MS = 5_000;
 
-/** A conversation of a channel; its id is its session's. */
+/** A conversation of a channel. Its id is the id of its session. */
 export type Thread = Schema<'ThreadView'>;
-/** `id` of an answer is `<question>.<agent>`, known before there is one. */
+/** The `id` of an answer is `<question>.<agent>`, known before the answer exists. */
 export type ThreadMessage = Schema<'ConversationMessage'>;
 /** What retrieval would supply to a message. */
 export type ThreadContext = Schema<'ThreadContext'>;
@@ -60,7 +60,7 @@ interface Feed {
   abort: AbortController;
 }
 
-/** Threads with coworkers. All who listen to a thread share one stream, which comes back by itself. */
+/** Threads with coworkers. All listeners of a thread share one stream, which reconnects automatically. */
 export class Threads {
   private readonly feeds = new Map<string, Feed>();
 
@@ -92,7 +92,7 @@ export class Threads {
     return this.http.json(route`/api/threads/${{ id }}/context`, { query: { q }, signal });
   }
 
-  /** Stores the words and sets the coworkers to work; their answers come through the listeners. */
+  /** Stores the message and starts the coworkers; the listeners receive their answers. */
   async sendMessage(
     threadId: string,
     content: string,
@@ -101,7 +101,7 @@ export class Threads {
     return this.http.json(route`/api/threads/${{ threadId }}/messages`, { body: { content } });
   }
 
-  /** The newest, or those before a message of the person's; oldest first. */
+  /** The newest messages, or those before a message of the person; oldest first. */
   async messages(threadId: string, page: { before?: string; limit?: number } = {}): Promise<ThreadMessage[]> {
     const { messages } = await this.http.json<{ messages: ThreadMessage[] }>(
       route`/api/threads/${{ threadId }}/messages`,

@@ -4,12 +4,12 @@
 import type { Schema } from './wire.js';
 
 export interface Fault {
-  /** One of the server's table, or `offline`. */
+  /** A code from the server's table, or `offline`. */
   code: Schema<'ErrorCode'> | 'offline' | (string & {});
   message: string;
   hint: string;
   field?: string;
-  /** When asking again may help, where that is known. */
+  /** When a retry may help, if known. */
   retryAfterSeconds?: number;
 }
 
@@ -26,12 +26,12 @@ export type TextStatus = 'complete' | 'cancelled' | 'error' | 'interrupted';
 export type SessionStatus = Schema<'SessionStatus'>;
 
 export interface Session extends Schema<'SessionView'> {
-  /** The run at work on it now; told over the socket only. */
+  /** Its active run; sent only over the socket. */
   runId?: string | null;
   siblings?: Sibling[];
 }
 
-/** One way a conversation went; the first of its family has no `forkTurn`. */
+/** One fork of a conversation; the first of its family has no `forkTurn`. */
 export interface Sibling {
   id: string;
   forkTurn?: string | null;
@@ -45,23 +45,23 @@ export type UserPart =
 
 export type UserContent = string | UserPart[];
 
-/** What people read of a tool call: words by its state, what it is about. */
+/** What people read of a tool call: a verb for each state, and its subject. */
 export type CallLabel = Schema<'CallLabel'>;
-/** What came of a tool call, beside what the model reads. */
+/** The outcome of a tool call for people, besides what the model reads. */
 export type CallReport = Schema<'CallReport'>;
 export type CallState = Schema<'CallState'>;
 /** Whether a draft wants a yes or an answer in words. */
 export type AsksFor = Schema<'AsksFor'>;
-/** The action that a run performs, and the page that it leaves. */
+/** The action that a run performs, and the page that it writes. */
 export type ActionOfRun = Schema<'ActionRun'>;
 
-/** A piece of text that went to the model beside a message. */
+/** A piece of text that was given to the model with a message. */
 export interface GivenPiece {
   scope: string;
   source: string;
   startLine?: number;
   endLine?: number;
-  /** The source and chunk it is part of; logs from before have none. */
+  /** The source and chunk it is part of; absent in old logs. */
   sourceId?: string;
   chunkId?: string;
   title?: string;
@@ -75,7 +75,7 @@ export function authorOf(author: string): { kind: string; id: string } {
   return at < 0 ? { kind: author, id: author } : { kind: author.slice(0, at), id: author.slice(at + 1) };
 }
 
-/** What a person thinks of an answer; without a rating, what was said before is taken back. */
+/** A person's rating of an answer; without a rating, the old one is removed. */
 export type Feedback = Schema<'Feedback'>;
 export type Rating = Schema<'Rating'>;
 /** A tag of conversations, and how many have it. */
@@ -125,7 +125,7 @@ export type Turn = TurnBase &
 
 export interface TurnPage {
   turns: Turn[];
-  /** Give it as `before` to get the older ones; absent at the beginning. */
+  /** Pass it as `before` to get older ones; absent at the beginning. */
   before?: number;
 }
 
@@ -135,7 +135,7 @@ export interface SessionPage extends TurnPage {
   queued: QueuedMessage[];
 }
 
-/** A message that was said to a run at work and that no run has read yet. */
+/** A message that was sent to an active run and has not been read yet. */
 export interface QueuedMessage {
   /** Its turn in the log, once a run has read it. */
   id: string;
@@ -179,11 +179,11 @@ export type DraftState =
 
 export interface Draft {
   id: string;
-  /** Whose it is, in the owner's list of what members may not approve for themselves. */
+  /** The member it belongs to, in the owner's list of drafts that members may not approve. */
   person?: string;
   state: DraftState;
   tool: string;
-  /** The strictest of what it would do; told with the row, not with the event that announces it. */
+  /** The strictest of its effects; sent with the row, not with the event that announces it. */
   effect?: 'read' | 'write' | 'destroy' | 'reach' | 'execute';
   summary: string;
   preview: Preview;
@@ -197,17 +197,17 @@ export interface Draft {
   needsOwner?: boolean;
   sessionId?: string;
   runId?: string;
-  /** The call that it came from. */
+  /** The tool call that it came from. */
   toolUseId?: string;
   agent?: string;
   createdAt?: string;
   expiresAt?: string;
-  /** Stands for exactly what will happen: given back, only what was looked at is approved. */
+  /** Identifies exactly what will happen. Pass it back to approve only what was reviewed. */
   planHash?: string;
   decidedAt?: string;
   decidedBy?: string;
   reason?: string;
-  /** What came of it. */
+  /** The result of applying it. */
   output?: string;
   supersededBy?: string;
 }
@@ -218,7 +218,7 @@ export type ApprovalScope = 'once' | 'run';
 /** A piece of text that retrieval supplied to a run. */
 export type ContextPiece = Schema<'ContextPiece'>;
 
-/** What a run tells while it works, whichever way it comes. */
+/** The events of a run. */
 export type RunEvent =
   | { type: 'start'; agents: string[]; model: string; action?: ActionOfRun }
   | { type: 'delta'; turnId: string; text: string }
@@ -269,7 +269,7 @@ export interface Told {
   event: RunEvent;
 }
 
-/** An agent as the status tells of it; its settings and files are had from `agents`. */
+/** An agent in the status; `agents` has its settings and files. */
 export type Agent = Pick<Schema<'AgentView'>, 'id' | 'name' | 'model' | 'fallbacks' | 'tier' | 'default'>;
 
 export type Dependency = Schema<'Dependency'>;
@@ -288,7 +288,7 @@ export interface ChangeEvent {
   runId?: string;
   draftId?: string;
   jobId?: string;
-  /** What the person is to be shown. */
+  /** The text to show to the person. */
   message?: string;
 }
 
@@ -300,12 +300,12 @@ export interface SendRequest {
   edit?: string;
   regenerate?: string;
   retry?: string;
-  /** A message that waits since no run has read it. */
+  /** A message that waits because no run has read it. */
   queued?: string;
   /** A new chat that is not listed, indexed or remembered, and is deleted a day after it was last used. */
   temporary?: boolean;
   delivery?: 'steer' | 'follow_up';
-  /** The same key is sent once, however often it is repeated. */
+  /** An idempotency key: messages with the same key are accepted once. */
   key?: string;
 }
 
@@ -317,22 +317,22 @@ export interface SendResult {
 
 export interface ChatRequest {
   message: string;
-  /** Where it is said; a new session if nowhere. */
+  /** The session of the message; a new one if absent. */
   sessionId?: string;
   agent?: string;
-  /** Nothing is done; what would be is told. */
+  /** A dry run: tools only report what they would do. */
   dryRun?: boolean;
   /** A new session that is not listed, indexed or remembered, and is deleted a day after it was last used. */
   temporary?: boolean;
-  /** Drafts of before that are approved with this message. */
+  /** Earlier drafts that this message approves. */
   confirm?: string[];
 }
 
-/** One piece of an answer for callers that want the words, and what needs a decision. */
+/** One piece of an answer for callers that want the text and what needs a decision. */
 export type ChatChunk =
   | { type: 'chunk'; text: string }
   | {
-      /** `confirm`: the run waits for a decision through `drafts`. `draft`: it goes on, and the change waits. */
+      /** `confirm`: the run waits for a decision through `drafts`. `draft`: the change waits, the run does not. */
       type: 'draft' | 'confirm';
       draftId: string;
       tool: string;

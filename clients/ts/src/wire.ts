@@ -15,8 +15,8 @@ export type Camel<T> = T extends readonly (infer Item)[]
     ? { [Key in keyof T as Key extends string ? CamelName<Key> : Key]: Camel<T[Key]> }
     : T;
 
-/** What a request holds, as it is spelled on the wire. */
+/** A request, with the names used on the wire. */
 export type Sent<Name extends keyof Schemas> = Schemas[Name];
 
-/** What the server answers, as callers see it. */
+/** The server's answer, with the names that callers see. */
 export type Schema<Name extends keyof Schemas> = Camel<Schemas[Name]>;

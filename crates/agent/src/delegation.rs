@@ -1,4 +1,4 @@
-//! What one run asks of others: another agent, another conversation, another model.
+//! Delegation: a run asks another agent, another conversation or another model.
 
 use std::sync::{Arc, PoisonError};
 
@@ -81,7 +81,7 @@ impl Delegates for AgentServices {
         let person = &cx.key.person;
         let mut meta = self.sessions.meta(person, session).await?;
         if meta.origin == SessionOrigin::AgentEditor {
-            let message = "Only a person writes to the persona editor.";
+            let message = "Only a person can write to the persona editor.";
             return Err(Fault::new(ErrorCode::Forbidden, message));
         }
         let key = SessionKey { person: person.clone(), agent: meta.agent.clone(), session };

@@ -1,5 +1,5 @@
-//! What other programs call of an agent's tools, without a run of ours: the gate decides as for any
-//! run with nobody there. What such a program has read is not known, so it counts as tainted.
+//! Lets other programs call an agent's tools without a run of Onyx. The gate decides as for any
+//! unattended run. What such a program has read is not known, so it counts as tainted.
 
 use std::sync::Arc;
 

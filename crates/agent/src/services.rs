@@ -1,4 +1,4 @@
-//! Opens every room over one store, and looks after what none of them owns alone.
+//! Opens every room over one store, and runs the tasks that belong to no single room.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -29,7 +29,7 @@ const LOOK_AFTER: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug)]
 pub struct AgentOptions {
-    /// Runs at work at once; beyond it a request is told to come back later.
+    /// Limits how many runs work at once; further requests get an error and may retry later.
     pub max_runs: usize,
     /// Seeds ids; unpredictable in production.
     pub seed: u64,
@@ -53,7 +53,7 @@ pub struct AgentServices {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What the rooms are given, as far as the services themselves need it.
+/// The parts given to the rooms that the services themselves need too.
 pub(crate) struct Shared {
     pub(crate) store: Store,
     pub(crate) models: Arc<dyn Models>,
@@ -204,7 +204,7 @@ impl AgentServices {
         self.shared.clock.zone_of(person).date(self.now())
     }
 
-    /// An id for what a surface must name: a request, an answer that nobody stores.
+    /// An id for something that a surface must name: a request, or an answer that is not stored.
     pub fn fresh_id(&self) -> String {
         let now = self.now();
         self.shared.ids.mint().uuid(now).simple().to_string()
@@ -226,7 +226,7 @@ impl AgentServices {
         self.shared.notices.listen_to_own()
     }
 
-    /// Something happened at another gateway.
+    /// Takes a notice from another gateway.
     pub async fn hear(&self, notice: Notice) {
         if let NoticeKind::Draft(draft) = notice.kind
             && self.runs.on_session(&notice.person, notice.session).is_some()
@@ -255,24 +255,24 @@ impl AgentServices {
         self.shared.toolbox.label(call)
     }
 
-    /// Evidence that a client brings, fenced so that nothing in it can pass for more.
+    /// Evidence that a client sends, fenced so that nothing in it can pass for instructions.
     pub fn untrusted_block(&self, pieces: &[UntrustedPiece]) -> Option<String> {
         let (session, turn) = (self.shared.ids.session(), self.shared.ids.turn());
         let block = untrusted_block(&self.shared.fence_secret, session, turn, pieces);
         block.map(|block| block.text)
     }
 
-    /// Closes runs that an earlier process, another gateway that is gone, or a store that refused
-    /// to write left open, and settles drafts. Called before the first request and now and then.
-    /// Returns how many runs it closed.
+    /// Closes runs that were left open by an earlier process, by another gateway that is gone, or
+    /// by a store that refused to write, and settles drafts. Called before the first request and at
+    /// intervals. Returns how many runs it closed.
     pub async fn recover(&self) -> Result<usize, Fault> {
         let closed = self.shared.recovery.close_all().await?;
         self.approvals.settle().await?;
         Ok(closed)
     }
 
-    /// Has answered what an earlier process had yet to; then recovers now and then, until it is
-    /// told to stop.
+    /// Answers the messages that an earlier process left waiting; then recovers now and then, until it
+    /// is stopped.
     pub async fn tend(&self, stop: &Cancel) {
         self.tend_every(LOOK_AFTER, stop).await;
     }
@@ -280,7 +280,7 @@ impl AgentServices {
     /// The same, looking for what others left so often.
     pub async fn tend_every(&self, look_after: Duration, stop: &Cancel) {
         if let Err(fault) = self.conversations.resume_promises().await {
-            tracing::error!(%fault, "waiting messages could not be looked for");
+            tracing::error!(%fault, "waiting messages could not be looked up");
         }
         loop {
             tokio::select! {
@@ -288,7 +288,7 @@ impl AgentServices {
                 () = self.shared.clock.sleep(look_after) => {}
             }
             if let Err(fault) = self.recover().await {
-                tracing::warn!(%fault, "open runs could not be looked for");
+                tracing::warn!(%fault, "open runs could not be looked up");
             }
         }
     }
@@ -298,7 +298,7 @@ impl AgentServices {
         self.runs.drain(patience).await;
     }
 
-    /// Waits a moment for what goes on after runs: sessions that are being named.
+    /// Waits a moment for work that follows runs: titles that are being made.
     pub async fn settle(&self) {
         self.runs.settle().await;
     }

@@ -1,16 +1,16 @@
-//! What changed for everybody, or for one person, beside their sessions: live clients read it anew.
+//! Changes outside of sessions, for all people or for one: live clients reload what changed.
 
 use onyx_types::PersonId;
 use tokio::sync::broadcast;
 
-/// A listener that falls further behind is told so.
+/// A listener that falls further behind is told that it missed changes.
 const MOST_UNHEARD: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The list of agents, or a file of one.
+    /// The list of agents changed, or a file of an agent.
     Agents,
-    /// Another config counts, or the file has become one that cannot.
+    /// Another config is in effect, or the config file became invalid.
     Config,
     /// Files that searches see: a person's, or the shared ones.
     Memory(Option<PersonId>),
@@ -18,7 +18,7 @@ pub enum Change {
     Connectors,
 }
 
-/// Tells and is listened to; cheap to clone.
+/// A channel for changes, to send and to subscribe; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Changes(broadcast::Sender<Change>);
 
@@ -30,7 +30,7 @@ impl Default for Changes {
 
 impl Changes {
     pub fn tell(&self, change: Change) {
-        // Fails only when nobody listens.
+        // Sending fails only when there is no listener.
         let _ = self.0.send(change);
     }
 

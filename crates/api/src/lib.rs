@@ -1,7 +1,7 @@
-//! The HTTP surface: connections (`serve`), who may come in (`access`), the handlers with the rows
+//! The HTTP surface: connections (`serve`), access control (`access`), the handlers with the rows
 //! that declare them (`routes`, `routing`), and what is read and written (`wire`, `messages`).
 //!
-//! A route decodes a request, asks the agent services, and encodes what comes back. No agent logic,
+//! A route decodes a request, calls the agent services, and encodes their result. No agent logic,
 //! no policy, no storage of its own may enter; wire types live here and nowhere else.
 
 mod access;

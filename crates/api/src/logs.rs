@@ -11,18 +11,18 @@ use serde_json::{Map, Value};
 use tokio::sync::broadcast;
 
 const MOST_LINES: usize = 2_000;
-/// Lines that a slow reader may be behind before it misses some.
+/// The number of lines that a slow reader may be behind before it misses some.
 const BEHIND: usize = 256;
 const LONGEST: usize = 4_096;
 
-/// One thing that was logged.
+/// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LogLine {
-    /// Rises by one with each line; give it as `after` to go on from there.
+    /// Rises by one with each line; give it as `after` to continue from there.
     pub seq: u64,
     pub ts: Timestamp,
     pub level: LogLevel,
-    /// Which part of the program says it.
+    /// The part of the program that logged the line.
     pub target: String,
     pub message: String,
     /// Run, session, request and other details.
@@ -58,15 +58,15 @@ impl LogLevel {
 /// Takes secrets out of a text.
 pub type Mask = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// Changes what is logged from now on; `None`: as at the start.
+/// Changes the log level; `None`: the level at the start.
 pub type SetLevel = Arc<dyn Fn(Option<LogLevel>) -> Result<(), String> + Send + Sync>;
 
-/// What is logged, and what was at the start.
+/// The current log level, and the level at the next start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LogLevels {
-    /// This level and worse.
+    /// This level and more severe ones.
     pub level: LogLevel,
-    /// What the next start logs: what `ONYX_LOG` says, or `info`.
+    /// The level at the next start: that of `ONYX_LOG`, or `info`.
     pub at_start: LogLevel,
 }
 
@@ -75,20 +75,20 @@ struct LevelControl {
     set: SetLevel,
 }
 
-/// Keeps so many lines and no more.
+/// Keeps a fixed number of the newest lines.
 pub struct LogRing {
     lines: Mutex<Lines>,
     told: broadcast::Sender<Arc<LogLine>>,
     mask: RwLock<Option<Mask>>,
-    /// Where nobody controls the level, it is that of the ring.
+    /// The control of the log level; without one, the level is the ring's own.
     control: RwLock<Option<LevelControl>>,
 }
 
 #[derive(Default)]
 struct Lines {
     last: u64,
-    /// As JSON, which takes far less than a line with its fields: every run writes one, and hardly
-    /// one is ever looked at.
+    /// Lines as JSON, which takes far less memory than a line with its fields: every run writes
+    /// one, and few are ever read.
     packed: VecDeque<(u64, Box<[u8]>)>,
 }
 
@@ -102,7 +102,7 @@ impl Default for LogRing {
 impl LogLine {
     fn packed(&self) -> Box<[u8]> {
         let Self { seq: _, ts, level, target, message, fields } = self;
-        // Texts and numbers always can be written; saying otherwise would be a line again.
+        // Texts and numbers can always be written; logging a failure would be a line again.
         serde_json::to_vec(&(ts, level, target, message, fields)).unwrap_or_default().into()
     }
 
@@ -113,12 +113,12 @@ impl LogLine {
 }
 
 impl LogRing {
-    /// What no line may hold from now on.
+    /// Sets the secrets to mask in all lines from now on.
     pub fn set_mask(&self, mask: Mask) {
         *self.mask.write().unwrap_or_else(PoisonError::into_inner) = Some(mask);
     }
 
-    /// Who changes the level, and what it is.
+    /// Sets the function that changes the level, and the level at the start.
     pub fn set_control(&self, at_start: LogLevel, set: SetLevel) {
         let levels = LogLevels { level: at_start, at_start };
         *self.control.write().unwrap_or_else(PoisonError::into_inner) =
@@ -131,16 +131,16 @@ impl LogRing {
         control.as_ref().map_or(usual, |control| control.levels)
     }
 
-    /// `None` goes back to what it was at the start.
+    /// `None` resets the level to that at the start.
     pub(crate) fn set_level(&self, level: Option<LogLevel>) -> Result<LogLevels, String> {
         let mut control = self.control.write().unwrap_or_else(PoisonError::into_inner);
-        let control = control.as_mut().ok_or("nobody can change what is logged here")?;
+        let control = control.as_mut().ok_or("the log level cannot be changed here")?;
         (control.set)(level)?;
         control.levels.level = level.unwrap_or(control.levels.at_start);
         Ok(control.levels)
     }
 
-    /// A text without the secrets that are known by now.
+    /// A text without the currently known secrets.
     pub fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mask = self.mask.read().unwrap_or_else(PoisonError::into_inner).clone();
         mask.map_or(Cow::Borrowed(text), |mask| Cow::Owned(mask(text)))
@@ -154,7 +154,7 @@ impl LogRing {
         message: &str,
         mut fields: Map<String, Value>,
     ) {
-        // Masked before it is cut, else a cut could leave half a secret standing.
+        // Masked before it is cut, because a cut could leave half a secret.
         let clean = |text: &str| {
             let text = self.masked(text);
             visible(&text[..text.floor_char_boundary(LONGEST)]).into_owned()
@@ -174,12 +174,12 @@ impl LogRing {
         }
         lines.packed.push_back((seq, line.packed()));
         if self.told.receiver_count() > 0 {
-            // The last of them may just have gone.
+            // The last reader may have just gone.
             let _ = self.told.send(Arc::new(line));
         }
     }
 
-    /// What is kept after a line, and what comes from now on.
+    /// The lines kept after `seq`, and those that follow.
     pub(crate) fn follow(
         &self,
         after: u64,
@@ -191,7 +191,7 @@ impl LogRing {
     }
 }
 
-/// Which lines somebody wants to see.
+/// Selects the lines that a reader asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogFilter {
     pub(crate) level: LogLevel,

@@ -8,10 +8,10 @@ use serde::Deserialize;
 use crate::access::Front;
 use crate::serve::{ConnectionLimits, ConnectionSettings};
 
-/// Where Onyx listens unless it is told otherwise.
+/// The port that Onyx listens on by default.
 pub const DEFAULT_PORT: u16 = 18_790;
 
-/// Twice what two cores stream well.
+/// Twice the number that two cores can stream well.
 const DEFAULT_MAX_RUNS: usize = 4_096;
 
 /// `gateway` of `onyx.json` as written.
@@ -21,21 +21,23 @@ pub struct GatewaySettings {
     /// `loopback`, or an address.
     pub bind: Option<String>,
     pub port: Option<u16>,
-    /// Runs at work at once; beyond it a request is told to come back later.
+    /// The most runs at a time; beyond it a request is answered with a time to retry.
     pub max_runs: Option<NonZeroUsize>,
-    /// Names beside the loopback's that it goes by, such as that of a reverse proxy.
+    /// Host names beside those of the loopback, such as that of a reverse proxy.
     pub hosts: Vec<String>,
-    /// What people type to get here, such as `https://onyx.example.org`. Its name is one of `hosts`.
+    /// The address that people type, such as `https://onyx.example.org`. Its name counts as one of
+    /// `hosts`.
     pub public_url: Option<String>,
-    /// Addresses of reverse proxies that are believed when they say whom they speak for.
+    /// Addresses of reverse proxies that are trusted to name the client.
     pub trusted_proxies: Vec<IpAddr>,
-    /// Sites whose pages may come here, with a token and never with a cookie.
+    /// Sites whose pages may call this server, with a token and never with a cookie.
     pub cors: CorsSettings,
     pub auth: AuthSettings,
     pub connections: ConnectionSettings,
-    /// In server mode: the name of this gateway, which no other has.
+    /// In server mode: the unique name of this gateway.
     pub id: Option<String>,
-    /// In server mode: where the other gateways reach this one, such as `http://10.0.0.5:18790`.
+    /// In server mode: the address at which the other gateways reach this one, such as
+    /// `http://10.0.0.5:18790`.
     pub advertise: Option<String>,
 }
 
@@ -50,7 +52,7 @@ pub struct AuthSettings {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CorsSettings {
-    /// Each as a browser sends it, such as `https://app.example.org`.
+    /// Each origin as a browser sends it, such as `https://app.example.org`.
     pub origins: Vec<String>,
 }
 
@@ -61,17 +63,17 @@ pub enum AuthMode {
     Token,
 }
 
-/// Is there anything that keeps strangers out, and that somebody chose?
+/// Whether the owner has set a credential that protects the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exposure {
-    /// A password or a token was made.
+    /// A password or a token was set.
     Guarded,
     Unguarded,
 }
 
 impl GatewaySettings {
-    /// The address to listen on. Beyond this machine only where somebody has set a credential:
-    /// the token file alone was nobody's decision.
+    /// The address to listen on. Other machines are served only where the owner has set a
+    /// credential: the token file alone was created automatically.
     pub fn address(&self, exposure: Exposure) -> Result<SocketAddr, Fault> {
         let address = match self.bind.as_deref() {
             None | Some("loopback" | "localhost") => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -97,17 +99,17 @@ impl GatewaySettings {
         self.max_runs.map_or(DEFAULT_MAX_RUNS, NonZeroUsize::get)
     }
 
-    /// How many connections there may be, where this many files may be open.
+    /// The connection limits on a system that allows this many open files.
     pub fn connection_limits(&self, open_files: u64) -> Result<ConnectionLimits, Fault> {
         self.connections.limits(open_files)
     }
 
-    /// The configured token, if it is one.
+    /// The configured token, if there is one.
     pub fn token(&self) -> Result<Option<&Token>, Fault> {
         match &self.auth.token {
             Some(token) if token.as_str().trim().is_empty() => Err(Fault::new(
                 ErrorCode::InvalidRequest,
-                "gateway.auth.token: an empty token would let everybody in",
+                "gateway.auth.token: an empty token would let anyone in",
             )
             .with_hint("Set a token, or remove the key to use the token file.")),
             token => Ok(token.as_ref()),

@@ -19,7 +19,7 @@ use crate::{
     PassThrough, Readiness, Traffic, Upstream,
 };
 
-/// What the routes share. Every layer clones it for every request, so it is one pointer.
+/// The state that all routes share. Every layer clones it for every request, so it is one pointer.
 #[derive(Clone)]
 pub struct ApiState(Arc<Shared>);
 
@@ -58,7 +58,7 @@ pub struct Shared {
     pub extensions: Extensions,
 }
 
-/// What comes from elsewhere: what other people wrote or run for agents. Cheap to clone.
+/// Extensions that other people wrote or run for agents. Cheap to clone.
 #[derive(Clone)]
 pub struct Extensions {
     pub skills: Skills,
@@ -67,8 +67,8 @@ pub struct Extensions {
     pub mcp: McpServers,
     pub plugins: Plugins,
     pub linkedin: Arc<dyn LinkedInAccounts>,
-    /// Where MCP clients come in.
+    /// The endpoint for MCP clients.
     pub mcp_endpoint: Arc<Endpoint>,
-    /// Programs that were let in and have not picked their tokens up.
+    /// Programs that were granted access and have not fetched their tokens.
     pub grants: Arc<GrantCodes<AgreedAccess>>,
 }

@@ -1,6 +1,6 @@
-//! The web app, carried inside the binary: `web/dist` as `scripts/web` builds it, each text file
-//! once as brotli and once as gzip. A binary built without it says how to build it. The manual is
-//! carried and sent the same way.
+//! The web app inside the binary: `web/dist` as `scripts/web` builds it, each text file once as
+//! brotli and once as gzip. A binary built without it explains how to build it. The manual is
+//! included and sent in the same way.
 
 mod manual;
 mod site;
@@ -19,7 +19,7 @@ struct Files;
 const APP: Site = Site {
     get: Files::get,
     policy: |path| if path == PREVIEW { PREVIEW_POLICY } else { CONTENT_POLICY },
-    // What is hashed into its name never changes.
+    // A file with a hash in its name never changes.
     is_fixed: |path| path.starts_with(ASSETS),
 };
 
@@ -30,8 +30,8 @@ const SERVER: [&str; 10] =
 const INDEX: &str = "index.html";
 const ASSETS: &str = "assets/";
 
-/// `manifest-src` is what an installable app needs beyond showing pages; the last two make any
-/// script that would turn text into markup fail where browsers can.
+/// `manifest-src` is needed for an installable app; the last two make any script that would turn
+/// text into markup fail in browsers that support them.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' blob: data:; font-src 'self'; connect-src 'self'; base-uri 'none'; \
     form-action 'self'; frame-ancestors 'none'; manifest-src 'self'; frame-src 'self'; \
@@ -40,8 +40,8 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
 /// The frame in which HTML that a model wrote is shown and diagrams are drawn.
 const PREVIEW: &str = "preview.html";
 
-/// Scripts of the preview run in an origin of their own, without storage and without any way to a network; the
-/// app's `frame-src` keeps the frame from going elsewhere.
+/// Scripts of the preview run in their own origin, without storage and without network access; the
+/// app's `frame-src` keeps the frame from navigating elsewhere.
 const PREVIEW_POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; \
     style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data: blob:; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
@@ -51,7 +51,8 @@ const NOT_BUILT: &str = "<!doctype html><html lang=en><meta charset=utf-8><title
     build Onyx again (<code>make run</code> does both). Everything else works: \
     <code>onyx chat</code>, the APIs.</p></html>";
 
-/// The file at a path, or the app's page for one of its own routes; `None` where neither is meant.
+/// The file at a path, or the app's page for one of its own routes; `None` where the path is
+/// neither.
 pub(crate) fn answer(method: &Method, path: &str, headers: &HeaderMap) -> Option<Response> {
     if method != Method::GET && method != Method::HEAD {
         return None;
@@ -79,7 +80,7 @@ pub(crate) fn answer(method: &Method, path: &str, headers: &HeaderMap) -> Option
     }))
 }
 
-/// Names in what a model wrote are not looked up ahead.
+/// Keeps browsers from resolving host names ahead that stand in text which a model wrote.
 fn quiet(path: &str, mut response: Response) -> Response {
     if path == PREVIEW {
         let name = HeaderName::from_static("x-dns-prefetch-control");

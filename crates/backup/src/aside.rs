@@ -1,5 +1,5 @@
-//! A folder that is written beside its place and put there when it is whole: whoever looks sees all
-//! of it or nothing.
+//! A folder that is written beside its place and moved there when it is complete, so that other programs
+//! see all of it or nothing.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
@@ -22,7 +22,7 @@ pub(crate) struct FolderAside {
 }
 
 impl FolderAside {
-    /// Begins anew where a killed process left something.
+    /// Starts over if a killed process left a folder.
     pub(crate) fn begin(place: &Path, mark: &str) -> Result<Self, BackupError> {
         let (parent, name) = parts(place)?;
         let made = DirBuilder::new().recursive(true).mode(0o700).create(parent);
@@ -66,7 +66,7 @@ impl FolderAside {
         sync(parts(&self.place)?.0)
     }
 
-    /// Nothing of it is left.
+    /// Removes the folder.
     pub(crate) fn give_up(self) {
         // What stays is hidden, and removed by the next one.
         let _ = fs::remove_dir_all(&self.aside);

@@ -22,7 +22,7 @@ pub enum BackupError {
     Newer { path: PathBuf },
     #[error("{} is not empty", path.display())]
     NotEmpty { path: PathBuf },
-    #[error("{} lies inside the home", path.display())]
+    #[error("{} is inside the home", path.display())]
     InsideHome { path: PathBuf },
     #[error("the backups in {} are encrypted, and no passphrase was given", path.display())]
     PassphraseNeeded { path: PathBuf },
@@ -30,7 +30,7 @@ pub enum BackupError {
     WrongPassphrase { path: PathBuf },
     #[error("the backups in {} are not encrypted", path.display())]
     NotEncrypted { path: PathBuf },
-    #[error("another process works with {}", path.display())]
+    #[error("another process is using {}", path.display())]
     Busy { path: PathBuf },
     #[error("there is no snapshot {wanted:?}")]
     NoSnapshot { wanted: String },
@@ -40,7 +40,7 @@ pub enum BackupError {
     Damaged(String),
     #[error("{0}")]
     Refused(String),
-    #[error("stopped before its end")]
+    #[error("stopped before it was done")]
     Stopped,
 }
 
@@ -87,14 +87,14 @@ impl BackupError {
     fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Io { .. } if self.code() == ErrorCode::StorageFull => {
-                "Free some space and run it again; what was kept before is whole."
+                "Free some space and run it again; earlier backups are intact."
             }
             Self::Io { source, .. } if of_store(source).is_some() => {
-                "Run it again when the store can be reached; what was kept before is whole."
+                "Run it again when the store can be reached; earlier backups are intact."
             }
-            Self::Io { .. } => "Check that the folder is there and that you may write to it.",
+            Self::Io { .. } => "Check that the folder exists and that you may write to it.",
             Self::Bucket { source: ServerError::NoBucket { .. }, .. } => {
-                "Make the bucket, or name another; with some stores `pathStyle` must be true in \
+                "Create the bucket, or name another; with some stores `pathStyle` must be true in \
                  `jobs.backup.s3`."
             }
             Self::Bucket { source: ServerError::NoBucketRights { .. }, .. } => {
@@ -104,23 +104,25 @@ impl BackupError {
             Self::Bucket { .. } => "Check `jobs.backup.s3`: endpoint, region and keys.",
             Self::Server(MoveError::Server(error)) => error.hint(),
             Self::Server(_) | Self::Store(_) | Self::Stopped => {
-                "Run it again; what was kept before is whole."
+                "Run it again; earlier backups are intact."
             }
-            Self::NotABackup { .. } => "Name a place that `onyx backup --to` has filled.",
+            Self::NotABackup { .. } => "Name a place that `onyx backup --to` has written to.",
             Self::Newer { .. } => "Use the version of Onyx that wrote it, or a newer one.",
             Self::NotEmpty { .. } => {
                 "Name a new or empty folder, or a prefix of its own in the bucket; to restore a whole home, move the old one away first."
             }
             Self::InsideHome { .. } => {
-                "Name a folder outside the home, best on another disk: what is lost with the home \
-                 is no backup."
+                "Name a folder outside the home, best on another disk, so that it is not lost with \
+                 the home."
             }
             Self::PassphraseNeeded { .. } => {
                 "Set ONYX_BACKUP_PASSPHRASE or run it in a terminal; for the job, set \
                  `jobs.backup.passphrase` to `secret:<name>`."
             }
-            Self::WrongPassphrase { .. } => "Try again. Without its passphrase nobody can read it.",
-            Self::NotEncrypted { .. } => "Encrypted backups need a place of their own.",
+            Self::WrongPassphrase { .. } => {
+                "Try again. Without the passphrase no one can read them."
+            }
+            Self::NotEncrypted { .. } => "Use another place for encrypted backups.",
             Self::Busy { .. } => "Wait until it is done, then try again.",
             Self::NoSnapshot { .. } => "`onyx backup list` shows the snapshots.",
             Self::NotInSnapshot { .. } => {
@@ -136,7 +138,7 @@ impl BackupError {
     }
 }
 
-/// What a bucket answered, where an error came from one.
+/// The store error inside an I/O error, if a bucket caused it.
 fn of_store(error: &io::Error) -> Option<&StoreError> {
     error.get_ref()?.downcast_ref()
 }

@@ -34,14 +34,14 @@ impl Folder {
         Ok(openat(&self.0, name, flags, Mode::empty())?.into())
     }
 
-    /// Fails when there is something of this name.
+    /// Fails if the name exists.
     pub(crate) fn create(&self, name: &OsStr) -> Result<File, Errno> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 
-    /// Makes a folder for its owner alone; one that is there stays as it is.
+    /// Creates a folder for its owner alone; an existing one is left unchanged.
     pub(crate) fn make_folder(&self, name: &OsStr) -> Result<Self, Errno> {
         match self.folder(name) {
             Err(Errno::NOENT) => {}
@@ -70,7 +70,7 @@ impl Folder {
         }
     }
 
-    /// The folder of a path beneath this one; made where it is missing.
+    /// The folder of a path beneath this one; created if it is missing.
     pub(crate) fn make_parent_of(&self, path: &Path) -> Result<Self, Errno> {
         let mut folder = Self(openat(&self.0, ".", FOLDER, Mode::empty())?.into());
         for part in path.parent().into_iter().flat_map(Path::components) {
@@ -80,7 +80,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// What is in it, in the order of the names' bytes.
+    /// The entries, in the order of the names' bytes.
     pub(crate) fn entries(&self) -> Result<Vec<(OsString, FileType)>, Errno> {
         let mut entries = Vec::new();
         for entry in Dir::read_from(&self.0)? {

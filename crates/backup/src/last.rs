@@ -23,7 +23,7 @@ pub struct LastBackup {
     pub unreadable: u64,
 }
 
-/// `None`: none was made, or what was noted does not read.
+/// `None`: none was made, or its note cannot be read.
 pub fn last_backup(home: &Path) -> Result<Option<LastBackup>, BackupError> {
     let path = home.join(FILE);
     match fs::read(&path) {

@@ -9,13 +9,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 const RAW: char = '\0';
 
-/// A path, or the target of a link, as a manifest has it.
+/// A path, or the target of a link, as a manifest stores it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NamedPath(pub(crate) PathBuf);
 
 impl NamedPath {
-    /// Does it stay beneath the folder that it begins in? A manifest is read from a disk that others
-    /// may have written to.
+    /// Whether the path stays beneath the folder that it begins in. A manifest is read from a disk
+    /// that others may have written to.
     pub(crate) fn is_beneath(&self) -> bool {
         let path = &self.0;
         let plain = path.components().all(|part| matches!(part, Component::Normal(_)));

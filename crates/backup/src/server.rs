@@ -1,5 +1,5 @@
-//! What gateways share, kept as a home would hold it: all of it as the database was at one moment, and the objects that it
-//! names. What a server calls by the same name as before is not read again.
+//! Backs up the data of server mode in the layout of a home: the database as it was at one moment, and the objects that
+//! it names. Content that has the same name as in the last backup is not read again.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::error::BackupError;
 pub(crate) const CONFIG: &str = "onyx.json";
 const NANOS_OF_MILLI: i64 = 1_000_000;
 
-/// One thing of a server, by its path in a home.
+/// One stored item of a server, by its path in a home.
 pub(crate) enum Stored<'a> {
     Folder { path: PathBuf },
     File { path: PathBuf, modified: i64, state: Option<String>, content: Content<'a> },
@@ -20,12 +20,12 @@ pub(crate) enum Stored<'a> {
 
 pub(crate) enum Content<'a> {
     Here(Vec<u8>),
-    /// Is asked for only where it is needed.
+    /// Read only if it is needed.
     Elsewhere(Box<dyn FnOnce() -> Result<Vec<u8>, MoveError> + 'a>),
 }
 
 impl Content<'_> {
-    /// `Err(why)` of the inner one: this content is lost, others are not.
+    /// The inner `Err(why)`: only this content is lost.
     pub(crate) fn read(self) -> Result<Result<Vec<u8>, String>, BackupError> {
         let read = match self {
             Self::Here(bytes) => return Ok(Ok(bytes)),
@@ -39,7 +39,7 @@ impl Content<'_> {
     }
 }
 
-/// Hands out everything but the ledgers: the config, files, then conversations.
+/// Passes everything but the ledgers to the caller: the config, files, then conversations.
 pub(crate) fn walk_server(
     copy: &ServerCopy,
     at: Timestamp,

@@ -1,5 +1,6 @@
-//! Taking a snapshot of a home, or of what gateways share (`server.rs`). Of a home first the ledger's database as it is at one moment, then the files: files are
-//! the truth, so ledgers that are a little older than they are the safe order.
+//! Takes a snapshot of a home, or of what gateways share (`server.rs`). For a home, first the
+//! ledger's database as it is at one moment, then the files: files are the truth, so ledgers that
+//! are a little older than they are the safe order.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -30,12 +31,12 @@ const NANOS_OF_MILLI: i64 = 1_000_000;
 
 #[derive(Debug)]
 pub struct BackupRequest<'a> {
-    /// Of a gateway in server mode it holds only what is its own: the copy of the database while it is read, and the note
-    /// of the last backup.
+    /// In server mode the home holds only this gateway's own files: the copy of the database while
+    /// it is read, and the note of the last backup.
     pub home: &'a Path,
     /// Where everything is in server mode.
     pub server: Option<&'a ServerCopy>,
-    /// Made if there is no repository yet.
+    /// The place of the repository, which is created if there is none.
     pub to: &'a BackupPlace,
     pub passphrase: Option<&'a Passphrase>,
     pub encryption: Encryption,
@@ -45,7 +46,7 @@ pub struct BackupRequest<'a> {
     pub stop: &'a Cancel,
 }
 
-/// What a backup did.
+/// The result of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BackupReport {
     pub snapshot: String,
@@ -58,7 +59,7 @@ pub struct BackupReport {
     pub new_bytes: u64,
     /// Files that could not be read, with the reason; they are not in the snapshot.
     pub unreadable: Vec<String>,
-    /// Files that were written to all the while: they are kept, perhaps of no single moment.
+    /// Files that were written to all the while: they are stored, but may mix several states.
     pub torn: Vec<String>,
     /// Sockets and the like.
     pub special: Vec<String>,
@@ -145,7 +146,7 @@ fn newest(repository: &Repository) -> Result<Option<Snapshot>, BackupError> {
     Ok(None)
 }
 
-/// The files of the snapshot before, by their paths.
+/// The files of the previous snapshot, by their paths.
 #[derive(Default)]
 struct Before<'a> {
     files: HashMap<&'a Path, &'a FileEntry>,
@@ -226,7 +227,7 @@ impl Taking<'_> {
         };
         let (mode, now) = (kept_mode(&metadata), seen(&metadata));
         let known = self.before.unchanged(&path, now);
-        // Of a damaged repository some chunks may be gone: then it is read anew.
+        // In a damaged repository some chunks may be missing: then the file is read again.
         if let Some(known) =
             known.filter(|file| file.chunks.iter().all(|name| self.packs.has(name)))
         {
@@ -254,7 +255,7 @@ impl Taking<'_> {
         Ok(())
     }
 
-    /// Nothing is asked for that is called as it was in the snapshot before.
+    /// An item with the same name as in the previous snapshot is not read.
     fn take_stored(&mut self, stored: Stored<'_>) -> Result<(), BackupError> {
         let (path, modified, state, content) = match stored {
             Stored::File { path, modified, state, content } => (path, modified, state, content),

@@ -1,5 +1,4 @@
-//! Reading every byte of a repository, and saying what is damaged: which file of which
-//! snapshot.
+//! Reads every byte of a repository and reports what is damaged: which file of which snapshot.
 
 use std::collections::HashSet;
 
@@ -15,8 +14,8 @@ use crate::repository::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
     No,
-    /// Damaged chunks and manifests are taken away, so that the next backup keeps them anew where
-    /// the home still has them. That makes older snapshots whole again too.
+    /// Damaged chunks and manifests are deleted, so that the next backup stores their content again
+    /// if the home still has it. That makes older snapshots whole again too.
     Yes,
 }
 
@@ -35,7 +34,7 @@ pub struct VerifyReport {
     pub files: u64,
     pub bytes: u64,
     pub damage: Vec<Damage>,
-    /// Damage by which nothing is lost.
+    /// Damage that loses no data.
     pub flaws: Vec<String>,
 }
 
@@ -87,7 +86,7 @@ pub fn verify(
     let damaged = state.chunks.iter().filter(|(_, state)| **state == ChunkState::Damaged);
     for (name, _) in damaged.filter(|(name, _)| !named.contains(name)) {
         let short = &name.to_string()[..12];
-        report.flaws.push(format!("chunk {short}, which no snapshot names, is damaged"));
+        report.flaws.push(format!("chunk {short}, which no snapshot uses, is damaged"));
     }
     if repair == Repair::Yes && !report.is_sound() {
         let whole = state.chunks.iter().filter(|(_, state)| **state != ChunkState::Damaged);

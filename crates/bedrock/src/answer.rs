@@ -1,4 +1,4 @@
-//! Events of the service into ours. A pure fold.
+//! Turns events of the service into ours. A pure fold.
 
 use aws_sdk_bedrockruntime::types::{
     ContentBlockDelta, ContentBlockStart, ConverseStreamOutput, ReasoningContentBlockDelta,
@@ -9,11 +9,11 @@ use onyx_providers::wire::{Calls, failure};
 use onyx_types::{FinishReason, ModelEvent, ModelFailure, ModelFailureClass, Usage};
 use serde_json::{Value, json};
 
-/// Complete with `messageStop` and the end of the stream; usage stands between the two.
+/// Complete with `messageStop` and the end of the stream; the usage comes between the two.
 #[derive(Debug, Default)]
 pub(crate) struct ConverseAnswer {
     calls: Calls,
-    /// What was sent cannot be an answer; said when the stream ends.
+    /// The stream contained something invalid; reported when it ends.
     broken: Option<ModelFailure>,
     thought: Thought,
     reasoning: Vec<Value>,
@@ -53,12 +53,12 @@ impl ConverseAnswer {
             ConverseStreamOutput::Metadata(metadata) => {
                 self.usage = metadata.usage.as_ref().map(usage).or(self.usage.take());
             }
-            // The start says nothing, and later versions may add what we do not know.
+            // The start has no content, and later versions may add unknown events.
             _ => {}
         }
     }
 
-    /// The stream ended properly: with a stop reason it is an answer, without it is none.
+    /// The stream ended properly: with a stop reason it is an answer, without one it is none.
     pub(crate) fn end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelFailure> {
         let stop = self.stop.take();
         let stop = stop.ok_or_else(|| truncated("the answer ended without a stop reason"))?;
@@ -74,7 +74,7 @@ impl ConverseAnswer {
         Ok(())
     }
 
-    /// What was counted was paid for, whatever came after.
+    /// The usage counted so far. It was charged, even if the rest fails.
     pub(crate) fn take_usage(&mut self) -> Option<Usage> {
         self.usage.take()
     }
@@ -119,7 +119,7 @@ impl ConverseAnswer {
         if !thought.redacted.is_empty() {
             self.reasoning.push(json!({"redactedContent": base64::encode(thought.redacted)}));
         }
-        // Without its signature the service would refuse it, so it is not kept.
+        // The service would refuse it without its signature, so it is dropped.
         if !thought.signature.is_empty() {
             self.reasoning.push(json!({"text": thought.text, "signature": thought.signature}));
         }

@@ -1,4 +1,4 @@
-//! JSON in the client's own form and back.
+//! Converts JSON to the client's own form and back.
 
 use aws_smithy_types::{Document, Number};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Our request as the client's types.
+//! Turns our request into the client's types.
 
 use aws_sdk_bedrockruntime::operation::converse_stream::builders::ConverseStreamFluentBuilder;
 use aws_sdk_bedrockruntime::types::{
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::document::document;
 
-/// What the service has no words for.
+/// Checks for content that the service does not support.
 pub(crate) fn check(request: &ModelRequest) -> Result<(), ModelFailure> {
     if request.tool_use.at_once == CallsAtOnce::One {
         let why = "Bedrock's models cannot be told to call one tool at a time";
@@ -146,8 +146,8 @@ fn user(message: &Message) -> Result<Vec<ContentBlock>, BuildError> {
             Block::Image { media_type, data } => {
                 parts.extend(image(media_type, data)?.map(ContentBlock::Image));
             }
-            // Attachments were refused before, a text without words would be, and a user says
-            // neither of the others.
+            // Attachments were refused before, a text without words would be refused, and a user
+            // message has neither of the others.
             Block::Attachment(_)
             | Block::Text { .. }
             | Block::Reasoning { .. }

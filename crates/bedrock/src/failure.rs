@@ -9,7 +9,7 @@ use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError;
 use onyx_providers::wire::failure;
 use onyx_types::{ModelFailure, ModelFailureClass};
 
-/// The request was refused, or never got there.
+/// The request was refused, or never arrived.
 pub(crate) fn of_request(error: &SdkError<ConverseStreamError, HttpResponse>) -> ModelFailure {
     let class = match error {
         SdkError::ServiceError(context) => {
@@ -29,7 +29,7 @@ where
     let class = match error {
         SdkError::ServiceError(context) => broken(context.err()),
         SdkError::TimeoutError(_) => ModelFailureClass::Timeout,
-        // There was a connection, and it ended or said what is no event.
+        // The connection ended, or sent something that is no event.
         _ => ModelFailureClass::Transport,
     };
     failure(class, message(error))

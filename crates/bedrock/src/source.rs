@@ -35,7 +35,7 @@ pub struct BedrockSettings {
     pub timeouts: BedrockTimeouts,
 }
 
-/// What the service knows an account by.
+/// The credential of an account.
 #[derive(Clone, Debug)]
 pub enum BedrockKey {
     Pair {
@@ -45,7 +45,7 @@ pub enum BedrockKey {
     },
     /// A Bedrock API key.
     Bearer(Secret),
-    /// A profile of Amazon's own files, whose keys are asked for when they are needed.
+    /// A profile of Amazon's own files, whose keys are read when they are needed.
     Profile(AwsIdentity),
 }
 

@@ -95,7 +95,7 @@ async fn run(arguments: &Arguments) -> Result<()> {
     };
     let mut streams = Vec::new();
     for count in &arguments.streams {
-        // One that fails is told in its row; the other numbers are worth no less for it.
+        // A failed measurement is reported in its row; the other numbers are still valid.
         let measured = bench.streams(*count).await.map_err(|error| format!("{error:#}"));
         if let Err(why) = &measured {
             eprintln!("bench: {count} streams were not measured: {why}");

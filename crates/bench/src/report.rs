@@ -1,4 +1,4 @@
-//! The numbers for machines and for the eye: JSON and curves beside the table.
+//! Writes the numbers as JSON and as curves, beside the table.
 
 use std::path::Path;
 

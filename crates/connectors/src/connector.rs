@@ -1,4 +1,4 @@
-//! What a network is to Onyx, on one page: messages come in with a cursor, messages go out with a
+//! The interface of a network, on one page: messages come in with a cursor, messages go out with a
 //! key, and every failure says whether the message may have arrived.
 
 use std::time::Duration;
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::{Rendered, TextFormat, TextLimits};
 
-/// One account of a network. Implementations hold a token and know the network's wire; they keep
-/// no state that a restart would miss.
+/// One account of a network. Implementations hold a token and know the network's wire; they keep no
+/// state that must survive a restart.
 #[async_trait]
 pub trait Connector: Send + Sync {
     fn traits(&self) -> NetworkTraits;
@@ -19,8 +19,8 @@ pub trait Connector: Send + Sync {
     /// Asks the network who this account is: the test of a token.
     async fn identity(&self) -> Result<Identity, NetworkError>;
 
-    /// What came after the cursor; waits a while for something to come. Called again only when
-    /// everything is stored together with the cursor that it returned.
+    /// The updates after the cursor; waits a while for some. Called again only when all of them are
+    /// stored together with the returned cursor.
     async fn receive(&self, cursor: Option<&str>) -> Result<Batch, NetworkError>;
 
     /// Reads what the network pushed to us, and checks that it is from the network.
@@ -28,9 +28,9 @@ pub trait Connector: Send + Sync {
         Err(NetworkError::Refused("this network does not push messages".to_owned()))
     }
 
-    /// The messages after a number that are kept for somebody who fetches them; waits a while for one.
+    /// The messages after a number that are kept until a client fetches them; waits a while for one.
     async fn collect(&self, _asked: &Pushed, _after: i64) -> Result<Vec<Mail>, NetworkError> {
-        Err(NetworkError::Refused("nothing is fetched from this network".to_owned()))
+        Err(NetworkError::Refused("messages cannot be fetched from this network".to_owned()))
     }
 
     /// Sends one message and returns the network's id of it.
@@ -38,7 +38,7 @@ pub trait Connector: Send + Sync {
 
     /// Sends a file; only asked of networks that take some.
     async fn send_file(&self, _message: &Outgoing, _bytes: &[u8]) -> Result<String, NetworkError> {
-        Err(NetworkError::Refused("this network takes no files".to_owned()))
+        Err(NetworkError::Refused("files cannot be sent over this network".to_owned()))
     }
 
     /// Shows that an answer is being written. It does not matter if one is lost.
@@ -52,7 +52,7 @@ pub trait Connector: Send + Sync {
     }
 }
 
-/// What is particular to a network.
+/// The properties of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkTraits {
     pub name: &'static str,
@@ -70,7 +70,8 @@ pub struct NetworkTraits {
 /// How messages come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listening {
-    /// We ask, or hold a connection open. An account that hears nothing for too long is restarted.
+    /// We ask, or hold a connection open. An account that receives nothing for too long is
+    /// restarted.
     Polls,
     /// The network pushes messages to us.
     Pushed,
@@ -124,7 +125,7 @@ pub struct Incoming {
     pub message: String,
     pub author: Author,
     pub text: String,
-    /// Said to the bot: in private, by its name, or as a reply to it.
+    /// Addressed to the bot: in private, by its name, or as a reply to it.
     pub is_addressed: bool,
     #[serde(default)]
     pub quoted: Option<Quote>,
@@ -147,7 +148,7 @@ pub struct Quote {
     pub text: String,
 }
 
-/// A button that somebody pressed.
+/// A button that a person pressed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Press {
     /// The id under which the network expects an answer to the press.
@@ -193,7 +194,7 @@ pub enum OutgoingKind {
     },
     /// Replaces the text of a message.
     Edit { message: String, text: Rendered },
-    /// Tells the network that a pressed button was handled.
+    /// Confirms to the network that a pressed button was handled.
     PressAnswer { press: String, text: String },
     /// A file of a person's vault, read when it is sent.
     File(OutgoingFile),
@@ -240,7 +241,7 @@ pub enum NetworkError {
     /// The network reports an error of its own and says that nothing was done.
     #[error("{0}")]
     Failed(String),
-    #[error("it asks to wait {} s", .0.as_secs())]
+    #[error("the network asks to wait {} s", .0.as_secs())]
     TooFast(Duration),
     /// The message cannot be edited.
     #[error("{0}")]
@@ -256,7 +257,7 @@ pub enum NetworkError {
     /// The token is wrong.
     #[error("{0}")]
     Unauthorized(String),
-    /// Somebody else reads the updates of this account.
+    /// Another program reads the updates of this account.
     #[error("{0}")]
     Contested(String),
 }

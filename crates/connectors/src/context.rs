@@ -1,5 +1,5 @@
 //! What everything of one account shares (`AccountContext`), and what all accounts of a home share
-//! (`HomeContext`). Nothing here knows which accounts are at work.
+//! (`HomeContext`). Nothing here knows which accounts are running.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ use crate::port::AgentPort;
 use crate::settings::{Account, Binding, Visitors};
 use crate::setup::ConnectorSetup;
 
-/// What all accounts share, whichever are at work.
+/// The state that all accounts share.
 pub(crate) struct HomeContext {
     pub(crate) setup: ConnectorSetup,
     pub(crate) notices: OwnerNotices,
@@ -44,7 +44,7 @@ impl HomeContext {
         *self.bindings.write().unwrap_or_else(PoisonError::into_inner) = bindings;
     }
 
-    /// What turns recordings into text, where something does.
+    /// The transcriber for recordings, if one is configured.
     pub(crate) fn transcriber(&self) -> Option<Arc<Transcriber>> {
         self.transcriber.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -53,7 +53,7 @@ impl HomeContext {
         *self.transcriber.write().unwrap_or_else(PoisonError::into_inner) = transcriber;
     }
 
-    /// Tells the owner in the app.
+    /// Shows a notice to the owner in the app.
     pub(crate) fn tell(&self, text: String) {
         let at = self.setup.clock.wall();
         self.notices.add(OwnerNotice { at, text: text.clone() });
@@ -61,7 +61,7 @@ impl HomeContext {
     }
 }
 
-/// What everything of one account shares.
+/// The state of one account, shared by its parts.
 pub(crate) struct AccountContext {
     pub(crate) account: Account,
     pub(crate) connector: Arc<dyn Connector>,
@@ -69,14 +69,14 @@ pub(crate) struct AccountContext {
     pub(crate) port: Arc<dyn AgentPort>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) pace: Arc<Pace>,
-    /// Signalled when an update came in, or when one that waited may go on.
+    /// Signalled when an update came in, or when a waiting one may continue.
     pub(crate) incoming: Arc<Notify>,
     /// Signalled when a message is queued.
     pub(crate) outgoing: Arc<Notify>,
     pub(crate) home: Arc<HomeContext>,
     /// Updates whose run is at work: the next words of their conversation may go to that run.
     at_work: Mutex<HashSet<i64>>,
-    /// Runs whose answers were told here lately, the newest last.
+    /// Runs whose answers were recently sent here, the newest last.
     followed: Mutex<VecDeque<RunId>>,
     /// The updates of each conversation that are being answered.
     lines: Mutex<HashMap<Conversation, BTreeSet<i64>>>,
@@ -169,16 +169,16 @@ impl AccountContext {
         &self.account.key
     }
 
-    /// Whether the config lets a peer in. A webhook's messages are signed with the owner's secret,
-    /// so whoever it names is the owner's word; visitors of an open widget are answered as a group
-    /// is, without anything private.
+    /// Whether the config allows a peer. A webhook's messages are signed with the owner's secret,
+    /// so every peer it names is allowed; visitors of an open widget are answered as a group is,
+    /// without anything private.
     pub(crate) fn allows(&self, peer: &str) -> bool {
         self.account.key.network == "webhook"
             || self.is_visitor(peer)
             || self.account.allow.iter().any(|id| id == peer)
     }
 
-    /// Whether somebody is answered only because the widget is open to everybody.
+    /// Whether a peer is answered only because the widget is open to all.
     pub(crate) fn is_visitor(&self, peer: &str) -> bool {
         self.account.visitors == Visitors::Open && crate::networks::is_visitor(peer)
     }
@@ -209,7 +209,7 @@ impl AccountContext {
         self.at_work.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The answer of this run is told here.
+    /// Notes that the answer of this run is sent here.
     pub(crate) fn note_followed(&self, run: RunId) {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         if followed.len() >= MOST_FOLLOWED {
@@ -222,8 +222,8 @@ impl AccountContext {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner).contains(&run)
     }
 
-    /// Called for each new visitor of an open widget, so that there are never too many. Looks only
-    /// now and then, because a look reads all of them.
+    /// Called for each new visitor of an open widget, so that there are never too many. Checks only
+    /// now and then, because a check reads all of them.
     pub(crate) async fn make_room_for_visitor(&self) -> Result<(), Fault> {
         let met = self.met_visitors.fetch_add(1, Ordering::Relaxed);
         if met.is_multiple_of(VISITORS_PER_LOOK) {
@@ -255,7 +255,7 @@ impl AccountContext {
         Ok(())
     }
 
-    /// Lets a peer in, and tells the peer.
+    /// Approves a peer, and notifies the peer.
     pub(crate) async fn approve(&self, peer: PeerRow, person: PersonId) -> Result<PeerRow, Fault> {
         let change = PeerChange {
             key: peer.key,
@@ -270,7 +270,8 @@ impl AccountContext {
         let peer = peer.ok_or_else(|| Fault::plain(ErrorCode::Internal))?;
         let name = format!("paired:{}:{}", peer.id, self.clock.wall().as_millis());
         let to = main_chat(&peer.key, &name);
-        let text = "You are paired now. Write to me as you would to a person; /help shows more.";
+        let text =
+            "You are paired now. Write to me as you would to a person; /help lists the commands.";
         self.queue(vec![plain_part(&self.connector.traits(), to, text)?]).await?;
         Ok(peer)
     }

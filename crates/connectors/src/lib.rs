@@ -1,4 +1,4 @@
-//! Connectors: the agents of this home on the networks where people already are.
+//! Connectors: the agents of this home on messengers and other networks.
 //!
 //! An update is stored before the next is asked for, a run is promised before it is started, and an
 //! answer is in the outbox in the same transaction that ends its update: no message is lost, and

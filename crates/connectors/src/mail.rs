@@ -1,5 +1,5 @@
-//! Letters: what came of a job, sent by the mail server that the config names. Mail only goes out
-//! from here; nobody talks to an agent by it.
+//! Sends the results of jobs by mail, through the mail server that the config names. Mail only goes
+//! out; agents do not receive any.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ const LONGEST_SUBJECT: usize = 120;
 #[serde(rename_all = "camelCase")]
 pub struct MailSettings {
     pub host: String,
-    /// Where it says nothing: 465 with `tls`, 587 with `starttls`, 25 with `none`.
+    /// The default is 465 with `tls`, 587 with `starttls`, 25 with `none`.
     pub port: Option<u16>,
     #[serde(default)]
     pub security: MailSecurity,
@@ -32,8 +32,8 @@ pub struct MailSettings {
     pub password: Option<Secret>,
     /// The sender, as `me@example.org` or `Onyx <me@example.org>`.
     pub from: String,
-    /// Who may be written to: addresses, or `*@example.org` for a whole domain. Without it only the
-    /// sender, so that nobody's job writes to strangers in the owner's name.
+    /// The allowed recipients: addresses, or `*@example.org` for a whole domain. Without it only
+    /// the sender, so that no one's job writes to strangers in the owner's name.
     #[serde(default)]
     pub recipients: Vec<String>,
 }
@@ -50,7 +50,7 @@ pub enum MailSecurity {
     None,
 }
 
-/// A letter that a job has sent.
+/// A mail that a job sends.
 #[derive(Clone, Copy, Debug)]
 pub struct Letter<'a> {
     pub to: &'a str,
@@ -60,7 +60,7 @@ pub struct Letter<'a> {
     pub text: &'a str,
 }
 
-/// Why a letter did not go.
+/// Why a mail was not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MailError {
     /// It may work later.
@@ -70,7 +70,7 @@ pub enum MailError {
     Refused(String),
 }
 
-/// The way to a mail server. Cheap to clone.
+/// The connection to a mail server. Cheap to clone.
 #[derive(Clone)]
 pub struct Mailer {
     transport: AsyncSmtpTransport<Tokio1Executor>,
@@ -82,7 +82,7 @@ pub struct Mailer {
 impl Mailer {
     pub fn new(settings: &MailSettings, look_up: LookUp<'_>) -> Result<Self, Fault> {
         let from: Mailbox = settings.from.parse().map_err(|_| {
-            wrong("mail.from", "it is no address")
+            wrong("mail.from", "it is not an e-mail address")
                 .with_hint("Write it like `Onyx <me@example.org>`.")
         })?;
         for recipient in &settings.recipients {
@@ -91,25 +91,25 @@ impl Mailer {
         let password = match &settings.password {
             None => Secret::default(),
             Some(reference) => Secret::new(look_up(reference.reveal())?.ok_or_else(|| {
-                wrong("mail.password", "there is no secret of that name")
-                    .with_hint("Put it in with `onyx secrets set`.")
+                wrong("mail.password", "there is no secret with that name")
+                    .with_hint("Set it with `onyx secrets set`.")
             })?),
         };
         let transport = transport(settings, &password)?;
         Ok(Self { transport, password, from, recipients: settings.recipients.clone() })
     }
 
-    /// Whether a letter to this address may be sent at all; else why not.
+    /// Whether mail to this address is allowed, or why not.
     pub fn check_recipient(&self, to: &str) -> Result<(), String> {
         if to.parse::<Address>().is_err() {
-            return Err(format!("{to:?} is no e-mail address"));
+            return Err(format!("{to:?} is not an e-mail address"));
         }
         let to = to.to_lowercase();
         let is_listed = self.recipients.iter().any(|known| matches(&known.to_lowercase(), &to));
         if is_listed || self.from.email.to_string().to_lowercase() == to {
             return Ok(());
         }
-        Err(format!("{to} may not be written to; `mail.recipients` of the config lists who may"))
+        Err(format!("{to} is not an allowed recipient; add it to `mail.recipients` in the config"))
     }
 
     pub async fn send(&self, letter: Letter<'_>) -> Result<(), MailError> {
@@ -132,13 +132,14 @@ impl Mailer {
         }
     }
 
-    /// Words that nobody is to be shown.
+    /// A secret that must not be shown.
     pub(crate) fn secret(&self) -> &Secret {
         &self.password
     }
 
     fn message(&self, letter: Letter<'_>) -> Result<Message, String> {
-        let to: Address = letter.to.parse().map_err(|_| "that is no e-mail address".to_owned())?;
+        let to: Address =
+            letter.to.parse().map_err(|_| "that is not an e-mail address".to_owned())?;
         let id = Hash::of(letter.key.as_bytes());
         let message = Message::builder()
             .from(self.from.clone())
@@ -152,7 +153,7 @@ impl Mailer {
     }
 }
 
-/// Says to other machines that no person wrote this, so that none answers it by itself (RFC 3834).
+/// Marks the mail as automatic, so that other machines do not answer it automatically (RFC 3834).
 #[derive(Clone)]
 struct AutoSubmitted;
 
@@ -177,16 +178,17 @@ fn transport(
 ) -> Result<AsyncSmtpTransport<Tokio1Executor>, Fault> {
     let host = settings.host.as_str();
     let parameters = || {
-        TlsParameters::new(host.to_owned())
-            .map_err(|error| wrong("mail.host", &format!("no encrypted connection: {error}")))
+        TlsParameters::new(host.to_owned()).map_err(|error| {
+            wrong("mail.host", &format!("an encrypted connection could not be made: {error}"))
+        })
     };
     let (tls, port) = match settings.security {
         MailSecurity::Tls => (Tls::Wrapper(parameters()?), 465),
         MailSecurity::StartTls => (Tls::Required(parameters()?), 587),
         MailSecurity::None if is_here(host) => (Tls::None, 25),
         MailSecurity::None => {
-            let why = "letters and the password would cross the network for everybody to read";
-            return Err(wrong("mail.security", why).with_hint("Say `tls` or `starttls`."));
+            let why = "mails and the password would cross the network unencrypted";
+            return Err(wrong("mail.security", why).with_hint("Set it to `tls` or `starttls`."));
         }
     };
     let mut builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)

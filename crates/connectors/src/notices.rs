@@ -1,4 +1,4 @@
-//! What the owner was told lately, as the app shows it.
+//! The notices that the owner got recently, as the app shows them.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use onyx_types::Timestamp;
 /// Older ones are forgotten.
 const MOST: usize = 50;
 
-/// Something that the owner was told.
+/// A notice to the owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnerNotice {
     pub at: Timestamp,

@@ -1,4 +1,4 @@
-//! What connectors ask of the agent. The binary stands behind it; tests have an agent of their own.
+//! The connectors' port to the agent. The binary implements it; tests use their own agent.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub trait AgentPort: Send + Sync {
     /// work in its session.
     async fn start(&self, request: StartRun) -> Result<StartedRun, Fault>;
 
-    /// What became of a run that was promised to a message of this session.
+    /// The state of a run that was promised to a message of this session.
     async fn promised_run(
         &self,
         person: &PersonId,
@@ -23,10 +23,10 @@ pub trait AgentPort: Send + Sync {
     /// `false`: nothing was running.
     async fn stop(&self, person: &PersonId, session: SessionId) -> Result<bool, Fault>;
 
-    /// Takes back what the session's last run wrote, and says what that was.
+    /// Undoes the changes of the session's last run, and describes them.
     async fn undo(&self, person: &PersonId, session: SessionId) -> Result<String, Fault>;
 
-    /// Decides on a draft and says what came of it.
+    /// Decides on a draft and returns the result as text.
     async fn decide(&self, decision: Decision) -> Result<String, Fault>;
 
     /// Whether the session is at work, and what it has cost, in a line or two.
@@ -41,7 +41,7 @@ pub trait AgentPort: Send + Sync {
 
     fn default_agent(&self) -> AgentId;
 
-    /// Who approves peers, and whom `allow` of the config pairs with.
+    /// The person who approves peers, and who is paired with the peers in `allow` of the config.
     fn owner(&self) -> Result<PersonId, Fault>;
 
     /// Where the app can be opened; none where the config names no public address.
@@ -55,7 +55,7 @@ pub trait AgentPort: Send + Sync {
         largest: u64,
     ) -> Result<Option<Vec<u8>>, Fault>;
 
-    /// Tells the owner in the app.
+    /// Shows a notice to the owner in the app.
     fn tell_owner(&self, text: String);
 }
 
@@ -63,7 +63,7 @@ pub trait AgentPort: Send + Sync {
 #[derive(Clone, Debug)]
 pub struct StartRun {
     pub person: PersonId,
-    /// The conversation that it goes on with; none begins one.
+    /// The conversation to continue; `None` begins a new one.
     pub session: Option<SessionId>,
     pub agent: AgentId,
     pub model: Option<String>,
@@ -80,45 +80,45 @@ pub struct Picture {
     pub bytes: Vec<u8>,
 }
 
-/// Who hears the answer.
+/// Who can read the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privacy {
-    /// The person alone hears it.
+    /// Only the person reads it.
     Private,
-    /// Others too: nothing private of the person goes into the prompt, and what others say is not
-    /// the person's word.
+    /// Others read it too: nothing private of the person goes into the prompt, and what others
+    /// write does not count as the person's word.
     Group,
 }
 
-/// What became of a message.
+/// What happened to a message.
 pub enum StartedRun {
     Own {
         session: SessionId,
         events: Box<dyn RunEvents>,
     },
-    /// It is kept, and this run of the session reads it as soon as it can.
+    /// It is stored, and this run of the session reads it as soon as it can.
     Joined {
         run: RunId,
     },
 }
 
-/// What a run tells, in order.
+/// The events of a run, in order.
 #[async_trait]
 pub trait RunEvents: Send {
     /// The next event; `None` after the last.
     async fn next(&mut self) -> Option<Arc<Envelope>>;
 }
 
-/// What became of a promised run.
+/// The state of a promised run.
 pub enum PromisedRun {
     /// The run never began.
     Unknown,
-    /// It works, or its events are still kept. A message that waited may have got another run
-    /// than the promised one.
+    /// The run is at work, or its events are still available. A message that waited may have got
+    /// another run than the promised one.
     Told { run: RunId, session: SessionId, events: Box<dyn RunEvents> },
     /// Another run has read the message that it was promised to: that run's answer is the answer.
     Read,
-    /// The message is kept for a run that is at work and has not read it yet.
+    /// The message waits for a run that is at work and has not read it yet.
     Waits,
 }
 

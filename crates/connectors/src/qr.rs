@@ -1,4 +1,4 @@
-//! A link as a picture that a phone can read.
+//! A link as a QR code that a phone can read.
 
 use qrcodegen::{QrCode, QrCodeEcc};
 use schemars::JsonSchema;

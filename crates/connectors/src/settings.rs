@@ -84,7 +84,8 @@ pub enum GroupRule {
     Off,
 }
 
-/// Which agent answers whom. The most specific match wins, the first of those that are equally so.
+/// Which agent answers which peer. The most specific match wins; among equally specific ones, the
+/// first.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Binding {
@@ -124,7 +125,8 @@ impl PeerMatch {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TranscriberSettings {
-    /// A program and its arguments, `{file}` standing for the recording; it writes what was said.
+    /// A program and its arguments; `{file}` stands for the recording. Its output is the
+    /// transcript.
     pub command: Vec<String>,
     /// Folders that the command may read beside the system's: where its models are.
     pub readable: Vec<PathBuf>,
@@ -172,7 +174,8 @@ pub struct Account {
     pub provided: Option<ProvidedConnector>,
 }
 
-/// A network that something else of this process speaks. Two are the same only if they are one.
+/// A network that another part of this process implements. Two values are equal only if they are
+/// the same object.
 #[derive(Clone)]
 pub struct ProvidedConnector(Arc<dyn Connector>);
 
@@ -194,7 +197,7 @@ pub enum Visitors {
     /// Each needs a code that the owner approves.
     #[default]
     Paired,
-    /// Everybody; nothing private of the owner is in what they are answered.
+    /// All visitors; their answers contain nothing private of the owner.
     Open,
 }
 
@@ -235,7 +238,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Adds what turns recordings into text.
+    /// Adds the transcriber for recordings.
     pub fn with_transcriber(
         mut self,
         settings: &TranscriberSettings,
@@ -243,7 +246,7 @@ impl Plan {
     ) -> Result<Self, Fault> {
         if !settings.command.is_empty() {
             if !settings.url.is_empty() {
-                let message = "connectors.transcriber: `url` and `command` exclude each other";
+                let message = "connectors.transcriber: set either `url` or `command`, not both";
                 return Err(flaw(message.to_owned()));
             }
             let (argv, readable) = (settings.command.clone(), settings.readable.clone());
@@ -266,7 +269,7 @@ impl Plan {
         Ok(self)
     }
 
-    /// Adds the mail server for letters.
+    /// Adds the mail server.
     pub fn with_mail(
         mut self,
         settings: &MailSettings,
@@ -276,7 +279,7 @@ impl Plan {
         Ok(self)
     }
 
-    /// Texts that must not be shown to anybody, for masking.
+    /// The texts to mask, because they must not be shown.
     pub fn secrets(&self) -> Vec<String> {
         let all = self.accounts.iter().flat_map(|account| [&account.token, &account.secret]);
         let key = self.transcriber.iter().filter_map(|transcriber| match transcriber {
@@ -289,11 +292,11 @@ impl Plan {
     }
 }
 
-/// Looks up what a reference like `secret:name` stands for.
+/// Resolves a reference like `secret:name` to its value.
 pub type LookUp<'a> = &'a dyn Fn(&str) -> Result<Option<String>, Fault>;
 
-/// Checks the sections and looks the tokens up. What is malformed is an error; an account whose
-/// token is missing is only unusable, because the others can still work.
+/// Checks the sections and resolves the tokens. Malformed settings are an error; an account with a
+/// missing token is only unusable, because the others can still work.
 pub fn plan(
     settings: &ConnectorsSettings,
     bindings: &[Binding],
@@ -305,12 +308,16 @@ pub fn plan(
     for (network, settings) in settings {
         if !NETWORKS.contains(&network.as_str()) {
             let known = NETWORKS.join(", ");
-            return Err(flaw(format!("connectors.{network}: there is no such network: {known}")));
+            return Err(flaw(format!(
+                "connectors.{network}: there is no such network; the networks are {known}"
+            )));
         }
         for (account, settings) in &settings.accounts {
             let at = format!("connectors.{network}.accounts.{account}");
             if !is_name(account) {
-                return Err(flaw(format!("{at}: an account's name has a-z, 0-9, - and _ only")));
+                return Err(flaw(format!(
+                    "{at}: an account's name may have a-z, 0-9, - and _ only"
+                )));
             }
             if settings.enabled == Some(false) {
                 continue;
@@ -326,12 +333,12 @@ pub fn plan(
 }
 
 impl Account {
-    /// An account whose values are no references, for a test before anything is kept.
+    /// An account whose values are no references, for a test before anything is stored.
     pub fn with_plain_values(key: AccountKey, settings: &AccountSettings) -> Result<Self, String> {
         resolve(key, settings, &|text| Ok(Some(text.to_owned())))
     }
 
-    /// An account on a network that a plugin brings.
+    /// An account on a network that a plugin provides.
     pub fn provided(network: String, account: String, connector: Arc<dyn Connector>) -> Self {
         Self {
             key: AccountKey { network, account },
@@ -359,7 +366,7 @@ fn resolve(
             None | Some("") => Err(format!("it has no `{name}`")),
             Some(text) => match look_up(text) {
                 Ok(Some(value)) if !value.is_empty() => Ok(Secret::new(value)),
-                Ok(_) => Err(format!("`{name}`: nothing is kept under {text}")),
+                Ok(_) => Err(format!("`{name}`: nothing is stored under {text}")),
                 Err(fault) => Err(format!("`{name}`: {}", fault.message)),
             },
         };

@@ -1,4 +1,4 @@
-//! What connectors are made from: the stores, the agent, the clock and the way out.
+//! What connectors are built from: the stores, the agent, the clock and the egress client.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use onyx_types::Clock;
 use crate::connector::PaceLimits;
 use crate::port::AgentPort;
 
-/// Every wait that tests shorten.
+/// All waiting times, so that tests can shorten them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tempo {
     /// How long a network may wait with its answer to a question for updates.
     pub poll: Duration,
     /// How long any other question may take.
     pub request: Duration,
-    /// An account that has heard nothing for so long is started anew.
+    /// An account that received nothing for this long is restarted.
     pub deaf: Duration,
     /// How long to wait after a failed poll; it grows with each.
     pub backoff: Duration,
@@ -39,7 +39,7 @@ impl Default for Tempo {
     }
 }
 
-/// What connectors are made from.
+/// What is needed to build connectors.
 #[derive(Clone)]
 pub struct ConnectorSetup {
     pub ledger: Arc<dyn ConnectorLedger>,
@@ -52,7 +52,7 @@ pub struct ConnectorSetup {
     pub commands: Option<CommandPlace>,
 }
 
-/// Where commands run, and where each gets a folder of its own.
+/// The sandbox for commands, and the folder in which each gets a folder of its own.
 #[derive(Clone)]
 pub struct CommandPlace {
     pub sandbox: Sandbox,

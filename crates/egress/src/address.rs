@@ -1,4 +1,4 @@
-//! Which addresses may be asked for: the form of a URL, and the ranges that are not the internet.
+//! Which addresses are allowed: the form of a URL, and the ranges that are not the internet.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -29,13 +29,13 @@ impl Address {
         self.0.port_or_known_default().unwrap_or_default()
     }
 
-    /// Where a link on the page at this address leads.
+    /// Resolves a link on the page at this address.
     pub fn join(&self, link: &str) -> Result<Self, EgressError> {
         let url = self.0.join(link).map_err(|error| not_an_address(link, &error.to_string()))?;
         Self::of(url)
     }
 
-    /// The same host and path with these values asked.
+    /// The same host and path with this query.
     #[must_use]
     pub fn asking(&self, pairs: &[(&str, &str)]) -> Self {
         let mut url = self.0.clone();
@@ -50,7 +50,7 @@ impl Address {
     fn of(mut url: Url) -> Result<Self, EgressError> {
         let refuse = |why: &str| Err(not_an_address(url.as_str(), why));
         if !matches!(url.scheme(), "http" | "https") {
-            return refuse("only http and https lead out");
+            return refuse("only http and https are allowed");
         }
         if !url.username().is_empty() || url.password().is_some() {
             let host = url.host_str().unwrap_or_default();
@@ -89,8 +89,8 @@ fn not_an_address(text: &str, why: &str) -> EgressError {
     EgressError::Address(format!("{shown:?} is not an address to fetch: {why}"))
 }
 
-/// Is it on the internet, and nowhere else? By IANA's registries of special-purpose addresses;
-/// what carries a v4 address inside is as public as that one.
+/// Whether the address is public, by IANA's registries of special-purpose addresses. An IPv6
+/// address that contains a v4 address is as public as that one.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -123,7 +123,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    /// Of the global unicast range: protocol assignments with Teredo, documentation, 6to4.
+    /// Special ranges within the global unicast range: protocol assignments with Teredo,
+    /// documentation, 6to4.
     const SPECIAL: &[(u128, u32)] =
         &[(0x2001 << 112, 23), (0x2001_0db8 << 96, 32), (0x2002 << 112, 16), (0x3fff << 112, 20)];
     const NAT64: u128 = 0x0064_ff9b << 96;

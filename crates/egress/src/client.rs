@@ -11,14 +11,14 @@ use tokio::time::Instant;
 use crate::resolve::{Checked, NotResolved, Reach, checked};
 use crate::{Address, EgressError, HostPort, PrivateHost, PrivateHosts, Resolver, is_public};
 
-/// What one fetch may take.
+/// The limits of one fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     pub connect: Duration,
     /// For everything, redirects included.
     pub total: Duration,
     pub redirects: usize,
-    /// Of the body, unpacked; the rest is left.
+    /// The largest unpacked body; the rest is not read.
     pub bytes: usize,
 }
 
@@ -33,10 +33,10 @@ impl Default for Bounds {
     }
 }
 
-/// What came back.
+/// The fetched answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
-    /// Where it came from in the end.
+    /// The final address, after redirects.
     pub address: Address,
     pub status: u16,
     /// As sent, in lower case; empty where none was.
@@ -46,7 +46,7 @@ pub struct Fetched {
     pub is_cut: bool,
 }
 
-/// An answer whose body is read piece by piece.
+/// An answer whose body is read in pieces.
 pub struct Answering {
     egress: Egress,
     address: Address,
@@ -61,7 +61,7 @@ impl Answering {
         self.response.status().as_u16()
     }
 
-    /// Empty where there is none.
+    /// The value of a header; empty if it is absent.
     pub fn header(&self, name: &str) -> &str {
         let value = self.response.headers().get(name);
         value.and_then(|value| value.to_str().ok()).unwrap_or_default()
@@ -81,7 +81,7 @@ impl Answering {
         Ok(Some(chunk.to_vec()))
     }
 
-    /// Everything that is left.
+    /// The rest of the body.
     pub async fn rest(mut self) -> Result<Vec<u8>, EgressError> {
         let mut body = Vec::new();
         while let Some(chunk) = self.chunk().await? {
@@ -110,7 +110,7 @@ impl Egress {
         Self { resolver, private: Arc::new(private), bounds, internet, anywhere }
     }
 
-    /// Reaches these beside the internet, and no other private host.
+    /// The same client, which may reach these private hosts and no others.
     #[must_use]
     pub fn reaching(&self, private: PrivateHosts) -> Self {
         Self { private: Arc::new(private), ..self.clone() }
@@ -130,7 +130,7 @@ impl Egress {
         }
     }
 
-    /// Sends a body. Redirects are not followed: what was said to go there goes nowhere else.
+    /// Sends a body. Redirects are not followed, so the body goes only to this address.
     pub async fn post(
         &self,
         address: &Address,
@@ -154,7 +154,7 @@ impl Egress {
         }
     }
 
-    /// Sends a body and gives the answer to be read piece by piece, within the bounds. Redirects are
+    /// Sends a body and returns the answer, to be read in pieces within the bounds. Redirects are
     /// not followed.
     pub async fn send(
         &self,
@@ -210,7 +210,7 @@ impl Egress {
         }
     }
 
-    /// Where a server is, at addresses that may be connected to.
+    /// The addresses of a server that may be connected to.
     pub(crate) async fn checked_addresses(
         &self,
         server: &HostPort,
@@ -318,7 +318,7 @@ fn next(address: &Address, response: &Response) -> Result<Option<Address>, Egres
     let Some(location) = response.headers().get(LOCATION) else { return Ok(None) };
     let location = location.to_str().map_err(|_| EgressError::BadAnswer {
         host: address.host().to_owned(),
-        why: "it redirects to what is no address".to_owned(),
+        why: "it redirects to an address that is not valid".to_owned(),
     })?;
     address.join(location).map(Some)
 }

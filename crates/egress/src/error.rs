@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// Why nothing could be fetched. Addresses in it are shown without their query.
+/// Why a fetch failed. Addresses in it are shown without their query.
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
     #[error("{0}")]
@@ -21,12 +21,12 @@ pub enum EgressError {
     BadAnswer { host: String, why: String },
     #[error("the answer is longer than {0} bytes")]
     TooLarge(usize),
-    #[error("the HTTP client cannot be made: {0}")]
+    #[error("the HTTP client cannot be created: {0}")]
     Client(String),
 }
 
 impl EgressError {
-    /// Nothing that any call may reach, as against something that failed.
+    /// Whether the target is not allowed for any call, as opposed to a failure.
     pub const fn is_refusal(&self) -> bool {
         match self {
             Self::Address(_) | Self::NotPublic { .. } => true,

@@ -29,7 +29,7 @@ impl HostPort {
         self.port
     }
 
-    /// The address that the host itself spells out, if it is no name.
+    /// The address in the host, if the host is not a name.
     pub(crate) fn literal(&self) -> Option<IpAddr> {
         self.host.trim_start_matches('[').trim_end_matches(']').parse().ok()
     }

@@ -1,10 +1,10 @@
 //! The only way out of the machine for tools: a name is resolved, every address of it is checked,
 //! and the connection goes to a checked address. Redirects come back here and are checked again.
 //!
-//! Programs that may reach certain servers get there through a proxy of ours that does the same.
+//! Programs that may reach certain servers use a proxy of ours that does the same.
 //!
-//! What may not enter: what is fetched and why, credentials, other proxies (one would connect for
-//! us, to an address that nobody checked).
+//! What may not enter: the content and purpose of a request, credentials, other proxies (one would
+//! connect to an address that was not checked here).
 
 mod address;
 mod client;

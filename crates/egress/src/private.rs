@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::{Address, HostPort};
 
-/// A host beside the internet that the owner lets tools reach: `nas.lan`, `192.168.1.5:8080`,
+/// A host outside the internet that the owner lets tools reach: `nas.lan`, `192.168.1.5:8080`,
 /// `[fd00::1]:80`. Without a port, every port of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrivateHost {

@@ -1,5 +1,5 @@
-//! A way out for programs that were allowed to reach certain servers: they say `CONNECT`, or ask for
-//! an address with http; the name is compared with the list, looked up and checked here, and the
+//! A proxy for programs that may reach certain servers only: they send `CONNECT`, or ask for an
+//! address with http; the name is compared with the list, looked up and checked here, and the
 //! connection goes to the address that was checked. A name that is not on the list is not even
 //! looked up.
 
@@ -16,29 +16,29 @@ use crate::{Address, Egress, EgressError, HostPort};
 
 /// At once; more wait their turn.
 const MOST_CONNECTIONS: usize = 32;
-/// Of what a client says before it is connected.
+/// The longest head of a client's request.
 const MOST_HEAD: usize = 8 * 1024;
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
 const CONNECTED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 /// After a failed accept: others may end meanwhile.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Connects whoever asks to the servers of one list.
+/// Connects its clients to the servers of one list.
 #[derive(Clone)]
 pub struct Proxy {
     egress: Egress,
     servers: Arc<[HostPort]>,
 }
 
-/// What a client asks for.
+/// The request of a client.
 struct ConnectRequest {
     server: HostPort,
-    /// What the server is told first: a request that was made to the proxy, as one made to it.
-    /// `None`: the client asks for a connection and nothing else.
+    /// The first text for the server: the request to the proxy, rewritten as a request to the
+    /// server. `None`: the client only asks for a connection.
     request: Option<String>,
 }
 
-/// Why a client is not connected: what it is answered.
+/// Why a client is not connected, and the answer it gets.
 struct Refusal {
     status: &'static str,
     why: String,
@@ -55,7 +55,7 @@ impl Proxy {
         Self { egress, servers: servers.into() }
     }
 
-    /// Serves until it is dropped, and all of its connections end with it.
+    /// Serves until it is dropped, which ends all of its connections.
     pub async fn serve(self, listener: TcpListener) {
         let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let mut connections = JoinSet::new();
@@ -66,7 +66,7 @@ impl Proxy {
                 Ok((client, _)) => {
                     let proxy = self.clone();
                     connections.spawn(async move {
-                        // A client that goes away in the middle is nobody's fault.
+                        // A client may go away at any time, which is no error.
                         let _ = proxy.connection(client).await;
                         drop(permit);
                     });
@@ -98,7 +98,8 @@ impl Proxy {
         }
     }
 
-    /// The server that the client asks for, what to tell it, and what the client said after that.
+    /// Connects to the requested server. Returns the connection, the first text for the server, and
+    /// the bytes that the client sent after its request.
     async fn connected(
         &self,
         client: &mut TcpStream,
@@ -122,7 +123,7 @@ impl Proxy {
         }
         let names: Vec<String> = self.servers.iter().map(HostPort::to_string).collect();
         let why = format!(
-            "{server} is not among what was allowed for this command: {}",
+            "{server} is not allowed for this command; allowed are: {}",
             if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
         );
         Err(Refusal::new("403 Forbidden", why))
@@ -154,13 +155,13 @@ fn asked(head: &str) -> Result<ConnectRequest, Refusal> {
     Ok(ConnectRequest { server: HostPort::of(&address), request: Some(request) })
 }
 
-/// Is it said to a proxy, and not to the server behind it?
+/// Whether the header field is meant for the proxy, and not for the server behind it.
 fn is_between_us(field: &str) -> bool {
     let name = field.split(':').next().unwrap_or_default().trim().to_ascii_lowercase();
     name.starts_with("proxy-") || name == "connection" || name == "keep-alive"
 }
 
-/// A request's head, and what came behind it.
+/// A request's head, and the bytes after it.
 async fn head(client: &mut TcpStream) -> io::Result<(String, Vec<u8>)> {
     const END: &[u8] = b"\r\n\r\n";
     let mut read = Vec::new();
@@ -180,12 +181,12 @@ async fn head(client: &mut TcpStream) -> io::Result<(String, Vec<u8>)> {
 }
 
 impl Egress {
-    /// A proxy that connects to these servers, as this way out would, and to no other.
+    /// A proxy that connects to these servers and no others, under the rules of this client.
     pub fn proxy_to(&self, servers: Vec<HostPort>) -> Proxy {
         Proxy::new(self.clone(), servers)
     }
 
-    /// A connection to a server, at an address that was checked.
+    /// Connects to a server, at a checked address.
     pub async fn connect(&self, server: &HostPort) -> Result<TcpStream, EgressError> {
         let unreachable = |why: String| EgressError::Unreachable { host: server.to_string(), why };
         let mut last = None;

@@ -7,7 +7,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::is_public;
 
-/// Who knows where names lead.
+/// Resolves names to addresses.
 pub trait Resolver: Send + Sync {
     fn resolve(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
@@ -25,7 +25,7 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// Whom a client may connect to.
+/// Which hosts a client may connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// Public addresses only.
@@ -34,8 +34,8 @@ pub(crate) enum Reach {
     Anywhere,
 }
 
-/// Asked by the connector itself, once for each connection: what it returns is what is connected
-/// to, so a name cannot lead elsewhere between check and use.
+/// The resolver that the connector itself calls, once for each connection: the connection goes to
+/// the addresses it returns, so a name cannot resolve differently between check and use.
 pub(crate) struct Checked {
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) reach: Reach,
@@ -62,7 +62,7 @@ impl Resolve for Checked {
     }
 }
 
-/// One address that is not public refuses the name: who mixes them means harm or does not know.
+/// A name with one private address is refused: mixing both is an attack or a mistake.
 pub(crate) fn checked(addresses: Vec<IpAddr>, reach: Reach) -> Result<Vec<IpAddr>, NotResolved> {
     if addresses.is_empty() {
         return Err(NotResolved::Unknown);

@@ -1,4 +1,4 @@
-//! The files in a ZIP archive, each within bounds: an archive may say little and hold much.
+//! The files in a ZIP archive, each read within bounds: a small archive may hold very much.
 
 use std::io::{Cursor, Read as _};
 
@@ -24,7 +24,7 @@ impl<'a> Archive<'a> {
         Ok(Self { zip, left: MOST_BYTES })
     }
 
-    /// The text of a file; `None`: there is none of this name.
+    /// The text of a file; `None` if there is no file of this name.
     pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, ExtractError> {
         let file = match self.zip.by_name(name) {
             Ok(file) => file,
@@ -35,7 +35,7 @@ impl<'a> Archive<'a> {
             return Err(ExtractError::Encrypted);
         }
         let mut bytes = Vec::new();
-        // What it says of its size is not believed.
+        // The size that it declares is not trusted.
         file.take(self.left + 1).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
         self.left = self
             .left

@@ -1,5 +1,5 @@
-//! Code stays as it is, in fenced pieces that end where a definition does, each under a heading
-//! that says which lines it shows.
+//! Code is kept as it is, in fenced pieces that end where a definition ends, each under a heading
+//! that names its lines.
 
 use std::fmt::Write as _;
 

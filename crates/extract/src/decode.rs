@@ -5,8 +5,8 @@ use crate::ExtractError;
 /// Old texts have a stray control character; among a thousand there are some in what is no text.
 const MOST_CONTROLS_IN_A_THOUSAND: usize = 1;
 
-/// Text by its byte order mark, else by what was declared, else UTF-8, else as old Western files
-/// are. Line ends become `\n`.
+/// Decodes text by its byte order mark, else by its declared encoding, else as UTF-8, else as
+/// Windows-1252. Line ends become `\n`.
 pub(crate) fn text(bytes: &[u8], declared: Option<&str>) -> Result<String, ExtractError> {
     if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
         return Ok(lines(&encoding.decode_without_bom_handling(&bytes[mark..]).0));
@@ -26,7 +26,7 @@ pub(crate) fn text(bytes: &[u8], declared: Option<&str>) -> Result<String, Extra
     }
 }
 
-/// The encoding an HTML page says it has, within the part where browsers look for it.
+/// The encoding that an HTML page declares, within the part where browsers look for it.
 pub(crate) fn declared_in_html(bytes: &[u8]) -> Option<String> {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(1024)]).to_ascii_lowercase();
     charset(&head)

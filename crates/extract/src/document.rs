@@ -2,20 +2,20 @@ use crate::{
     ExtractError, Kind, LARGEST_DOCUMENT, LONGEST_TEXT, code, decode, docx, epub, html, pdf, table,
 };
 
-/// A document as it came, from a disk, an upload or the web.
+/// A document's bytes, from a disk, an upload or the web.
 #[derive(Clone, Copy, Debug)]
 pub struct Document<'a> {
-    /// A file's name or an address: its end says what an unmarked document is.
+    /// A file's name or an address: its extension identifies a document without other marks.
     pub name: &'a str,
     pub media_type: Option<&'a str>,
     pub bytes: &'a [u8],
 }
 
-/// What a document says.
+/// The text of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extracted {
     pub kind: Kind,
-    /// As the document itself names it.
+    /// The document's own title.
     pub title: Option<String>,
     pub markdown: String,
 }
@@ -25,7 +25,7 @@ impl Document<'_> {
         Kind::of(self.name, self.media_type, self.bytes)
     }
 
-    /// Blocks for as long as it takes, and a PDF may take for ever: `Reader` bounds that.
+    /// Blocks until the document is read, and a PDF may take for ever: `Reader` bounds that.
     pub fn extract(&self) -> Result<Extracted, ExtractError> {
         if self.bytes.len() > LARGEST_DOCUMENT {
             return Err(ExtractError::TooLarge { limit: LARGEST_DOCUMENT });

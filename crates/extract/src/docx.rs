@@ -9,7 +9,7 @@ use crate::archive::Archive;
 /// A document nests some twenty deep; past some hundreds it is an attack.
 const DEEPEST: usize = 400;
 
-/// Its title, where it has one, and its text.
+/// The title, if there is one, and the text.
 pub(crate) fn read(bytes: &[u8]) -> Result<(Option<String>, String), ExtractError> {
     let mut archive = Archive::open(bytes)?;
     let xml = archive
@@ -97,7 +97,7 @@ impl Writer {
         Ok(())
     }
 
-    /// What stands in a paragraph without holding text.
+    /// Handles tags within a paragraph that hold no text.
     fn mark(&mut self, tag: &BytesStart<'_>) {
         let paragraph = &mut self.paragraph;
         match tag.local_name().as_ref() {
@@ -136,7 +136,7 @@ impl Writer {
 
     fn end_paragraph(&mut self) {
         if !self.rows.is_empty() {
-            // It goes on until its cell ends.
+            // The paragraph continues until its cell ends.
             self.paragraph.text.push('\n');
             return;
         }
@@ -155,7 +155,7 @@ impl Writer {
 
     fn end_row(&mut self) {
         let Some(cells) = self.rows.last_mut().map(std::mem::take) else { return };
-        // A table in a cell is told as a line of it.
+        // A table within a cell becomes a line of that cell.
         if self.rows.len() > 1 {
             self.paragraph.text.push_str(&cells.join(", "));
             return;

@@ -12,7 +12,7 @@ const CONTAINER: &str = "META-INF/container.xml";
 const ENCRYPTION: &str = "META-INF/encryption.xml";
 const MOST_CHAPTERS: usize = 5_000;
 
-/// Its title, where it has one, and its text.
+/// The title, if there is one, and the text.
 pub(crate) fn read(bytes: &[u8]) -> Result<(Option<String>, String), ExtractError> {
     let mut archive = Archive::open(bytes)?;
     let container = archive.text(CONTAINER)?.ok_or_else(|| missing(CONTAINER))?;

@@ -14,14 +14,14 @@ pub enum ExtractError {
     Damaged(String),
     #[error("it holds no text; a scan needs text recognition first")]
     NoText,
-    /// Whoever reads what is written on pictures is not here.
+    /// The program that recognises text on pictures is not installed.
     #[error("it is a picture or a scan; install `tesseract` to have the text on it read")]
     NeedsOcr,
     #[error("it is locked with a password")]
     Encrypted,
     #[error("reading it took more than {seconds} seconds or more memory than is allowed")]
     TooCostly { seconds: u64 },
-    /// The process that reads documents could not be started or heard.
+    /// The process that reads documents could not be started, or its answer could not be read.
     #[error("the document reader failed: {0}")]
     Reader(String),
 }

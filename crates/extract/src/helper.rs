@@ -1,6 +1,6 @@
 //! The process that reads PDFs, Word documents and books, and starts `tesseract`. It has no
-//! environment, no files open but two pipes, little memory and little time; whatever a document does
-//! to it, the gateway sees an error.
+//! environment, no open files but two pipes, little memory and little time; a hostile document can
+//! only cause an error in the gateway.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
@@ -39,7 +39,7 @@ pub struct Reader {
     patience: Duration,
 }
 
-/// What the helper is asked to do with the bytes that follow.
+/// The helper's task with the bytes that follow.
 #[derive(Clone, Copy)]
 enum Task<'a> {
     /// The text of a PDF, page by page.
@@ -53,7 +53,7 @@ enum Task<'a> {
 }
 
 impl Task<'_> {
-    /// What the helper is told beside its own arguments.
+    /// The helper's arguments for the task, after its fixed ones.
     fn arguments(self) -> Vec<OsString> {
         let word = |word: &str| vec![OsString::from(word)];
         match self {
@@ -99,7 +99,7 @@ impl Reader {
         }
     }
 
-    /// Reads scans and pictures too, by this program.
+    /// Also reads scans and pictures, with this program.
     #[must_use]
     pub fn with_tesseract(mut self, program: Option<PathBuf>) -> Self {
         self.tesseract = program;
@@ -278,14 +278,14 @@ impl HelperReply {
             Self::TooComplex => ExtractError::TooComplex("content"),
             Self::Damaged(why) => ExtractError::Damaged(why),
             Self::Pages(_) | Self::Text { .. } | Self::Pictures(_) => {
-                ExtractError::Reader("it answered something else".to_owned())
+                ExtractError::Reader("its answer could not be parsed".to_owned())
             }
         }
     }
 }
 
-/// What the helper process does: `task` says what is to become of the document on its input, nothing
-/// that it is a PDF. It binds itself, and is held, before it reads a byte of that.
+/// Runs the helper process: `task` says what to do with the document on its input. It limits its
+/// resources and calls `hold` before it reads a byte of the document.
 pub fn serve_helper(task: &[OsString], hold: impl FnOnce()) -> io::Result<()> {
     bind(Resource::As, MEMORY)?;
     bind(Resource::Cpu, SECONDS)?;

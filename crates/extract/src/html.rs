@@ -8,7 +8,7 @@ use crate::{ExtractError, LARGEST_DOCUMENT, tags};
 const FURNITURE: &[&str] =
     &["script", "style", "meta", "head", "noscript", "template", "nav", "footer", "svg", "iframe"];
 
-/// What a page says, without what surrounds it.
+/// The main text of a page, without the parts around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     pub title: Option<String>,
@@ -33,7 +33,7 @@ pub fn readable(html: &str, address: Option<&str>) -> Result<Page, ExtractError>
     Ok(Page { title, markdown: tidy(&markdown) })
 }
 
-/// Everything that a page says but menus and scripts, as the chapter of a book does.
+/// The whole page without menus and scripts, for chapters of books.
 pub(crate) fn whole(html: &str) -> Result<String, ExtractError> {
     tags::check(html)?;
     Ok(tidy(&parse(html, None)?.doc.md(Some(FURNITURE))))

@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::scans;
 
-/// What a document is. Its first bytes are believed before its declared type, and that before its
-/// name.
+/// The format of a document. Its first bytes take precedence over its declared type, and that over
+/// its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -88,7 +88,7 @@ fn by_extension(name: &str) -> Option<Kind> {
     known.map(|(_, kind)| *kind)
 }
 
-/// In small letters.
+/// The extension in lower case.
 pub(crate) fn extension(name: &str) -> Option<String> {
     let (stem, extension) = name.rsplit('/').next()?.rsplit_once('.')?;
     (!stem.is_empty()).then(|| extension.to_ascii_lowercase())

@@ -1,8 +1,8 @@
 //! Bytes of a document in, its text as markdown out: markdown, plain text, HTML, PDF, Word, EPUB,
 //! CSV, code, and pictures where `tesseract` is installed.
 //!
-//! Every document is taken for hostile: sizes, depths and time are bounded, and what parses PDF,
-//! Word or EPUB does so in a process of its own. What may not enter: files, the network, storage, policy.
+//! Every document is treated as hostile: sizes, depths and time are bounded, and PDF, Word and EPUB
+//! are parsed in a process of their own. What may not enter: files, the network, storage, policy.
 
 mod archive;
 mod code;
@@ -25,7 +25,7 @@ pub use helper::{Reader, serve_helper};
 pub use html::{Page, readable};
 pub use kind::Kind;
 
-/// A longer document is refused before anything looks at it.
+/// A longer document is refused before it is read.
 pub const LARGEST_DOCUMENT: usize = 32 * 1024 * 1024;
 /// The text of a document; longer is refused, never cut.
 pub const LONGEST_TEXT: usize = 16 * 1024 * 1024;

@@ -1,5 +1,5 @@
 //! The text layer of a PDF. The parser panics on bad files and can be made to run for ever, so
-//! only a process that may die calls this for documents from outside.
+//! documents from outside are only parsed in a process that may be killed.
 
 use std::panic::{self, AssertUnwindSafe};
 
@@ -14,7 +14,7 @@ pub(crate) fn pages(bytes: &[u8]) -> Result<Vec<String>, ExtractError> {
         .unwrap_or_else(|_| Err(ExtractError::Damaged("the PDF cannot be understood".to_owned())))
 }
 
-/// One heading a page, so that what a search finds can be cited by it.
+/// Each page gets a heading, so that a search result can be cited by its page.
 pub(crate) fn markdown(pages: &[String]) -> Result<String, ExtractError> {
     let pages = pages.iter().enumerate().filter(|(_, text)| !text.trim().is_empty());
     let pages: Vec<String> =

@@ -1,5 +1,5 @@
-//! Pictures that hold text: files of their own, and the pages of scanned PDFs. What is written on
-//! them is read by `tesseract`, where that is installed.
+//! Pictures that hold text: files of their own, and the pages of scanned PDFs. `tesseract` reads
+//! the text on them, where it is installed.
 
 use pdf_extract::{Dictionary, Document, Object};
 
@@ -8,7 +8,7 @@ use crate::ExtractError;
 /// A longer scan takes too long.
 const MOST_PAGES: usize = 200;
 
-/// Is it a picture that `tesseract` reads?
+/// Whether it is a picture that `tesseract` can read.
 pub(crate) fn is_picture(bytes: &[u8]) -> bool {
     const STARTS: &[&[u8]] =
         &[b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"GIF8", b"BM"];
@@ -16,7 +16,8 @@ pub(crate) fn is_picture(bytes: &[u8]) -> bool {
     is_webp || STARTS.iter().any(|start| bytes.starts_with(start))
 }
 
-/// The photographs of a scanned PDF, the largest of each page. Scans in other encodings are none.
+/// The photographs in a scanned PDF, the largest of each page. Scans in other encodings are not
+/// found.
 pub(crate) fn pictures(bytes: &[u8]) -> Result<Vec<Vec<u8>>, ExtractError> {
     let document = Document::load_mem(bytes)
         .map_err(|error| ExtractError::Damaged(format!("the PDF cannot be opened: {error}")))?;

@@ -1,5 +1,5 @@
-//! Rows become list items that name their columns, so that a row found by a search says what its
-//! values mean.
+//! Rows become list items that name their columns, so that a row found by a search explains its
+//! values.
 
 use std::fmt::Write as _;
 
@@ -47,7 +47,7 @@ fn push_row(list: &mut String, columns: &StringRecord, row: &StringRecord) {
     }
 }
 
-/// The one that stands most often in the first line.
+/// The delimiter that occurs most often in the first line.
 fn delimiter(text: &str) -> u8 {
     let first = text.lines().next().unwrap_or_default().as_bytes();
     let count = |delimiter: u8| first.iter().filter(|byte| **byte == delimiter).count();

@@ -1,6 +1,6 @@
-//! A look at HTML before a parser does: a tree builder may need time and memory far beyond the
-//! size of what it is given (an unclosed `<b>` is repeated in every paragraph after it, and each
-//! opening tag searches all that are open). This bounds both from above in one pass.
+//! Scans HTML before it is parsed: a tree builder may need time and memory far beyond the size of
+//! its input (an unclosed `<b>` is repeated in every paragraph after it, and each opening tag
+//! searches all that are open). One pass gives an upper bound for both.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ const MOST_TAGS: usize = 200_000;
 /// Copies that a parser may make of formatting that was never closed.
 const MOST_REPEATS: usize = 500_000;
 
-/// Opened anew by every block while they are open.
+/// Repeated in every block that begins while they are open.
 const FORMATTING: &[&str] = &[
     "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
 ];
@@ -98,7 +98,7 @@ impl Open {
     }
 }
 
-/// Empty where no name stands, as in `a < b`.
+/// Empty where there is no name, as in `a < b`.
 fn name(text: &str) -> String {
     let is_name = |byte: &u8| !byte.is_ascii_whitespace() && !matches!(byte, b'/' | b'>' | b'<');
     let length = text.bytes().take(64).take_while(is_name).count();

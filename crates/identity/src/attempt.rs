@@ -1,6 +1,6 @@
 use std::net::IpAddr;
 
-/// What a request shows of its sender.
+/// The proof of identity in a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt<'a> {
     pub proof: Proof<'a>,
@@ -12,13 +12,13 @@ pub struct Attempt<'a> {
 
 #[derive(Clone, Copy)]
 pub enum Proof<'a> {
-    /// The kernel says that it is the user who runs the server.
+    /// The kernel reports that it is the user who runs the server.
     LocalUser,
     /// An API token, the owner's token, or a short-lived access token.
     Bearer(&'a str),
-    /// What a signed-in browser shows: the cookie that it sends by itself, also to other ports of
-    /// the machine, and the key that only pages of the server's own origin can read. One without
-    /// the other opens nothing.
+    /// What a signed-in browser sends: the cookie, which it sends automatically, also to other
+    /// ports of the machine, and the key that only pages of the server's own origin can read. One
+    /// without the other is refused.
     Session {
         cookie: &'a str,
         page_key: Option<&'a str>,

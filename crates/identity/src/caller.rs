@@ -2,22 +2,23 @@ use onyx_types::{Cancel, CredentialId, Grants, PersonId, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Somebody who has shown who they are.
+/// A person or a program of theirs whose identity is proven.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub person: PersonId,
     pub is_owner: bool,
     pub kind: CallerKind,
-    /// What they came with, where it can be named: what is made with it ends with it.
+    /// The caller's own credential, if it has an id: credentials made with it end with it.
     pub credential: Option<CredentialId>,
     pub(crate) grants: Grants,
     pub expires_at: Option<Timestamp>,
-    /// Told when the credential is revoked.
+    /// Cancelled when the credential is revoked.
     pub revoked: Cancel,
 }
 
 impl Caller {
-    /// What the credential is good for. Read only: whoever could change it could make any other.
+    /// What the credential is good for. Read only: code that could change it could create any other
+    /// credential.
     pub fn grants(&self) -> Grants {
         self.grants
     }

@@ -1,5 +1,5 @@
-//! Everything that opens a door now, in memory. The ledger holds the same rows; whoever changes
-//! one writes there first.
+//! All valid credentials, in memory. The ledger holds the same rows; a change is written there
+//! first.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::people::{Person, PersonSource};
 use crate::random::derived_id;
 use crate::settings::Declared;
 
-/// A token to be made.
+/// A token to create.
 #[derive(Clone, Debug)]
 pub struct NewToken {
-    /// Whom it may speak for, the one it means by itself first.
+    /// The people the token may speak for; the first is the default.
     pub people: Vec<PersonId>,
     pub name: String,
     pub grants: Grants,
@@ -39,11 +39,12 @@ pub(crate) struct Register {
     owner_token: Root,
     held: HashMap<CredentialId, KnownCredential>,
     by_hash: HashMap<Hash, CredentialId>,
-    /// Whom to tell that they ended: last, so that whoever ends their own still gets an answer.
+    /// The signals of ended credentials. They are sent last, so that a person who ends their own
+    /// credential still gets an answer.
     ending: Vec<Cancel>,
 }
 
-/// Something that other credentials are made with and that has no row of its own.
+/// A proof that can create other credentials and has no row of its own.
 #[derive(Clone)]
 pub(crate) struct Root {
     pub(crate) id: CredentialId,
@@ -114,7 +115,7 @@ impl Register {
         let added =
             self.added.values().map(|row| (&row.person, row.name.clone(), PersonSource::Added));
         let mut people: BTreeMap<&PersonId, Person> = BTreeMap::new();
-        // The config has the last word about somebody who is in both.
+        // For a person who is in both, the config wins.
         for (id, name, source) in added.chain(declared) {
             let role = if Some(id) == self.owner() { Role::Owner } else { Role::Member };
             let has_password = self.passwords.contains_key(id);
@@ -127,7 +128,7 @@ impl Register {
         self.added.contains_key(id) || self.declared.people.iter().any(|person| person.id() == id)
     }
 
-    /// The added person of this id, whom a request may remove.
+    /// The added person with this id. Requests may remove only added people.
     pub(crate) fn added(&self, id: &PersonId) -> Option<&PersonRow> {
         self.added.get(id)
     }
@@ -141,13 +142,14 @@ impl Register {
             || self.held.values().any(|held| held.row.kind == CredentialKind::Token)
     }
 
-    /// Is this the owner's token?
+    /// Returns the owner's token if the sent text matches it.
     pub(crate) fn owner_token(&self, sent: &str) -> Option<Root> {
         let expected = self.declared.owner_token.as_str();
         bool::from(sent.as_bytes().ct_eq(expected.as_bytes())).then(|| self.owner_token.clone())
     }
 
-    /// By the hash of what was sent: of a random secret, it tells a watcher of the clock nothing.
+    /// Looks up the hash of the sent secret: since secrets are random, the time this takes reveals
+    /// nothing.
     pub(crate) fn find(
         &self,
         hash: Hash,
@@ -186,7 +188,8 @@ impl Register {
         self.held.insert(id, held);
     }
 
-    /// Takes away credentials, and everything that was made with them. Names all that went.
+    /// Removes credentials and everything that was made with them. Returns the ids of all that were
+    /// removed.
     pub(crate) fn drop_credentials(&mut self, ids: &[CredentialId]) -> Vec<CredentialId> {
         let mut gone = Vec::new();
         for id in ids {
@@ -196,7 +199,8 @@ impl Register {
         gone
     }
 
-    /// Beyond `MOST_SIGNED_IN` of a kind, a person's oldest: nobody has so many browsers.
+    /// Each person's oldest credentials beyond `MOST_SIGNED_IN` of a kind: no one has so many
+    /// browsers.
     pub(crate) fn surplus(&self) -> Vec<CredentialId> {
         let mut signed_in: HashMap<_, Vec<CredentialId>> = HashMap::new();
         for KnownCredential { row, .. } in self.held.values() {
@@ -219,7 +223,7 @@ impl Register {
         over.map(|held| held.row.credential).collect()
     }
 
-    /// Takes up what the config says now. Names the credentials that ended with it.
+    /// Applies the config. Returns the credentials that this ended.
     pub(crate) fn declare(&mut self, declared: Declared) -> Vec<CredentialId> {
         let before = self.everybody();
         if self.declared.owner_token != declared.owner_token {
@@ -235,8 +239,8 @@ impl Register {
         self.drop_credentials(&[])
     }
 
-    /// Takes up what the ledger says now: another gateway has changed it. Names credentials that ended with that and are
-    /// still in the ledger.
+    /// Applies the ledger's rows after another gateway changed them. Returns the credentials that
+    /// this ended and that are still in the ledger.
     pub(crate) fn replace(
         &mut self,
         people: Vec<PersonRow>,

@@ -33,7 +33,7 @@ impl Signer {
         Ok(Self { key: random::bytes()? })
     }
 
-    /// A key that other gateways have too.
+    /// Uses a key that other gateways have too.
     pub(crate) fn with_key(key: [u8; 32]) -> Self {
         Self { key }
     }
@@ -45,7 +45,7 @@ impl Signer {
         Ok(format!("{message}.{signature}"))
     }
 
-    /// `None`: not one of ours, or over.
+    /// `None`: the token is not ours, or has expired.
     pub(crate) fn verify(&self, token: &str, now: Timestamp) -> Option<Claims> {
         let (message, signature) = token.rsplit_once('.')?;
         let claims = message.strip_prefix(HEADER)?.strip_prefix('.')?;
@@ -63,7 +63,7 @@ impl Signer {
     }
 }
 
-/// Does it look like one? Then nothing else is tried with it.
+/// Whether the text looks like a JWT. It is then not tried as anything else.
 pub(crate) fn is_jwt(text: &str) -> bool {
     text.starts_with("eyJ")
 }

@@ -1,6 +1,6 @@
 //! One-time links for a browser on this machine: the code proves that its reader can see what the
-//! server prints. It is random and long, so it cannot be guessed, and failures of others never keep
-//! a good one out.
+//! server prints. It is random and long, so it cannot be guessed, and failures of others never
+//! block a valid one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ impl Links {
         Ok(code)
     }
 
-    /// A code is good once, at whichever gateway.
+    /// Redeems a code, which is valid once across all gateways.
     pub(crate) async fn redeem(&self, code: &str) -> Result<Option<Permit>, Fault> {
         let taken = self.0.take(PendingKind::Link, Hash::of(code.as_bytes())).await?;
         taken.as_deref().map(Permit::read).transpose()

@@ -1,7 +1,7 @@
-//! Who may make which credential, decided here and nowhere else. Whatever opens a door (a password,
-//! a token, a browser's session, a link, an approved pairing, an SDK's tokens) is made from a
-//! [`Permit`] or renewed from one that exists, and neither can be had without passing through this
-//! file. Nothing here asks the network or the ledger.
+//! Decides who may create which credential; no other code does. Every credential (a password, a
+//! token, a browser's session, a link, an approved pairing, an SDK's tokens) is created from a
+//! [`Permit`] or renewed from an existing one, and both are only made in this file. Nothing here
+//! asks the network or the ledger.
 
 use onyx_storage::{CredentialKind, CredentialRow};
 use onyx_types::{CredentialId, ErrorCode, Fault, Grant, Grants, Hash, PersonId, Timestamp};
@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 use crate::caller::Caller;
 use crate::credentials::KnownCredential;
 
-/// What a new credential may be: for whom, and good for what. It is written down only where this server keeps what waits
-/// to be picked up.
+/// What a new credential may be: for which people, and with which rights. A permit is stored only
+/// where the server keeps a credential that waits to be picked up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Permit {
     people: Vec<PersonId>,
     grants: Grants,
 }
 
-/// What is new about a credential, beside whom it is for and what it is good for.
+/// The properties of a new credential beside its people and its rights.
 pub(crate) struct Particulars {
     pub(crate) credential: CredentialId,
     pub(crate) kind: CredentialKind,
@@ -29,13 +29,13 @@ pub(crate) struct Particulars {
     pub(crate) expires_at: Option<Timestamp>,
 }
 
-/// A credential that was permitted and can be written down.
+/// A permitted credential that can be stored.
 #[derive(Clone, Debug)]
 pub(crate) struct Minted(CredentialRow);
 
 impl Permit {
-    /// The rule: nobody hands out a right that their own credential lacks, and only the owner, by a
-    /// credential that is good for administration, makes one for somebody else.
+    /// The rule: no one gives a right that their own credential lacks, and only the owner, with a
+    /// credential for administration, creates one for another person.
     pub(crate) fn new(
         maker: &Caller,
         people: Vec<PersonId>,
@@ -43,7 +43,7 @@ impl Permit {
     ) -> Result<Self, Fault> {
         let for_others = people.iter().any(|person| *person != maker.person);
         if for_others && !(maker.is_owner && maker.grants.has(Grant::Admin)) {
-            let message = "only the owner makes credentials for other people";
+            let message = "only the owner can create credentials for other people";
             return Err(Fault::new(ErrorCode::Forbidden, message));
         }
         let missing = grants.without(maker.grants);
@@ -55,7 +55,7 @@ impl Permit {
             missing.iter().map(Grant::as_str).collect::<Vec<_>>().join("`, `")
         );
         Err(Fault::new(ErrorCode::Forbidden, message).with_hint(
-            "No credential makes one that is good for more than itself. Use one with these scopes, \
+            "A credential can only create credentials with its own scopes. Use one with these scopes, \
              or `onyx` on the machine that it runs on.",
         ))
     }
@@ -64,7 +64,7 @@ impl Permit {
         serde_json::to_string(self).map_err(|error| unreadable(&error))
     }
 
-    /// One that this server wrote down.
+    /// Reads a permit that this server stored.
     pub(crate) fn read(text: &str) -> Result<Self, Fault> {
         serde_json::from_str(text).map_err(|error| unreadable(&error))
     }
@@ -93,7 +93,7 @@ fn unreadable(error: &serde_json::Error) -> Fault {
 }
 
 impl Minted {
-    /// The same credential, good for the same, under a new secret.
+    /// The same credential with the same rights and a new secret.
     pub(crate) fn renewed(held: KnownCredential, hash: Hash) -> Self {
         Self(CredentialRow { hash, ..held.row })
     }

@@ -1,4 +1,4 @@
-//! A device that nobody has signed in shows a short code; the owner approves it from a place that
+//! A device that is not signed in shows a short code; the owner approves it from a place that
 //! is signed in; the device picks up its credential with a long id that only it knows.
 
 use std::sync::Arc;
@@ -49,11 +49,11 @@ pub enum PairingState {
     Rejected,
 }
 
-/// Devices that wait. Where several gateways share them, each can be begun, approved and picked up at
-/// another one.
+/// Waiting devices. If several gateways share them, a pairing can be begun, approved and picked up
+/// at different ones.
 pub(crate) struct Pairings(Arc<dyn PendingEntries>);
 
-/// What is kept of a device until it is picked up.
+/// The stored state of a device until it picks up its credential.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PendingPairing {
     code: String,
@@ -70,7 +70,7 @@ pub(crate) enum Decision {
     Rejected,
 }
 
-/// What a device finds when it asks.
+/// The answer to a device that asks.
 pub(crate) enum PairingOutcome {
     Pending,
     Rejected,
@@ -95,7 +95,7 @@ impl Pairings {
     ) -> Result<(Secret, Pairing), Fault> {
         let waiting = self.all().await?;
         if count_of(&waiting, network) >= MAX_OF_ONE_NETWORK {
-            let message = "too many devices of this network wait already";
+            let message = "too many devices of this network are already waiting";
             return Err(Fault::new(ErrorCode::RateLimited, message)
                 .with_hint("They are forgotten after ten minutes."));
         }
@@ -123,7 +123,7 @@ impl Pairings {
         Ok(all)
     }
 
-    /// The oldest of the network that has the most: whoever floods loses their own.
+    /// Drops the oldest entry of the network that has the most, so a flood only displaces itself.
     async fn drop_one_of_the_most(
         &self,
         waiting: &[(PendingEntry, PendingPairing)],
@@ -137,7 +137,7 @@ impl Pairings {
         Ok(())
     }
 
-    /// Those that nobody has decided on.
+    /// The pairings without a decision.
     pub(crate) async fn waiting(&self) -> Result<Vec<Pairing>, Fault> {
         let all = self.all().await?;
         let open = all.iter().filter(|(_, device)| device.decision.is_none());
@@ -146,12 +146,12 @@ impl Pairings {
         Ok(open)
     }
 
-    /// What the device with this code wants to have.
+    /// What the device with this code asks for.
     pub(crate) async fn wanted(&self, code: &str) -> Result<PairingFor, Fault> {
         Ok(self.by_code(code).await?.1.client)
     }
 
-    /// The first decision counts, at whichever gateway it is made.
+    /// Stores the decision. The first one counts, on any gateway.
     pub(crate) async fn decide(&self, code: &str, decision: Decision) -> Result<(), Fault> {
         let (entry, device) = self.by_code(code).await?;
         let decided = PendingPairing { decision: Some(decision), ..device }.written()?;
@@ -173,7 +173,7 @@ impl Pairings {
     pub(crate) async fn pick_up(&self, id: &str) -> Result<PairingOutcome, Fault> {
         let hash = Hash::of(id.as_bytes());
         let gone =
-            || Fault::new(ErrorCode::NotFound, "there is no such pairing, or its time is over");
+            || Fault::new(ErrorCode::NotFound, "this pairing is not known, or it has expired");
         let entry = self.0.get(PendingKind::Pairing, hash).await?.ok_or_else(gone)?;
         if PendingPairing::read(&entry.value)?.decision.is_none() {
             return Ok(PairingOutcome::Pending);
@@ -193,8 +193,8 @@ fn count_of(waiting: &[(PendingEntry, PendingPairing)], network: Option<Network>
 }
 
 fn no_device() -> Fault {
-    Fault::new(ErrorCode::NotFound, "no device waits with this code")
-        .with_hint("Codes last ten minutes; start again on the device.")
+    Fault::new(ErrorCode::NotFound, "no device is waiting with this code")
+        .with_hint("Codes expire after ten minutes; start again on the device.")
 }
 
 impl PendingPairing {

@@ -1,4 +1,4 @@
-//! Passwords: argon2id, a few at a time, never on a thread that answers others.
+//! Passwords: argon2id, a few at a time, never on a thread that serves requests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,7 +47,8 @@ impl Passwords {
         self.work(move || hash(&password)).await?
     }
 
-    /// Is it the password with this PHC string? `None` stands for a person who has none.
+    /// Whether the password matches this PHC string. `None` stands for a person who has no
+    /// password.
     pub(crate) async fn verify(
         &self,
         known: Option<(&PersonId, CredentialId, &str)>,

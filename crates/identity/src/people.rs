@@ -3,7 +3,7 @@ use onyx_types::PersonId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The owner's name where nobody chose another.
+/// The owner's name when no other was chosen.
 pub const OWNER: &str = "owner";
 
 /// A human with an account here.

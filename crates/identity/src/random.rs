@@ -1,10 +1,10 @@
-//! Secrets that a person or a program carries: random, shown once, kept as a hash.
+//! Credentials of a person or a program: random, shown once, stored as a hash.
 
 use std::fmt;
 
 use onyx_types::{CredentialId, ErrorCode, Fault, Hash};
 
-/// The text of a credential, on its way to whoever asked for it. Never shown by `Debug`.
+/// The text of a credential on its way to its user. `Debug` never shows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -13,7 +13,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// 24 random bytes after a mark that says what it is.
+    /// 24 random bytes after a prefix that names their kind.
     pub(crate) fn fresh(mark: &str) -> Result<Self, Fault> {
         let bytes: [u8; 24] = bytes()?;
         let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -35,7 +35,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// For a key that is made once and kept.
+/// Creates a key that is kept.
 pub fn fresh_key() -> Result<[u8; 32], Fault> {
     bytes()
 }
@@ -48,8 +48,8 @@ pub(crate) fn bytes<const N: usize>() -> Result<[u8; N], Fault> {
     Ok(bytes)
 }
 
-/// The id of something that has no row of its own (a configured token, a password): the same as
-/// long as it is the same.
+/// The id of a credential without a row of its own (a configured token, a password). It stays the
+/// same as long as the text does.
 pub(crate) fn derived_id(kind: &str, text: &str) -> CredentialId {
     let hash = Hash::of_parts([kind.as_bytes(), text.as_bytes()]);
     let mut bytes = [0; 16];

@@ -1,4 +1,4 @@
-//! What the config says of people.
+//! The config's settings of people.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// One of `people` in `onyx.json`: a name, or a name with more about it.
+/// One of `people` in `onyx.json`: a name, or a name with further fields.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected a name or { id, name, role, timezone }")]
 pub enum PersonSettings {
@@ -76,17 +76,17 @@ impl PersonSettings {
     }
 }
 
-/// What stands in the config and the environment, and follows them.
+/// The people and the owner's token as the config and the environment give them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
     pub(crate) people: Vec<PersonSettings>,
-    /// The one whom the config names as owner.
+    /// The person that the config names as owner.
     pub(crate) owner: Option<PersonId>,
     pub(crate) owner_token: Token,
 }
 
 impl Declared {
-    /// Whose this home is: whom the config names, else the one of the first start.
+    /// The owner of this home: the person that the config names, else the one of the first start.
     pub fn owner(&self) -> Result<PersonId, Fault> {
         match &self.owner {
             Some(owner) => Ok(owner.clone()),

@@ -29,7 +29,7 @@ impl ImportError {
         Self::Broken { file: file.to_owned(), line, why: why.into() }
     }
 
-    /// One file is to blame, and the others may be read without it.
+    /// Whether only one file is broken, so that the others may be read without it.
     pub(crate) const fn is_of_one_file(&self) -> bool {
         match self {
             Self::Broken { .. } | Self::Database { .. } => true,
@@ -49,11 +49,11 @@ impl ImportError {
     const fn hint(&self) -> &'static str {
         match self {
             Self::Broken { .. } | Self::Database { .. } => {
-                "Nothing was brought. Mend the file, or leave it out with --skip-broken."
+                "Nothing was imported. Fix the file, or skip it with --skip-broken."
             }
             Self::NotIt { .. } => "Name the program's own folder or the file that it exported.",
-            Self::Io { .. } => "Check that it is there and that you may read it.",
-            Self::TooLarge(_) => "Unpack it and bring its parts one by one.",
+            Self::Io { .. } => "Check that it exists and that you may read it.",
+            Self::TooLarge(_) => "Unpack it and import its parts one by one.",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What was read, in the words of Onyx. It is also what the command line sends to the server, one
+//! The imported items in Onyx's own form. It is also what the command line sends to the server, one
 //! item a line.
 
 use base64::Engine as _;
@@ -13,7 +13,7 @@ pub struct Import {
     pub items: Vec<Item>,
 }
 
-/// One thing to be brought.
+/// One thing to import.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Item {
@@ -23,7 +23,7 @@ pub enum Item {
     Skill(ImportedSkill),
     Job(ImportedJob),
     Session(ImportedSession),
-    /// Nothing to bring: something that was left out or renamed while reading.
+    /// Nothing to import: something that was left out or renamed while reading.
     Note(Note),
 }
 
@@ -128,7 +128,7 @@ pub enum ImportedPart {
     Result { id: String, output: String, is_error: bool },
 }
 
-/// Something that is not as it was.
+/// Something that differs from the original.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     pub note: NoteKind,

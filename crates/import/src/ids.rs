@@ -1,11 +1,11 @@
-//! Ids that follow from where something came from, so that a second import finds the first.
+//! Ids derived from an item's origin, so that a second import finds the items of the first.
 
 use onyx_types::{Hash, IdGenerator, SessionId};
 use uuid::Builder;
 
 use crate::source::Source;
 
-/// One session of one program has one id, whichever file it was read from.
+/// A session of a program has the same id, even if it is read from different files.
 pub(crate) fn session_id(source: Source, key: &str) -> SessionId {
     let hash = hash(source, key);
     let mut bytes = [0; 16];
@@ -13,7 +13,7 @@ pub(crate) fn session_id(source: Source, key: &str) -> SessionId {
     SessionId::from_uuid(Builder::from_custom_bytes(bytes).into_uuid())
 }
 
-/// Makes the ids of a session's turns: the same for the same messages.
+/// The generator for the ids of a session's turns: the same messages get the same ids.
 pub(crate) fn mint(source: Source, key: &str) -> IdGenerator {
     let hash = hash(source, key);
     let mut seed = [0; 8];

@@ -1,14 +1,14 @@
-//! Moving in: homes and exports of other programs (OpenClaw, nanobot, Open WebUI, ChatGPT, Claude)
-//! become one plain form, [`Import`], which is then written into a home.
+//! Imports: homes and exports of other programs (OpenClaw, nanobot, Open WebUI, ChatGPT, Claude) become
+//! one plain form, [`Import`], which is then written into a home.
 //!
 //! Readers (`openclaw/`, `nanobot/`, `chats/`) know one foreign format each and nothing of a home;
-//! `writing/` knows homes and nothing of foreign formats. An export is read whole before anything is
-//! written, so what is broken in it stops the import with the file and the line. Each thing has an id
-//! that follows from where it came from: a second import finds it there.
+//! `writing/` knows homes and nothing of foreign formats. An export is read whole before anything
+//! is written, so an error in it stops the import and names the file and the line. Each item has an
+//! id derived from its origin, so that a second import finds it.
 //!
-//! What is brought is foreign: turns and files are `external`, jobs and skills lie in the vault, where
-//! they wait until a person accepts them. Originals are only read. Nothing here decides who may import,
-//! edits the config, or asks a model or the network.
+//! Imported items are foreign: turns and files are `external`, jobs and skills lie in the vault,
+//! where they wait until a person accepts them. Originals are only read. Nothing here decides who
+//! may import, edits the config, or asks a model or the network.
 
 mod chats;
 mod error;

@@ -1,4 +1,4 @@
-//! What became of an import, for people and programs.
+//! The result of an import, for people and programs.
 
 use std::collections::BTreeMap;
 
@@ -114,14 +114,14 @@ impl ImportReport {
         }
     }
 
-    /// Did anything change?
+    /// Whether anything changed.
     pub fn has_changes(&self) -> bool {
         self.counts.values().any(|counts| counts.new + counts.added > 0)
     }
 }
 
 impl Item {
-    /// What it counts as and is called in reports; `None` for a note.
+    /// The kind and name in reports; `None` for a note.
     pub fn described(&self) -> Option<(Kind, String)> {
         Some(match self {
             Self::Agent(agent) => (Kind::Agent, agent.id.to_string()),

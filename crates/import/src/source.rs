@@ -11,7 +11,7 @@ use crate::form::{Import, Item};
 use crate::reading::{Broken, Opened, Reading};
 use crate::{nanobot, openclaw};
 
-/// The program that somebody moves from.
+/// The program that data is imported from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "ImportSource")]
@@ -38,7 +38,7 @@ impl Source {
     }
 }
 
-/// Reads a folder, a file or a ZIP archive of that program, all of it, and changes nothing there.
+/// Reads a whole folder, file or ZIP archive of that program, and changes nothing there.
 pub fn read(source: Source, path: &Path, broken: Broken) -> Result<Import, ImportError> {
     let opened = Opened::at(path)?;
     let mut reading = Reading::new(broken);
@@ -52,7 +52,7 @@ pub fn read(source: Source, path: &Path, broken: Broken) -> Result<Import, Impor
     Ok(reading.finish())
 }
 
-/// Reads what [`Import::lines`] wrote.
+/// Reads the lines that [`Import::lines`] wrote.
 pub fn read_lines(path: &Path) -> Result<Import, ImportError> {
     let file = File::open(path).map_err(ImportError::io(path))?;
     let mut items = Vec::new();
@@ -66,7 +66,7 @@ pub fn read_lines(path: &Path) -> Result<Import, ImportError> {
 }
 
 impl Import {
-    /// One item a line, for the way to a server.
+    /// One item a line, to be sent to a server.
     pub fn lines(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut lines = Vec::new();
         for item in &self.items {

@@ -1,5 +1,5 @@
-//! What is known to differ from what is indexed, until it is indexed. Whoever learns of a change adds
-//! it here; the indexers take it from here.
+//! Files and sessions that are known to differ from what is indexed, until they are indexed. Every
+//! part that learns of a change adds it here; the indexers take it from here.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
@@ -63,7 +63,7 @@ impl Backlog {
         self.wake();
     }
 
-    /// Wakes nobody: sessions are indexed when somebody searches them, or when nothing else has
+    /// Wakes no task: sessions are indexed when they are searched, or when nothing else has
     /// happened for a while.
     pub(crate) fn add_session(&self, person: PersonId, session: SessionId) {
         self.pending().sessions.insert((person, session));
@@ -141,7 +141,7 @@ impl Backlog {
         looks
     }
 
-    /// A look that failed is due again. This wakes nobody, so that a failure is not repeated at once.
+    /// A check that failed is due again. This wakes no task, so that a failure is not repeated at once.
     pub(crate) fn return_looks(&self, looks: Looks) {
         let mut pending = self.pending();
         pending.looks.everything |= looks.everything;

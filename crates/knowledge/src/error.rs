@@ -19,7 +19,7 @@ impl From<KnowledgeError> for Fault {
             KnowledgeError::Text(_) | KnowledgeError::Io(_) => {
                 let message = format!("The search index does not work: {error}.");
                 Self::new(ErrorCode::StorageFailed, message)
-                    .with_hint("Run `onyx reindex`; it is made anew from your files.")
+                    .with_hint("Run `onyx reindex`; it rebuilds the index from your files.")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! How searches go: as written in `onyx.json`, and as resolved from it.
+//! The settings of searches: as written in `onyx.json`, and as resolved from it.
 
 use std::sync::{PoisonError, RwLock};
 

@@ -1,10 +1,10 @@
-//! How the index is: what it holds, what it has to do yet, and what does not work.
+//! The status of the index: what it holds, what it still has to do, and what does not work.
 
 use onyx_types::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How the index is, for whoever wonders why something was not found.
+/// The state of the index, to explain why something was not found.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct IndexStatus {
     pub sources: u64,

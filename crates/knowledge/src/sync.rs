@@ -1,5 +1,5 @@
-//! Keeps the chunk table in step with everything that is indexed: what is known to have changed, and
-//! looks through everything where that is not known.
+//! Keeps the chunk table in step with everything that is indexed: reads what is known to have
+//! changed, and checks everything where changes may have been missed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -116,14 +116,14 @@ impl TableSync {
         self.index_waiting_sessions().await
     }
 
-    /// Looks through everything. Gives back what came of it.
+    /// Checks everything. Returns what was found.
     pub(crate) async fn look_through(&self, how: Look) -> Result<SyncReport, KnowledgeError> {
         let _one_at_a_time = self.one_look_at_a_time.lock().await;
         self.look_through_all(how).await
     }
 
-    /// What waits is taken under the lock: whoever finds nothing to do here can be sure that the look
-    /// of another is over.
+    /// What waits is taken under the lock: a task that finds nothing to do here can be sure that
+    /// another task's check is over.
     async fn look_through_waiting(&self) -> Result<(), KnowledgeError> {
         let _one_at_a_time = self.one_look_at_a_time.lock().await;
         let Looks { everything, people } = self.backlog.take_looks().await;
@@ -206,7 +206,7 @@ impl TableSync {
         let people = match self.people.people().await {
             Ok(people) => people,
             Err(error) => {
-                tracing::warn!(%error, "whose files to watch is not known");
+                tracing::warn!(%error, "the people whose files to watch could not be listed");
                 Vec::new()
             }
         };

@@ -1,4 +1,4 @@
-//! What the process of a model does: the other end of [`crate::worker`].
+//! The main loop of a model's process: the other end of [`crate::worker`].
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use crate::worker::{FailedClass, Job, Order, Replies, Reply};
 /// Orders that wait for the engine.
 const ORDERS: usize = 256;
 
-/// What the process does from start to end: its job comes in the first line of stdin. `hold` keeps
-/// it from everything but the files it is given, before it opens any of them.
+/// Runs the process from start to end; the first line of stdin is its job. `hold` restricts it to
+/// the files it is given, before it opens any of them.
 pub fn serve(hold: impl FnOnce(&[PathBuf])) {
     be_the_first_to_go();
     let mut replies = Replies::to_starter();
@@ -31,10 +31,10 @@ pub fn serve(hold: impl FnOnce(&[PathBuf])) {
             let load = Load { file: &file, library: library.as_deref(), window, threads };
             load.check().and_then(|()| llama::work(&load, &orders, &mut replies))
         }
-        Err(error) => Err((FailedClass::Invalid, format!("that is no job: {error}"))),
+        Err(error) => Err((FailedClass::Invalid, format!("the job could not be parsed: {error}"))),
     };
     if let Err((class, message)) = done {
-        // Whoever started this process reads it, or is gone.
+        // The gateway reads the reply, or it is gone.
         let _ = replies.send(&Reply::Broken { class, message });
     }
 }
@@ -53,12 +53,12 @@ fn inputs(job: &Job) -> Vec<PathBuf> {
     };
     let entries: Vec<PathBuf> = named.iter().flat_map(|path| inside(path)).collect();
     let all = named.iter().map(|path| path.to_path_buf()).chain(entries);
-    // What is not there cannot be read either way, and loading it says so.
+    // A missing file cannot be read either way, and loading it reports that.
     all.filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// Orders as they come. The end of stdin is the end of whoever started this process: it ends at
-/// once, whatever the engine is at.
+/// Receives orders. When stdin ends, the gateway is gone, so this process exits at once, even in
+/// the middle of its work.
 fn orders() -> Receiver<Order> {
     let (sender, receiver) = sync_channel(ORDERS);
     std::thread::spawn(move || {

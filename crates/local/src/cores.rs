@@ -1,10 +1,10 @@
-//! How many cores there are to work with.
+//! The number of cores that may be used.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Cores, not the threads that share one: arithmetic gains nothing from a second thread of a core.
-/// Never more than this process may use.
+/// The number of physical cores: arithmetic gains nothing from a second thread on a core. Never
+/// more than this process may use.
 pub(crate) fn physical_cores() -> usize {
     let usable = std::thread::available_parallelism().map_or(2, usize::from);
     counted(Path::new("/sys/devices/system/cpu")).map_or(usable, |cores| cores.min(usable)).max(1)

@@ -1,11 +1,12 @@
-//! The header of a GGUF file: what model it is, and whether the file is whole. Read here and not by
-//! llama.cpp, which ends the process over some damaged files and says little of others.
+//! Reads the header of a GGUF file: which model it is, and whether the file is complete. llama.cpp
+//! is not used for it, because it aborts the process on some damaged files and says little about
+//! others.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 
-/// What a file says of its model.
+/// A file's description of its model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gguf {
     pub architecture: String,
@@ -28,7 +29,7 @@ pub enum GgufError {
     NotAModel,
     #[error("it is of GGUF version {0}, which is not known here")]
     Version(u32),
-    #[error("it breaks off after {found} bytes; {expected} belong to it")]
+    #[error("it ends after {found} of {expected} bytes")]
     Truncated { found: u64, expected: u64 },
     #[error("it is damaged: {0}")]
     Damaged(&'static str),
@@ -74,7 +75,7 @@ impl Gguf {
         Ok(gguf)
     }
 
-    /// Whether its template knows what tools are.
+    /// Whether its template supports tools.
     pub fn takes_tools(&self) -> bool {
         self.chat_template.as_ref().is_some_and(|template| template.contains("tools"))
     }
@@ -224,7 +225,7 @@ impl Metadata {
     }
 }
 
-/// Where the tensors lie.
+/// The positions of the tensors.
 #[derive(Default)]
 struct Layout {
     elements: u64,
@@ -255,8 +256,8 @@ impl Layout {
     }
 }
 
-/// How many numbers a block of a kind of tensor has, and in how many bytes. Of kinds that came
-/// later nothing is known but where they begin.
+/// How many numbers a block of a kind of tensor has, and in how many bytes. Of later kinds only the
+/// position is known.
 const fn block(kind: u32) -> (u64, u64) {
     match kind {
         0 | 26 => (1, 4),

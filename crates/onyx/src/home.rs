@@ -44,17 +44,17 @@ impl HomeFolder {
         self.0.socket()
     }
 
-    /// What the socket asks for beside the same user; made anew with each socket.
+    /// The key that the socket requires in addition to the same user; each socket has a new one.
     pub(crate) fn socket_key(&self) -> PathBuf {
         self.path().join("onyx.sock.key")
     }
 
-    /// What the person says of models, laid over what is known of them.
+    /// The person's own data about models, which overrides the built-in data.
     pub(crate) fn model_facts(&self) -> PathBuf {
         self.path().join("models.json")
     }
 
-    /// Weights of models that run here.
+    /// Weights of local models.
     pub(crate) fn models(&self) -> PathBuf {
         self.path().join("models")
     }
@@ -63,22 +63,22 @@ impl HomeFolder {
         self.0.cache().join("onyx.json.good")
     }
 
-    /// Written anew to see whether the disk takes anything.
+    /// A file that is written to test whether the disk works.
     pub(crate) fn write_probe(&self) -> PathBuf {
         self.0.cache().join("write-probe")
     }
 
-    /// How large the home was when `onyx doctor` looked.
+    /// The sizes of the home at earlier runs of `onyx doctor`.
     pub(crate) fn sizes(&self) -> PathBuf {
         self.0.cache().join("home-sizes.json")
     }
 
-    /// Whole outputs that were too long for a model.
+    /// Complete outputs that were too long for a model.
     pub(crate) fn artifacts(&self) -> PathBuf {
         self.0.cache().join("artifacts")
     }
 
-    /// Where other programs that models are asked through work: each in an empty folder.
+    /// The folder in which runtimes work, each in an empty folder of its own.
     pub(crate) fn runtimes(&self) -> PathBuf {
         self.0.cache().join("runtimes")
     }

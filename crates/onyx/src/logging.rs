@@ -1,4 +1,4 @@
-//! Where the log goes: to stderr, and the newest of it to those who look through the API.
+//! Writes the log to stderr, and keeps the newest lines for the API.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Write as _};
@@ -20,7 +20,7 @@ use tracing_subscriber::{EnvFilter, Layer, reload};
 use crate::cli::Command;
 use crate::{env, output};
 
-/// A server tells what it does; a command only what went wrong.
+/// The default level: a server logs what it does, a command only errors.
 pub(crate) fn start(command: &Command) -> Arc<LogRing> {
     let usual =
         if matches!(command, Command::Serve(_)) { "info,refinery_core=warn" } else { "error" };
@@ -38,7 +38,7 @@ pub(crate) fn start(command: &Command) -> Arc<LogRing> {
         handle.reload(filter).map_err(|error| error.to_string())
     };
     ring.set_control(at_start, Arc::new(set));
-    // Without colours: whatever else in a line steers a terminal was chosen by somebody.
+    // Colours are off: any other escape code in a line comes from untrusted text and is made visible.
     let stderr = tracing_subscriber::fmt::layer().with_ansi(false);
     let stderr = match env::text(env::ONYX_LOG_FORMAT).as_deref() {
         Some("json") => stderr.json().with_writer(Stderr::new(&ring, Form::Json)).boxed(),
@@ -47,12 +47,12 @@ pub(crate) fn start(command: &Command) -> Arc<LogRing> {
     let kept = RingLayer { ring: Arc::clone(&ring), clock: SystemClock::new() };
     tracing_subscriber::registry().with(filter).with(stderr).with(kept).init();
     if let Some(error) = bad {
-        output::warning(&format!("ONYX_LOG is not understood ({error}); logging at {usual}"));
+        output::warning(&format!("ONYX_LOG is invalid ({error}); logging at {usual}"));
     }
     ring
 }
 
-/// Never the values of statements to the database: conversations and secrets are among them.
+/// Keeps the values of database statements out of the log, because they include conversations and secrets.
 fn filter_of(directives: &str) -> Result<EnvFilter, String> {
     let filter = EnvFilter::try_new(directives).map_err(|error| error.to_string())?;
     let quiet: Result<Directive, _> = "tokio_postgres=info".parse();
@@ -60,7 +60,7 @@ fn filter_of(directives: &str) -> Result<EnvFilter, String> {
     Ok(filter.add_directive(quiet))
 }
 
-/// What is logged at a level: of Onyx everything, of what it is made of no more than usual.
+/// The filter for a level: it applies to Onyx's own code; other crates log no more than usual.
 fn directives(level: LogLevel) -> String {
     let others = level.max(LogLevel::Info).as_str();
     format!("{others},refinery_core=warn,onyx={}", level.as_str())
@@ -129,7 +129,7 @@ impl io::Write for EventLine<'_> {
 
 impl Drop for EventLine<'_> {
     fn drop(&mut self) {
-        // Nobody is left to be told that stderr is closed.
+        // A closed stderr cannot be reported anywhere.
         let _ = writeln!(io::stderr().lock(), "{}", self.stderr.line(&self.bytes));
     }
 }
@@ -139,7 +139,7 @@ struct RingLayer {
     clock: SystemClock,
 }
 
-/// What a span says of everything that happens in it. A list: hardly a word is said in most spans.
+/// The fields of a span, which apply to every event in it. A list, because most spans have few fields.
 struct SpanFields(Vec<(&'static str, Value)>);
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RingLayer {

@@ -1,5 +1,5 @@
-//! The `onyx` binary: command line, config, wiring, shutdown. No logic: whatever decides something
-//! about agents, tools, models or sessions belongs to the crate of that name.
+//! The `onyx` binary: command line, config, wiring, shutdown. It holds no logic: decisions about
+//! agents, tools, models or sessions belong to the crates of these names.
 
 mod allocator;
 mod cli;
@@ -34,7 +34,7 @@ use home::HomeFolder;
 const SANDBOX_CHILD: &str = "sandbox-child";
 
 fn main() -> ExitCode {
-    // Before anything else: this process is not Onyx but becomes a command.
+    // This comes first, because such a process is not Onyx but becomes a sandboxed command.
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|first| first == gateway::RUNTIME_CHILD) {
         return onyx_providers::exec_child(arguments);
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     let command =
         Cli::parse().command.unwrap_or(Command::Serve(ServeArguments { open: true, port: None }));
     if let Command::LocalWorker = command {
-        // Without runtime, logs and home: it has nothing but its model.
+        // The worker starts without a runtime, logs or a home: it needs only its model.
         onyx_local::serve_worker(|inputs| held(MayRead::SystemAnd(inputs)));
         return ExitCode::SUCCESS;
     }
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
             Err(error) => failed(&error.into()).into(),
         };
     }
-    // Before anything makes a TLS client: two providers in one process would panic at first use.
+    // One crypto provider is installed before any TLS client exists: two in one process would panic at first use.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let logs = logging::start(&command);
     match start(command, logs) {
@@ -67,10 +67,10 @@ fn main() -> ExitCode {
     .into()
 }
 
-/// Keeps a helper from everything but what it is there for, as far as this machine can.
+/// Isolates a helper process from everything it does not need, as far as this machine can.
 fn held(may_read: MayRead<'_>) {
     if let Err(error) = onyx_sandbox::hold_this_process(may_read) {
-        output::warning(&format!("this helper is not held as it should be: {error}"));
+        output::warning(&format!("this helper process could not be isolated: {error}"));
     }
 }
 
@@ -126,7 +126,7 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Storage(command) => commands::storage::run(home, command).await,
         Command::Completions { shell } => Ok(commands::completions::run(shell)),
         Command::Man(arguments) => commands::man::run(&arguments),
-        // Answered before there was a runtime.
+        // `main` handles both before the runtime starts.
         Command::ReadDocument { .. } | Command::LocalWorker => Ok(Exit::Done),
     }
 }

@@ -1,4 +1,4 @@
-//! How many files the system lets this process have open. Every connection is one.
+//! Raises the number of files that this process may have open. Every connection counts as one.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
@@ -8,7 +8,7 @@ pub(crate) fn raise_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
-        tracing::warn!(%error, "the limit of open files stays as it is");
+        tracing::warn!(%error, "the limit of open files could not be raised");
     }
 }
 

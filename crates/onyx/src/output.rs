@@ -1,5 +1,5 @@
-//! Everything the process prints. Results go to stdout; what is said about them goes to stderr, so
-//! that a pipe gets results only.
+//! Everything the process prints. Results go to stdout; messages about the work go to stderr, so that
+//! a pipe gets results only.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the one place that prints")]
 
@@ -10,28 +10,29 @@ use serde::Serialize;
 
 use crate::env;
 
-/// One line of a result, or several. Models and files choose what stands in them.
+/// Prints one or several lines of a result. Their text may come from models and files, so hidden
+/// characters are made visible.
 pub(crate) fn line(text: &str) {
     write_out(&format!("{}\n", visible(text)));
 }
 
-/// A piece of an answer, at once.
+/// Prints a piece of an answer at once.
 pub(crate) fn piece(text: &str, pieces: &mut VisiblePieces) {
     write_out(&pieces.add(text));
 }
 
-/// A result for programs: the same data, and nothing in it that deceives whoever looks at it.
+/// Prints a result as JSON: the same data, with deceptive characters escaped.
 pub(crate) fn json(value: &impl Serialize) {
     // Plain data always serialises.
     json_text(&serde_json::to_string_pretty(value).unwrap_or_default());
 }
 
-/// JSON that is text already.
+/// Prints JSON that is already text.
 pub(crate) fn json_text(text: &str) {
     write_out(&format!("{}\n", visible_json(text)));
 }
 
-/// A document, byte for byte where a program or a file takes it.
+/// Prints a document: byte for byte into a pipe or a file, with deceptive characters visible on a terminal.
 pub(crate) fn document(bytes: &[u8]) {
     if std::io::stdout().is_terminal() {
         write_out(&visible(&String::from_utf8_lossy(bytes)));
@@ -46,11 +47,11 @@ fn write_out(text: &str) {
 
 fn write_bytes(bytes: &[u8]) {
     let mut out = std::io::stdout().lock();
-    // A closed pipe means that nobody wants to read on: the reader decides, we need not.
+    // A closed pipe means that its reader wants no more; that is no error.
     let _ = out.write_all(bytes).and_then(|()| out.flush());
 }
 
-/// Something about the work, in passing.
+/// Prints a message about the work to stderr.
 pub(crate) fn aside(text: &str) {
     if colours() {
         eprintln!("\u{1b}[2m{}\u{1b}[0m", visible(text));
@@ -59,13 +60,13 @@ pub(crate) fn aside(text: &str) {
     }
 }
 
-/// Asks; the answer is read on the same line.
+/// Prints a question without a line break, so that the answer is typed on the same line.
 pub(crate) fn question(text: &str) {
     eprint!("{}", visible(text));
     let _ = std::io::stderr().flush();
 }
 
-/// How far the work is, in the place of what stood there; nothing takes it away. For terminals.
+/// Replaces the current line of a terminal by the progress of the work.
 pub(crate) fn progress(text: &str) {
     if std::io::stderr().is_terminal() {
         eprint!("\r\u{1b}[2K{}", visible(text));
@@ -92,7 +93,7 @@ pub(crate) fn fault(fault: &Fault) {
     }
 }
 
-/// How far a download is, on one line of a terminal; nothing where nobody watches.
+/// Shows the progress of a download on one line of a terminal; prints nothing into a pipe.
 #[derive(Default)]
 pub(crate) struct Bar(std::cell::Cell<u64>);
 

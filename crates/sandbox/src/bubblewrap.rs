@@ -1,18 +1,18 @@
 //! The arguments of bubblewrap: a file system made of the system's programs and the job's folders,
-//! and namespaces of its own for everything.
+//! and new namespaces for everything.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::{Job, Network};
 
-/// Not by the environment: whoever sets that could set another bubblewrap.
+/// Fixed paths. A path from the environment would let its author replace bubblewrap.
 const PLACES: [&str; 3] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"];
 
-/// Of the root: links where the system merged them into /usr, else folders.
+/// Entries of the root: links where the system merged them into /usr, else folders.
 const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
-/// Where the child stands inside.
+/// The path of the child inside the sandbox.
 pub(crate) const CHILD: &str = "/.onyx-child";
 
 const TMP_BYTES: &str = "268435456";
@@ -21,7 +21,7 @@ pub(crate) fn program() -> Option<PathBuf> {
     PLACES.iter().map(PathBuf::from).find(|path| path.is_file())
 }
 
-/// What stands before the command's own arguments.
+/// The arguments before the command's own.
 pub(crate) fn arguments(job: &Job, child: &Path) -> Vec<OsString> {
     let mut all = Arguments::default();
     all.words(&["--unshare-all", "--die-with-parent", "--cap-drop", "ALL"]);

@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Program, SandboxKind};
 
-/// A command and what it may touch.
+/// A command, and the files and resources it may use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// The program and its arguments; no shell reads them.
     pub argv: Vec<String>,
     /// Where it starts; one of the folders below, or in it.
     pub folder: PathBuf,
-    /// Folders it may look at beside the system's.
+    /// Folders it may read beside the system's.
     pub readable: Vec<PathBuf>,
     /// The folders it may change. They exist; links to them were followed.
     pub writable: Vec<PathBuf>,
@@ -22,7 +22,7 @@ pub struct Job {
     pub bounds: Bounds,
 }
 
-/// What a command reads.
+/// The command's standard input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Input {
     /// What it is started with; nothing where its network is proxied.
@@ -36,13 +36,13 @@ pub enum Input {
 pub enum Network {
     #[default]
     None,
-    /// None of this machine's either: a network namespace of its own, in which one loopback port
-    /// ([`crate::PROXY_PORT`]) is answered by whoever started the job ([`crate::Running::take_listener`]).
-    /// Only where there are namespaces.
+    /// No network of this machine either: a network namespace of its own, in which the job's caller
+    /// answers one loopback port ([`crate::PROXY_PORT`], [`crate::Running::take_listener`]). Only
+    /// where there are namespaces.
     Proxied,
 }
 
-/// What a job may use, with all its processes.
+/// The limits of a job, for all its processes together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     pub processes: usize,
@@ -62,12 +62,12 @@ impl Default for Bounds {
     }
 }
 
-/// What a child is told, as JSON in its arguments.
+/// The instructions of a child process, as JSON in its arguments.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
     pub(crate) rung: SandboxKind,
     pub(crate) job: Job,
-    /// Who gave the order; when it is gone, so is the job.
+    /// The process that gave the order; when it is gone, the job ends.
     pub(crate) parent: i32,
     pub(crate) program: Program,
 }

@@ -14,21 +14,21 @@ use crate::{Bounds, Input, Job, Network, Running, SandboxError};
 /// How long the smallest job may take before a rung counts as broken.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A way to hold a command.
+/// A way to confine a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SandboxKind {
     Bubblewrap,
     Landlock,
 }
 
-/// How to start the child: a program that calls [`crate::child`] with what follows these arguments.
+/// How to start the child: a program that calls [`crate::child`] with the arguments after these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     pub path: PathBuf,
     pub arguments: Vec<String>,
 }
 
-/// Why no command can run on this machine, and how to mend it.
+/// Why no command can run on this machine, and how to fix that.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "commands cannot be run safely on this machine: bubblewrap: {bubblewrap}; Landlock: {landlock}. \
@@ -39,7 +39,8 @@ pub struct NoSandbox {
     pub landlock: String,
 }
 
-/// Runs jobs on the best rung that works. Cheap to clone; clones share what was found out.
+/// Runs jobs with the best kind of sandbox that works. Cheap to clone; clones share the result of
+/// the check.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
     program: Program,
@@ -49,18 +50,18 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Which rung works is found out with the first job.
+    /// The first job finds out which rung works.
     pub fn new(program: Program) -> Self {
         Self { program, rung: Arc::default(), likely: Arc::default() }
     }
 
-    /// Only this rung, and none if it does not work.
+    /// Uses only this rung; if it does not work, no job runs.
     pub fn on(rung: SandboxKind, program: Program) -> Self {
         let rung = Arc::new(OnceCell::new_with(Some(rung)));
         Self { program, rung, likely: Arc::default() }
     }
 
-    /// Is there anything that may work? Starts nothing.
+    /// Whether a rung may work. Starts nothing.
     pub fn is_likely(&self) -> bool {
         if self.rung.initialized() || self.likely.get().is_some() {
             return true;
@@ -77,15 +78,15 @@ impl Sandbox {
         self.rung.get_or_try_init(|| self.find()).await.copied()
     }
 
-    /// What ssh takes as its `ProxyCommand` in a job with a proxied network.
+    /// The `ProxyCommand` for ssh in a job with a proxied network.
     pub fn proxy_command(&self) -> String {
         let arguments = self.program.arguments.iter().map(String::as_str);
         let words = [bubblewrap::CHILD].into_iter().chain(arguments);
         words.chain([CONNECT, "%h", "%p"]).collect::<Vec<_>>().join(" ")
     }
 
-    /// Starts a job. Its processes end with what is returned. A job with a proxied network gets no
-    /// input.
+    /// Starts a job. Its processes end when the returned value is dropped. A job with a proxied
+    /// network gets no input.
     pub async fn start(&self, job: Job, stdin: Stdio) -> Result<Running, SandboxError> {
         let rung = self.rung().await?;
         if job.network == Network::Proxied && rung != SandboxKind::Bubblewrap {

@@ -1,8 +1,8 @@
-//! Where commands run that an agent asked for: no network, no file but the system's programs and
-//! the folders given, a clean environment, bounds on time, memory, processes and disk.
+//! Runs the commands that agents ask for: no network, no files but the system's programs and the
+//! folders given, a clean environment, bounds on time, memory, processes and disk.
 //!
-//! Two rungs. *Bubblewrap*: namespaces, and inside them Landlock and seccomp. *Landlock*: Landlock
-//! and a seccomp filter that allows no socket. Where neither works nothing runs.
+//! Two kinds. *Bubblewrap*: namespaces, and inside them Landlock and seccomp. *Landlock*: Landlock
+//! and a seccomp filter that allows no socket. Where neither works, no command runs.
 //!
 //! No job gets the machine's network. A *proxied* one has a namespace with nothing in it but a
 //! loopback port, whose listening socket is handed out to the caller over an inherited descriptor:

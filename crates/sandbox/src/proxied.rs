@@ -27,7 +27,7 @@ pub(crate) fn variables() -> impl Iterator<Item = (&'static str, String)> {
     VARIABLES.iter().map(|name| (*name, format!("http://127.0.0.1:{PROXY_PORT}")))
 }
 
-/// In the child: listens, and hands the listening socket to the process outside.
+/// In the child: listens, and sends the listening socket to the process outside.
 pub(crate) fn hand_out() -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT))?;
     let sockets = [listener.as_fd()];
@@ -39,7 +39,7 @@ pub(crate) fn hand_out() -> io::Result<()> {
     Ok(())
 }
 
-/// Outside: the listening socket that the child sends.
+/// Outside: receives the listening socket from the child.
 pub(crate) async fn take(from: &UnixStream) -> io::Result<TcpListener> {
     let listener = loop {
         from.readable().await?;
@@ -61,6 +61,6 @@ fn receive(from: &UnixStream) -> io::Result<OwnedFd> {
         RecvAncillaryMessage::ScmRights(mut sockets) => sockets.next(),
         _ => None,
     });
-    // The child ended before it could listen, and has said why on its error stream.
+    // The child ended before it could listen, and its error stream says why.
     sent.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
 }

@@ -42,7 +42,7 @@ pub struct Running {
     group: Option<Pid>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
-    /// By which a job with a proxied network hands out its port.
+    /// The socket through which a job with a proxied network sends its listener.
     handed: Option<UnixStream>,
     input: Input,
 }
@@ -84,8 +84,8 @@ impl Running {
         Self { child, group, stdout, stderr, handed: None, input: Input::Given }
     }
 
-    /// The port of a job with a proxied network, once: whoever has it answers its connections.
-    /// `None` for any other job.
+    /// The listener of a job with a proxied network, available once: its owner answers the job's
+    /// connections. `None` for any other job.
     pub async fn take_listener(&mut self) -> Option<io::Result<TcpListener>> {
         let handed = self.handed.as_ref()?;
         let taken = match tokio::time::timeout(PATIENCE, proxied::take(handed)).await {
@@ -98,8 +98,8 @@ impl Running {
         Some(taken)
     }
 
-    /// Where to write for a job whose input is written, once; after the port was taken, where its
-    /// network is proxied.
+    /// The writer for a job's input, available once; if the network is proxied, only after the
+    /// listener was taken.
     pub fn take_input(&mut self) -> Option<Box<dyn AsyncWrite + Send + Unpin>> {
         if let Some(handed) = self.handed.take() {
             return Some(Box::new(handed));
@@ -108,17 +108,18 @@ impl Running {
         Some(Box::new(stdin))
     }
 
-    /// Both its voices, once, for who reads them apart. [`Running::next_output`] has none then.
+    /// The two output streams, available once, for reading them separately.
+    /// [`Running::next_output`] then returns nothing.
     pub fn take_voices(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         (self.stdout.take(), self.stderr.take())
     }
 
-    /// Where to write for the command, once, if it was started so.
+    /// The writer for the command's stdin, available once, if it was started with one.
     pub fn take_stdin(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()
     }
 
-    /// The next piece of what it says, of both its voices; `None` when both have ended.
+    /// The next piece of the command's output, from both streams; `None` when both have ended.
     pub async fn next_output(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             let Self { stdout, stderr, .. } = self;
@@ -135,7 +136,7 @@ impl Running {
         }
     }
 
-    /// Waits for the command, then ends whatever it left behind.
+    /// Waits for the command, then ends its leftover processes.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await?;
         self.kill();
@@ -151,7 +152,7 @@ impl Running {
         let _ = self.child.start_kill();
     }
 
-    /// Everything it says, to its end; for what says little.
+    /// The whole output; for commands that write little.
     pub(crate) async fn finish(mut self) -> io::Result<(ExitStatus, Vec<u8>)> {
         let mut output = Vec::new();
         while let Some(piece) = self.next_output().await? {
@@ -161,8 +162,8 @@ impl Running {
     }
 }
 
-/// Starts a program of the owner's outside of any sandbox, with a clean environment. Only for
-/// programs and options that are ours; what a model says may be a checked value among them.
+/// Starts a program of the owner outside of any sandbox, with a clean environment. Only for
+/// programs and options that we choose; a checked value from a model may be among the arguments.
 #[allow(clippy::disallowed_methods, reason = "the one place where commands are started")]
 pub fn trusted(program: &Path, arguments: &[&str]) -> Result<Running, SandboxError> {
     let child = Command::new(program)

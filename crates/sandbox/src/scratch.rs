@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A folder for what one job makes and nobody keeps. Removed when it is dropped; what a crash left
-/// is removed with the next one made.
+/// A folder for temporary files of one job. It is removed when dropped; a crash's leftovers are
+/// removed when the next one is made.
 #[derive(Debug)]
 pub struct Scratch(PathBuf);
 
@@ -28,7 +28,7 @@ impl Scratch {
         }
     }
 
-    /// Removes what processes before this one left. To be called when a process begins to own the folder.
+    /// Removes what earlier processes left. Must be called when a process begins to own the folder.
     pub fn clean(root: &Path) {
         remove_leftovers(root, own_prefix());
     }
@@ -38,7 +38,7 @@ impl Scratch {
     }
 }
 
-/// Where a folder really lies, links on the way followed: they are the owner's.
+/// The real path of a folder, with links resolved: they are the owner's.
 pub fn real_path(folder: &Path) -> io::Result<PathBuf> {
     folder.canonicalize()
 }

@@ -16,13 +16,13 @@ use seccompiler::{
 
 use crate::Network;
 
-/// Refused where there is no network, of whatever family.
+/// Refused where there is no network, for sockets of any family.
 const SOCKETS: &[i64] = &[libc::SYS_socket, libc::SYS_connect];
 
-/// What a socket is, among the bits of its type that say how it behaves.
+/// The bits of a socket's type that name its kind; the others say how it behaves.
 const KINDS: u64 = 0xf;
 
-/// Refused whatever their arguments.
+/// Refused with any arguments.
 const REFUSED: &[i64] = &[
     // A socket that others could find; listening needs it.
     libc::SYS_bind,
@@ -112,12 +112,13 @@ const TERMINAL_INPUT: &[u64] = &[0x5412, 0x541c];
 const OTHER_NUMBERS: i64 = 0x4000_0000;
 
 pub(crate) fn apply(network: Network) -> Result<(), Error> {
-    // Its flags lie in memory, where no filter can look: without it libraries take `clone`.
+    // Its flags lie in memory, where no filter can read them; if it is refused, libraries use
+    // `clone`.
     apply_filter(&program([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?)?;
     apply_filter(&program(rules(network)?, libc::EPERM)?)
 }
 
-/// As for commands without a network, and no other program is started either.
+/// The rules for commands without a network; starting other programs is refused as well.
 pub(crate) fn apply_to_helper() -> Result<(), Error> {
     apply(Network::None)?;
     let programs = [libc::SYS_execve, libc::SYS_execveat].map(|call| (call, Vec::new()));

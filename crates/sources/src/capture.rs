@@ -1,4 +1,4 @@
-//! One document read once, for whoever keeps its text somewhere else than in a source.
+//! Reads one document once, for callers that keep its text elsewhere than in a source.
 
 use onyx_storage::FrontMatter;
 
@@ -6,7 +6,7 @@ use crate::gather::{Raw, download};
 use crate::service::{Sources, bounded};
 use crate::{SourceError, document};
 
-/// A document to be read.
+/// A document to read.
 #[derive(Debug)]
 pub enum NewCapture {
     Url { url: String },
@@ -14,7 +14,7 @@ pub enum NewCapture {
     Upload { name: String, media_type: Option<String>, bytes: Vec<u8> },
 }
 
-/// What a document says, and where it came from. All of it is from outside.
+/// The text of a document, and its origin. All of it is from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
     pub title: String,
@@ -35,7 +35,7 @@ impl NewCapture {
 }
 
 impl Sources {
-    /// Reads one document now; nothing of it is kept. `Invalid` says why it cannot be read.
+    /// Reads one document now and stores nothing. `Invalid` says why it cannot be read.
     pub async fn capture(&self, document: NewCapture) -> Result<Captured, SourceError> {
         let field = document.field();
         let unreadable = |why: String| SourceError::invalid(field, why);

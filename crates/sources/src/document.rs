@@ -7,7 +7,7 @@ use onyx_storage::FrontMatter;
 
 const LONGEST_NAME: usize = 60;
 
-/// The title that the document has itself, else the last part of where it came from.
+/// The document's own title, else the last part of its origin.
 pub(crate) fn title(extracted: &Extracted, from: &str) -> String {
     let named =
         extracted.title.as_deref().map(|title| title.split_whitespace().collect::<Vec<_>>());
@@ -22,7 +22,7 @@ pub(crate) fn last_part(from: &str) -> &str {
     from.rsplit('/').next().filter(|part| !part.is_empty()).unwrap_or(from)
 }
 
-/// Puts a heading over the text, so that the file says what it is wherever it is read.
+/// Adds a heading to the text, so that the file describes itself.
 pub(crate) fn text(extracted: &Extracted, title: &str, from: &str) -> String {
     let mut matter = FrontMatter::default();
     matter.set_text("title", title);

@@ -1,8 +1,7 @@
 use onyx_storage::StoreError;
 use onyx_types::{ErrorCode, Fault};
 
-/// Why something could not be done with a source. What goes wrong while one is imported is told
-/// in its record instead.
+/// Why an operation on a source failed. A failed import is reported in the source's record instead.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SourceError {
     #[error("there is no such source")]

@@ -1,4 +1,4 @@
-//! What documents a source consists of, and how each is got.
+//! Finds the documents of a source, and fetches each.
 
 use std::collections::BTreeSet;
 
@@ -12,17 +12,17 @@ use crate::karakeep::{self, MOST_BOOKMARKS};
 const MOST_FILES: usize = 5_000;
 const MOST_IN_A_FOLDER: usize = 10_000;
 const ACCEPT: &str = "text/html, application/pdf, text/*;q=0.9, */*;q=0.5";
-/// The file that holds a sent or pasted document as it came. Searches leave out hidden files.
+/// The file that holds a sent or pasted document unchanged. Searches leave out hidden files.
 pub(crate) const ORIGINAL: &str = ".original";
 
-/// A document as it came.
+/// A document before its text is extracted.
 pub(crate) struct Raw {
     pub(crate) name: String,
     pub(crate) media_type: Option<String>,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Where one document is to be got.
+/// Where one document comes from.
 #[derive(Clone, Debug)]
 pub(crate) enum Item {
     Vault(ObjectKey),
@@ -58,7 +58,7 @@ pub(crate) struct Places<'a> {
 }
 
 impl Places<'_> {
-    /// The documents that the source has now, or a sentence for the person why there are none.
+    /// The source's current documents, or a sentence for the person that says why there are none.
     pub(crate) async fn items(&self, supply: &Supply, title: &str) -> Result<Vec<Item>, String> {
         match supply {
             Supply::File { path } => Ok(vec![Item::Vault(key(path)?)]),

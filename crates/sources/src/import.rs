@@ -22,7 +22,7 @@ pub(crate) struct Import<'a> {
     pub(crate) stop: &'a Cancel,
 }
 
-/// What became of one document.
+/// The result of importing one document.
 enum Outcome {
     Same,
     New { text: String, title: String, checksum: Hash, bytes: u64 },
@@ -30,7 +30,7 @@ enum Outcome {
 }
 
 impl Import<'_> {
-    /// Imports all documents and gives back the new record. Only a store that fails ends it early.
+    /// Imports all documents and returns the new record. Only a failing store ends it early.
     pub(crate) async fn run(&self, mut record: SourceRecord) -> Result<SourceRecord, StoreError> {
         let items = match self.places.items(&record.from, &record.title).await {
             Ok(items) => items,
@@ -126,7 +126,7 @@ impl Import<'_> {
         Outcome::New { text, title, checksum, bytes }
     }
 
-    /// The history says that the text is from outside before the text is written.
+    /// The history records that the text is from outside before the text is written.
     async fn write(&self, file: &str, text: &str) -> Result<(), StoreError> {
         let key = self.places.folder.join(file)?;
         let before = self.places.person.get(&key, u64::MAX).await?;

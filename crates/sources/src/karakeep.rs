@@ -1,9 +1,9 @@
-//! Bookmarks as Karakeep exports them (Settings, Import / Export): each becomes a document of its own,
-//! from what the export says of it. No address in it is fetched.
+//! Bookmarks as Karakeep exports them (Settings, Import / Export): each becomes a document, from
+//! the text in the export. No address in it is fetched.
 
 use serde::Deserialize;
 
-/// Further bookmarks are left out, and the source says so.
+/// Further bookmarks are left out, and the source reports that.
 pub(crate) const MOST_BOOKMARKS: usize = 20_000;
 
 #[derive(Deserialize)]

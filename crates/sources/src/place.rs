@@ -1,5 +1,5 @@
-//! Where sources lie: in the folder of what they are attached to, so that who may find them is
-//! decided by their place.
+//! The paths of sources: each lies in the folder of what it is attached to, so that its path
+//! decides who may find it.
 
 use onyx_storage::{ObjectKey, Objects, StoreError, space_of_thread};
 use onyx_types::{Scope, SourceId, SpaceId};
@@ -36,7 +36,7 @@ pub(crate) async fn folder_of(
     Ok(path.parse()?)
 }
 
-/// Every source of the person's: the folder it lies in, and its id.
+/// All sources of the person: each one's folder and id.
 pub(crate) async fn all(person: &dyn Objects) -> Result<Vec<(ObjectKey, SourceId)>, SourceError> {
     let mut parents = Vec::new();
     for agent in folders(person, "memory").await? {
@@ -53,7 +53,7 @@ pub(crate) async fn all(person: &dyn Objects) -> Result<Vec<(ObjectKey, SourceId
     let mut found = Vec::new();
     for parent in parents {
         for folder in folders(person, &parent).await? {
-            // A folder that somebody else made is no source of ours.
+            // A folder with another name was not made by us and is no source.
             if let Some(id) = folder.rsplit('/').next().and_then(|name| name.parse().ok()) {
                 found.push((folder.parse()?, id));
             }
@@ -62,12 +62,12 @@ pub(crate) async fn all(person: &dyn Objects) -> Result<Vec<(ObjectKey, SourceId
     Ok(found)
 }
 
-/// Where the versions of a source's texts are kept.
+/// The folder for the versions of a source's texts.
 pub(crate) fn kept_versions(folder: &ObjectKey) -> Result<ObjectKey, StoreError> {
     Ok(format!("history/files/{folder}").parse()?)
 }
 
-/// Every file in a folder and in the folders in it.
+/// All files in a folder and its subfolders.
 pub(crate) async fn below(
     person: &dyn Objects,
     folder: &ObjectKey,
@@ -122,7 +122,7 @@ async fn space_of(
             return Ok(space);
         }
     }
-    Err(SourceError::invalid("scope.id", "no space has it; `scope.space` says where it is"))
+    Err(SourceError::invalid("scope.id", "no space has it; name its space in `scope.space`"))
 }
 
 async fn exists(

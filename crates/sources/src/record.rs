@@ -2,7 +2,7 @@ use onyx_types::{Hash, Scope, SourceId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What `source.json` says.
+/// The content of `source.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SourceRecord {
     pub id: SourceId,
@@ -10,7 +10,7 @@ pub struct SourceRecord {
     pub from: Supply,
     pub title: String,
     pub state: SourceState,
-    /// Why nothing of it could be imported. Errors of single documents stand with these.
+    /// Why the import failed as a whole. Errors of single documents are stored with these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     pub created_at: Timestamp,
@@ -60,17 +60,17 @@ pub enum SourceState {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentRecord {
-    /// Where it came from: a path in the vault, an address, a name.
+    /// Its origin: a path in the vault, an address, a name.
     pub from: String,
     pub title: String,
     /// Its text, beside `source.json`; none where it was never read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The checksum of the document as it came.
+    /// The checksum of the unchanged document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<Hash>,
     pub bytes: u64,
-    /// Why it could not be read when it was last looked at; its text is then from before.
+    /// Why it could not be read the last time; its text is then an earlier one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! The imports under way. An import is in the register from before its record says that it is being
-//! imported until after its record says how that ended, so that the two never contradict each other.
+//! The imports under way. An import enters the register before its record says that it is running,
+//! and leaves it after its record says how it ended, so that the two never contradict each other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,16 +20,16 @@ struct Entries {
 }
 
 struct Running {
-    /// Tells this import from an earlier or later one of the same source.
+    /// Distinguishes this import from an earlier or later one of the same source.
     number: u64,
     progress: watch::Receiver<Progress>,
     stop: Cancel,
-    /// Somebody asked for another import meanwhile: a document may have changed that this one has
+    /// Another import was requested meanwhile: a document may have changed that this one has
     /// already read.
     again: bool,
 }
 
-/// What the register said at one moment.
+/// The state of the register at one moment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RegisterState {
     pub(crate) is_running: bool,
@@ -37,7 +37,8 @@ pub(crate) struct RegisterState {
 }
 
 impl Register {
-    /// The right to import a source. `None` where an import has it; that import then runs once more.
+    /// Asks for the right to import a source. `None` if an import is under way, which then runs
+    /// once more.
     pub(crate) fn ask(self: &Arc<Self>, id: SourceId) -> Option<Work> {
         let mut entries = self.lock();
         if let Some(running) = entries.running.get_mut(&id) {
@@ -53,7 +54,7 @@ impl Register {
         Some(Work { register: Arc::clone(self), id, number, progress, stop })
     }
 
-    /// The right to work on a source. An import that has it is stopped first.
+    /// Takes the right to work on a source. A running import is stopped first.
     pub(crate) async fn take_over(self: &Arc<Self>, id: SourceId) -> Work {
         loop {
             if let Some(work) = self.ask(id) {
@@ -98,8 +99,8 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Called when the record says how the import ended. `false` where somebody asked for another
-    /// import, which then has to begin.
+    /// Called when the record says how the import ended. `false` if another import was requested,
+    /// which then has to begin.
     pub(crate) fn is_over(&self) -> bool {
         let mut entries = self.register.lock();
         match entries.running.get_mut(&self.id) {
@@ -115,7 +116,7 @@ impl Work {
         }
     }
 
-    /// Tells those who follow the progress. The source has left the register before that.
+    /// Notifies readers of the progress. The source has left the register before that.
     pub(crate) fn tell_end(&self, state: SourceState) {
         self.progress.send_modify(|progress| {
             progress.state = state;

@@ -15,7 +15,7 @@ use crate::{SourceError, SourceRecord, SourceState, Supply};
 /// Sources that are imported at the same time; the others wait.
 const AT_ONCE: usize = 2;
 
-/// The knowledge sources of everybody. Cheap to clone.
+/// The knowledge sources of all people. Cheap to clone.
 #[derive(Clone)]
 pub struct Sources {
     inner: Arc<Inner>,
@@ -23,7 +23,7 @@ pub struct Sources {
 
 struct Inner {
     files: Arc<dyn Files>,
-    /// Asked for each import, because the hosts that may be reached are settings and can change.
+    /// Called for each import, because the allowed hosts are settings and can change.
     egress: Box<dyn Fn() -> Egress + Send + Sync>,
     reader: Reader,
     clock: Arc<dyn Clock>,
@@ -33,7 +33,7 @@ struct Inner {
     pauses: Pauses,
 }
 
-/// How far an import is.
+/// The progress of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     pub state: SourceState,
@@ -58,7 +58,7 @@ impl Progress {
     }
 }
 
-/// A source that is to be attached.
+/// A source to attach.
 #[derive(Debug)]
 pub struct NewSource {
     pub scope: Scope,
@@ -153,7 +153,7 @@ impl Sources {
         Ok(self.find(person, id).await?.1)
     }
 
-    /// Imports a source again. One that is being imported now begins again once it is done.
+    /// Imports a source again. An import under way is repeated once it is done.
     pub async fn sync(&self, person: &PersonId, id: SourceId) -> Result<SourceRecord, SourceError> {
         let (folder, record) = self.find(person, id).await?;
         let Some(work) = self.inner.register.ask(id) else {
@@ -170,8 +170,8 @@ impl Sources {
 
     pub async fn remove(&self, person: &PersonId, id: SourceId) -> Result<(), SourceError> {
         let (folder, _) = self.find(person, id).await?;
-        // The import under way must have ended: one that was only told to stop could still write a
-        // file after everything is deleted.
+        // The import under way must have ended: one that was only signalled to stop could still
+        // write a file after everything is deleted.
         let _work = self.inner.register.take_over(id).await;
         let objects = self.objects(person)?;
         let record = record_key(&folder)?;
@@ -272,7 +272,7 @@ impl Sources {
 }
 
 impl Inner {
-    /// Imports a source, and again as often as somebody asked for that meanwhile.
+    /// Imports a source, and again if that was requested meanwhile.
     async fn work_on(
         &self,
         person: &PersonId,
@@ -302,7 +302,7 @@ impl Inner {
     ) -> Result<SourceRecord, StoreError> {
         let slot = tokio::select! {
             slot = self.import_slots.acquire() => slot,
-            // It was told to stop while it waited for a slot.
+            // It was stopped while it waited for a slot.
             () = work.stop.cancelled() => return Ok(record),
         };
         let _slot = slot.map_err(|error| StoreError::Failed(error.to_string()))?;

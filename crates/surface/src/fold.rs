@@ -1,4 +1,4 @@
-//! The one fold over a run's events.
+//! The single fold over a run's events.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::words::{LaneTexts, Words};
 
-/// One thing that a surface can show of a run.
+/// A part of a run that a surface can show.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part<'a> {
     Start {
@@ -26,7 +26,7 @@ pub enum Part<'a> {
         turn_id: TurnId,
         words: Words<'a>,
     },
-    /// The text of a turn is whole; all of its words were told before.
+    /// The text of a turn is complete; all of it was sent before.
     TextComplete {
         turn_id: TurnId,
         text: &'a str,
@@ -44,7 +44,7 @@ pub enum Part<'a> {
         summary: &'a str,
         label: &'a CallLabel,
     },
-    /// What a tool prints while it works.
+    /// Output that a tool prints while it works.
     ToolOutput {
         id: &'a ToolUseId,
         chunk: &'a str,
@@ -55,16 +55,16 @@ pub enum Part<'a> {
         tool: &'a str,
         ok: bool,
         output: &'a str,
-        /// One line for people about what came of the call.
+        /// One line for people about the result of the call.
         summary: &'a str,
         /// The line of the call itself, for surfaces that show both as one.
         call_summary: String,
-        /// What people read of the call itself; none where the call was not told.
+        /// The call's label for people; none where the call had no event.
         call_label: Option<Box<CallLabel>>,
         duration_ms: u64,
         report: &'a CallReport,
     },
-    /// A change that waits for a person. With `expires_at`, the run waits for the answer too.
+    /// A draft that waits for a person. With `expires_at`, the run waits for the answer too.
     Proposal {
         draft_id: DraftId,
         tool: &'a str,
@@ -85,7 +85,7 @@ pub enum Part<'a> {
         code: ErrorCode,
         message: &'a str,
         hint: &'a str,
-        /// When asking again may help.
+        /// When a retry may succeed.
         retry_after: Option<Duration>,
     },
     /// Always the last part.
@@ -96,7 +96,7 @@ pub enum Part<'a> {
     },
 }
 
-/// Reads a run from its first event, so that it knows what was told before.
+/// Reads a run from its first event, so that it knows all earlier parts.
 #[derive(Debug, Default)]
 pub struct RunFold {
     run: Option<RunId>,
@@ -104,14 +104,14 @@ pub struct RunFold {
     /// In the order of their lanes.
     agents: Vec<AgentId>,
     texts: LaneTexts,
-    /// What people read of each call.
+    /// The label of each call.
     calls: HashMap<ToolUseId, CallLabel>,
     first_turn: Option<TurnId>,
     is_over: bool,
 }
 
 impl RunFold {
-    /// What an event means to a surface, in order: nothing, one part or two.
+    /// The parts of an event for a surface, in order: none, one or two.
     pub fn parts<'a>(
         &mut self,
         envelope: &'a Envelope,
@@ -120,7 +120,7 @@ impl RunFold {
         self.read(envelope.lane, &envelope.event).into_iter().flatten()
     }
 
-    /// What is left to say when the events end: nothing after a run's own end, else that it was
+    /// The parts that remain when the events end: none after a run's own end, otherwise that it was
     /// interrupted, because no reader may take half an answer for a whole one.
     pub fn finish(&mut self) -> impl Iterator<Item = Part<'static>> + use<> {
         let was_over = std::mem::replace(&mut self.is_over, true);
@@ -145,7 +145,7 @@ impl RunFold {
         self.session
     }
 
-    /// Who answers, in the order of their lanes.
+    /// The agents that answer, in the order of their lanes.
     pub fn agents(&self) -> &[AgentId] {
         &self.agents
     }
@@ -231,7 +231,7 @@ impl RunFold {
             },
             Event::Done { session_id, status, assistant_turn_ids, usage } => {
                 self.is_over = true;
-                // A run whose question could not be written tells its end and no start.
+                // A run whose question could not be written reports its end without a start.
                 self.session.get_or_insert(*session_id);
                 Part::Done { status: *status, assistant_turn_ids, usage: *usage }
             }

@@ -1,8 +1,8 @@
-//! What every surface shows of a run: one fold from its events to words, tool lines, proposals,
-//! errors and the end.
+//! The common view of a run for all surfaces: one fold from its events to text, tool lines,
+//! proposals, errors and the end.
 //!
-//! HTTP, the socket and the connectors all begin here and differ only in how they write what comes
-//! out. No wire format, no I/O and no clock may enter: the same events always give the same parts.
+//! HTTP, the socket and the connectors all begin here and differ only in how they write the parts.
+//! No wire format, no I/O and no clock may enter: the same events always give the same parts.
 
 mod fold;
 mod reply;

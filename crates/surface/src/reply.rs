@@ -12,7 +12,7 @@ use crate::Encoder;
 use crate::fold::{Part, RunFold};
 use crate::words::PARAGRAPH;
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ChatReply {
     pub session_id: SessionId,
@@ -21,14 +21,14 @@ pub struct ChatReply {
     pub tools: Vec<ToolView>,
     pub drafts: Vec<DraftView>,
     pub usage: Usage,
-    /// Not part of the body of a good answer: any other end is told as a problem.
+    /// Not part of the body of a good answer: any other end is reported as a problem.
     #[serde(skip)]
     pub status: RunStatus,
     #[serde(skip)]
     pub error: Option<Fault>,
 }
 
-/// One tool call, wherever a whole answer is shown.
+/// One tool call in a complete answer.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ToolView {
     pub id: ToolUseId,
@@ -47,7 +47,7 @@ pub struct DraftView {
     pub preview: Preview,
 }
 
-/// How far a tool call is.
+/// The state of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolState {
@@ -67,11 +67,11 @@ impl ToolState {
     }
 }
 
-/// Gathers a run. Its one frame comes at the end.
+/// Collects a run. Its one frame comes at the end.
 #[derive(Debug, Default)]
 pub struct Collect {
     fold: RunFold,
-    /// Each agent's words, in the order of their lanes.
+    /// The text of each agent, in the order of their lanes.
     texts: Vec<(AgentId, String)>,
     reply: Option<ChatReply>,
 }
@@ -115,7 +115,7 @@ impl Collect {
     }
 }
 
-/// One agent's words as they are; of several, each with its name before it.
+/// The text of a single agent as it is; of several agents, each with its name before it.
 fn joined(mut texts: Vec<(AgentId, String)>) -> String {
     if let [(_, text)] = texts.as_mut_slice() {
         return std::mem::take(text);
@@ -134,7 +134,7 @@ impl ChatReply {
             tools: Vec::new(),
             drafts: Vec::new(),
             usage: Usage::default(),
-            // What it is if no `done` comes.
+            // The status if no `done` comes.
             status: RunStatus::Interrupted,
             error: None,
         }

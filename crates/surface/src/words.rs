@@ -1,6 +1,6 @@
 use onyx_types::{LaneId, TurnId};
 
-/// Stands between the texts of two steps of one answer, wherever they are shown as one.
+/// Separates the texts of two steps of one answer, where they are shown as one.
 pub const PARAGRAPH: &str = "\n\n";
 
 /// Words that an answer has grown by.
@@ -10,21 +10,21 @@ pub struct Words<'a> {
     after: After,
 }
 
-/// What was said before these words.
+/// What comes before this text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
-    /// Nothing at all.
+    /// Nothing comes before it.
     Nothing,
     /// Words of the same turn.
     SameTurn,
     /// An earlier step of the same agent's answer.
     EarlierStep,
-    /// Another agent's words; these are the first of their own agent.
+    /// Another agent's text; this is the first of its own agent.
     OtherAgent,
 }
 
 impl Words<'_> {
-    /// What to put before the words where each agent's answer is shown by itself.
+    /// The separator before the text where each agent's answer is shown on its own.
     pub const fn lead_in_answer(&self) -> &'static str {
         match self.after {
             After::EarlierStep => PARAGRAPH,
@@ -32,7 +32,7 @@ impl Words<'_> {
         }
     }
 
-    /// What to put before the words where all answers are shown as paragraphs of one text, because
+    /// The separator before the text where all answers are shown as paragraphs of one text, because
     /// the client knows no agents.
     pub const fn lead_in_run(&self) -> &'static str {
         match self.after {
@@ -41,27 +41,27 @@ impl Words<'_> {
         }
     }
 
-    /// The words with what belongs before them, where each agent's answer is shown by itself.
+    /// The text with its separator, where each agent's answer is shown on its own.
     pub fn in_answer(&self) -> String {
         [self.lead_in_answer(), self.text].concat()
     }
 
-    /// The words with what belongs before them, where all answers are shown as one text.
+    /// The text with its separator, where all answers are shown as one text.
     pub fn in_run(&self) -> String {
         [self.lead_in_run(), self.text].concat()
     }
 }
 
 /// The texts of a run's agents as they grow. Every surface joins the texts of several steps in the
-/// same way, and none says anything twice: a delta and the completed text say the same.
+/// same way, and none shows a text twice, although the deltas and the completed text hold the same.
 #[derive(Debug, Default)]
 pub(crate) struct LaneTexts(Vec<LaneText>);
 
 #[derive(Debug, Default)]
 struct LaneText {
-    /// The turn whose text comes now.
+    /// The turn whose text is coming.
     turn: Option<TurnId>,
-    /// Bytes of that turn's text that were said.
+    /// Bytes of that turn's text that were sent.
     said: usize,
 }
 
@@ -95,7 +95,7 @@ impl LaneTexts {
         Some(Words { text, after })
     }
 
-    /// The rest of a turn's whole text, which no delta has brought. `None` if there is none.
+    /// The part of a turn's whole text that no delta has brought. `None` if there is none.
     pub(crate) fn complete<'a>(
         &mut self,
         lane: LaneId,

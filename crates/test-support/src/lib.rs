@@ -1,6 +1,6 @@
-//! What tests and benchmarks of every crate share: a scripted model server on a real socket, a
-//! harness around the `onyx` process, stores in memory, a clock that stands still, and waiting
-//! without luck.
+//! Shared helpers for tests and benchmarks of every crate: a scripted model server on a real socket, a
+//! harness around the `onyx` process, stores in memory, a fixed clock, and waiting that does not depend
+//! on timing.
 //!
 //! A dev-dependency only. No production crate may depend on it, and no product logic enters: the
 //! encoders here are written apart from the decoders in `onyx-providers` so that they can disagree.

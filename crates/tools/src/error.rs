@@ -1,7 +1,7 @@
 use onyx_storage::StoreError;
 use onyx_types::{ErrorCode, Origin};
 
-/// Why a call did not work, in words that tell the model how to mend it.
+/// Why a call failed, in words that tell the model how to correct it.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     /// The call itself is wrong; another one can work.
@@ -17,10 +17,10 @@ pub enum ToolError {
     /// What the call works with failed, in words that hold no secret.
     #[error("{0}")]
     Failed(String),
-    /// The same, in words that somebody outside chose: a server, a repository, a program.
+    /// The same, in words from outside: of a server, a repository, a program.
     #[error("{0}")]
     Heard(String),
-    /// It was sent, and nobody says what became of it, in words that somebody outside may have chosen.
+    /// It was sent and its outcome is unknown, in words that may come from outside.
     #[error("{0}")]
     InDoubt(String),
     #[error("no answer within {seconds} s")]

@@ -1,4 +1,4 @@
-//! What an agent can do, and the one gate that decides whether it may.
+//! The tools of agents, and the one gate that decides whether a tool may be used.
 //!
 //! A tool plans (no side effects), the gate decides on the plan, and only a plan that the gate
 //! authorised can be invoked. [`Toolbox::call`] is the only way in: it validates, plans, decides,

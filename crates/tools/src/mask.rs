@@ -7,7 +7,7 @@ const SHORTEST_SECRET: usize = 6;
 
 const MASK: &str = "[secret]";
 
-/// Takes known secret values out of text on its way to a model, a person or a log. Clones share
+/// Removes known secret values from text on its way to a model, a person or a log. Clones share
 /// what they know, so that keys of an edited config are masked everywhere at once.
 #[derive(Clone, Default)]
 pub struct Masker {
@@ -32,7 +32,7 @@ impl Masker {
         *known = Arc::new(all);
     }
 
-    /// It is of no use to anybody any more.
+    /// Stops masking a secret that is no longer valid.
     pub fn forget(&self, secret: &str) {
         let mut known = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
         if known.iter().any(|known| known == secret) {
@@ -91,7 +91,7 @@ impl MaskedPieces {
 }
 
 /// Where the end begins that may be the beginning of a secret. A whole secret that reaches into it
-/// waits with it, lest half of it be shown.
+/// waits with it, so that half of it is not shown.
 fn undecided(secrets: &[String], text: &str) -> usize {
     let starts_at_end = |secret: &String| {
         let longest = secret.len().saturating_sub(1).min(text.len());

@@ -1,4 +1,4 @@
-//! Schemas as a model sees them, and what it is told when a call does not fit one.
+//! Schemas as a model sees them, and the error it gets when a call does not fit its schema.
 
 use jsonschema::Validator;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::ToolError;
 
-/// More than this many complaints at once help nobody.
+/// More complaints than this at once do not help.
 const MOST_COMPLAINTS: usize = 3;
 
 /// The schema of a tool's arguments, without what costs tokens and tells a model nothing.
@@ -47,7 +47,7 @@ impl Checker {
         Ok(Self { validator, fields })
     }
 
-    /// The arguments to plan with, or what is wrong with them and how to mend it.
+    /// The arguments to plan with, or what is wrong with them and how to correct it.
     pub(crate) fn check(&self, input: &Value) -> Result<Value, ToolError> {
         let arguments = without_nulls(input);
         let complaints: Vec<String> = self

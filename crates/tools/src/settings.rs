@@ -2,7 +2,7 @@ use serde::Deserialize;
 
 use crate::{DockerSettings, GitSettings, LinkedInSettings, MenosSettings, WebSettings};
 
-/// `tools` of the config, as written: what tools work with, whoever may use them.
+/// `tools` of the config, as written: what tools work with, regardless of who may use them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ToolsSettings {

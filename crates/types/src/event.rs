@@ -25,7 +25,7 @@ pub enum Event {
         session_id: SessionId,
         agents: Vec<AgentId>,
         model: String,
-        /// The action whose run this is, where it is one.
+        /// The action of this run, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         action: Option<ActionRun>,
     },
@@ -100,7 +100,7 @@ pub enum Event {
         code: ErrorCode,
         message: String,
         hint: String,
-        /// When asking again may help.
+        /// When a retry may succeed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_seconds: Option<u64>,
     },
@@ -113,7 +113,8 @@ pub enum Event {
 }
 
 impl Event {
-    /// Told only once its turn is on disk. The others are live and may be lost with the process.
+    /// Sent only once its turn is on disk. The other events are live and may be lost with the
+    /// process.
     pub const fn is_durable(&self) -> bool {
         match self {
             Self::TextDelta { .. }
@@ -145,12 +146,12 @@ impl Event {
     }
 }
 
-/// The action that a run performs, and the page that it leaves.
+/// The action that a run performs, and the page that it writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionRun {
     pub id: String,
     pub label: String,
-    /// Among the person's files, written at the end of the run.
+    /// The path among the person's files; written at the end of the run.
     pub page: String,
 }
 

@@ -1,4 +1,4 @@
-//! JSON schemas of the types that are written by hand. The others derive theirs.
+//! JSON schemas of types that need a handwritten one. The others derive theirs.
 
 use std::borrow::Cow;
 

@@ -1,11 +1,11 @@
-//! Text that a model, a file or a page chose, made safe to look at: whatever would steer a terminal,
-//! turn the direction of writing or stand there unseen is written out (`\u{202e}`), so that nothing
-//! shown to a person can be taken for something else. Every surface shows such text through this
-//! module, the web app through its twin (`web/src/ui/visible.ts`); `crates/types/tests/visible.json`
-//! holds the cases of both.
+//! Makes text that a model, a file or a page chose safe to look at: characters that would control a
+//! terminal, change the direction of writing or be invisible are written out (`\u{202e}`), so that
+//! no text shown to a person can deceive. Every surface shows such text through this module, the
+//! web app through its twin (`web/src/ui/visible.ts`); `crates/types/tests/visible.json` holds the
+//! cases of both.
 //!
-//! What people write stays as it is: a joiner (U+200C, U+200D) or a variation selector (U+FE0E,
-//! U+FE0F) directly after a character outside ASCII, as in Persian and in emoji.
+//! Ordinary text stays as it is: a joiner (U+200C, U+200D) or a variation selector (U+FE0E, U+FE0F)
+//! directly after a character outside ASCII, as in Persian and in emoji.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     shown(text, Lines::Many, written_out)
 }
 
-/// Text for one line: line breaks and tabs are written out too.
+/// Makes text for one line visible: line breaks and tabs are written out too.
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     shown(text, Lines::One, written_out)
 }
@@ -34,7 +34,7 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
     })
 }
 
-/// For fields that are there to be shown, whoever fills them.
+/// Serialises fields that are shown to people.
 pub fn serialize_visible<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&visible(text))
 }
@@ -55,7 +55,7 @@ enum Lines {
     Many,
 }
 
-/// What stands before a character, as far as it decides whether an invisible one may follow.
+/// The preceding character, as far as it decides whether an invisible one may follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Before {
     #[default]
@@ -101,12 +101,12 @@ fn rest_shown<'a>(
     changed.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// What stays wherever it stands, as `stays` has it.
+/// Bytes that always stay, as in `stays`.
 const fn is_plain(byte: u8, lines: Lines) -> bool {
     matches!(byte, b' '..=b'~') || (matches!(lines, Lines::Many) && matches!(byte, b'\n' | b'\t'))
 }
 
-/// Whether a character may be shown as it is; `before` then says what stands before the next one.
+/// Whether a character may be shown as it is; `before` is then updated for the next one.
 fn stays(character: char, lines: Lines, before: &mut Before) -> bool {
     let (stays, after) = match (character, *before) {
         ('\n' | '\t', _) => (lines == Lines::Many, Before::Plain),
@@ -120,7 +120,7 @@ fn stays(character: char, lines: Lines, before: &mut Before) -> bool {
     stays
 }
 
-/// Controls, marks of direction, and what has no width of its own.
+/// Controls, direction marks, and characters without width.
 const fn deceives(character: char) -> bool {
     matches!(character,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}'

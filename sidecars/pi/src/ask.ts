@@ -1,4 +1,4 @@
-// One question to a model through Pi: our messages as Pi's, Pi's events as ours. Tools are never executed here.
+// One request to a model through Pi: translates messages for Pi, and Pi's events back. Tools are never executed here.
 
 import {
   type Api,
@@ -37,7 +37,7 @@ export async function answer(ask: Ask, signIns: SignIns, baseUrl: string | undef
   const options = {
     apiKey,
     signal,
-    // Onyx asks again itself, and tells the person of it.
+    // Onyx retries itself and tells the person about it.
     maxRetries: 0,
     maxTokens: ask.max_tokens,
     temperature: ask.temperature,

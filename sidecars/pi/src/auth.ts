@@ -1,4 +1,4 @@
-// Pi's own file of sign-ins. It is read before each question, so that who signs in with Pi meanwhile is known, and
+// Pi's own file of sign-ins. It is read before each question, so that a new sign-in with Pi is noticed, and
 // written only when a token was renewed.
 
 import { readFile, rename, writeFile } from 'node:fs/promises';
@@ -8,13 +8,13 @@ import type { SignIn } from './protocol.js';
 type Entry = ({ type: 'oauth' } & OAuthCredentials) | { type: 'api_key'; key: string };
 type Entries = Record<string, Entry>;
 
-/** Renewed this long before its end, so that no answer is cut off by it. */
+/** A token is renewed this long before it expires, so that it cuts off no answer. */
 const EARLY_MS = 60_000;
 
 export class NotSignedIn extends Error {}
 
 export class SignIns {
-  /** One renewal at a time for all who wait: a refresh token is good for one use. */
+  /** One renewal at a time, shared by all waiting requests: a refresh token works only once. */
   private readonly renewals = new Map<string, Promise<OAuthCredentials>>();
 
   constructor(private readonly file: string) {}
@@ -50,8 +50,8 @@ export class SignIns {
     try {
       after = await getOAuthProvider(provider)?.refreshToken(before);
     } catch {
-      // Its words may hold the token.
-      throw new NotSignedIn(`the sign-in to ${provider} is no longer taken: sign in again with Pi`);
+      // The error message may contain the token.
+      throw new NotSignedIn(`the sign-in to ${provider} is no longer accepted: sign in again with Pi`);
     }
     if (!after) throw new NotSignedIn(`this version of Pi has no sign-in for ${provider}`);
     const entries = await this.read();

@@ -1,5 +1,5 @@
-// The program: orders in, replies out, until its input ends. It reads Pi's file of sign-ins and talks to the providers;
-// it touches nothing else of the machine.
+// The program: it reads requests from its input and writes replies until the input ends. It reads Pi's file of sign-ins
+// and calls the providers; it uses nothing else on the machine.
 
 import { homedir } from 'node:os';
 import { join } from 'node:path';

@@ -59,7 +59,7 @@ export interface Usage {
   cache_write: number;
 }
 
-/** Whom a subscription of Pi's belongs to is not in its file; that somebody is signed in is. */
+/** Pi's file says that there is a sign-in, not whose it is. */
 export interface SignIn {
   provider: string;
   expires_at: number;

@@ -1,10 +1,10 @@
-// The last HTTP answer of each question. Pi tells of a failure in words; what kind it is, the status and the headers say.
+// The last HTTP answer of each question. Pi reports a failure as text; its kind follows from status and headers.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 export interface Seen {
   status: number;
-  /** How long to wait, where the answer says so. */
+  /** How long to wait, if the answer says so. */
   waitMs?: number;
 }
 
@@ -21,11 +21,11 @@ globalThis.fetch = async (...request: Parameters<typeof fetch>) => {
   return response;
 };
 
-/** Runs a question; `facts` holds its last answer from then on. */
+/** Runs a request; afterwards `facts` holds its last HTTP answer. */
 export const watching = <T>(facts: Seen, work: () => T): T => seen.run(facts, work);
 
 function waitOf(headers: Headers): number | undefined {
-  // A subscription that has met its limit says when that ends, in seconds since 1970.
+  // A subscription at its limit says when the limit ends, in seconds since 1970.
   const ends = Number(headers.get('anthropic-ratelimit-unified-reset') || Number.NaN);
   if (headers.get('anthropic-ratelimit-unified-status') === 'rejected' && Number.isFinite(ends))
     return Math.max(0, ends * 1000 - Date.now());

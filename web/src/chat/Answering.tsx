@@ -6,7 +6,7 @@ import { Choices } from '../ui/form';
 import { hueOf } from '../ui/hue';
 import { Modal } from '../ui/Modal';
 
-/** Who answers in this chat: one, or several one after the other or at once. */
+/** Chooses which agents answer in this chat, and whether they answer in turn or all at once. */
 export function Answering({ session, close }: { session: Session; close: () => void }) {
   const agents = useStore((state) => state.status?.agents) ?? [];
   const [chosen, setChosen] = useState<string[]>(session.agents.length > 0 ? session.agents : [session.agent]);
@@ -39,7 +39,7 @@ export function Answering({ session, close }: { session: Session; close: () => v
         </ul>
         {chosen.length > 1 && (
           <Choices
-            label="In which way"
+            label="Order of answers"
             value={mode}
             options={[
               ['sequential', 'One after the other'],

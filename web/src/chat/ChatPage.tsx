@@ -26,7 +26,7 @@ import { useMessages } from './useMessages';
 
 const KeepShared = lazy(() => import('./KeepShared'));
 
-/** A chat; a conversation that belongs to a space, a channel or a persona is shown there, wherever it was opened from. */
+/** The page of a chat. A conversation of a space, channel or persona is redirected to its own page. */
 export function ChatPage({ id, turn }: { id: string; turn?: string }) {
   const space = useSpaces(({ list }) => spaceOf(list, id)?.id);
   const isThread = useStore((state) => state.sessions[id]?.origin === 'thread');
@@ -38,7 +38,7 @@ export function ChatPage({ id, turn }: { id: string; turn?: string }) {
   return <Navigate to="/spaces/$space" params={{ space }} hash={COMPANION} replace />;
 }
 
-/** The persona whose editor shows this conversation. One that was put away, or whose agent is gone, has no panel any more. */
+/** The persona whose editor shows this conversation; none if it is archived or its agent was deleted. */
 function edited({ sessions, status }: State, id: string): string | undefined {
   const session = sessions[id];
   const isOpen = session?.origin === 'agent_editor' && session.status === 'active';
@@ -53,10 +53,10 @@ function Chat({ id, turn }: { id: string; turn?: string }) {
   const online = useStore((state) => state.link === 'online');
   const kept = useStore((state) => state.conversations[id]?.kept === true);
   const [finding, setFinding] = useState(false);
-  // Whom to ask instead of the session's own agent, until told otherwise.
+  // The agent chosen in place of the session's own, until another one is chosen.
   const [agent, setAgent] = useState<string>();
   const [found, setFound] = useState<number>();
-  // Only whether there are words: what they are changes with every frame of a stream, and is the conversation's own.
+  // Selects only whether there are messages: their content changes with every frame and is read by the conversation.
   const begun = useStore((state) => hasWords(state, id));
 
   useEffect(() => {
@@ -134,7 +134,7 @@ function Chat({ id, turn }: { id: string; turn?: string }) {
                 </Link>
               </Empty>
             ) : (
-              <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void loadConversation(id) }} />
+              <ErrorLine fault={fault} action={{ label: 'Retry', run: () => void loadConversation(id) }} />
             )}
           </div>
         </div>
@@ -163,7 +163,7 @@ function Chat({ id, turn }: { id: string; turn?: string }) {
   );
 }
 
-/** What a temporary chat is, said in it. */
+/** Explains in a temporary chat that it is temporary. */
 function Passing() {
   return (
     <p
@@ -178,7 +178,7 @@ function Passing() {
   );
 }
 
-/** What a chat is about; its page opens. */
+/** A link to the page, task, ref or project that the chat is about. */
 function About({ entity }: { entity: EntityRef }) {
   const place = placeOf(entity);
   const { data } = useLoaded(`${entity.space}/${place}/${entity.id}`, () =>
@@ -196,13 +196,13 @@ function About({ entity }: { entity: EntityRef }) {
   );
 }
 
-/** The editor goes on in the persona's own tab: this is only to be read. */
+/** Shown under an archived editor conversation, which can only be read; the current one is in the persona's tab. */
 function PutAway({ persona }: { persona: string }) {
   const name = useStore((state) => state.status?.agents.find((agent) => agent.id === persona)?.name);
   return (
     <p className="meta mx-auto flex min-h-11 max-w-[760px] flex-wrap items-center gap-x-3 border-t border-line pt-3">
       <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">
-        A conversation with the editor of {name ?? persona}, put away.
+        An archived conversation with the editor of {name ?? persona}.
       </span>
       {name !== undefined && (
         <Link
@@ -232,7 +232,7 @@ function Several({ agents }: { agents: string[] }) {
   );
 }
 
-/** Whom new chats begin with, where the person has chosen so; who was asked last is no such choice. */
+/** The agent that the person pinned for new chats. The agent used last does not count as pinned. */
 const PINNED_AGENT = 'onyx.agent.pinned';
 
 interface NewChat {
@@ -310,7 +310,7 @@ export function NewChatPage({ shared, sharedFiles = false, about }: NewChat) {
   );
 }
 
-/** Words that were said here without a connection: their chat opens when they have become one. */
+/** Opens the chat of a message that was written here offline, as soon as the message has a session. */
 function useOpensWhenSent(): void {
   const navigate = useNavigate();
   const pending = useStore((state) => state.pending);
@@ -323,7 +323,7 @@ function useOpensWhenSent(): void {
   }, [pending, navigate]);
 }
 
-/** Words shared from another app wait in the composer; the person sends them. */
+/** Text shared from another app is put into the composer; the person sends it. */
 function seeded(shared?: string): string {
   if (!shared) return 'new';
   keep('onyx.draft.shared', shared);

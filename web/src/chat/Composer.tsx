@@ -19,27 +19,27 @@ import type { Named } from './mentions';
 import { loadModels, shortModel, useModels } from './models';
 
 export interface ComposerProps {
-  /** Texts are kept under it until they are sent. */
+  /** The key under which unsent text is kept. */
   draftKey: string;
-  /** What waits to go with the words from the start. */
+  /** Files that are attached when the composer opens. */
   files?: File[];
   sessionId?: string;
   agent?: string;
   onAgent?: (agent: string) => void;
-  /** The agent that new chats begin with, where that can be chosen; none: the default one. */
+  /** The agent pinned for new chats, where that can be chosen; empty: the default agent. */
   pinnedAgent?: string;
   onPinAgent?: (agent?: string) => void;
   onSend: (content: UserContent, model?: string) => void;
-  /** Elsewhere than on a page of its own it takes words only, and says nothing of models and agents. */
+  /** Outside the chat page the composer takes only text, without the choice of model and agent. */
   density?: Density;
   placeholder?: string;
-  /** Who can be called with `@name`. */
+  /** The agents that can be called with `@name`. */
   mentions?: Named[];
-  /** What is said of the words while they are written. */
+  /** A remark about the message while it is written. */
   note?: (words: string) => string | undefined;
-  /** How an answer under way is stopped, where a place has its own way. */
+  /** Stops the running answer, where the page stops it differently from a chat. */
   onStop?: () => void;
-  /** Whom it speaks to, where that is none of the agents. */
+  /** The name of the addressee, if that is not one of the agents. */
   to?: string;
 }
 
@@ -72,7 +72,7 @@ export function Composer({
   const agents = useStore((state) => state.status?.agents);
   const { delivery: preferred, sendWith } = usePreferences();
   const isPage = density === 'page';
-  // Only a chat can be steered; elsewhere words follow the answer under way.
+  // Only a chat can be steered; elsewhere a message waits for the running answer.
   const delivery = isPage ? preferred : 'follow_up';
   const chosen = agents?.find((candidate) => candidate.id === agent) ?? agents?.find((candidate) => candidate.default);
 
@@ -210,7 +210,7 @@ export function Composer({
                   ? [
                       {
                         label: isPinned ? `Stop starting with ${chosen.name}` : `Always start with ${chosen.name}`,
-                        detail: isPinned ? 'New chats take the default agent again' : 'For new chats in this browser',
+                        detail: isPinned ? 'New chats use the default agent again' : 'For new chats in this browser',
                         icon: isPinned ? <PinOff size={15} aria-hidden /> : <Pin size={15} aria-hidden />,
                         run: () => onPinAgent(isPinned ? undefined : chosen.id),
                       },
@@ -284,7 +284,7 @@ function Take({ name, className = '', onClick }: { name: string; className?: str
   );
 }
 
-/** The agent's own model, or another that is known here. */
+/** Chooses the agent's own model or another known model. */
 function ModelMenu({ own, chosen, onModel }: { own?: string; chosen?: string; onModel: (model?: string) => void }) {
   const known = useModels();
   const owner = useStore((state) => state.me?.role === 'owner');
@@ -322,7 +322,7 @@ function DeliveryMenu() {
   const set = (value: typeof delivery) => () => usePreferences.setState({ delivery: value });
   return (
     <Menu
-      label="While it works"
+      label="While the agent works"
       className="chip hidden md:inline-flex"
       side="above"
       entries={[

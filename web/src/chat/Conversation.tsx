@@ -9,13 +9,13 @@ import { SurfaceProvider, type Density, type Surface } from './density';
 import { Turn } from './Turn';
 import { useMessages } from './useMessages';
 
-/** Nearer to the end than this is at the end. */
+/** A scroll position closer to the end than this counts as the end. */
 const NEAR = 48;
 const NEAR_TOP = 600;
-/** A guess at a turn's height: too small a one draws many that nobody sees. */
+/** The estimated height of a turn. A value that is too small draws many turns off the screen. */
 const USUAL_HEIGHT = 140;
 
-/** The turns of a conversation, only those near the screen in the page. */
+/** The turns of a conversation. Only those near the visible part are in the page. */
 export function Conversation({
   sessionId,
   turn,
@@ -26,9 +26,9 @@ export function Conversation({
   retrieved,
 }: {
   sessionId?: string;
-  /** The turn somebody came for. */
+  /** The turn that a link points to. */
   turn?: string;
-  /** Which message was found by its words. */
+  /** The message that the search is at. */
   found?: number;
   density?: Density;
 } & Omit<Surface, 'density' | 'latest'>) {
@@ -53,7 +53,7 @@ export function Conversation({
     toEnd();
   };
 
-  // Own words are always shown, wherever one was reading.
+  // A message that the person sends is always scrolled into view.
   const own = messages.findLast((message) => message.kind === 'words')?.id;
   const latest = density === 'thread' ? own : undefined;
   const surface = useMemo(
@@ -66,7 +66,7 @@ export function Conversation({
     setAway(false);
   }, [own, sessionId]);
 
-  // Rows grow after they are drawn (highlighting, pictures, measured heights): the end is kept in sight.
+  // Rows grow after they are drawn (highlighting, pictures, measured heights), so the end is kept in view.
   useLayoutEffect(() => {
     const element = scroller.current;
     const content = element?.firstElementChild;
@@ -85,7 +85,7 @@ export function Conversation({
     list.current?.scrollToIndex(found, { align: 'center' });
   }, [found]);
 
-  // A person scrolls up when the place moves and the length does not; growing text never does.
+  // The person scrolls up when the position changes and the length does not; growing text changes the length.
   const last = useRef({ top: 0, height: 0 });
   const onScroll = () => {
     const element = scroller.current;
@@ -98,20 +98,20 @@ export function Conversation({
     if (atEnd) following.current = true;
     setAway(!atEnd && !following.current);
     if (sessionId && before !== undefined && !older && top < NEAR_TOP) {
-      // Without a connection it is tried again at the next turn of the wheel.
+      // Without a connection the next scroll tries again.
       void loadOlder(sessionId).catch(() => undefined);
     }
   };
 
   return (
-    // A panel is as high as what it says, up to a point; other places have a height of their own.
+    // A panel grows with its content up to a limit; other places have a fixed height.
     <div className={`relative min-h-0 ${density === 'ephemeral' ? 'flex flex-col' : 'flex-1'}`}>
       <div
         ref={scroller}
         className={`${density === 'ephemeral' ? '' : 'h-full'} overflow-y-auto overscroll-contain px-4 py-4 [overflow-anchor:none] ${density === 'page' ? 'md:px-6 md:py-6' : ''}`}
         data-density={density}
         onScroll={onScroll}
-        // A turn of the wheel may be smaller than the end is wide: its direction alone says enough.
+        // One wheel step may be shorter than the distance that counts as the end, so its direction decides.
         onWheel={(event) => event.deltaY < 0 && (following.current = false)}
         role="log"
         aria-label="Conversation"
@@ -155,19 +155,19 @@ export function Conversation({
   );
 }
 
-/** Where in the conversation a turn stands that somebody came for; what is older is read until it is there. */
+/** The index of the turn that a link points to; older pages are loaded until it is found. */
 function useTurnAt(id: string | undefined, turn: string | undefined, messages: Message[]): number | undefined {
   const before = useStore((state) => (id ? state.conversations[id]?.before : undefined));
   const ready = useStore((state) => id !== undefined && state.conversations[id]?.phase === 'ready');
   const at = turn === undefined ? -1 : messages.findIndex((message) => holdsTurn(message, turn));
   useEffect(() => {
-    // Without a connection it is tried again when that is back.
+    // Without a connection this is tried again when the connection is back.
     if (id && turn !== undefined && ready && at < 0 && before !== undefined) void loadOlder(id).catch(() => undefined);
   }, [id, turn, ready, at, before]);
   return at < 0 ? undefined : at;
 }
 
-/** How the last answer ended, for those who do not see it. */
+/** How the last answer ended, for screen readers. */
 function endOf(message: Message | undefined): string {
   if (message?.kind !== 'answer') return '';
   if (message.state === 'cancelled') return 'The answer was stopped';

@@ -30,7 +30,7 @@ const EFFECTS: Record<string, string> = {
 
 export const isOpen = (draft: Draft) => draft.state === 'pending' || draft.state === 'stale';
 
-/** A change an agent proposes. Drawn from the one draft in the store wherever it is shown. */
+/** A change that an agent proposes. Every place that shows it draws the same draft of the store. */
 export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean }) {
   const draft = useStore((state) => state.drafts[id]);
   const [busy, setBusy] = useState(false);
@@ -49,11 +49,11 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
     await decide(id, verdict);
     setBusy(false);
     setRejecting(false);
-    // The button that was pressed is gone now; without this the focus would fall to the page.
+    // The pressed button is gone; without this the focus would move to the page.
     if (held) (nextOpenCard(card.current) ?? card.current)?.focus();
   };
   const asks = draft?.asksFor === 'answer';
-  // A member's draft stands here only for the owner, who may.
+  // A member's draft is shown here only to the owner, who may approve it.
   const mayApprove = !draft?.needsOwner || draft.person !== undefined;
   const options = asks && draft?.preview.kind === 'choice' ? draft.preview.options : [];
   const choices = options.map((option, index) => [
@@ -67,7 +67,7 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   });
   if (!draft) return <div className="card meta border-l-3 border-l-line px-4 py-3">This draft no longer exists.</div>;
   const open = isOpen(draft) && !given;
-  // In a chat it stands below the name of who speaks, elsewhere below the page's title.
+  // In a chat the card is below the speaker's name, elsewhere below the page's title.
   const Title = inChat ? 'h3' : 'h2';
   return (
     <section
@@ -191,7 +191,7 @@ function Decided({ draft }: { draft: Draft }) {
   );
 }
 
-/** Decided here, and not yet known to the server. */
+/** Shown for a decision that was made here and has not reached the server yet. */
 function Given({ verdict, onTakeBack }: { verdict: SentVerdict; onTakeBack: () => void }) {
   const decided = verdict.decision === 'approve' ? 'Approved' : 'Rejected';
   return (
@@ -232,7 +232,7 @@ const REPLY: Wording = {
   needed: true,
 };
 
-/** What the person says with a decision. */
+/** The text field for a reason or an answer. */
 function Words({
   label,
   placeholder,
@@ -271,7 +271,7 @@ function Words({
   );
 }
 
-/** The answers that a question offers; any other can be written below. */
+/** The answers that a question offers; the person can also write another one. */
 function Options(props: { options: string[]; busy: boolean; onChoose: (option: string) => void }) {
   return (
     <div role="group" aria-label="Answers" className="flex w-full flex-wrap gap-2">

@@ -2,7 +2,7 @@ import { Markdown } from '../markdown/Markdown';
 import { Diff } from './Diff';
 import type { DocumentChange, FieldChange } from './documents';
 
-/** A page or a task as people read it; its file is there for whoever wants to see it. */
+/** A page or a task, shown rendered; the diff of its file can be opened. */
 export function DraftDocument({ change, path, unified }: { change: DocumentChange; path: string; unified: string }) {
   const { kind, isNew, title, fields, body } = change;
   const text = body.map((line) => line.text).join('\n');

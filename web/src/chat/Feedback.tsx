@@ -9,10 +9,10 @@ const KINDS: { rating: Rating; label: string; ask: string; Icon: typeof ThumbsUp
   { rating: 'bad', label: 'Bad answer', ask: 'What was wrong with it? (optional)', Icon: ThumbsDown },
 ];
 
-/** The newest text of an answer: what a rating names. */
+/** The newest text turn of an answer; a rating refers to it. */
 const rated = (answer: Answer) => answer.parts.findLast((part) => part.kind === 'text')?.turnId;
 
-/** Thumbs. A second press of the same one takes the rating back. */
+/** Thumbs up and down. A second press of the same one removes the rating. */
 export function Thumbs({
   answer,
   sessionId,
@@ -47,7 +47,7 @@ export function Thumbs({
   ));
 }
 
-/** What the person has to say with a rating. */
+/** The field for a note with the rating. */
 export function Note({
   answer,
   sessionId,
@@ -90,7 +90,7 @@ export function Note({
   );
 }
 
-/** What was said of an answer, below it. */
+/** The person's note, shown below the answer. */
 export function Rated({ answer, onChange }: { answer: Answer; onChange: () => void }) {
   const { feedback } = answer;
   if (!feedback?.note) return null;

@@ -10,7 +10,7 @@ const wordsOf = (message: Message) => {
   return message.kind === 'answer' ? answerText(message) : message.text;
 };
 
-/** Finds in all of a chat, also in what is not on the page and what was not loaded yet. From the newest hit back. */
+/** Searches the whole chat, including turns that are not loaded yet, from the newest hit to the oldest. */
 export function Find({
   sessionId,
   onFound,
@@ -24,7 +24,7 @@ export function Find({
   const partial = useStore((state) => state.conversations[sessionId]?.before !== undefined);
   const online = useStore((state) => state.link === 'online');
   const [query, setQuery] = useState('');
-  // By its id: while older turns come in, places change.
+  // Remembered by id, because indexes change while older turns are loaded.
   const [chosen, setChosen] = useState<string>();
   const hits = useMemo(() => {
     const wanted = query.trim().toLowerCase();
@@ -38,7 +38,7 @@ export function Find({
   };
   useEffect(() => {
     let looking = online;
-    // What cannot be read now is read when the connection is back; until then the sign after the number stays.
+    // Turns that cannot be loaded now are loaded when the connection is back; until then the `…` stays.
     loadAllOlder(sessionId, () => looking).catch(() => undefined);
     return () => {
       looking = false;
@@ -83,7 +83,7 @@ export function Find({
   );
 }
 
-/** Marks the words where the browser can, without touching the page's nodes; also in turns that come onto the page later. */
+/** Highlights the hits with the browser's own highlights, also in turns that are drawn later. */
 function marking(query: string): () => void {
   const log = document.querySelector('[role=log]');
   if (!CSS.highlights || !log || query.length < 2) return () => undefined;
@@ -110,7 +110,7 @@ function mark(log: Element, query: string): void {
     }
   }
   CSS.highlights.set('found', new Highlight(...ranges));
-  // The one that the number counts stands out.
+  // The current hit has its own highlight.
   const current = log.querySelector('[data-found]');
   const first = ranges.find((range) => current?.contains(range.startContainer));
   const shown = new Highlight(...(first ? [first] : []));

@@ -7,10 +7,10 @@ import { useLoaded } from '../ui/useLoaded';
 const Connect = lazy(() => import('../pages/settings/Connect').then((module) => ({ default: module.Connect })));
 
 const DISMISSED = 'onyx.first-run';
-/** Who goes to another page with a code may come back to a fresh one here. */
+/** Remembers a sign-in in progress, because the person may return to a reloaded page. */
 const SIGNING = 'onyx.first-run.signing';
 
-/** A quiet offer while only the small embedded model answers. */
+/** Offers to connect a model while only the small embedded model answers. */
 export function FirstRun() {
   const owner = useStore((state) => state.me?.role === 'owner');
   const [dismissed, setDismissed] = useState(() => readKept(DISMISSED, false));
@@ -30,7 +30,7 @@ export function FirstRun() {
   };
   return (
     <Suspense fallback={null}>
-      {/* A provider that was removed meanwhile is nothing to sign in to. */}
+      {/* The provider may have been removed in the meantime. */}
       <Connect
         signing={own.some(({ name }) => name === signing) ? signing : undefined}
         onBegin={begin}

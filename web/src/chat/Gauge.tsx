@@ -2,7 +2,7 @@ import { useMemo } from 'react';
 import { useStore } from '../store/state';
 import { money, tokens } from '../ui/time';
 
-/** For a model of which nobody says how much it holds. */
+/** The assumed context window of a model whose window is unknown. */
 const USUAL_WINDOW = 200_000;
 
 /** How full the model's window was at the last answer, and what this chat has cost. */

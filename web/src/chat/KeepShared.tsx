@@ -1,4 +1,4 @@
-// What another app shared is kept in a space instead of being sent.
+// Saves what another app shared in a space instead of sending it.
 
 import { useNavigate } from '@tanstack/react-router';
 import { FolderInput } from 'lucide-react';
@@ -26,7 +26,7 @@ export default function KeepShared({ words, files = [] }: { words?: string; file
   const spaces = useSpaces(({ list }) => list) ?? [];
   if (spaces.length === 0) return null;
   const put = async (space: string, name: string) => {
-    const done = await attempt('Not kept', () => capture(space, words, files).then(() => true));
+    const done = await attempt('Not saved', () => capture(space, words, files).then(() => true));
     if (!done) return;
     keep('onyx.draft.shared', undefined);
     toast(`Kept in ${name}`);

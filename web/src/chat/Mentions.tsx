@@ -4,15 +4,15 @@ import { completed, openMention, suggested, type Named } from './mentions';
 
 interface Offered {
   list: ReactNode;
-  /** True when the key chose or closed, and is not for the text. */
+  /** Returns true when the key chose an entry or closed the list, so the text must not receive it. */
   onKeyDown: (event: KeyboardEvent) => boolean;
-  /** To be told where the caret is. */
+  /** Receives the position of the caret. */
   onCaret: () => void;
-  /** What the text field says of the list to those who cannot see it. */
+  /** The ARIA attributes that connect the text field with the list. */
   field: { 'aria-autocomplete'?: 'list'; 'aria-controls'?: string; 'aria-activedescendant'?: string };
 }
 
-/** Names offered while one is written after `@`: arrows move, Enter and Tab choose, Esc closes. */
+/** Offers names while the person types after `@`: arrows move, Enter and Tab choose, Esc closes. */
 export function useMentions(
   area: RefObject<HTMLTextAreaElement | null>,
   text: string,
@@ -25,7 +25,7 @@ export function useMentions(
   const [closedAt, setClosedAt] = useState<number>();
   const open = agents && openMention(text, Math.min(caret, text.length));
   const found = open && open.from !== closedAt ? suggested(open.query, agents) : [];
-  // What was closed stays so only as long as that name is being written.
+  // A closed list stays closed only while the same name is being typed.
   useEffect(() => setClosedAt((closed) => (closed === open?.from ? closed : undefined)), [open?.from]);
   const current = found[Math.min(at, found.length - 1)];
   const choose = (agent: Named) => {
@@ -34,7 +34,7 @@ export function useMentions(
     setText(next.text);
     setCaret(next.caret);
     setAt(0);
-    // The text is set before the caret can stand in it.
+    // The text must be set before the caret can be placed in it.
     requestAnimationFrame(() => area.current?.setSelectionRange(next.caret, next.caret));
   };
   const onKeyDown = (event: KeyboardEvent): boolean => {

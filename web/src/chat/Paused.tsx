@@ -3,16 +3,16 @@ import type { Answer } from '../store/messages';
 import { FAULT_ACTION } from '../ui/page';
 import { MOST_TRIES, secondsLeft } from './pausing';
 
-/** Tries by itself, by chat; a person's own try begins anew. */
+/** The number of automatic retries for each chat. A retry by the person resets it. */
 const tries = new Map<string, number>();
 
-/** A paused model is asked again by itself when its pause is over, while somebody has the chat open. */
+/** Retries a paused model automatically when its pause is over, while the chat is open. */
 export function usePaused(answer: Answer, sessionId: string | undefined, retry: (() => void) | undefined) {
   const [now, setNow] = useState(() => Date.now());
   const [cancelled, setCancelled] = useState(false);
   const left = secondsLeft(answer, now);
-  // One that was over before anybody looked is an old failure, not a pause. How long it takes is known from the log only,
-  // which is read a moment after the run has failed.
+  // A pause that was over when the answer was first shown is an old failure and is not retried. The end of the pause is
+  // known only from the log, which is read a moment after the run has failed.
   const waits = useRef<boolean>(undefined);
   if (left !== undefined) waits.current ??= left > 0;
   const tried = tries.get(sessionId ?? '') ?? 0;
@@ -31,14 +31,14 @@ export function usePaused(answer: Answer, sessionId: string | undefined, retry: 
   return active && left !== undefined ? { left, cancel: () => setCancelled(true) } : undefined;
 }
 
-/** The seconds are for the eye: a reader that speaks would say each of them. */
+/** The seconds are hidden from screen readers, which would announce each of them. */
 export function PausedWords({ model = 'The model', left }: { model?: string; left: number }) {
   return (
     <>
       <span aria-hidden className="tabular-nums">
         {`${model} keeps failing. Paused; retrying in ${left} s.`}
       </span>
-      <span className="sr-only">{`${model} keeps failing. Paused; it will be retried by itself.`}</span>
+      <span className="sr-only">{`${model} keeps failing. Paused; it is retried automatically.`}</span>
     </>
   );
 }

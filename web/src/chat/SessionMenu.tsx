@@ -10,7 +10,7 @@ import { Tags } from './Tags';
 
 const SIZE = 15;
 
-/** What can be done with a chat, wherever it is listed or shown. */
+/** The menu of a chat, in lists and on its page. */
 export function SessionMenu({
   session,
   label,
@@ -34,7 +34,7 @@ export function SessionMenu({
   const { id, pinned } = session;
   const archived = session.status === 'archived';
   const isToRead = session.origin === 'agent_editor';
-  // It is in no list that it could be sorted in.
+  // A temporary chat is in no list, so it can be neither pinned nor tagged.
   const isTemporary = session.origin === 'temporary';
   const several = useStore((state) => (state.status?.agents.length ?? 0) > 1) && !isToRead;
   const sort = (tags?: string[]) => {

@@ -3,7 +3,7 @@ import { ChevronLeft, ChevronRight } from 'lucide-react';
 import { useMemo } from 'react';
 import { useStore, type Conversation } from '../store/state';
 
-/** The other ways this conversation went from here: `2/3`, with arrows. */
+/** Switches between the forks of a conversation at this turn: `2/3`, with arrows. */
 export function Siblings({ sessionId, turnId }: { sessionId: string; turnId: string }) {
   const navigate = useNavigate();
   const conversation = useStore((state) => state.conversations[sessionId]);
@@ -30,18 +30,18 @@ export function Siblings({ sessionId, turnId }: { sessionId: string; turnId: str
   );
 }
 
-/** Sessions of the family that part at this turn, oldest first; fewer than two where none do. */
+/** The sessions of the family that fork at this turn, oldest first; fewer than two if none do. */
 export function partingAt(conversation: Conversation | undefined, sessionId: string, turnId: string): string[] {
   const siblings = conversation?.siblings ?? [];
   if (siblings.length < 2) return [];
   const users = conversation?.turns.flatMap((turn) => (turn.type === 'user' ? [turn.id] : [])) ?? [];
   const own = siblings.find((sibling) => sibling.id === sessionId)?.forkTurn ?? undefined;
-  // Another answer keeps the turn at which it parts; an edit puts a turn of its own in its place.
+  // Another answer keeps the turn at which it forks; an edit replaces that turn.
   const edited = own !== undefined && !users.includes(own) && users.find((id) => id > own) === turnId;
   const parting = own === turnId || edited ? own : turnId;
   const forks = siblings.filter((sibling) => sibling.forkTurn === parting).map((sibling) => sibling.id);
   if (forks.length === 0) return [];
-  // What they part from: this session itself, or the first of the family.
+  // The session they fork from: this one, or the first of the family.
   const origin = forks.includes(sessionId) ? siblings.find((sibling) => !sibling.forkTurn)?.id : sessionId;
   return origin === undefined ? forks : [origin, ...forks];
 }

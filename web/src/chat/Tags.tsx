@@ -4,7 +4,7 @@ import { Modal } from '../ui/Modal';
 
 const LONGEST = 40;
 
-/** Chooses tags, and makes new ones. */
+/** A dialog that selects and creates tags. */
 export function Tags({
   label,
   action,
@@ -14,7 +14,7 @@ export function Tags({
   label: string;
   action: string;
   given: string[];
-  /** Nothing, where the person thinks better of it. */
+  /** Receives the tags, or `undefined` if the person cancels. */
   onAnswer: (tags?: string[]) => void;
 }) {
   const known = useTagList().map(({ tag }) => tag);
@@ -22,7 +22,7 @@ export function Tags({
   const [made, setMade] = useState('');
   const all = [...new Set([...known, ...chosen])].sort((a, b) => a.localeCompare(b));
   const toggle = (tag: string, on: boolean) => setChosen(on ? [...chosen, tag] : chosen.filter((one) => one !== tag));
-  // What is written and not yet added is meant too.
+  // A tag that was typed but not added counts too.
   const fresh = made.trim().replace(/\s+/g, ' ');
   const add = () => {
     if (fresh && !chosen.includes(fresh)) setChosen([...chosen, fresh]);

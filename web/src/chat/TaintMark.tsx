@@ -1,7 +1,7 @@
 import { ShieldAlert } from 'lucide-react';
 import { useStore } from '../store/state';
 
-/** The last run read something from outside: from then on it needed a person to reach out. */
+/** Shown when the last run read content from outside; from then on the run asks before it contacts anything. */
 export function TaintMark({ sessionId }: { sessionId: string }) {
   const tainted = useStore((state) => {
     const conversation = state.conversations[sessionId];
@@ -18,7 +18,7 @@ export function TaintMark({ sessionId }: { sessionId: string }) {
       className="chip text-warn"
       title="This chat has read outside content. Anything that leaves this machine asks you first."
     >
-      <ShieldAlert size={14} aria-hidden /> <span className="max-sm:sr-only">read from outside</span>
+      <ShieldAlert size={14} aria-hidden /> <span className="max-sm:sr-only">has read outside content</span>
     </span>
   );
 }

@@ -9,7 +9,7 @@ import { changedLines, changes, describe, stateOf, type StepState } from './desc
 /** How many steps are shown before they fold into one line. */
 const FEW = 3;
 
-/** The steps an agent took: a short ledger, or one line that opens to the whole timeline. */
+/** The steps of an agent: a short list, or one line that expands to all steps. */
 export const ToolRows = memo(function ToolRows({
   steps: all,
   live,
@@ -17,7 +17,7 @@ export const ToolRows = memo(function ToolRows({
 }: {
   steps: ToolStep[];
   live: boolean;
-  /** What they wrote was taken back. */
+  /** The changes of these steps were undone. */
   undone?: boolean;
 }) {
   const [open, setOpen] = useState(false);
@@ -70,7 +70,7 @@ export const ToolRows = memo(function ToolRows({
   );
 });
 
-/** A question to the person is shown by its card alone. */
+/** A question to the person is shown only as its card. */
 const hasCard = ({ label, report, draftId }: ToolStep) =>
   label.target?.kind === 'person' && (draftId !== undefined || report === undefined);
 

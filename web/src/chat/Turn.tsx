@@ -48,7 +48,7 @@ export const Turn = memo(function Turn({
   }
 });
 
-/** Agents of Onyx's own, which no list has. */
+/** Built-in agents, which are in no list. */
 const BUILT_IN: Record<string, string> = { 'persona-editor': 'Editor' };
 
 function AnswerTurn({ answer, sessionId, isLast }: { answer: Answer; sessionId?: string; isLast: boolean }) {
@@ -91,7 +91,7 @@ function Working({ answer }: { answer: Answer }) {
   return <span className="caret text-meta text-dim">{last === undefined ? 'Thinking' : 'Working'}</span>;
 }
 
-/** Where several agents answer, each can be stopped by itself. */
+/** Where several agents answer, each can be stopped separately. */
 function StopOne({ answer, sessionId, name }: { answer: Answer; sessionId: string; name: string }) {
   const several = useStore((state) => (state.conversations[sessionId]?.live?.agents?.length ?? 0) > 1);
   const { runId, agent } = answer;
@@ -165,11 +165,11 @@ const ENDINGS: Partial<Record<Answer['state'], string>> = {
 interface Retry {
   run: () => void;
   withModel?: (model: string) => void;
-  /** When a pause is over. */
+  /** The time at which a pause ends. */
   byItself?: () => void;
 }
 
-/** What can be done about an answer that did not come: where it may be asked for again, and with which model. */
+/** The actions for a failed answer: retry, or retry with another model. */
 function useRetry(answer: Answer, sessionId: string | undefined, isLast: boolean): Retry | undefined {
   const { again, latest, density } = useSurface();
   const { asked } = answer;
@@ -177,7 +177,7 @@ function useRetry(answer: Answer, sessionId: string | undefined, isLast: boolean
   if (again && (isLast || asked === latest)) return { run: () => again(asked, answer.agent) };
   if (density !== 'page' || !isLast || sessionId === undefined) return undefined;
   const run = (model?: string, key?: string) => void say({ sessionId, retry: asked, model, key });
-  // Every tab that shows it counts down; the same key makes it one try.
+  // Every open tab counts down; the shared key makes their retries one retry.
   const byItself = () => run(undefined, `retry-${answer.lastTurn ?? asked}`);
   return { run: () => run(), withModel: run, byItself };
 }

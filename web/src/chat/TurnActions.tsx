@@ -47,7 +47,7 @@ export function WordsActions({ words, sessionId, onEdit }: { words: Words; sessi
       >
         <Copy size={15} aria-hidden />
       </button>
-      {/* What was said elsewhere than in a chat is not said differently: there is one conversation, and no fork of it. */}
+      {/* Only a message of a chat can be edited: companions and threads cannot be forked. */}
       {density === 'page' && (
         <button
           type="button"
@@ -64,7 +64,7 @@ export function WordsActions({ words, sessionId, onEdit }: { words: Words; sessi
   );
 }
 
-/** Saying it differently leaves the old words where they are: it is a fork. */
+/** Editing a message creates a fork; the old message stays in the first session. */
 export function Editor({ words, sessionId, close }: { words: Words; sessionId: string; close: () => void }) {
   const [text, setText] = useState(textOf(words.content));
   const navigate = useNavigate();
@@ -105,7 +105,7 @@ export function Editor({ words, sessionId, close }: { words: Words; sessionId: s
   );
 }
 
-/** Whether anything of an answer can be undone, and has been. Asked for where an answer wrote something. */
+/** Whether an answer has changes that can be undone, and whether they were undone. Asked only if it wrote something. */
 export function useUndone(answer: Answer): { wrote: boolean; undone: boolean } {
   const { runId } = answer;
   const wrote = answer.state !== 'running' && hasWritten(answer);
@@ -126,7 +126,7 @@ const hasWritten = (answer: Answer) =>
 export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; sessionId: string; isLast: boolean }) {
   const navigate = useNavigate();
   const busy = useBusy(sessionId);
-  // A chat answers anew in a fork; elsewhere only an answer that did not come is asked for again, where that is said.
+  // A chat regenerates an answer in a fork; elsewhere only a failed answer can be retried, in its error line.
   const { density, retrieved } = useSurface();
   const isPage = density === 'page';
   const again = async () => {
@@ -143,7 +143,7 @@ export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; s
   const { usage, runId } = answer;
   const [noting, setNoting] = useState<Rating>();
   const more = [
-    // Where it leaves is known when the answer is in the log.
+    // The turn to fork at is known once the answer is in the log.
     ...(isPage && answer.lastTurn
       ? [{ label: 'Fork from here', icon: <GitFork size={15} aria-hidden />, run: () => void forkHere() }]
       : []),

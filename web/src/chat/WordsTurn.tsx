@@ -1,4 +1,4 @@
-// What the person said: its words, what goes along, and what became of it.
+// A message of the person: its text, its attachments, and its delivery state.
 
 import { lazy, Suspense, useState } from 'react';
 import { Link } from '@tanstack/react-router';
@@ -20,7 +20,7 @@ export function WordsTurn({ words, sessionId }: { words: Words; sessionId?: stri
   const { density, takeBack } = useSurface();
   const [editing, setEditing] = useState(false);
   const { promised } = words;
-  // What comes and goes by itself is not worked with.
+  // An ephemeral panel offers no actions on messages.
   const passing = density === 'ephemeral';
   if (editing && sessionId) return <Editor words={words} sessionId={sessionId} close={() => setEditing(false)} />;
   return (
@@ -29,7 +29,7 @@ export function WordsTurn({ words, sessionId }: { words: Words; sessionId?: stri
         <div className="who justify-end">
           {words.state === 'queued' && (
             <span className="tracking-normal">
-              {density === 'page' ? 'Will be read after the current step' : 'Waits for the answer under way'}
+              {density === 'page' ? 'Will be read after the current step' : 'Waits for the current answer'}
             </span>
           )}
           {words.state === 'unread' && <span className="tracking-normal text-warn">Not read yet</span>}
@@ -61,7 +61,7 @@ export function WordsTurn({ words, sessionId }: { words: Words; sessionId?: stri
   );
 }
 
-/** Longer words than these are folded; a person knows what they wrote. */
+/** Longer messages than this are folded; the person knows what they wrote. */
 const MOST_LINES = 12;
 const MOST_CHARACTERS = 1_200;
 
@@ -115,7 +115,7 @@ function Content({ content }: { content: UserContent }) {
   );
 }
 
-/** A text opens where it can be changed, a picture or a PDF beside the conversation. */
+/** A text file opens in the editor, a picture or PDF beside the conversation. */
 function Attached({ path }: { path: string }) {
   const [open, setOpen] = useState(false);
   const inside = (
@@ -144,7 +144,7 @@ function Attached({ path }: { path: string }) {
   );
 }
 
-/** Said to a run that ended before it read it, mostly since it was stopped. */
+/** A message to a run that ended before it read the message, mostly because it was stopped. */
 function Unread({ words, sessionId }: { words: Words; sessionId: string }) {
   return (
     <div className="mt-1 flex flex-wrap items-center justify-end gap-2 text-meta text-dim">
@@ -175,7 +175,7 @@ function Failed({ words }: { words: Words }) {
   );
 }
 
-/** The server keeps the words and no run has taken them: nobody asked, or it was refused. */
+/** The server has the message and no run has read it: no answer was requested, or the request was refused. */
 function Unanswered({ words: { turnId, fault } }: { words: Words }) {
   const { again, density } = useSurface();
   const run = () => turnId && again?.(turnId);

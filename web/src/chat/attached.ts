@@ -1,4 +1,4 @@
-// What a chat is about: a page, task, ref or project, as addresses name it.
+// The page, task, ref or project that a chat is about, as text for addresses.
 
 import type { EntityKind, EntityPlace, EntityRef } from '@onyx/sdk';
 
@@ -6,10 +6,10 @@ const PLACES: Record<EntityPlace, EntityKind> = { pages: 'page', tasks: 'task', 
 
 export const placeOf = ({ kind }: EntityRef) => `${kind}s` as EntityPlace;
 
-/** As a new chat's address carries it. */
+/** The text for the address of a new chat. */
 export const aboutOf = (entity: EntityRef) => `${entity.space}/${placeOf(entity)}/${entity.id}`;
 
-/** The other way round; nothing where the text names none. */
+/** Parses that text; `undefined` if it names nothing. */
 export function entityOf(about: string | undefined): EntityRef | undefined {
   const [space, place, ...id] = about?.split('/') ?? [];
   const kind = place !== undefined && place in PLACES ? PLACES[place as EntityPlace] : undefined;

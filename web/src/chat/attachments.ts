@@ -1,7 +1,7 @@
 import { onyx } from '../store/client';
 import { cleanName, LARGEST_FILE, storeBlob, underFreeName } from '../store/pictures';
 
-/** A text or PDF that goes with a message: it is put into the vault, where agents read. */
+/** A text or PDF attached to a message. It is saved in the vault, where agents can read it. */
 export interface AttachedFile {
   name: string;
   content: string | Blob;
@@ -17,7 +17,7 @@ export async function readFiles(files: Iterable<File>): Promise<{ files: Attache
     const isPdf = file.type === 'application/pdf' && file.size <= LARGEST_FILE;
     const content = isPdf ? file : file.size > LARGEST ? undefined : decoded(await file.arrayBuffer());
     if (content !== undefined) read.push({ name: file.name, content });
-    else refused.push(`${file.name} was not attached: images, texts up to 1 MB and PDFs up to 8 MB can be.`);
+    else refused.push(`${file.name} was not attached. Attach images, text files up to 1 MB or PDFs up to 8 MB.`);
   }
   return { files: read, refused };
 }
@@ -31,7 +31,7 @@ function decoded(bytes: ArrayBuffer): string | undefined {
   }
 }
 
-/** Where the files lie in the vault; nothing that lies there already is replaced. */
+/** Saves the files in the vault and returns their paths. Existing files are not replaced. */
 export async function store(files: AttachedFile[]): Promise<string[]> {
   const paths: string[] = [];
   for (const file of files) paths.push(await storeOne(file));
@@ -49,13 +49,13 @@ async function storeOne({ name, content }: AttachedFile): Promise<string> {
 
 const NAMED = 'Attached: ';
 
-/** The words with what goes along, as agents read it. */
+/** The message text with the names of its files, as agents read it. */
 export function naming(words: string, paths: string[]): string {
   const list = paths.map((path) => NAMED + path).join('\n');
   return [words, list].filter(Boolean).join('\n\n');
 }
 
-/** What `naming` put together, taken apart again. */
+/** The inverse of `naming`. */
 export function attachedIn(message: string): { text: string; paths: string[] } {
   const lines = message.split('\n');
   let end = lines.length;

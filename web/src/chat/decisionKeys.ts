@@ -1,4 +1,5 @@
-// The keys that decide a draft: A, R and the numbers of offered answers, for the card that has the focus, or for the only one that waits on the page.
+// The keys that decide a draft: A, R and the numbers of offered answers. They act on the focused card, or on the only
+// waiting card of the page.
 
 import { useEffect, type RefObject } from 'react';
 import { isWriting } from '../ui/keyboard';
@@ -7,14 +8,14 @@ const OPEN = '[data-draft][data-open]';
 
 export const openCards = () => [...document.querySelectorAll<HTMLElement>(OPEN)];
 
-/** The next card that waits after this one, or the last before it. */
+/** The next waiting card after this one, or the last one before it. */
 export function nextOpenCard(card: HTMLElement | null): HTMLElement | undefined {
   const others = openCards().filter((other) => other !== card);
   const isAfter = (other: HTMLElement) => card !== null && (card.compareDocumentPosition(other) & 4) !== 0;
   return others.find(isAfter) ?? others.at(-1);
 }
 
-/** `acts`: what each key does, by the key. */
+/** `acts`: the action of each key. */
 export function useDecisionKeys(card: RefObject<HTMLElement | null>, acts: Record<string, () => unknown>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -22,7 +23,7 @@ export function useDecisionKeys(card: RefObject<HTMLElement | null>, acts: Recor
       if (!act) return;
       if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || event.repeat) return;
       if (isWriting(event.target) || document.querySelector('dialog[open]') || !isMeant(card.current)) return;
-      // Else the letter would be typed into the field for the reason, which takes the focus.
+      // Otherwise the letter would be typed into the reason field, which takes the focus.
       event.preventDefault();
       act();
     };

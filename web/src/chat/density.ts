@@ -1,16 +1,16 @@
 import { createContext, useContext } from 'react';
 
-/** A page of its own, the rail beside a space, a thread of a channel, or a panel that comes and goes. */
+/** Where a conversation is drawn: its own page, the rail of a space, a thread, or a temporary panel. */
 export type Density = 'page' | 'rail' | 'thread' | 'ephemeral';
 
-/** How a conversation is drawn, and what the place it is in knows to do. */
+/** How a conversation is drawn, and the actions that its place provides. */
 export interface Surface {
   density: Density;
-  /** Asks once more for the answer to a message. A chat page needs none: it can answer anew in a fork. */
+  /** Requests the answer to a message again. A chat page does without: it regenerates in a fork. */
   again?: (asked: string, agent?: string) => void;
-  /** The person's last message, where any answer to it may be asked for again. */
+  /** The person's last message, if its answers can be requested again. */
   latest?: string;
-  /** Takes back an answer that was promised and has not begun. */
+  /** Cancels an answer that was promised and has not started. */
   takeBack?: (promised: string) => void;
   /** Shows what was retrieved for a message. */
   retrieved?: (asked: string) => void;

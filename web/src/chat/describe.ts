@@ -1,4 +1,4 @@
-// How a step reads: its words come with it, and its state chooses among them. Pure.
+// The text of a tool step: the server sends a verb for each state, and the state selects one. Pure.
 
 import type { Draft, DraftState } from '@onyx/sdk';
 import type { ToolStep } from '../store/messages';
@@ -8,7 +8,7 @@ export interface Described {
   what: string;
 }
 
-/** How far a step is, as people see it; a draft of it knows better than the log once somebody has decided. */
+/** The state of a step as people see it. Once its draft is decided, the draft is newer than the log. */
 export type StepState = 'wants' | 'doing' | 'did' | 'refused' | 'failed' | 'tried';
 
 const OF_DRAFT: Record<DraftState, StepState> = {
@@ -40,15 +40,15 @@ export function stateOf({ report, ok }: ToolStep, draft?: Pick<Draft, 'state'>):
 
 /** What a step does or did, verb first. */
 export function describe({ label }: ToolStep, state: StepState): Described {
-  // A command reads as it would in a terminal, whatever became of it.
+  // A command is shown as in a terminal.
   if (label.target?.kind === 'command' && (state === 'doing' || state === 'did'))
     return { verb: '$', what: label.target.name };
   return { verb: state === 'tried' ? label.verb.plain : label.verb[state], what: label.subject };
 }
 
-/** Lines that a step changes, where that is known. */
+/** The number of lines that a step changes, if known. */
 export const changedLines = ({ label, report }: ToolStep) => report?.lines ?? label.change;
 
-/** What undoing a run may take back. */
+/** Whether undoing the run may revert this effect. */
 export const changes = (effect: Draft['effect'] | null) =>
   effect === 'write' || effect === 'destroy' || effect === 'execute';

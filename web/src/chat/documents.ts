@@ -1,12 +1,12 @@
-// A change of a page or a task as what it is: its title, its fields, its body. Read from the diff of its file. Pure.
+// Reads a change of a page or task (title, fields, body) from the diff of its file. Pure.
 
 export interface DocumentChange {
   kind: 'page' | 'task' | 'ref' | 'project';
   isNew: boolean;
-  /** Absent where the diff does not show it. */
+  /** Absent if the diff does not show it. */
   title?: string;
   fields: FieldChange[];
-  /** The lines of the body that are shown, with what happens to each. */
+  /** The lines of the body in the diff, each added, removed or kept. */
   body: { change: 'same' | 'added' | 'removed'; text: string }[];
 }
 
@@ -18,11 +18,11 @@ export interface FieldChange {
 
 const PLACE = /(?:^|\/)spaces\/[^/]+\/(page|task|ref|project)s\/[^/]+\.md$/;
 const FENCE = '---';
-/** Fields that nobody decides on; the file shows them. */
+/** Fields that matter to no decision; only the file's diff shows them. */
 const KEPT_BY_ONYX = new Set(['id', 'created', 'updated', 'origin']);
 const HUNK = /^@@ -(\d+)/;
 
-/** What the file's diff means, or nothing where the file is none of a space's. */
+/** The document change that a diff describes; `undefined` if the file belongs to no space. */
 export function documentIn(path: string, unified: string): DocumentChange | undefined {
   const kind = PLACE.exec(path)?.[1] as DocumentChange['kind'] | undefined;
   if (!kind) return undefined;
@@ -48,7 +48,7 @@ export function documentIn(path: string, unified: string): DocumentChange | unde
 interface Line {
   change: 'same' | 'added' | 'removed';
   text: string;
-  /** It stands in a part of the file that begins with the first line. */
+  /** True if the hunk begins with the file's first line. */
   fromTop: boolean;
 }
 
@@ -87,7 +87,7 @@ function fieldsOf(lines: Line[]): Map<string, string> {
   return fields;
 }
 
-/** A value without the marks that the file needs. */
+/** A field's value without YAML quotes and brackets. */
 const plain = (value: string) =>
   value
     .trim()

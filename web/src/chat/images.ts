@@ -12,7 +12,7 @@ const LONGEST_SIDE = 1568;
 
 export const isImage = (file: File) => KINDS.has(file.type);
 
-/** Pictures as messages carry them; large ones are made smaller first. */
+/** Pictures in the form that messages carry; large ones are scaled down first. */
 export async function readImages(files: Iterable<File>): Promise<Picture[]> {
   const pictures: Picture[] = [];
   for (const file of files) {
@@ -23,7 +23,7 @@ export async function readImages(files: Iterable<File>): Promise<Picture[]> {
   return pictures;
 }
 
-/** A picture small enough to be sent and kept. */
+/** Scales a picture down until it is small enough to send and keep. */
 export const shrunk = (file: File): Promise<Blob> | Blob => (file.size > LARGEST ? shrink(file) : file);
 
 async function shrink(file: File): Promise<Blob> {

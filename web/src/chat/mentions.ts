@@ -1,26 +1,26 @@
-// `@name` in a message: who is called, and what is offered while a name is being written. Pure.
+// `@name` in a message: the agents it calls, and the names offered while typing. Pure.
 
 export interface Named {
   id: string;
   name: string;
 }
 
-/** What stands in the text for an agent: its name in one word. */
+/** How a message names an agent: its name as one word. */
 export const callOf = ({ name }: Named) => `@${name.trim().replace(/\s+/g, '-')}`;
 
 const JOINS = /[\p{L}\p{N}_-]/u;
 
-/** The name that is being written before the caret, and where its `@` stands. */
+/** The name being typed before the caret, and the position of its `@`. */
 export function openMention(text: string, caret: number): { from: number; query: string } | undefined {
   const match = /@([\p{L}\p{N}_.-]*)$/u.exec(text.slice(0, caret));
   if (!match) return undefined;
   const before = text[match.index - 1];
-  // In an address it is no call.
+  // An `@` inside an e-mail address calls no agent.
   if (before !== undefined && (JOINS.test(before) || before === '.')) return undefined;
   return { from: match.index, query: match[1] ?? '' };
 }
 
-/** Those whose name or id goes with what was written, names that begin with it first. */
+/** The agents whose name or id matches the typed text; names that begin with it come first. */
 export function suggested(query: string, agents: Named[]): Named[] {
   const wanted = query.toLowerCase();
   const rank = ({ id, name }: Named) => {
@@ -37,7 +37,7 @@ export function completed(text: string, caret: number, from: number, agent: Name
   return { text: text.slice(0, from) + call + rest, caret: from + call.length + (rest.startsWith(' ') ? 1 : 0) };
 }
 
-/** Where `@call` stands as a word of its own; the server reads it in the same way. */
+/** The position of `@call` as a separate word; the server parses it in the same way. */
 function calledAt(text: string, call: string): number {
   const sought = `@${call}`;
   for (let at = text.indexOf(sought); at >= 0; at = text.indexOf(sought, at + 1)) {
@@ -49,7 +49,7 @@ function calledAt(text: string, call: string): number {
   return -1;
 }
 
-/** Who answers this message: those it calls, in the order it does, else the usual one. */
+/** The agents that answer this message: those it calls, in that order, otherwise the usual one. */
 export function answering<T extends Named>(text: string, coworkers: T[], usual: T | undefined): T[] {
   const lower = text.toLowerCase();
   const called = coworkers.flatMap((agent) => {

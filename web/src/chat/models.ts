@@ -2,15 +2,15 @@ import { useMemo } from 'react';
 import { onyx, watch } from '../store/client';
 import { useStore } from '../store/state';
 
-/** `<provider>/<model>` without the provider, which says little in a small place. */
+/** The model's name without `<provider>/`, for small places. */
 export const shortModel = (model: string) => model.split('/').slice(1).join('/') || model;
 
 let asked: Promise<void> | undefined;
 
-/** Asks each provider for all of its models, once; a provider that does not answer keeps those that are known. */
+/** Asks each provider once for its models. A provider that does not answer keeps its known models. */
 export function loadModels(): Promise<void> {
   asked ??= readModels().catch(() => {
-    // Without a connection it is asked again at the next look.
+    // Without a connection the next caller asks again.
     asked = undefined;
   });
   return asked;
@@ -31,7 +31,7 @@ watch('config', () => {
   asked = undefined;
 });
 
-/** Every model that is known here: those of the providers, and those that agents name. */
+/** Every known model: those of the providers, and those that agents name. */
 export function useModels(): string[] {
   const agents = useStore((state) => state.status?.agents);
   const known = useStore((state) => state.models);

@@ -2,14 +2,14 @@
 
 import type { Answer } from '../store/messages';
 
-/** Seconds until another try may help; nothing where the server named no time. */
+/** Seconds until a retry may succeed; `undefined` if the server named no time. */
 export function secondsLeft({ error, endedAt }: Pick<Answer, 'error' | 'endedAt'>, now: number): number | undefined {
   const wait = error?.retryAfterSeconds;
   if (error?.code !== 'provider_paused' || wait === undefined || endedAt === undefined) return undefined;
   const left = Math.ceil((Date.parse(endedAt) + wait * 1000 - now) / 1000);
-  // Clocks differ: it is never longer than was said.
+  // Clocks differ, so the wait is never longer than the server said.
   return Math.max(0, Math.min(wait, left));
 }
 
-/** After so many tries in a row a person is asked. */
+/** After this many automatic retries in a row the person must retry. */
 export const MOST_TRIES = 5;

@@ -1,12 +1,12 @@
-// What another app shared: it waits in the composer.
+// What another app shared; it is offered in the composer.
 
 import { useEffect, useState } from 'react';
 import { toast } from '../store/state';
 
-/** Where the service worker puts what is shared. */
+/** The cache in which the service worker puts shared files. */
 const CACHE = 'shared-files';
 
-/** The files that were shared, taken out of where they wait. */
+/** Takes the shared files out of that cache. */
 export function useSharedFiles(expected: boolean): File[] | undefined {
   const [files, setFiles] = useState<File[]>();
   useEffect(() => {

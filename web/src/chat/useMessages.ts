@@ -3,7 +3,7 @@ import { fromTurns, type Message } from '../store/messages';
 import { useStore } from '../store/state';
 import { arranged, lastTries, withQueued } from '../store/waiting';
 
-/** What a conversation shows: its log, the run at work, words on their way. */
+/** The messages of a conversation: its log, the active run, and messages that are being sent. */
 export function useMessages(sessionId: string | undefined): Message[] {
   const conversation = useStore((state) => (sessionId === undefined ? undefined : state.conversations[sessionId]));
   const origin = useStore((state) => (sessionId === undefined ? undefined : state.sessions[sessionId]?.origin));

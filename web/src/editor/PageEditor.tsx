@@ -13,7 +13,7 @@ import { theme } from './theme';
 
 export interface PageEditorHandle {
   insert: (block: Block) => void;
-  /** Puts files where the cursor is. */
+  /** Inserts files at the cursor. */
   insertFiles: (files: File[]) => void;
   focus: () => void;
 }
@@ -21,24 +21,24 @@ export interface PageEditorHandle {
 interface Props {
   label: string;
   text: string;
-  /** The text is what was written here; one from elsewhere takes its place. */
+  /** The text of the page; another value from outside replaces it. */
   own: boolean;
   onChange: (text: string) => void;
   /** What can be linked to. */
   pages: () => Promise<Linkable[]>;
-  /** A link to a page was followed. */
+  /** Called when a link to a page is followed. */
   onOpen: (title: string) => void;
-  /** Keeps the picture; the markdown that shows it, or nothing where it was refused. */
+  /** Saves the picture and returns its markdown, or nothing if it was refused. */
   keepPicture: (file: File) => Promise<string | undefined>;
   pickPicture: () => void;
   handle: Ref<PageEditorHandle>;
 }
 
-/** Words as they will be read, written as markdown. In a shadow root: its style sheets need no exception from the policy. */
+/** The markdown editor, in a shadow root so that its style sheets need no exception from the app's policy. */
 export default function PageEditor(props: Props) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
-  // What the editor calls is what was given last, without being built anew.
+  // The editor calls the newest callbacks without being rebuilt.
   const current = useRef(props);
   current.current = props;
   const typed = useRef(0);
@@ -52,7 +52,7 @@ export default function PageEditor(props: Props) {
       made.destroy();
     };
   }, []);
-  // Letters may come between the drawing of a text and this: what is on the screen is newer than what was drawn.
+  // The person may type between the drawing of a text and this effect: the screen is newer than the drawn text.
   const typedWhenDrawn = typed.current;
   useEffect(() => {
     const { current: shown } = view;
@@ -66,7 +66,7 @@ export default function PageEditor(props: Props) {
   return <div ref={host} className="page-editor" />;
 }
 
-/** Another text from outside. What only differs in its last empty lines is the same to whoever writes. */
+/** Whether the text from outside is another one. A difference in the last empty lines does not count. */
 function show(view: EditorView, text: string): void {
   const known = view.state.doc.toString();
   if (known === text || known.trimEnd() === text.trimEnd()) return;
@@ -83,7 +83,7 @@ function insertBlock(view: EditorView, block: Block, pickPicture: () => void): v
   const line = view.state.doc.lineAt(head);
   const isInline = block.text === '[[';
   if (block.text !== undefined && !isInline && line.text.trim() !== '') {
-    // A block begins on a line of its own.
+    // A block starts on its own line.
     view.dispatch({ changes: { from: line.to, insert: '\n\n' }, selection: { anchor: line.to + 2 } });
     put(view, block, line.to + 2, line.to + 2);
   } else put(view, block, head, head);
@@ -91,7 +91,7 @@ function insertBlock(view: EditorView, block: Block, pickPicture: () => void): v
   if (block.text === undefined) pickPicture();
 }
 
-/** Pictures are kept one after the other and stand where the cursor was. */
+/** Saves pictures one after the other and inserts them where the cursor was. */
 async function take(view: EditorView, files: Iterable<File>, keep: Props['keepPicture']): Promise<void> {
   for (const file of files) {
     const markdown = await keep(file);
@@ -148,7 +148,7 @@ function create(root: ShadowRoot, current: { current: Props }, onTyped: () => vo
       if (event.button !== 0 || !(event.target as Element).closest?.('.cm-page-link')) return false;
       const at = view.posAtCoords({ x: event.clientX, y: event.clientY });
       const title = at === null ? undefined : linkAt(view.state, at);
-      // Within the words of the link it is being written; a press on one that is only read follows it.
+      // A press inside the link that the cursor is in edits it; a press on another link follows it.
       const isWritten = view.hasFocus && at !== null && linkAt(view.state, view.state.selection.main.head) === title;
       if (title === undefined || isWritten) return false;
       event.preventDefault();
@@ -178,7 +178,7 @@ function create(root: ShadowRoot, current: { current: Props }, onTyped: () => vo
           autocapitalize: 'on',
         }),
         autocompletion({
-          // Who types fast and presses Enter means the entry, also when the list has just come up.
+          // Enter chooses the entry even if the list has only just opened.
           interactionDelay: 0,
           override: [
             slashMenu(() => current.current.pickPicture(), startCompletion),

@@ -5,20 +5,20 @@ import type { EditorView } from '@codemirror/view';
 
 export interface Linkable {
   title: string;
-  /** What it is: page, task, ref, project. */
+  /** Its kind: page, task, ref or project. */
   kind: string;
 }
 
 export interface Block {
   label: string;
   detail: string;
-  /** What is written; `|` stands where the cursor goes. Absent: something is asked for first. */
+  /** The inserted text; `|` marks the cursor. Absent: the person chooses something first. */
   text?: string;
 }
 
 const TABLE = '| | | |\n| --- | --- | --- |\n|  |  |  |\n|  |  |  |';
 
-/** What can be put into a page, by the menu of the slash and by the button. */
+/** The blocks offered by the slash menu and by the Insert button. */
 export const BLOCKS: Block[] = [
   { label: 'Heading', detail: 'Large', text: '# ' },
   { label: 'Smaller heading', detail: 'Medium', text: '## ' },
@@ -34,7 +34,7 @@ export const BLOCKS: Block[] = [
   { label: 'Link to a page', detail: '[[title]]', text: '[[' },
 ];
 
-/** Puts a block in the place of a range; where the text leaves room for words, the cursor goes. */
+/** Replaces a range by a block and places the cursor at the block's `|`. */
 export function put(view: EditorView, block: Block, from: number, to: number): void {
   const { text = '' } = block;
   const isTable = text === TABLE;

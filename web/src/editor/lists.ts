@@ -1,4 +1,4 @@
-// Enter in a list goes on with it, and ends it where nothing is written; Tab sets an item in.
+// Enter continues a list, or ends it at an empty item; Tab indents an item.
 
 import type { Command } from '@codemirror/view';
 
@@ -12,7 +12,7 @@ export const continueList: Command = (view) => {
   const match = ITEM.exec(line.text);
   if (!match || main.head - line.from < match[0].length) return false;
   if (line.text.slice(match[0].length).trim() === '') {
-    // An empty line follows the list: without one, the next words would still be its last item's.
+    // An empty line must follow the list; otherwise the next text would belong to its last item.
     const isFirst = line.number === 1;
     view.dispatch({
       changes: { from: line.from, to: line.to, insert: isFirst ? '' : '\n' },

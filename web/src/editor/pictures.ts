@@ -1,4 +1,4 @@
-// Pictures of a page lie among the person's files. Only those are shown: one from elsewhere would tell that it was seen.
+// Pictures of a page are files of the vault. Only those are shown: loading a remote one would reveal that it was read.
 
 import { WidgetType } from '@codemirror/view';
 import { pictureUrl } from '../store/pictures';
@@ -30,7 +30,7 @@ class Picture extends WidgetType {
   }
 }
 
-/** The picture that this markdown shows, if it is one of the person's own. */
+/** The picture that this markdown shows, if it is one of the person's files. */
 export function picture(source: string): WidgetType | undefined {
   const [, words = '', path = ''] = IMAGE.exec(source) ?? [];
   return isOwnPicture(path) || isInlineImage(path) ? new Picture(path, words) : undefined;

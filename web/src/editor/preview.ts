@@ -1,5 +1,4 @@
-// Markdown shown as what it means while it is written: marks are hidden where the cursor is not. Only what is on the
-// screen is looked at.
+// Renders markdown while it is edited: marks are hidden except around the cursor. Only the visible lines are parsed.
 
 import { syntaxTree } from '@codemirror/language';
 import type { EditorState, Range } from '@codemirror/state';
@@ -30,7 +29,7 @@ const INLINE: Record<string, string> = {
 const classes = Object.fromEntries(
   [...new Set(Object.values(INLINE))].map((name) => [name, Decoration.mark({ class: name })]),
 );
-/** Marks that go with the words around them. */
+/** Marks that are shown and hidden with the text they belong to. */
 const WITH_PARENT = new Set(['EmphasisMark', 'StrikethroughMark', 'CodeMark', 'LinkMark', 'PageLinkMark']);
 
 class Text extends WidgetType {
@@ -87,7 +86,7 @@ const onLine = (state: EditorState, at: number) => {
   return touches(state, line.from, line.to);
 };
 
-/** Every line of a block in its own look. */
+/** Styles every line of a block. */
 function lines(state: EditorState, from: number, to: number, className: string, marks: Marks): undefined {
   for (let at = from; at <= to; ) {
     const line = state.doc.lineAt(at);
@@ -96,7 +95,7 @@ function lines(state: EditorState, from: number, to: number, className: string, 
   }
 }
 
-/** A heading's hashes and a quote's mark go with the space after them. */
+/** A heading's hashes and a quote's mark are hidden with the space after them. */
 function hideWithSpace(state: EditorState, { from, to }: SyntaxNodeRef, marks: Marks): undefined {
   const space = state.doc.sliceString(to, to + 1) === ' ' ? 1 : 0;
   if (!onLine(state, from)) marks.push(HIDDEN.range(from, to + space));
@@ -113,7 +112,7 @@ function listMark(state: EditorState, node: SyntaxNodeRef, marks: Marks): undefi
   }
 }
 
-/** The words before a link's address; of `[[Title|words]]` only the words. */
+/** The text of a link without its address; of `[[Title|words]]` only the words. */
 function linkParts(state: EditorState, node: SyntaxNodeRef, marks: Marks): void {
   if (touches(state, node.from, node.to)) return;
   if (node.name === 'PageLink') {
@@ -127,7 +126,7 @@ function linkParts(state: EditorState, node: SyntaxNodeRef, marks: Marks): void 
   }
 }
 
-/** Adds what a node looks like; `false` where nothing inside it has a look of its own. */
+/** Adds the decorations of a node; returns `false` if its children have none. */
 function look(state: EditorState, node: SyntaxNodeRef, marks: Marks): boolean | undefined {
   const { name, from, to } = node;
   const heading = /^(?:ATX|Setext)Heading(\d)$/.exec(name);

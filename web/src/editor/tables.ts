@@ -1,4 +1,4 @@
-// Tables: drawn as such where the cursor is not, and written cell by cell with Tab where it is.
+// A table is drawn as a table unless the cursor is in it; then Tab moves from cell to cell.
 
 import { syntaxTree } from '@codemirror/language';
 import { EditorSelection, StateField, type EditorState, type Range, type Text } from '@codemirror/state';
@@ -7,7 +7,7 @@ import { visible } from '../ui/visible';
 
 const RULE = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 
-/** The cells of a line: a bar after a backslash is a letter of its cell. */
+/** The cells of a line. An escaped bar belongs to its cell. */
 export function cellsOf(line: string): string[] {
   const inner = line
     .trim()
@@ -51,19 +51,19 @@ function row(kind: 'td' | 'th', cells: string[]): HTMLTableRowElement {
   return element;
 }
 
-/** Where the cell that was pressed is written. */
+/** The position in the source of the pressed cell. */
 function placeIn(view: EditorView, frame: HTMLElement, event: MouseEvent): number {
   const start = view.posAtDOM(frame);
   const cell = (event.target as Element).closest('td, th');
   const shown = cell?.parentElement as HTMLTableRowElement | undefined;
   if (!cell || !shown) return start;
   const first = view.state.doc.lineAt(start).number;
-  // The second line is the rule, which is not drawn.
+  // The second line is the delimiter row, which is not drawn.
   const line = view.state.doc.line(first + (shown.rowIndex === 0 ? 0 : shown.rowIndex + 1));
   return line.from + (cellEnds(line.text)[(cell as HTMLTableCellElement).cellIndex] ?? 0);
 }
 
-/** Where the words of each cell end in their line. */
+/** The position in the line at which each cell's text ends. */
 export function cellEnds(line: string): number[] {
   const ends: number[] = [];
   const start = /^\s*\|/.exec(line)?.[0].length ?? 0;
@@ -108,7 +108,7 @@ export const tables = StateField.define<DecorationSet>({
 const isTableLine = (doc: Text, number: number) =>
   number >= 1 && number <= doc.lines && doc.line(number).text.includes('|');
 
-/** Is this line one of a table, which has a rule under its first line? */
+/** Whether this line belongs to a table (which has a delimiter row below its first line). */
 function tableAt(doc: Text, number: number): { first: number; last: number } | undefined {
   if (!isTableLine(doc, number)) return undefined;
   let first = number;
@@ -118,7 +118,7 @@ function tableAt(doc: Text, number: number): { first: number; last: number } | u
   return last > first && RULE.test(doc.line(first + 1).text) ? { first, last } : undefined;
 }
 
-/** The next cell, or the one before; after the last one a new row begins. */
+/** Moves to the next or previous cell; after the last one a new row is added. */
 const toCell =
   (by: 1 | -1): Command =>
   (view) => {

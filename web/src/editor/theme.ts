@@ -1,5 +1,5 @@
-// How a page looks while it is written: as it is read. The editor stands in a shadow root, where its style sheets need no
-// exception from the app's policy; the colours come from the app.
+// A page looks the same in the editor as when it is read. The editor is in a shadow root, where its style sheets need
+// no exception from the app's policy; the colours come from the app.
 
 import { EditorView } from '@codemirror/view';
 

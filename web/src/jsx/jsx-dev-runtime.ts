@@ -1,4 +1,4 @@
-/** The same while the app is developed. */
+/** The same runtime for development builds. */
 import type { ElementType, Key } from 'react';
 import { Fragment, jsxDEV as plainJsx } from 'react/jsx-dev-runtime';
 import { shown } from './jsx-runtime';

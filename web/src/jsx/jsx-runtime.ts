@@ -1,8 +1,8 @@
 /**
- * React's own runtime, before which every string that is shown passes through `visible`: what stands between two tags, and
- * what attributes say to a person. Components need not think of it, and none can forget it. Values of fields stay as they
- * are, since they are edited and sent back. What a component returns as a bare string is not seen here; the markdown
- * renderer does that, and makes its text visible before it is read (`markdown/Markdown.tsx`).
+ * Wraps React's runtime and passes every shown string through `visible`: text between tags, and attributes that people
+ * read. No component can forget it. Values of fields are not changed, because they are edited and sent back. A bare
+ * string that a component returns does not pass here; only the markdown renderer returns one, and it makes its text
+ * visible itself (`markdown/Markdown.tsx`).
  */
 import type { ElementType, Key } from 'react';
 import { Fragment, jsx as plainJsx, jsxs as plainJsxs } from 'react/jsx-runtime';
@@ -27,7 +27,7 @@ function shown(properties: Properties): Properties {
   return changed ?? properties;
 }
 
-/** A list stays the same one where nothing in it changes: React knows it again by that. */
+/** A list without changes is returned as the same object, because React compares lists by identity. */
 function text(value: unknown): unknown {
   if (typeof value === 'string') return visible(value);
   if (!Array.isArray(value)) return value;

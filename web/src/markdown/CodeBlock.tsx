@@ -14,7 +14,7 @@ const NAMES: Record<string, string> = {
   yml: 'yaml',
 };
 
-/** Code with a copy button; coloured once it is whole. */
+/** Code with a copy button; highlighted once it is complete. */
 export function CodeBlock({
   code,
   language,
@@ -24,7 +24,7 @@ export function CodeBlock({
   code: string;
   language: string;
   live?: boolean;
-  /** Shown beside the conversation already. */
+  /** The panel already shows this code. */
   inPanel?: boolean;
 }) {
   const lines = useHighlighted(code, language, live);
@@ -85,7 +85,7 @@ function CopyButton({ text }: { text: string }) {
   );
 }
 
-/** Longer code stays plain: colouring it would hold up the page. */
+/** Longer code is not highlighted, because that would block the page. */
 const LONGEST = 60_000;
 
 function useHighlighted(code: string, language: string, live: boolean): ThemedToken[][] | undefined {

@@ -1,7 +1,7 @@
 import { createElement, useMemo, type CSSProperties, type ReactNode } from 'react';
 import temml from 'temml';
 
-/** What the converter builds; drawn by React so that no markup is ever parsed. */
+/** The elements that the converter produces. React draws them, so no markup is parsed as HTML. */
 interface MathNode {
   type?: string;
   text?: string;

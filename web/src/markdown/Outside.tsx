@@ -3,8 +3,8 @@ import { GivenHosts } from './given';
 import type { SafeLink } from './links';
 
 /**
- * A link that leads out. Browsers look the host of a live link up when the mouse comes near it, which tells whoever owns
- * that host that the text was read; so one to a host that nobody gave is no link to the browser until it is pressed.
+ * A link to another site. Browsers look up the host of a live link when the mouse comes near it, which tells the owner
+ * of that host that the text was read. A link to a host that the person did not name is live only once it is pressed.
  */
 export function Outside({ link, className, children }: { link: SafeLink; className?: string; children: ReactNode }) {
   const given = useContext(GivenHosts);

@@ -7,7 +7,7 @@ import type { FootnoteToken, MathToken } from './lex';
 const Formula = lazy(() => import('./Formula'));
 const Diagram = lazy(() => import('./Diagram'));
 
-/** One block. A finished one keeps its token, so it is drawn once however long the text grows. */
+/** One block. A finished block keeps its token, so it is drawn only once while the text grows. */
 export const Block = memo(function Block({ token, live = false }: { token: Token; live?: boolean }): ReactNode {
   switch (token.type) {
     case 'paragraph':
@@ -48,7 +48,7 @@ export const Block = memo(function Block({ token, live = false }: { token: Token
     case 'def':
       return null;
     default:
-      // Raw HTML and what a newer lexer may add: shown as written.
+      // Raw HTML, and tokens that a newer lexer may add, are shown as written.
       return (
         <p dir="auto" className="whitespace-pre-wrap">
           {token.raw.trimEnd()}
@@ -61,7 +61,7 @@ export function Blocks({ tokens = [] }: { tokens?: Token[] }) {
   return tokens.map((token, index) => <Block key={index} token={token} />);
 }
 
-/** One level below the speaker's name, whatever the text counts: models skip levels, outlines must not. */
+/** Headings start one level below the speaker's name and skip no level, even if the model's text does. */
 function Heading({ token }: { token: Tokens.Heading }) {
   return (
     <h3 dir="auto" data-depth={token.depth}>
@@ -104,7 +104,7 @@ function List({ token }: { token: Tokens.List }) {
 function Table({ token }: { token: Tokens.Table }) {
   const align = (index: number) => {
     const side = token.align[index];
-    // What is set to the right is numbers, which no one reads in two lines.
+    // Right-aligned cells hold numbers, which must not wrap.
     return side ? { textAlign: side, whiteSpace: side === 'right' ? ('nowrap' as const) : undefined } : undefined;
   };
   return (

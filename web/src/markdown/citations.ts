@@ -7,11 +7,11 @@ export interface Citation {
   /** The source and chunk it is part of, where a search found it. */
   sourceId?: string;
   chunkId?: string;
-  /** What the source is called. */
+  /** The title of the source. */
   title?: string;
 }
 
-/** What the numbers in an answer stand for. */
+/** The sources that the numbers in an answer refer to. */
 export const Citations = createContext<Citation[] | undefined>(undefined);
 
 export function useCitation(): ((number: number) => Citation | undefined) | undefined {
@@ -19,19 +19,19 @@ export function useCitation(): ((number: number) => Citation | undefined) | unde
   return pieces && ((number) => pieces[number - 1]);
 }
 
-/** Where a source is shown in this app, at the line. */
+/** The address in the app that shows a source at its line. */
 export function placeOf({ source, startLine, endLine }: Citation): string {
   return `/memory?${new URLSearchParams({ path: source, line: String(startLine), last: String(endLine) })}`;
 }
 
-/** A file of the person's with a line, as agents are told to cite: `notes/cabin.md:12-40`. */
+/** One of the person's files with a line, in the form in which agents cite: `notes/cabin.md:12-40`. */
 const FILE_LINE =
   /(?<![\p{L}\p{N}/:.@-])((?:[\p{L}\p{N}._-]+\/)*[\p{L}\p{N}._-]+\.(?:md|txt)):(\d{1,6})(?:[-–](\d{1,6}))?(?![\p{L}\p{N}])/gu;
 const NUMBER = /\[(\d{1,2})\]/g;
 
 export type Bit = string | { words: string; of: Citation; number?: number };
 
-/** A text cut at what it cites. */
+/** Splits a text at its citations. */
 export function cut(text: string, source: ((number: number) => Citation | undefined) | undefined): Bit[] {
   const found: { at: number; length: number; bit: Bit }[] = [];
   for (const match of text.matchAll(FILE_LINE)) {

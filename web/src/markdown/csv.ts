@@ -1,6 +1,6 @@
 // Comma-separated values as rows. Pure.
 
-/** The separator that the first line uses most. */
+/** The most frequent separator of the first line. */
 const separatorOf = (line: string) =>
   [',', ';', '\t'].reduce((best, one) => (line.split(one).length > line.split(best).length ? one : best), ',');
 

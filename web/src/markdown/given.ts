@@ -1,6 +1,6 @@
 import { createContext } from 'react';
 
-/** Hosts that the person of this conversation wrote themselves. Links to others are not live before they are pressed. */
+/** Hosts that the person named in this conversation. Links to other hosts are not live until they are pressed. */
 export const GivenHosts = createContext<ReadonlySet<string>>(new Set());
 
 const ADDRESS = /https?:\/\/[^\s<>"')\]]+/gi;

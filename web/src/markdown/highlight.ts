@@ -60,11 +60,11 @@ const ALIASES: Record<string, string> = {
   zsh: 'bash',
 };
 
-// Colours are the page's own variables, so that both themes share one result.
+// Colours are CSS variables of the page, so that both themes share one result.
 const theme = createCssVariablesTheme({ name: 'onyx', variablePrefix: '--code-' });
 let highlighter: Promise<HighlighterCore> | undefined;
 
-/** The code as coloured lines; nothing for a language that is not known. */
+/** The code as highlighted lines; `undefined` for an unknown language. */
 export async function highlight(code: string, name: string): Promise<ThemedToken[][] | undefined> {
   const language = ALIASES[name] ?? name;
   const grammar = GRAMMARS[language];

@@ -60,7 +60,7 @@ function Piece({ token }: { token: Token }): ReactNode {
   }
 }
 
-/** Leads to the note of this text; another answer may have one of the same number. */
+/** Jumps to the footnote in the same text; another answer may have a footnote with the same number. */
 function FootnoteRef({ label }: { label: string }) {
   const show = ({ currentTarget }: MouseEvent<HTMLButtonElement>) => {
     const notes = currentTarget.closest('.prose')?.querySelectorAll<HTMLElement>('[data-footnote]');
@@ -94,7 +94,7 @@ const InLink = createContext(false);
 
 const FilePanel = lazy(() => import('../panel/FilePanel'));
 
-/** One of the person's own files opens beside the text. */
+/** A link to one of the person's files, which opens beside the text. */
 function OwnFile({ path, words }: { path: string; words: string }) {
   const [open, setOpen] = useState(false);
   return (
@@ -126,7 +126,7 @@ function Link({ token }: { token: Tokens.Link }) {
   );
 }
 
-/** A picture from elsewhere is a link: nothing loads because a text was shown. */
+/** A remote picture is shown as a link, so that showing a text loads nothing. */
 function Image({ token }: { token: Tokens.Image }) {
   if (isInlineImage(token.href)) return <img src={token.href} alt={token.text} loading="lazy" />;
   if (isOwnPicture(token.href)) return <OwnPicture path={token.href} words={token.text} />;
@@ -139,7 +139,7 @@ function Image({ token }: { token: Tokens.Image }) {
   );
 }
 
-/** One of the person's own files, read by this page alone. */
+/** A picture among the person's files, read with the page's own credential. */
 function OwnPicture({ path, words }: { path: string; words: string }) {
   const [shown, setShown] = useState<{ url?: string; failed?: boolean }>({});
   useEffect(() => {
@@ -158,7 +158,7 @@ function OwnPicture({ path, words }: { path: string; words: string }) {
   return shown.url ? <img src={shown.url} alt={words || 'Picture'} /> : null;
 }
 
-/** What a text cites leads to it; within a link it is only words. */
+/** A citation links to its source; inside a link it is plain text. */
 function Cited({ text, code = false }: { text: string; code?: boolean }): ReactNode {
   const source = useCitation();
   const inLink = useContext(InLink);
@@ -188,7 +188,7 @@ function Cited({ text, code = false }: { text: string; code?: boolean }): ReactN
 
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
 
-/** The lexer leaves entities for a browser's HTML parser, which there is none here. */
+/** Decodes entities: the lexer leaves them to an HTML parser, and none is used here. */
 function unescaped(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => ENTITIES[name] ?? '');
 }

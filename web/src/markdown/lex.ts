@@ -1,4 +1,4 @@
-// Markdown to tokens, a piece at a time: what is finished is never read again.
+// Parses markdown into tokens incrementally: a finished block is never parsed again.
 
 import { Marked, type Token, type TokenizerExtension, type Tokens } from 'marked';
 
@@ -10,7 +10,7 @@ export interface MathToken {
 }
 
 const BLOCK_MATH = /^(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])(?:\n+|$)/;
-// A price is no formula: no space inside the dollars, no digit after them.
+// Prices must not match: no space inside the dollar signs and no digit after them.
 const INLINE_MATH = /^(?:\$(?![\s$])((?:\\.|[^\\\n$])+?)(?<!\s)\$(?!\d)|\\\(((?:\\.|[^\\\n])+?)\\\))/;
 
 const blockMath: TokenizerExtension = {
@@ -39,7 +39,7 @@ export interface FootnoteToken {
   tokens?: Token[];
 }
 
-/** `[^1]: what it says`, with lines set in under it. */
+/** `[^1]: text`, with indented lines below it. */
 const footnote: TokenizerExtension = {
   name: 'footnote',
   level: 'block',
@@ -84,7 +84,7 @@ const pageLink: TokenizerExtension = {
 
 const marked = new Marked({ gfm: true, extensions: [blockMath, inlineMath, footnote, footnoteRef, pageLink] });
 
-/** All blocks of a text that is whole. */
+/** All blocks of a complete text. */
 export function lex(text: string): Token[] {
   return marked.lexer(text).filter((token) => token.type !== 'space' && token.type !== 'def');
 }
@@ -92,8 +92,8 @@ export function lex(text: string): Token[] {
 let closeMarks = (text: string): string => text;
 let loading: Promise<void> | undefined;
 
-/** Brings what closes half emphasis and links. Only a text that is being written needs it, so it comes with the first one;
- * until it is there, or where it cannot be had, half marks are shown as they are. */
+/** Loads the library that closes unfinished emphasis and links. Only a growing text needs it, so it is loaded with the
+ * first one. Until then, or if loading fails, unfinished marks are shown as written. */
 export function loadMarkCloser(): Promise<void> {
   loading ??= import('remend').then(
     (module) => {
@@ -120,7 +120,7 @@ export class GrowingText {
     if (!text.startsWith(this.seen)) this.forget();
     this.seen = text;
     const fresh = marked.lexer(text.slice(this.offset));
-    // A block is finished once another one has begun after it.
+    // A block is finished when another block has started after it.
     let last = fresh.length - 1;
     while (last >= 0 && fresh[last]?.type === 'space') last -= 1;
     for (const token of fresh.slice(0, Math.max(last, 0))) {
@@ -128,7 +128,7 @@ export class GrowingText {
       if (token.type !== 'space' && token.type !== 'def') this.frozen.push(token);
     }
     const open = fresh[last];
-    // The renderer may cache the frozen list by its identity, so the answer is a new one each time.
+    // The renderer may cache a list by its identity, so each call returns a new list.
     return open ? [...this.frozen, ...closed(open)] : [...this.frozen];
   }
 

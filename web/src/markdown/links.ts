@@ -2,11 +2,11 @@ const SCHEMES = new Set(['http:', 'https:', 'mailto:']);
 
 export interface SafeLink {
   href: string;
-  /** Where it leads, to be shown beside words that do not say so. */
+  /** The host of the link, shown beside link text that does not name it. */
   host: string;
 }
 
-/** A link a person may follow; everything else is shown as the text it is. */
+/** A link that a person may follow; anything else is shown as text. */
 export function safeLink(href: string): SafeLink | undefined {
   let url: URL;
   try {
@@ -18,7 +18,7 @@ export function safeLink(href: string): SafeLink | undefined {
   return { href: url.href, host: url.protocol === 'mailto:' ? url.pathname : url.host };
 }
 
-/** A picture among the person's own files: it is read through this server, which knows who asks. */
+/** The path of a picture among the person's files; it is loaded from this server with the person's credential. */
 export const isOwnPicture = (href: string) => /^vault\/(?!.*\.\.)[^\s:?#]+\.(png|jpe?g|gif|webp|svg)$/i.test(href);
 
 /** A picture or document among the person's own files. */
@@ -26,7 +26,7 @@ export const isOwnFile = (href: string) => isOwnPicture(href) || /^vault\/(?!.*\
 
 const INLINE_IMAGE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/;
 
-/** Only pictures that are in the text itself; one from elsewhere would tell that it was seen. */
+/** Only pictures embedded in the text; loading a remote one would reveal that the text was read. */
 export function isInlineImage(href: string): boolean {
   return INLINE_IMAGE.test(href);
 }

@@ -15,13 +15,13 @@ type Tab = 'waiting' | 'decided';
 
 const newest = (drafts: Draft[]) => drafts.sort((a, b) => (b.createdAt ?? '').localeCompare(a.createdAt ?? ''));
 
-/** What waits for a person, and what was decided. The same drafts as in the chats, never copies. */
+/** Drafts that wait for the person, and decided ones. They are the same drafts as in the chats, not copies. */
 export function InboxPage() {
   const drafts = useStore((state) => state.drafts);
   const phase = useStore((state) => state.draftsPhase);
   const [tab, setTab] = useState<Tab>('waiting');
   const waiting = useMemo(() => newest(Object.values(drafts).filter(isOpen)), [drafts]);
-  // What is decided here stays in sight until one leaves: a card that vanishes under the finger says nothing.
+  // A draft decided here stays visible until the person leaves the page, so that its outcome can be read.
   const [settled, setSettled] = useState<string[]>([]);
   useEffect(() => setSettled((known) => [...new Set([...known, ...waiting.map((draft) => draft.id)])]), [waiting]);
   const shown =
@@ -68,7 +68,7 @@ export function InboxPage() {
 
 const isOwn = (draft: Draft) => draft.person === undefined;
 
-/** What members' agents want and only the owner may approve. */
+/** Drafts of members' agents that only the owner may approve. */
 function OfMembers({ drafts }: { drafts: Draft[] }) {
   if (drafts.length === 0) return null;
   return (
@@ -92,7 +92,7 @@ function Nothing({ tab, phase }: { tab: Tab; phase: 'loading' | 'ready' | 'faile
     return (
       <ErrorLine
         fault={{ code: 'internal', message: 'The drafts could not be loaded.', hint: 'They are kept on the server.' }}
-        action={{ label: 'Try again', run: () => void refreshDrafts() }}
+        action={{ label: 'Retry', run: () => void refreshDrafts() }}
       />
     );
   }
@@ -108,7 +108,7 @@ function Nothing({ tab, phase }: { tab: Tab; phase: 'loading' | 'ready' | 'faile
   );
 }
 
-/** Many at once, after one more look at how many. */
+/** Decides all drafts at once, after a confirmation that shows their number. */
 function All({ waiting }: { waiting: Draft[] }) {
   const [asking, setAsking] = useState<'approve' | 'reject'>();
   const run = async (decision: 'approve' | 'reject', yes: boolean) => {
@@ -155,7 +155,7 @@ function All({ waiting }: { waiting: Draft[] }) {
   );
 }
 
-/** J and K go from card to card; A and R decide the one in focus. */
+/** J and K move between cards; A and R decide the focused card. */
 function useMovingByKeys(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {

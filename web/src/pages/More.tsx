@@ -24,7 +24,7 @@ const PLACES: { to: string; label: string; detail: string; icon: LucideIcon }[] 
   { to: '/settings', label: 'Settings', detail: 'Appearance, providers, people', icon: SlidersHorizontal },
 ];
 
-/** Every place that has no room in the bar of a phone. */
+/** Links to every page that does not fit in the bottom bar of a phone. */
 export function MorePage() {
   const troubles = useJobs((state) => state.jobs.filter((job) => job.troubles > 0).length);
   const offline = useStore((state) => state.link === 'offline');

@@ -27,7 +27,7 @@ const SINCE: Record<string, number | undefined> = {
   'Last month': 30,
 };
 
-/** Every chat: search what was said, filter, open, archive, delete, one or several. */
+/** The list of all chats, with search, filters, and actions on one or several of them. */
 export function SessionsPage() {
   const agents = useStore((state) => state.status?.agents);
   const online = useStore((state) => state.link === 'online');
@@ -41,7 +41,7 @@ export function SessionsPage() {
   const [before, setBefore] = useState<string>();
   const [fault, setFault] = useState<Fault>();
   const [round, setRound] = useState(0);
-  // Absent: nothing is being chosen.
+  // Absent while the selection mode is off.
   const [chosen, setChosen] = useState<ReadonlySet<string>>();
   const known = useStore((state) => state.sessions);
   const gone = useStore((state) => state.removed);
@@ -67,7 +67,7 @@ export function SessionsPage() {
     return () => clearTimeout(timer);
   }, [query, agent, status, since, tag, online, round]);
   const more = async () => {
-    const page = await attempt('No older chats', () =>
+    const page = await attempt('Older chats could not be loaded', () =>
       onyx.sessions.list({ ...filter(), before, limit: 50 } as object),
     );
     if (!page) return;
@@ -78,7 +78,7 @@ export function SessionsPage() {
     ?.filter(({ id }) => !gone.has(id))
     .map((session) => ({ ...session, ...known[session.id], found: session.found }))
     .filter((session) => session.status === status)
-    // Its tags may have been changed here since it was listed.
+    // Its tags may have been changed here since the list was loaded.
     .filter((session) => tag === '' || session.tags?.includes(tag));
   const groups = useMemo(() => byAge(shown ?? []), [shown]);
   const toggle = (id: string) => {
@@ -145,7 +145,7 @@ export function SessionsPage() {
             )}
           </div>
           {chosen && <Several ids={[...chosen]} status={status} onDone={() => setChosen(undefined)} />}
-          {fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: () => setRound(round + 1) }} />}
+          {fault && <ErrorLine fault={fault} action={{ label: 'Retry', run: () => setRound(round + 1) }} />}
           {shown === undefined &&
             !fault &&
             (online ? <Skeletons height="h-16" /> : <Empty>Your chats appear when the connection is back.</Empty>)}
@@ -187,7 +187,7 @@ export function SessionsPage() {
   );
 }
 
-/** What is done with all that are chosen. */
+/** The actions on all selected chats. */
 function Several({ ids, status, onDone }: { ids: string[]; status: SessionStatus; onDone: () => void }) {
   const [asking, setAsking] = useState(false);
   const [tagging, setTagging] = useState(false);
@@ -250,12 +250,12 @@ function Several({ ids, status, onDone }: { ids: string[]; status: SessionStatus
   );
 }
 
-/** Where a conversation lives that is not a chat of its own; it opens there. */
+/** The place of a conversation that is not a chat; it opens there. */
 function useHome(session: Session): string | undefined {
   const { id, agent, origin } = session;
   const space = useSpaces(({ list }) => spaceOf(list, id)?.name);
   const persona = useStore((state) => state.status?.agents.find((one) => one.id === agent)?.name ?? agent);
-  // Mostly it is called as its space is.
+  // A companion mostly has the name of its space.
   if (origin === 'companion')
     return space === undefined || space === titleOf(session) ? 'companion' : `companion of ${space}`;
   if (origin === 'agent_editor') return `editor of ${persona}`;
@@ -265,10 +265,10 @@ function useHome(session: Session): string | undefined {
 function Row({ session, chosen, onChoose }: { session: Session; chosen?: boolean; onChoose: () => void }) {
   const archived = session.status === 'archived';
   const home = useHome(session);
-  // Cleared is cleared: its persona has begun another one.
+  // A cleared editor conversation cannot be reopened: its persona has started another one.
   const isPutAway = archived && session.origin === 'agent_editor';
   const { unread, found } = session;
-  const mark = session.runId ? 'at work' : unread ? 'unread' : archived ? 'archived' : undefined;
+  const mark = session.runId ? 'working' : unread ? 'unread' : archived ? 'archived' : undefined;
   const color = session.runId ? 'text-accent' : unread ? 'text-ok-text' : 'text-dim';
   const title = titleOf(session);
   return (

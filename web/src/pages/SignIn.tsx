@@ -3,7 +3,7 @@ import type { Fault } from '@onyx/sdk';
 import { faultOf, logIn, signIn } from '../store/client';
 import { useStore } from '../store/state';
 
-/** A browser on the server's own machine is signed in by the link `onyx` opens; others come by password or token. */
+/** A browser on the server's machine signs in by the link that `onyx` opens; others use a password or token. */
 export function SignIn() {
   const [way, setWay] = useState<'password' | 'token'>('password');
   const [fault, setFault] = useState<Fault>();

@@ -1,4 +1,4 @@
-// Chats under the days on which they were last used. Pure.
+// Groups chats by when they were last used. Pure.
 
 interface Dated {
   updatedAt: string;
@@ -7,7 +7,7 @@ interface Dated {
 
 const DAY_MS = 86_400_000;
 
-/** Pinned ones first, then by age as people speak of it; empty groups are left out. The order within stays. */
+/** Pinned chats first, then groups by age; empty groups are left out. The order within a group is kept. */
 export function byAge<T extends Dated>(sessions: T[], now = new Date()): [string, T[]][] {
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
   const groups = new Map<string, T[]>();

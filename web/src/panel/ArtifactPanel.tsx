@@ -19,7 +19,7 @@ const ENDINGS: Record<string, string> = {
   text: 'txt',
 };
 
-/** What the code looks like, where it is more than code. */
+/** The preview of code that can be rendered. */
 function previewOf(language: string, code: string): ReactNode {
   switch (language) {
     case 'html':
@@ -37,7 +37,7 @@ function previewOf(language: string, code: string): ReactNode {
   }
 }
 
-/** What an answer wrote, beside the conversation: as what it is, with its source. */
+/** Code of an answer, shown beside the conversation as a preview and as source. */
 export default function ArtifactPanel({
   code,
   language,
@@ -76,7 +76,7 @@ export default function ArtifactPanel({
   );
 }
 
-/** Inside a picture nothing runs and nothing loads. */
+/** An SVG is shown as a picture, in which no script runs and nothing is loaded. */
 function Drawing({ code }: { code: string }) {
   return (
     <img
@@ -87,7 +87,7 @@ function Drawing({ code }: { code: string }) {
   );
 }
 
-/** More rows than these are for a spreadsheet: the file has them all. */
+/** The number of rows shown; the downloaded file has all of them. */
 const MOST_ROWS = 1_000;
 
 function Rows({ text }: { text: string }) {

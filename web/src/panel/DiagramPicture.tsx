@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { useDark } from '../ui/useDark';
 import { CodeBlock } from '../markdown/CodeBlock';
 
-/** A mermaid diagram, shown as a picture: inside one nothing runs and nothing loads. */
+/** A mermaid diagram, shown as a picture, in which no script runs and nothing is loaded. */
 export function DiagramPicture({ code }: { code: string }) {
   const dark = useDark();
   const [drawn, setDrawn] = useState<{ url?: string; failed?: string }>({});

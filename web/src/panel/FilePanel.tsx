@@ -4,7 +4,7 @@ import { readBlob } from '../store/pictures';
 import { FileView } from './FileView';
 import { Panel } from './Panel';
 
-/** A file of the person's beside the conversation. */
+/** One of the person's files, shown beside the conversation. */
 export default function FilePanel({ path, onClose }: { path: string; onClose: () => void }) {
   const name = path.split('/').pop() ?? path;
   const download = async () => {

@@ -5,7 +5,7 @@ import { useLoaded } from '../ui/useLoaded';
 
 const Pdf = lazy(() => import('./Pdf'));
 
-/** A picture or a PDF among the person's files can be looked at. */
+/** Shows a picture or a PDF among the person's files. */
 export const isShown = (path: string) => kindOfFile(path) !== undefined;
 
 export function FileView({ path }: { path: string }) {

@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from 'react';
 import { whenLoaded } from './frame';
 
 /**
- * A page that a model wrote, where it reaches nothing: not this app, not the person's files, no network. It is looked at
- * first; its scripts run when the person says so.
+ * The preview of a page that a model wrote. It can reach neither the app, nor the person's files, nor the network. Its
+ * scripts run only when the person asks for it.
  */
 export function HtmlPreview({ html }: { html: string }) {
   const [scripts, setScripts] = useState(false);

@@ -1,7 +1,7 @@
 import { useEffect, useRef, type ReactNode } from 'react';
 import { Download, X } from 'lucide-react';
 
-/** What a conversation made or carries, beside it: as what it is, and to be kept as a file. */
+/** The panel beside a conversation that shows an artifact or a file, with a download button. */
 export function Panel({
   name,
   onDownload,

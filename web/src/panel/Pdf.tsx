@@ -1,18 +1,18 @@
 import { useEffect, useRef, useState } from 'react';
 import type { PDFDocumentProxy } from 'pdfjs-dist';
 
-/** More pages than these are for a reader of their own: the file has them all. */
+/** The number of pages shown; the downloaded file has all of them. */
 const MOST_PAGES = 50;
 const SHARPNESS = 2;
 
-/** The library and its worker's part in one: a worker of its own would need an exception from the app's policy. */
+/** The library with its worker's code: a separate worker would need an exception from the app's policy. */
 async function open(bytes: ArrayBuffer): Promise<PDFDocumentProxy> {
   const [pdf, worker] = await Promise.all([import('pdfjs-dist'), import('pdfjs-dist/build/pdf.worker.mjs')]);
   Object.assign(globalThis, { pdfjsWorker: worker });
   return pdf.getDocument({ data: new Uint8Array(bytes), useWasm: false, enableXfa: false }).promise;
 }
 
-/** A PDF, page under page, with its words for those who hear it. Scripts in it do not run. */
+/** A PDF as a column of pages, with its text for screen readers. Its scripts do not run. */
 export default function Pdf({ blob }: { blob: Blob }) {
   const [opened, setOpened] = useState<PDFDocumentProxy>();
   const [failed, setFailed] = useState(false);
@@ -71,7 +71,7 @@ function PdfPage({ of, number }: { of: PDFDocumentProxy; number: number }) {
         const text = await page.getTextContent();
         if (current) setWords(text.items.map((item) => ('str' in item ? item.str : '')).join(' '));
       })
-      // A page that was closed meanwhile is drawn by nobody.
+      // A page that was closed in the meantime is not drawn.
       .catch(() => undefined);
     return () => {
       current = false;

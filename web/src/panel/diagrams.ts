@@ -1,5 +1,5 @@
-// Mermaid, all kinds of it. The library runs in the preview frame, where it reaches nothing; what comes back is shown as a
-// picture only. It is fetched when the first diagram is drawn.
+// Draws mermaid diagrams. The library runs in the preview frame, where it can reach nothing; its result is shown only
+// as a picture. It is loaded when the first diagram is drawn.
 
 import library from 'mermaid/dist/mermaid.min.js?url';
 import { whenLoaded, type PreviewFrame } from './frame';
@@ -61,13 +61,13 @@ interface Answer {
   failed?: string;
 }
 
-/** The next message of the frame that is meant. */
+/** The frame's next message that answers this request. */
 function answerOf(frame: PreviewFrame, isMeant: (data: object) => boolean): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const stop = new AbortController();
     const timer = setTimeout(() => {
       stop.abort();
-      reject(new Error('It takes too long to draw.'));
+      reject(new Error('Drawing takes too long.'));
     }, LIMIT_MS);
     const listen = ({ source, data }: MessageEvent) => {
       if (source !== frame.element.contentWindow || typeof data !== 'object' || data === null || !isMeant(data)) return;
@@ -79,7 +79,7 @@ function answerOf(frame: PreviewFrame, isMeant: (data: object) => boolean): Prom
   });
 }
 
-/** One that hangs is thrown away with its frame; the next diagram begins a new one. */
+/** A frame that hangs is removed; the next diagram creates a new one. */
 function forget(frame: PreviewFrame): void {
   frame.element.remove();
   started = undefined;
@@ -87,7 +87,7 @@ function forget(frame: PreviewFrame): void {
 
 /**
  * The diagram as the address of a picture. Browsers run no script in a picture and load nothing for it; a `data:` address
- * has no origin, so it stays harmless even when somebody opens it by itself.
+ * has no origin, so it stays harmless even when it is opened in a tab.
  */
 export async function diagramUrl(code: string, dark: boolean): Promise<string> {
   started ??= start().catch((error: unknown) => {
@@ -103,6 +103,6 @@ export async function diagramUrl(code: string, dark: boolean): Promise<string> {
     forget(frame);
     throw error;
   });
-  if (typeof svg !== 'string') throw new Error(failed ?? 'It is no diagram.');
+  if (typeof svg !== 'string') throw new Error(failed ?? 'The text is not a diagram.');
   return `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
 }

@@ -1,5 +1,5 @@
-// The frame in which foreign code runs: a page of the server whose policy gives it an origin of its own, no storage and no
-// network. What it says is taken for data.
+// The frame in which foreign code runs: a page of the server whose policy gives it an opaque origin, no storage and no
+// network. Its messages are treated as data.
 
 const PAGE = '/preview.html';
 
@@ -8,13 +8,13 @@ export interface PreviewFrame {
   send: (message: object) => void;
 }
 
-/** Waits until the frame's own script listens, then lets whoever asked speak to it. */
+/** Loads the frame and calls `ready` once its own script listens; the returned function cancels this. */
 export function whenLoaded(element: HTMLIFrameElement, ready: (frame: PreviewFrame) => void): () => void {
   const stop = new AbortController();
   const listen = (event: MessageEvent) => {
     if (event.source !== element.contentWindow || !isLoaded(event.data)) return;
     stop.abort();
-    // Its origin is none, so it cannot be named; only this window is spoken to.
+    // The frame's origin is opaque and cannot be named as the target; the message goes only to this window.
     ready({ element, send: (message) => element.contentWindow?.postMessage(message, '*') });
   };
   addEventListener('message', listen, { signal: stop.signal });

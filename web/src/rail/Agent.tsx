@@ -8,7 +8,7 @@ import { attempt } from '../ui/act';
 import { hueOf } from '../ui/hue';
 import { Menu } from '../ui/Menu';
 
-/** Who answers in this space, and the others who could. */
+/** Chooses the agent that answers in this space. */
 export function Agent({ space }: { space: Space }) {
   const { agent, agentName } = useCompanion(space.id);
   const agents = useStore((state) => state.status?.agents) ?? [];

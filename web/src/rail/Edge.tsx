@@ -2,7 +2,7 @@ import { useRef, type KeyboardEvent, type PointerEvent } from 'react';
 import { NARROWEST, USUAL, WIDEST, widthByKey } from './layout';
 import { setRailWidth } from './useRail';
 
-/** The rail's left edge: dragged or moved by arrows; a double click gives the usual width. */
+/** The rail's left edge, moved by dragging or arrow keys; a double click resets the width. */
 export function Edge({ width }: { width: number }) {
   const from = useRef<{ x: number; width: number }>(undefined);
   const onPointerDown = (event: PointerEvent<HTMLDivElement>) => {

@@ -10,13 +10,13 @@ import { Edge } from './Edge';
 import { Talk } from './Talk';
 import { COMPANION, setRailOpen, useRail } from './useRail';
 
-/** What the person looks at, and what it is called. */
+/** What the person is looking at, and its title. */
 export interface Looking {
   view: View;
   title: string;
 }
 
-/** The companion of a space, beside, over or in place of its page. */
+/** The companion of a space, shown beside, over or instead of its page. */
 export function Rail({ space, looking }: { space: Space; looking?: Looking }) {
   const { mode, open, width } = useRail();
   const online = useStore((state) => state.link === 'online');
@@ -35,7 +35,7 @@ export function Rail({ space, looking }: { space: Space; looking?: Looking }) {
   }, [open, conversation]);
   const wasOpen = useRef(open);
   useEffect(() => {
-    // The tab that opened it is gone: the keys go where one writes.
+    // The button that opened the rail is gone, so the composer takes the focus.
     if (open && !wasOpen.current && mode === 'beside') document.getElementById('composer')?.focus();
     wasOpen.current = open;
   }, [open, mode]);
@@ -56,7 +56,7 @@ export function Rail({ space, looking }: { space: Space; looking?: Looking }) {
   );
 }
 
-/** Over the page: the focus goes into it and comes back from it, and Esc leaves. */
+/** The rail over the page: it takes the focus, gives it back when closed, and closes on Esc. */
 function Over({ isSheet, width, children }: { isSheet: boolean; width: number; children: React.ReactNode }) {
   const panel = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -112,7 +112,7 @@ function Content({ space, looking, close }: { space: Space; looking?: Looking; c
   );
 }
 
-/** What waits in the companion: drafts of its own, and an answer nobody has read. */
+/** What waits in the companion: pending drafts, a running answer, or an unread one. */
 export function useBadge(conversation: string | undefined): { drafts: number; running: boolean; unread: boolean } {
   const drafts = useStore(
     (state) =>
@@ -133,7 +133,7 @@ export function useBadge(conversation: string | undefined): { drafts: number; ru
 const saysOf = ({ drafts, running, unread }: ReturnType<typeof useBadge>) =>
   [
     drafts > 0 && `${drafts} ${drafts === 1 ? 'draft waits' : 'drafts wait'}`,
-    running && 'at work',
+    running && 'working',
     unread && 'a new answer',
   ]
     .filter(Boolean)
@@ -150,7 +150,7 @@ function Badge({ badge }: { badge: ReturnType<typeof useBadge> }) {
   return badge.unread ? <span className="dot bg-ok" aria-hidden /> : null;
 }
 
-/** 40 pixels that stand for the rail while it is away. */
+/** The strip of 40 pixels that opens the collapsed rail. */
 function Tab({ conversation, focused }: { conversation?: string; focused: boolean }) {
   const badge = useBadge(conversation);
   const says = saysOf(badge);
@@ -172,7 +172,7 @@ function Tab({ conversation, focused }: { conversation?: string; focused: boolea
   );
 }
 
-/** On a phone the header opens the sheet. */
+/** The button in a phone's header that opens the companion. */
 export function RailButton({ space }: { space: Space }) {
   const { conversation } = useCompanion(space.id);
   const badge = useBadge(conversation);

@@ -9,7 +9,7 @@ import { useStore } from '../store/state';
 import { Empty, ErrorLine, Skeletons } from '../ui/page';
 import type { Looking } from './Rail';
 
-/** What was said in the space's conversation, and the place to say more. */
+/** The conversation of the companion, with its composer. */
 export function Talk({ space, looking }: { space: Space; looking?: Looking }) {
   const { conversation, agent, phase, fault } = useCompanion(space.id);
   const online = useStore((state) => state.link === 'online');
@@ -17,7 +17,7 @@ export function Talk({ space, looking }: { space: Space; looking?: Looking }) {
     return (
       <div className="flex-1 p-4">
         {phase === 'failed' && fault && (
-          <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void openCompanion(space.id) }} />
+          <ErrorLine fault={fault} action={{ label: 'Retry', run: () => void openCompanion(space.id) }} />
         )}
         {phase !== 'failed' &&
           (online ? (
@@ -71,7 +71,7 @@ function Said({ space, conversation }: { space: Space; conversation: string }) {
   if (phase === 'failed' && fault) {
     return (
       <div className="flex-1 p-4">
-        <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void loadConversation(conversation) }} />
+        <ErrorLine fault={fault} action={{ label: 'Retry', run: () => void loadConversation(conversation) }} />
       </div>
     );
   }
@@ -86,7 +86,7 @@ function Said({ space, conversation }: { space: Space; conversation: string }) {
     return (
       <div className="flex flex-1 items-center justify-center overflow-y-auto p-6">
         <p className="meta max-w-70 text-center">
-          Ask {agentName} about this space. It reads what is in it, and drafts changes for you to decide.
+          Ask {agentName} about this space. It reads what is in the space and proposes changes for you to decide.
         </p>
       </div>
     );

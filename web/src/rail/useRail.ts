@@ -5,13 +5,13 @@ import { modeOf, USUAL, widthWithin, type RailMode } from './layout';
 
 interface RailState {
   width: number;
-  /** Whether it stands beside the page, on a screen that has the room. Kept. */
+  /** Whether the rail is open beside the page on a wide screen; remembered. */
   beside: boolean;
-  /** Whether it lies over the page, on one that has not. Asked for each time. */
+  /** Whether the rail is open over the page on a narrow screen; not remembered. */
   over: boolean;
 }
 
-/** The hash of an address that asks for the companion to be shown. */
+/** The hash of an address that opens the companion. */
 export const COMPANION = 'companion';
 
 const KEY = 'onyx.rail';
@@ -29,7 +29,7 @@ export function setRailWidth(width: number): void {
   useRailState.setState({ width: widthWithin(width) });
 }
 
-/** Shows or hides it as this screen does. */
+/** Opens or closes the rail in the way that fits the screen. */
 export function setRailOpen(open: boolean): void {
   useRailState.setState(modeOf(innerWidth) === 'beside' ? { beside: open } : { over: open });
 }

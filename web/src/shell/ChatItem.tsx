@@ -5,14 +5,14 @@ import { SessionMenu } from '../chat/SessionMenu';
 import { useStore } from '../store/state';
 import { titleIn } from './links';
 
-/** One chat of the list: what is at work or unread has a dot, and nothing else has one. */
+/** One chat of the list. Only a working or unread chat has a dot. */
 export function ChatItem({ session, className = '' }: { session: Session; className?: string }) {
   const navigate = useNavigate();
   const shown = useStore((state) => state.shown === session.id);
   const unread = useStore((state) => state.sessions[session.id]?.unread === true);
   const title = useStore((state) => titleIn(state, session.id));
   const running = Boolean(session.runId);
-  const says = running ? ', at work' : unread ? ', unread' : '';
+  const says = running ? ', working' : unread ? ', unread' : '';
   return (
     <div className={`group/item relative ${className}`}>
       <Link

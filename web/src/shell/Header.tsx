@@ -4,7 +4,7 @@ import { useEffect, type ReactNode } from 'react';
 import { visible } from '../ui/visible';
 import { useWaiting } from './useWaiting';
 
-/** The bar above a page; its title is the document's too. */
+/** The bar above a page; it also sets the document's title. */
 export function Header({ title, back, children }: { title: string; back?: string; children?: ReactNode }) {
   const waiting = useWaiting();
   useEffect(() => {

@@ -81,7 +81,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
         <NavSection label="Chats" all={{ to: '/sessions', label: 'All chats' }}>
           <div className="flex flex-col gap-0.5 max-xl:hidden">
             {recent.map((session, index) => (
-              // Where the screen is low, fewer chats leave the rest in sight.
+              // A low screen lists fewer chats, so that the rest of the navigation stays visible.
               <ChatItem
                 key={session.id}
                 session={session}
@@ -168,7 +168,7 @@ function Item({
   label: string;
   badge?: number;
   exact?: boolean;
-  /** Where the list is wide, something else leads there. */
+  /** Shown only in the icon bar; the wide list has another link. */
   narrowOnly?: boolean;
 }) {
   return (

@@ -5,14 +5,14 @@ import { keep, readKept } from '../store/kept';
 
 const FOLDED = 'onyx.nav.folded';
 
-/** A part of the navigation that can be folded, and stays so in this browser. */
+/** A foldable section of the navigation; the browser remembers its state. */
 export function NavSection({
   label,
   all,
   children,
 }: {
   label: string;
-  /** Where all of them are listed. */
+  /** The link to the full list. */
   all?: { to: string; label: string };
   children: ReactNode;
 }) {
@@ -50,7 +50,7 @@ export function NavSection({
           </Link>
         )}
       </div>
-      {/* Where only icons are shown there is nothing to fold. */}
+      {/* The icon bar has nothing to fold. */}
       <div className={`flex flex-col gap-0.5 ${folded ? 'xl:hidden' : ''}`}>{children}</div>
     </section>
   );

@@ -5,7 +5,7 @@ import { dismissToast, useStore } from '../store/state';
 
 const BANNER_AFTER_MS = 3_000;
 
-/** Nothing at once but the dot in the nav; after three seconds it is worth a line. */
+/** A lost connection first shows only as a dot in the navigation, and after three seconds as a notice. */
 export function OfflineBanner() {
   const link = useStore((state) => state.link);
   const lostAt = useStore((state) => state.lostAt);

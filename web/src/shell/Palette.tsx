@@ -33,7 +33,7 @@ import { startTour } from './tour-offer';
 const ITEM =
   'flex min-h-10 cursor-pointer items-center gap-2.5 rounded-sm px-3 py-1.5 text-[14px] data-[selected=true]:bg-sunken';
 
-/** Everything one can go to or do, by typing. */
+/** The command palette: pages, chats, spaces and actions, found by typing. */
 export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShortcuts: () => void }) {
   const navigate = useNavigate();
   const { pinned, recent } = useRecent(30);
@@ -151,7 +151,7 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
           <Command.Group heading={<Heading>Chats</Heading>}>
             {chats.map((session) => (
               <Command.Item
-                // As a new entry where the server found something in it: known ones are not looked at again.
+                // A chat with a server hit gets a new key, because the palette does not score known entries again.
                 key={`${session.id}${said.has(session.id) ? ' said' : ''}`}
                 value={`${titleOf(session)} ${session.id}`}
                 keywords={[titleOf(session), said.has(session.id) ? SAID : session.preview]}
@@ -177,10 +177,10 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
   );
 }
 
-/** Stands for what the server found, which no name shows. */
+/** A keyword that marks hits of the server, which names do not contain. */
 const SAID = '\u0000said';
 
-/** By the name, the first of the keywords or else the value; what was said in a chat, or its preview, counts least. */
+/** Scores by name (the first keyword, or the value); a hit in a chat's text or preview scores lowest. */
 function score(value: string, typed: string, keywords: string[] = []): number {
   const [name = value, more = ''] = keywords;
   const byName = fit(name, typed);
@@ -214,7 +214,7 @@ function Entry({
   );
 }
 
-/** Chats that the server finds; the list in the browser holds only the newest. */
+/** Chats found by the server, because the browser's list holds only the newest. */
 function useSearch(query: string): Session[] {
   const [found, setFound] = useState<Session[]>([]);
   useEffect(() => {

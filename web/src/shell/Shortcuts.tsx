@@ -7,17 +7,17 @@ const SHEET: [string, string[]][] = [
   ['Spaces', ['S']],
   ['Memory', ['M']],
   ['Settings', [',']],
-  ['To the composer', ['/']],
+  ['Go to the composer', ['/']],
   ['Send', ['Enter']],
   ['New line', ['Shift Enter']],
   ['Stop the answer', ['Esc Esc']],
   ['Find in this chat', ['⌘ F', 'Ctrl F']],
   ['Next and previous draft', ['J', 'K']],
-  ['Approve or reject it', ['A', 'R']],
+  ['Approve or reject a draft', ['A', 'R']],
   ['Move a task', ['Shift ←', 'Shift →']],
   ['Pin the editor’s output', ['P']],
   ['Save a file', ['⌘ S', 'Ctrl S']],
-  ['This sheet', ['?']],
+  ['Show shortcuts', ['?']],
 ];
 
 export function Shortcuts({ onClose }: { onClose: () => void }) {

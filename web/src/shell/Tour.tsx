@@ -41,7 +41,7 @@ const steps = (): Step[] => [
   },
 ];
 
-/** A card over the pages that it shows; nothing is locked meanwhile. */
+/** A card over the pages of the tour; the pages stay usable. */
 export default function Tour() {
   const at = useTour(({ step }) => step);
   const navigate = useNavigate();

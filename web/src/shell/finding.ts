@@ -1,6 +1,6 @@
-// How well a name fits what somebody typed: the exact name first, then its beginning, a word's beginning, any part. Pure.
+// Scores how well a name matches typed text: exact, prefix, prefix of a word, any part. Pure.
 
-/** From 1, the name itself, down to 0, not at all. */
+/** From 1 for the exact name to 0 for no match. */
 export function fit(name: string, typed: string): number {
   const wanted = typed.trim().toLowerCase();
   const known = name.toLowerCase();

@@ -3,13 +3,13 @@ import type { Session } from '@onyx/sdk';
 import { textOf } from '../store/messages';
 import { useStore, type State } from '../store/state';
 
-/** Chats a person would look for, newest first, one for each family of forks; those that are pinned apart. */
+/** The pinned and the recent chats, newest first, with one chat for each family of forks. */
 export function useRecent(most: number): { pinned: Session[]; recent: Session[] } {
   const sessions = useStore((state) => state.sessions);
   return useMemo(() => {
     const newest = new Map<string, Session>();
     for (const session of Object.values(sessions)) {
-      // What a job has to tell stands here until it is read; its sessions are found on the page of jobs.
+      // A job's session is listed here until it is read; afterwards it is found on the jobs page.
       const isChat = session.origin === 'chat' || (session.origin === 'job' && session.unread);
       if (session.status !== 'active' || !isChat) continue;
       const known = newest.get(session.root);
@@ -23,7 +23,7 @@ export function useRecent(most: number): { pinned: Session[]; recent: Session[] 
   }, [sessions, most]);
 }
 
-/** The hash of an address that asks for the editor's output to be shown. */
+/** The hash of an address that opens the editor's output. */
 export const OUTPUT = 'output';
 
 export function titleOf(session: Session): string {
@@ -34,7 +34,7 @@ export const turnsOf = ({ messageCount }: Session) => `${messageCount} ${message
 
 const LONGEST_TITLE = 60;
 
-/** What a chat is called; until the server has a name for it, its first words. */
+/** The title of a chat; its first words until the server has named it. */
 export function titleIn({ sessions, conversations, pending }: State, id: string): string {
   const session = sessions[id];
   if (session?.title || session?.preview) return titleOf(session);

@@ -5,7 +5,7 @@ import { useStore } from '../store/state';
 
 const SEEN = 'onyx.tour';
 
-/** Which step is shown; none: no tour. */
+/** The current step; absent outside a tour. */
 export const useTour = create<{ step?: number }>(() => ({}));
 
 export const startTour = () => useTour.setState({ step: 0 });
@@ -15,7 +15,7 @@ export function endTour(): void {
   useTour.setState({ step: undefined });
 }
 
-/** A quiet offer for whoever has no chat yet, until it is taken or skipped. */
+/** Offers the tour to a person without chats, until it is taken or skipped. */
 export function TourOffer() {
   const isNew = useStore(
     (state) =>

@@ -1,13 +1,13 @@
 import { useEffect } from 'react';
 import { useWaiting } from './useWaiting';
 
-/** The icon of the installed app counts what waits, where the system shows that. */
+/** Shows the number of waiting decisions on the icon of the installed app. */
 export function useBadge(): void {
   const waiting = useWaiting();
   useEffect(() => {
     if (!('setAppBadge' in navigator)) return;
     const told = waiting > 0 ? navigator.setAppBadge(waiting) : navigator.clearAppBadge();
-    // A browser may refuse where the app is not installed; the page counts too.
+    // A browser may refuse if the app is not installed; the page shows the number too.
     told.catch(() => undefined);
   }, [waiting]);
 }

@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
 import { useRouter } from '@tanstack/react-router';
 
-/** Links within texts are plain ones; followed in this window they load nothing anew. */
+/** Follows plain links in texts with the router, so that the app is not reloaded. */
 export function useInsideLinks(): void {
   const router = useRouter();
   useEffect(() => {

@@ -6,7 +6,7 @@ import { isWriting } from '../ui/keyboard';
 
 const DOUBLE_MS = 600;
 
-/** The app's shortcuts. Single letters only where nobody is writing. */
+/** The app's shortcuts. Single letters do nothing in a text field. */
 export function useKeys(open: { palette: () => void; shortcuts: () => void }): void {
   const navigate = useNavigate();
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useJobs } from '../store/jobs';
 import { useStore } from '../store/state';
 
-/** How much waits for this person to decide. */
+/** The number of decisions that wait for this person. */
 export function useWaiting(): number {
   const jobs = useJobs((state) => state.jobs.filter((job) => job.state === 'waiting').length);
   return useStore(

@@ -1,4 +1,4 @@
-// What people do.
+// What people do in the app: send, stop, fork, rename, rate and so on.
 
 import type { EntityRef, Rating, SendRequest, Session, UserContent } from '@onyx/sdk';
 import { OnyxError } from '@onyx/sdk';
@@ -33,15 +33,15 @@ export interface Saying {
   edit?: string;
   regenerate?: string;
   retry?: string;
-  /** A message that waits since no run has read it. */
+  /** The id of a message that no run has read. */
   queued?: string;
-  /** Names it, where several tabs may say the same: it is said once. */
+  /** The idempotency key, if several tabs may send the same message. */
   key?: string;
-  /** A new chat that leaves nothing behind. */
+  /** Starts a temporary chat. */
   temporary?: boolean;
 }
 
-/** Says something; the session it ends up in, or nothing while it waits for the connection. */
+/** Sends a message; returns its session, or nothing while it waits for the connection. */
 export async function say(saying: Saying): Promise<string | undefined> {
   const { sessionId, content: words, edit, regenerate, retry, queued } = saying;
   const isPlain = typeof words === 'string' && !edit && !regenerate && !retry && !queued;
@@ -84,7 +84,7 @@ async function deliver(pending: Pending): Promise<string | undefined> {
 
 let flushing = false;
 
-/** Words that wait for the connection, in the order in which they were said. */
+/** Sends the messages that wait for the connection, in their order. */
 export async function flushOutbox(): Promise<void> {
   if (flushing) return;
   flushing = true;
@@ -119,7 +119,7 @@ export async function stopAgent(runId: string, agent: string): Promise<void> {
   await attempt('The answer could not be stopped', () => socket.abort({ runId, agent }));
 }
 
-/** Forgets a message that no run has read; its words come back to be written differently. */
+/** Withdraws a message that no run has read; returns whether that succeeded. */
 export async function discardQueued(sessionId: string, message: string): Promise<boolean> {
   const done = await attempt('The message was not discarded', () =>
     onyx.sessions.discardQueued(sessionId, message).then(() => true),
@@ -133,7 +133,7 @@ const keepUndone = (runId: string, undone: boolean) =>
   setState((state) => ({ undone: { ...state.undone, [runId]: undone } }));
 
 export async function undoRun(runId: string): Promise<void> {
-  const restored = await attempt('Nothing was undone', () => onyx.runs.undo(runId));
+  const restored = await attempt('The changes were not undone', () => onyx.runs.undo(runId));
   if (!restored) return;
   keepUndone(runId, true);
   toast(restored.length === 0 ? 'This run changed no files' : `Restored ${restored.join(', ')}`, {
@@ -142,19 +142,19 @@ export async function undoRun(runId: string): Promise<void> {
 }
 
 export async function redoRun(runId: string): Promise<void> {
-  const written = await attempt('Nothing was redone', () => onyx.runs.redo(runId));
+  const written = await attempt('The changes were not redone', () => onyx.runs.redo(runId));
   if (!written) return;
   keepUndone(runId, false);
-  toast(`Written again: ${written.join(', ')}`);
+  toast(`Redone: ${written.join(', ')}`);
 }
 
-/** Asks once whether what a run wrote has been undone, by whomever. */
+/** Asks once whether a run's changes have been undone. */
 export async function learnUndone(runId: string): Promise<void> {
   if (getState().undone[runId] !== undefined) return;
   try {
     keepUndone(runId, (await onyx.runs.changes(runId)).undone);
   } catch {
-    // Unknown is shown as not undone; it is asked for again when the answer is shown again.
+    // An unknown state is shown as not undone, and requested again when the answer is shown again.
   }
 }
 
@@ -168,7 +168,7 @@ export async function setArchived(id: string, archived: boolean, told: 'told' | 
     toast('Archived', { action: { label: 'Undo', run: () => void setArchived(id, false) } });
 }
 
-/** Keeps a chat, with its forks, at the top of the list on every device. */
+/** Pins a chat with its forks on every device. */
 export async function setPinned(id: string, pinned: boolean): Promise<void> {
   await change(id, { pinned }, pinned ? 'The chat was not pinned' : 'The chat was not unpinned');
 }
@@ -184,13 +184,13 @@ export async function attach(id: string, attached: EntityRef | null): Promise<bo
   return change(id, { attached }, attached ? 'The chat was not attached' : 'The chat was not detached');
 }
 
-/** Says what an answer was like; without a rating, takes that back. */
+/** Rates an answer; without a rating, removes the old one. */
 export async function rate(
   sessionId: string,
   turnId: string,
   feedback: { rating?: Rating; note?: string },
 ): Promise<boolean> {
-  const kept = await attempt('Your rating was not kept', () => onyx.sessions.rate(sessionId, turnId, feedback));
+  const kept = await attempt('Your rating was not saved', () => onyx.sessions.rate(sessionId, turnId, feedback));
   if (kept) await loadConversation(sessionId);
   return kept !== undefined;
 }
@@ -201,9 +201,9 @@ async function change(id: string, patch: Parameters<typeof onyx.sessions.update>
   return session !== undefined;
 }
 
-/** Who answers in a chat, and whether one after the other or all at once. */
+/** Sets the agents that answer in a chat, and whether they answer in turn or all at once. */
 export async function setAnswering(id: string, agents: string[], mode: 'sequential' | 'parallel'): Promise<boolean> {
-  return change(id, { agents, mode }, 'Who answers was not changed');
+  return change(id, { agents, mode }, 'The answering agents were not changed');
 }
 
 export async function remove(id: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-// The one connection, and how what it tells becomes state.
+// The one connection, and how its events become state.
 
 import {
   Onyx,
@@ -20,15 +20,15 @@ import { keepOutbox } from './outbox';
 import { useStore, type Conversation } from './state';
 
 const TOKEN = 'onyx.token';
-/** Beside the cookie, which every port of this machine is sent: storage is this origin's alone. The link's page writes it too. */
+/** The page key. Cookies are sent to every port of a host; storage belongs to this origin alone. */
 const PAGE_KEY = 'onyx.page_key';
 const PAGE = 200;
-/** As many turns as the server gives at once. */
+/** The largest page of turns that the server sends. */
 const LARGEST_PAGE = 1_000;
 const FRAME_MS = 20;
 const NEW_SESSION_MS = 400;
 const NOTES = 'onyx.notes';
-/** Answers whose notes are kept. */
+/** The number of answers whose notes are kept. */
 const MOST_NOTED = 200;
 
 export const onyx = new Onyx({
@@ -67,7 +67,7 @@ function reconnect(): void {
 }
 
 export async function signOut(): Promise<void> {
-  // A token that is no longer good is forgotten all the same.
+  // A token that is no longer valid is forgotten too.
   await onyx.http.json('/api/auth/logout', { body: {} }).catch(() => undefined);
   keep(TOKEN, undefined);
   keep(PAGE_KEY, undefined);
@@ -83,7 +83,7 @@ export function faultOf(error: unknown): Fault {
 
 let onBack: () => void = () => undefined;
 
-/** What to do each time the connection is (back) there. */
+/** Functions that run each time the connection is established. */
 export function whenOnline(act: () => void): void {
   onBack = act;
 }
@@ -102,7 +102,7 @@ async function refresh(): Promise<void> {
   const running = new Set(getState().status?.runs.map((run) => run.runId));
   for (const [id, conversation] of Object.entries(getState().conversations)) {
     const { live } = conversation;
-    // A server that came up anew knows nothing of the run; its log does.
+    // A restarted server does not know the run; the log does.
     if (live && !running.has(live.runId)) void loadConversation(id);
     else if (!live && id === getState().shown) void loadConversation(id);
   }
@@ -113,12 +113,12 @@ export async function refreshStatus(): Promise<void> {
     setState({ status: await socket.status(), statusFault: undefined });
   } catch (error) {
     const fault = faultOf(error);
-    // A lost link is shown as such.
+    // A lost connection is shown elsewhere.
     if (fault.code !== 'offline') setState({ statusFault: fault });
   }
 }
 
-/** Who is signed in decides what is offered; the server decides what is allowed. */
+/** Loads the signed-in person. The app offers what they may do; the server decides what is allowed. */
 async function refreshMe(): Promise<void> {
   try {
     const me = await onyx.me();
@@ -128,7 +128,7 @@ async function refreshMe(): Promise<void> {
     const models = await onyx.admin.models();
     setState({ models: Object.fromEntries(models.map((model) => [model.id, model])) });
   } catch {
-    // Without it everything is offered, and what is not allowed says so when it is tried.
+    // Without the answer everything is offered, and a forbidden call fails with a message.
   }
 }
 
@@ -136,7 +136,7 @@ export async function refreshSessions(): Promise<void> {
   try {
     const { sessions } = await socket.sessions({ limit: 100, status: 'active' });
     setState((state) => ({ sessionsPhase: 'ready', sessions: { ...state.sessions, ...byId(sessions) } }));
-    // They may be older than all of these.
+    // The session may be older than the whole list.
     const pinned = await onyx.sessions.list({ pinned: true, status: 'active', limit: 50 });
     setState((state) => ({ sessions: { ...byId(pinned.sessions), ...state.sessions } }));
   } catch {
@@ -153,25 +153,25 @@ export function changeConversation(id: string, change: (known: Conversation) => 
   });
 }
 
-/** The newest page of a session, and the run at work on it if there is one. */
+/** Loads the newest page of a session, and its active run if there is one. */
 export async function loadConversation(id: string): Promise<void> {
   changeConversation(id, (known) => known);
   const told = getState().conversations[id]?.live;
-  // A run that has just been asked for is not in the log yet; its first event says when it is.
+  // A run that was just requested is not in the log yet; its first event shows when it is.
   if (told?.seq === 0) return;
   try {
     const page = await socket.session(id, { limit: PAGE });
     setState((state) => ({ sessions: { ...state.sessions, [id]: page.session } }));
-    // What came before the page and is not drawn yet belongs to the run that the page may end.
+    // Events that arrived before the page and are not drawn yet belong to the run that the page may end.
     if (queue.length > 0) flush();
     const isOver = (live?: Live) => live?.runId === told?.runId && live?.runId !== page.session.runId;
     const shown = getState().conversations[id]?.live;
-    // The page may be quicker than the run's last event.
+    // The page may arrive before the run's last event.
     if (isOver(shown)) keepNotes(shown);
     changeConversation(id, (known) => {
       const live = isOver(known.live) ? undefined : known.live;
       const { siblings, queued } = page;
-      // What was kept for reading offline gives way to what the server says.
+      // The offline copy is replaced by the server's answer.
       const before = known.kept ? { turns: [] } : known;
       const turns = joined({ ...known, ...before }, page);
       return { ...known, ...turns, siblings, queued, phase: 'ready', fault: undefined, live, kept: undefined };
@@ -187,7 +187,7 @@ export async function loadConversation(id: string): Promise<void> {
   }
 }
 
-/** The new page after the older turns that were loaded before, if they meet. */
+/** Joins the new page with the older turns loaded before, if they overlap. */
 function joined(known: Conversation, page: { turns: Turn[]; before?: number }): Pick<Conversation, 'turns' | 'before'> {
   const first = page.turns[0]?.id;
   const at = first === undefined ? -1 : known.turns.findIndex((turn) => turn.id === first);
@@ -197,7 +197,7 @@ function joined(known: Conversation, page: { turns: Turn[]; before?: number }): 
 
 const reading = new Map<string, Promise<void>>();
 
-/** The page before the oldest that is here, asked for once at a time. The promise ends when it is drawn. */
+/** Loads the page before the oldest loaded turn, once at a time. The promise resolves when it is drawn. */
 export function loadOlder(id: string, limit = PAGE): Promise<void> {
   const under = reading.get(id) ?? readOlder(id, limit).finally(() => reading.delete(id));
   reading.set(id, under);
@@ -219,12 +219,12 @@ async function readOlder(id: string, limit: number): Promise<void> {
   }
 }
 
-/** All that is older, for whoever looks through the whole; `wanted` says whether anybody still does. */
+/** Loads all older turns, for a search; `wanted` says whether to continue. */
 export async function loadAllOlder(id: string, wanted: () => boolean): Promise<void> {
   while (wanted() && getState().conversations[id]?.before !== undefined) await loadOlder(id, LARGEST_PAGE);
 }
 
-/** Words that stand in the log are no longer on their way. */
+/** Removes messages from the outbox once they are in the log. */
 function settlePending(id: string, { turns, queued }: Pick<SessionPage, 'turns' | 'queued'>): void {
   const runs = new Set(turns.map((turn) => turn.runId));
   const ids = new Set(turns.map((turn) => turn.id));
@@ -233,7 +233,7 @@ function settlePending(id: string, { turns, queued }: Pick<SessionPage, 'turns' 
   setState((state) => ({
     pending: state.pending.filter((item) => {
       if (item.sessionId !== id) return true;
-      // The server knows what waits, and shows it from here on.
+      // The server keeps the waiting message from now on.
       if (item.queuedTurn !== undefined)
         return !unread.has(item.queuedTurn) && !ids.has(item.queuedTurn) && item.runId === live;
       if (item.turnId !== undefined) return !ids.has(item.turnId);
@@ -252,7 +252,7 @@ async function followRun(sessionId: string, runId: string): Promise<void> {
   await socket.follow(runId, getState().conversations[sessionId]?.live?.seq ?? 0).catch(() => undefined);
 }
 
-// Deltas come faster than a screen is drawn: they are applied once a frame.
+// Deltas arrive faster than the screen is drawn, so they are applied once per frame.
 let queue: Told[] = [];
 let scheduled = false;
 
@@ -275,7 +275,7 @@ function flush(): void {
   for (const told of batch) {
     const known = changed[told.sessionId] ?? conversations[told.sessionId] ?? { turns: [], phase: 'loading' as const };
     const isKnown = known.live?.runId === told.runId;
-    // Without what came before it, an event says little: the run is read from its beginning.
+    // An event without the ones before it is useless, so the run is read from its beginning.
     if (!isKnown && told.seq > 1) {
       unknown.add(told.sessionId);
       continue;
@@ -294,21 +294,21 @@ function flush(): void {
 function keepNotes(live: Live | undefined): void {
   const news = live ? notesOf(live) : {};
   if (Object.keys(news).length === 0) return;
-  // Another tab may have heard of other runs.
+  // Another tab may have notes of other runs.
   const all = Object.entries({ ...readKept<Notes>(NOTES, {}), ...getState().notes, ...news });
   const notes = Object.fromEntries(all.slice(-MOST_NOTED));
   setState({ notes });
   keep(NOTES, notes);
 }
 
-/** After a run the log is the truth: what was shown live is read back from it. */
+/** After a run its turns are read from the log and replace what was shown live. */
 async function settleRun(sessionId: string): Promise<void> {
   answered(sessionId);
   keepNotes(getState().conversations[sessionId]?.live);
   await loadConversation(sessionId);
 }
 
-/** An answer is over. The server has marked its session; one that is on the screen is read at once. */
+/** Called when an answer ends. The server marked its session as unread; a visible one is marked as read. */
 export function answered(sessionId: string): void {
   if (isLookedAt(sessionId)) markRead(sessionId);
   else tellEnded(sessionId);
@@ -316,7 +316,7 @@ export function answered(sessionId: string): void {
 
 const isLookedAt = (sessionId: string) => getState().shown === sessionId && !document.hidden;
 
-/** What is on the screen is read, on every device. */
+/** Marks the visible session as read on every device. */
 export function lookAtShown(): void {
   const { shown, sessions } = getState();
   if (shown !== undefined && sessions[shown]?.unread && isLookedAt(shown)) markRead(shown);
@@ -324,13 +324,13 @@ export function lookAtShown(): void {
 
 function markRead(sessionId: string): void {
   patchSession(sessionId, { unread: false });
-  // Without a connection it stays marked until it is looked at again.
+  // Without a connection the session stays unread until it is shown again.
   onyx.sessions.markRead(sessionId).catch(() => undefined);
 }
 
 document.addEventListener('visibilitychange', lookAtShown);
 
-/** Told of what changed, by topic; pages that show more of it listen too. */
+/** Listeners for the server's notices, by topic. */
 const watchers = new Map<string, Set<() => void>>();
 
 export function watch(topic: string, changed: () => void): () => void {
@@ -356,17 +356,17 @@ function onChange(change: ChangeEvent): void {
       return forgetSession(sessionId);
     case 'run_started':
       patchSession(sessionId, { runId: runId ?? null });
-      // Another tab or device began it; a conversation that is open here shows it.
+      // Another tab or device started the run; a conversation open here shows it.
       if (runId && getState().conversations[sessionId]?.phase === 'ready') {
         const known = getState().conversations[sessionId]?.live;
         if (known?.runId !== runId) void loadConversation(sessionId);
       }
-      // A new session is written a moment after its run began.
+      // A new session is stored a moment after its run started.
       if (!getState().sessions[sessionId]) setTimeout(() => void refreshSession(sessionId), NEW_SESSION_MS);
       return;
     case 'run_ended':
       patchSession(sessionId, { runId: null });
-      // One that is told live is marked when the last of it has come.
+      // A run that is shown live is marked as read after its last event.
       if (getState().conversations[sessionId]?.live) return void refreshSession(sessionId);
       return void refreshSession(sessionId).then(() => answered(sessionId));
     default:
@@ -374,7 +374,7 @@ function onChange(change: ChangeEvent): void {
   }
 }
 
-/** It is gone for good; lists that still hold it leave it out. */
+/** Forgets a deleted session; lists that still contain it hide it. */
 export function forgetSession(id: string): void {
   void forgetChat(id);
   setState(({ sessions: { [id]: _, ...sessions }, removed }) => ({ sessions, removed: new Set(removed).add(id) }));
@@ -394,6 +394,6 @@ export async function refreshSession(id: string): Promise<void> {
     // Another device may have discarded one.
     if (getState().conversations[id]) changeConversation(id, (known) => ({ ...known, queued }));
   } catch {
-    // It is gone again, or the link is: both are shown elsewhere.
+    // The session or the connection is gone; both are shown elsewhere.
   }
 }

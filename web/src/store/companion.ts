@@ -1,4 +1,4 @@
-// The companion of a space: words are kept by the server first, then answered. Whoever shows it only selects.
+// The companion of a space: the server first stores a message, then it is answered. Components only select state.
 
 import { OnyxError, type Fault, type UserContent, type View } from '@onyx/sdk';
 import { create } from 'zustand';
@@ -11,20 +11,20 @@ import { addPending, changePending, dropPending } from './outbox';
 
 export interface CompanionState {
   phase: 'loading' | 'ready' | 'failed';
-  /** The session it is, once that is known. */
+  /** The companion's session, once known. */
   conversation?: string;
   agent?: string;
   agentName?: string;
   fault?: Fault;
 }
 
-/** By space. */
+/** Companions by space. */
 export const useCompanions = create<Record<string, CompanionState>>(() => ({}));
 
 const LOADING: CompanionState = { phase: 'loading' };
 export const useCompanion = (space: string) => useCompanions((state) => state[space] ?? LOADING);
 
-/** Finds or makes it, and shows what was said in it. */
+/** Finds or creates the companion and loads its conversation. */
 export async function openCompanion(space: string): Promise<void> {
   try {
     const { conversationId: conversation, agent, agentName } = await onyx.spaces.companion(space);
@@ -33,13 +33,13 @@ export async function openCompanion(space: string): Promise<void> {
     await loadUnanswered(conversation);
   } catch (error) {
     const fault = faultOf(error);
-    // What is known stays to be read; a lost link is shown as such.
+    // The loaded conversation stays; a lost connection is shown elsewhere.
     if (useCompanions.getState()[space]?.conversation === undefined)
       useCompanions.setState({ [space]: { phase: fault.code === 'offline' ? 'loading' : 'failed', fault } });
   }
 }
 
-/** Words that the server keeps and that nobody has had answered yet stand after the log. */
+/** Stored messages without an answer are shown after the log. */
 async function loadUnanswered(conversation: string): Promise<void> {
   const { messages } = await onyx.spaces.messages(conversation, { limit: 50 });
   const { conversations, pending } = useStore.getState();
@@ -62,7 +62,7 @@ async function loadUnanswered(conversation: string): Promise<void> {
   }
 }
 
-/** Says something to the companion; what the person looks at goes along. */
+/** Sends a message to the companion with what the person is looking at. */
 export async function sayToCompanion(conversation: string, content: UserContent, view?: View): Promise<void> {
   if (await answerQuestion(conversation, textOf(content))) return;
   const seen = useStore.getState().conversations[conversation]?.turns.at(-1)?.id;
@@ -79,17 +79,17 @@ export async function sayToCompanion(conversation: string, content: UserContent,
   void deliverToCompanion(item);
 }
 
-/** Words being delivered; the same are not sent from two places at once. */
+/** Messages being delivered, so that two callers do not send the same one. */
 const underWay = new Set<string>();
 const RETRY_MS = 1_000;
 
-/** Has the server keep the words, then has them answered; the conversation they are in. */
+/** Stores the message, then requests its answer; returns the conversation. */
 export async function deliverToCompanion(item: Pending): Promise<string | undefined> {
   const { key, sessionId: conversation, companion } = item;
   if (!conversation || !companion || underWay.has(key)) return undefined;
   underWay.add(key);
   try {
-    // An answer that was lost on its way may have left the words there: they are not said twice.
+    // If only the server's answer was lost, the message is already stored and must not be sent twice.
     const { messages } = companion.tried ? await onyx.spaces.messages(conversation, { limit: 50 }) : { messages: [] };
     const kept = keptOf(messages, item);
     if (kept?.isAnswered) {
@@ -106,7 +106,7 @@ export async function deliverToCompanion(item: Pending): Promise<string | undefi
   } catch (error) {
     const isOffline = error instanceof OnyxError && error.isOffline;
     changePending(key, isOffline ? { state: 'waiting' } : { state: 'failed', fault: faultOf(error) });
-    // The one connection may not have noticed: what waits for it to come back would wait for ever.
+    // The connection may not have noticed the failure, and what waits for its return would wait for ever.
     if (isOffline) setTimeout(() => deliverAgain(key), RETRY_MS);
     return undefined;
   } finally {
@@ -120,12 +120,12 @@ function deliverAgain(key: string): void {
   if (item?.state === 'waiting' && link === 'online') void deliverToCompanion(item);
 }
 
-/** Messages whose answers are being asked for. */
+/** Messages whose answers are being requested. */
 const asked = new Set<string>();
 
 /**
- * Has a message answered, or the answer that did not come asked for again. The stream only sets it
- * to work: as soon as the run is known, the one connection tells the rest, whatever page is shown.
+ * Requests the answer to a message, or a failed answer again. The stream only starts the run: as soon
+ * as the run is known, the one connection delivers its events, on any page.
  */
 export async function answerOf(conversation: string, messageId: string): Promise<void> {
   if (asked.has(messageId)) return;
@@ -150,9 +150,9 @@ export async function answerOf(conversation: string, messageId: string): Promise
   }
 }
 
-/** Words of one's own are kept and say why they have no answer; others are in the log already. */
+/** An own message in the outbox shows why it has no answer; for others a toast does. */
 function refuse(messageId: string, { code, message, hint, field }: Fault): void {
   const item = useStore.getState().pending.find((one) => one.turnId === messageId);
   if (item) changePending(item.key, { state: 'unanswered', fault: { code, message, hint, field } });
-  else toast(`Not answered. ${message} ${hint}`.trim(), { tone: 'danger' });
+  else toast(`The message was not answered. ${message} ${hint}`.trim(), { tone: 'danger' });
 }

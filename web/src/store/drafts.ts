@@ -1,4 +1,4 @@
-// Drafts and confirmations: one of each in the store, whoever shows it.
+// Drafts and confirmations. Each exists once in the store, wherever it is shown.
 
 import { OnyxError, type Draft, type Told } from '@onyx/sdk';
 import { onyx, socket } from './client';
@@ -25,14 +25,14 @@ export async function refreshDrafts(): Promise<void> {
   }
 }
 
-/** For the owner: what members may not approve for themselves. They stand among the others, with whose they are. */
+/** For the owner: drafts that members may not approve. They are among the other drafts, with their member. */
 export async function refreshMemberDrafts(): Promise<void> {
   if (getState().me?.role !== 'owner') return;
   try {
     const drafts = await onyx.drafts.ofMembers();
     const waiting = new Set(drafts.map(({ id }) => id));
     setState((state) => {
-      // One that was decided by the member is none of the owner's any more.
+      // A draft that the member has decided no longer concerns the owner.
       const others = Object.entries(state.drafts).filter(
         ([id, { person, state: at }]) => person === undefined || at !== 'pending' || waiting.has(id),
       );
@@ -40,21 +40,21 @@ export async function refreshMemberDrafts(): Promise<void> {
       return { drafts: Object.fromEntries([...others, ...fresh]) };
     });
   } catch {
-    // Without a connection those that are known are shown; they are read again when it is back.
+    // Without a connection the known drafts are shown; they are loaded again when it is back.
   }
 }
 
-/** One that changed, or an old one that a chat still shows. */
+/** Loads a draft that changed, or an old one that a chat shows. */
 export async function refreshDraft(id: string): Promise<void> {
   if (getState().drafts[id]?.person !== undefined) return refreshMemberDrafts();
   try {
     put(await onyx.drafts.get(id));
   } catch {
-    // Gone with its session, or the link is gone: the card says that it is not known.
+    // The draft was deleted with its session, or the connection is lost: the card shows that it is unknown.
   }
 }
 
-/** What a run proposes is shown at once; the server's own row follows. */
+/** A proposal is shown at once; the server's row follows. */
 export function keepDraft(told: Told): void {
   if (told.event.type !== 'draft' && told.event.type !== 'confirm') return;
   const { draftId, tool, summary, preview, asksFor } = told.event;
@@ -75,10 +75,10 @@ export const questionIn = ({ drafts, verdicts }: Pick<State, 'drafts' | 'verdict
           of === sessionId && asksFor === 'answer' && state === 'pending' && !verdicts[id],
       );
 
-/** While an agent waits for an answer, what the person writes is that answer. Was it? */
+/** Sends a message as the answer to a waiting question; returns whether there was one. */
 export async function answerQuestion(sessionId: string, words: string): Promise<boolean> {
   const question = questionIn(getState(), sessionId);
-  // One that is over meanwhile leaves the words to be a message.
+  // If the question ended in the meantime, the text is sent as a message.
   return question !== undefined && (await decide(question.id, { decision: 'approve', reason: words })) !== 'refused';
 }
 
@@ -92,12 +92,12 @@ function keepVerdict(id: string, verdict?: SentVerdict): void {
   keep('onyx.verdicts', getState().verdicts);
 }
 
-/** Before it was sent it is nobody's business but the person's. */
+/** Takes back a decision that has not been sent. */
 export const takeBack = (draftId: string) => keepVerdict(draftId);
 
-/** Decides, and shows what it is now also when somebody was faster. Without a connection it waits. */
+/** Decides a draft and shows its new state, also if it was decided elsewhere. Offline the decision waits. */
 export async function decide(draftId: string, verdict: Verdict): Promise<'done' | 'waiting' | 'refused'> {
-  // What was looked at, and nothing else.
+  // Approves exactly the reviewed plan.
   const planHash = verdict.decision === 'approve' ? getState().drafts[draftId]?.planHash : undefined;
   return send(draftId, { ...verdict, planHash });
 }
@@ -120,7 +120,7 @@ async function send(draftId: string, verdict: SentVerdict): Promise<'done' | 'wa
     await refreshDraft(draftId);
     const waited = getState().verdicts[draftId] !== undefined;
     keepVerdict(draftId);
-    // It was heard before the connection broke; only the answer was lost.
+    // The server received the decision before the connection broke; only its answer was lost.
     if (waited && error.code === 'draft_decided' && isOwn(draftId, verdict)) return 'done';
     toast(whyNot(draftId, verdict, error), { tone: 'danger' });
     return 'refused';
@@ -143,7 +143,7 @@ function whyNot(draftId: string, { decision }: SentVerdict, error: OnyxError): s
 
 let flushing = false;
 
-/** What was decided without a connection, each once. */
+/** Sends the decisions that were made offline, each once. */
 export async function flushVerdicts(): Promise<void> {
   if (flushing) return;
   flushing = true;

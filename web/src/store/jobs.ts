@@ -18,7 +18,7 @@ export async function refreshJobs(): Promise<void> {
     useJobs.setState({ phase: 'ready', jobs: await onyx.jobs.list(), fault: undefined });
   } catch (error) {
     const fault = faultOf(error);
-    // A lost link is shown as such; what is known stays.
+    // A lost connection is shown elsewhere; the known jobs stay.
     if (fault.code === 'offline') return;
     useJobs.setState((state) => ({ phase: state.phase === 'ready' ? 'ready' : 'failed', fault }));
   }
@@ -26,13 +26,13 @@ export async function refreshJobs(): Promise<void> {
 
 let soon: ReturnType<typeof setTimeout> | undefined;
 
-/** Several changes in a row are one look. */
+/** Several changes in a row cause one refresh. */
 function lookSoon(): void {
   clearTimeout(soon);
   soon = setTimeout(() => void refreshJobs(), 150);
 }
 
-/** From now on: what a job does, and what somebody does to its file. */
+/** Watches the runs of jobs and changes of their files. */
 export function startWatchingJobs(): void {
   watch('jobs', lookSoon);
   watch('memory', lookSoon);

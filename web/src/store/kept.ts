@@ -14,6 +14,6 @@ export function keep(key: string, value: unknown): void {
     if (value === undefined) localStorage.removeItem(key);
     else localStorage.setItem(key, JSON.stringify(value));
   } catch {
-    // No room: the page still holds it, only the next visit will not.
+    // The storage is full: this page has the value, the next visit will not.
   }
 }

@@ -1,4 +1,4 @@
-// A session's log, and what a run tells while it works, as the messages people see. Pure.
+// Turns a session's log and the events of its active run into the messages that people see. Pure.
 
 import {
   authorOf,
@@ -19,11 +19,11 @@ export interface ToolStep {
   toolUseId: string;
   tool: string;
   input: unknown;
-  /** What people read of it. */
+  /** The text that people read for the call. */
   label: CallLabel;
   output?: string;
   ok?: boolean;
-  /** What came of it; absent while it runs. */
+  /** The outcome; absent while the call runs. */
   report?: CallReport;
   durationMs?: number;
   draftId?: string;
@@ -48,17 +48,17 @@ export interface Answer {
   usage?: Usage;
   error?: Fault;
   context?: Cited[];
-  /** What the person thinks of it. */
+  /** The person's rating. */
   feedback?: Feedback;
   /** The message it answers. */
   asked?: string;
-  /** The newest of its turns in the log; where a fork may leave. */
+  /** The newest of its turns in the log, at which a fork may start. */
   lastTurn?: string;
-  /** When its run ended. */
+  /** The time at which its run ended. */
   endedAt?: string;
 }
 
-/** A piece that retrieval put beside the words: where it stands. */
+/** The place of a passage that retrieval gave with the message. */
 export type Cited = Pick<ContextPiece, 'source' | 'startLine' | 'endLine'> &
   Partial<Pick<ContextPiece, 'sourceId' | 'chunkId' | 'title'>>;
 
@@ -78,12 +78,12 @@ export interface Words {
   content: UserContent;
   ts?: string;
   runId?: string | null;
-  /** `unread`: no run has read it, and none is at work. */
+  /** `unread`: no run has read it, and none is active. */
   state: 'stored' | 'sending' | 'queued' | 'unread' | 'waiting' | 'failed' | 'unanswered';
-  /** What it is in the log, where the server keeps it and no run has taken it. */
+  /** Its turn, if the server has stored it and no run has read it. */
   turnId?: string;
   fault?: Fault;
-  /** An answer that has been promised and not begun. */
+  /** The answer that was promised and has not started. */
   promised?: string;
 }
 
@@ -96,18 +96,18 @@ export interface Divider {
 
 export type Message = Words | Answer | Divider;
 
-/** The same for an answer told live and read from the log, so that settling it redraws nothing. */
+/** The same key for the live answer and the one from the log, so that the change does not redraw it. */
 const idOf = (run: string, agent: string, segment: number) => `${run}:${agent}:${segment}`;
 
 type Note = Extract<Part, { kind: 'note' }>;
 
-/** By the id of the answer that they stand in. */
+/** Notes by the id of their answer. */
 export type Notes = Record<string, Note[]>;
 
-/** Those that are still true when the run is over. */
+/** Notes that stay true after the run. */
 const LASTING = new Set(['tainted', 'degraded', 'fallback']);
 
-/** What is to be kept of a run that is over; its log knows little of it. */
+/** The notes to keep of a finished run; its log holds few of them. */
 export function notesOf(live: Live): Notes {
   const kept = (answer: Answer) =>
     answer.parts.filter((part): part is Note => part.kind === 'note' && LASTING.has(part.code));
@@ -116,13 +116,13 @@ export function notesOf(live: Live): Notes {
   );
 }
 
-/** What a turn in the log says of how it came about, for whoever did not see it happen. Why is not in the log. */
+/** The notes that a turn of the log implies. Their reasons are not in the log. */
 function marksIn(turn: Turn, asked: string | undefined): Note[] {
   const tainted: Note[] =
     turn.origin === 'agent_tainted'
       ? [{ kind: 'note', code: 'tainted', text: 'This run has read content from outside.' }]
       : [];
-  // Only the first agent's model is noted at the start; `auto` names none, so that whoever answers is no surprise.
+  // Only the first agent's model is recorded at the start; `auto` names none, so any model is expected.
   const chosen = turn.lane === 0 && asked?.includes('/') ? asked : undefined;
   const other = turn.type === 'assistant_text' && chosen !== undefined && turn.model !== chosen;
   return other
@@ -138,7 +138,7 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
   let context: Cited[] | undefined;
   let begun: { id?: string | null; model?: string; agents?: string[] } = {};
   const segments = new Map<string, number>();
-  // Each is said once of a run and agent, as it is live.
+  // As in the live view, each note appears once for a run and agent.
   const said = new Set<string>();
   const sayOnce = ({ runId, agent, parts }: Answer, notes: Note[]) => {
     for (const note of notes) {
@@ -225,7 +225,7 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
       }
       case 'run_end': {
         if (open.size === 0 && turn.status !== 'done') {
-          // Nobody came to speak: it is said of those who were asked.
+          // No agent spoke, so the end is shown for the agents that were asked.
           const asked = begun.id === turn.runId ? begun.agents : undefined;
           for (const [lane, agent] of (asked ?? ['']).entries()) answerOf({ ...turn, lane, author: `agent:${agent}` });
         }
@@ -260,7 +260,7 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
         break;
     }
   }
-  // A page may end inside a run that is over; what is not told live does not run.
+  // A page may end inside a finished run; only a live run counts as active.
   for (const answer of open.values()) if (answer.state === 'running') answer.state = 'interrupted';
   return messages;
 }
@@ -282,15 +282,15 @@ function findStep(answer: Answer, toolUseId: string): ToolStep | undefined {
   return undefined;
 }
 
-/** A run at work: one answer for each agent that speaks in it. */
+/** An active run: one answer for each agent in it. */
 export interface Live {
   runId: string;
   seq: number;
   answers: Answer[];
-  /** Who was asked, whether or not they have spoken. */
+  /** The agents that were asked, whether or not they have spoken. */
   agents?: string[];
   model?: string;
-  /** The newest line about what goes on besides the answer itself. */
+  /** The newest line about activity besides the answer. */
   status?: string;
   ended?: RunStatus;
 }
@@ -339,12 +339,12 @@ export function applyEvent(live: Live, seq: number, agent: string | undefined, e
     case 'usage':
       return mapAnswer(next, agent, (answer) => ({ ...answer, usage: event }));
     case 'error':
-      // One of several agents was stopped; a run that is stopped whole says so at its end.
+      // One of several agents was stopped; a run that is stopped as a whole says so at its end.
       if (event.code === 'cancelled') return mapAnswer(next, agent, (answer) => ({ ...answer, state: 'cancelled' }));
       return mapAnswer(next, agent, (answer) => ({ ...answer, error: event }));
     case 'done':
       next.ended = event.status;
-      // The whole run's usage stands once, below the last who spoke.
+      // The usage of the whole run is shown once, below the last agent that spoke.
       next.answers = next.answers.map((answer, index, all) => ({
         ...answer,
         state: answer.state === 'cancelled' ? answer.state : event.status,
@@ -358,7 +358,7 @@ function blank(runId: string, agent: string, model?: string): Answer {
   return { kind: 'answer', id: idOf(runId, agent, 0), runId, agent, model, parts: [], state: 'running' };
 }
 
-/** Those of a run at work who have not said anything yet. */
+/** The agents of an active run that have not spoken yet. */
 export function yetToSpeak(live: Live): Answer[] {
   if (live.ended) return [];
   const spoke = new Set(live.answers.map((answer) => answer.agent));
@@ -400,7 +400,7 @@ function changeStep(parts: Part[], toolUseId: string, change: (step: ToolStep) =
   );
 }
 
-/** Stays with a part while others come and go before it. */
+/** A key that stays with a part while others are added or removed before it. */
 export function partKey(part: Part): string {
   switch (part.kind) {
     case 'text':
@@ -421,13 +421,13 @@ export function holdsTurn(message: Message, turn: string): boolean {
   return message.parts.some((part) => (part.kind === 'text' || part.kind === 'reasoning') && part.turnId === turn);
 }
 
-/** The words of a message without its images. */
+/** The text of a message without its images. */
 export function textOf(content: UserContent): string {
   if (typeof content === 'string') return content;
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }
 
-/** All words of an answer, as copying it gives them. */
+/** The whole text of an answer, for copying. */
 export function answerText(answer: Answer): string {
   return answer.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n\n');
 }

@@ -1,4 +1,4 @@
-// What happens while nobody looks, told by the system if the person wants it.
+// System notifications for events while the app is in the background, if the person wants them.
 
 import { titleOf } from '../shell/links';
 import { visible } from '../ui/visible';
@@ -8,14 +8,14 @@ import { toast, useStore, type State } from './state';
 interface Notice {
   title: string;
   body: string;
-  /** A newer notice about the same replaces the older one. */
+  /** A newer notification with the same tag replaces the older one. */
   tag: string;
   path: string;
 }
 
 const ICON = '/icon-192.png';
 
-/** Asks the browser; only a person's click may lead here. */
+/** Asks the browser for permission; must be called from a person's click. */
 export async function allowed(): Promise<boolean> {
   return 'Notification' in window && (await Notification.requestPermission()) === 'granted';
 }
@@ -29,7 +29,7 @@ const isWanted = () =>
 async function tell({ title: words, body, tag, path }: Notice): Promise<void> {
   const title = visible(words);
   const options = { body: visible(body), tag, icon: ICON };
-  // Phones take notices from the service worker only; it also opens the app where none is open.
+  // Phones show notifications only from the service worker, which also opens the app if it is closed.
   const worker = await navigator.serviceWorker?.getRegistration().catch(() => undefined);
   if (worker?.active) return worker.showNotification(title, { ...options, data: path });
   const notice = new Notification(title, options);
@@ -49,22 +49,22 @@ const nameOf = ({ sessions }: State, id: string | undefined) => {
   return session ? titleOf(session) : 'Onyx';
 };
 
-/** An answer is over that nobody saw end. */
+/** Notifies about an answer that ended unseen. */
 export function tellEnded(id: string): void {
   if (isWanted())
-    void tell({ title: nameOf(useStore.getState(), id), body: 'The answer is here.', tag: id, path: `/chat/${id}` });
+    void tell({ title: nameOf(useStore.getState(), id), body: 'The answer is ready.', tag: id, path: `/chat/${id}` });
 }
 
-/** A job says something: by the system while nobody looks, else here. */
+/** Shows a job's message: as a notification in the background, otherwise as a toast. */
 export function tellJob(message: string): void {
   if (isWanted()) void tell({ title: 'Jobs', body: message, tag: 'jobs', path: '/jobs' });
   else toast(message);
 }
 
-/** From now on: what waits for a decision and did not before. */
+/** Watches for new drafts that wait for a decision. */
 export function startNotifying(): void {
   useStore.subscribe((state, before) => {
-    // The first list is what waited before one came.
+    // The first list holds the drafts that were already waiting.
     if (state.drafts === before.drafts || before.draftsPhase !== 'ready' || !isWanted()) return;
     for (const draft of Object.values(state.drafts)) {
       if (draft.state !== 'pending' || before.drafts[draft.id]) continue;

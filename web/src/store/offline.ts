@@ -1,5 +1,5 @@
-// Recent chats, to be read without a connection. They are kept in this browser for the credential that read them, few and
-// short, and go when the person signs out, when another signs in, or when the server no longer knows the credential.
+// Recent chats for reading offline. This browser stores a few of them, shortened, for the credential that read them.
+// They are deleted when the person signs out, another person signs in, or the server no longer accepts the credential.
 
 import type { Session, Turn } from '@onyx/sdk';
 import { useStore } from './state';
@@ -13,7 +13,7 @@ const LARGEST = 400_000;
 
 interface KeptChat {
   id: string;
-  /** Whose credential read it, as a hash. */
+  /** The hash of the credential that read the chat. */
   owner: string;
   at: number;
   session: Session;
@@ -22,7 +22,7 @@ interface KeptChat {
 
 let credential: () => string | undefined = () => undefined;
 
-/** How to know who reads, told once by whoever holds the credential. */
+/** Sets the function that names the current credential. */
 export function keepOfflineFor(current: () => string | undefined): void {
   credential = current;
 }
@@ -37,7 +37,7 @@ async function owner(): Promise<string | undefined> {
 const done = <T>(request: IDBRequest<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error ?? new Error('The browser keeps nothing.'));
+    request.onerror = () => reject(request.error ?? new Error('The browser offers no storage.'));
   });
 
 async function chats(mode: IDBTransactionMode): Promise<IDBObjectStore> {
@@ -45,7 +45,7 @@ async function chats(mode: IDBTransactionMode): Promise<IDBObjectStore> {
   opening.onupgradeneeded = () => opening.result.createObjectStore(CHATS, { keyPath: 'id' });
   const database = await done(opening);
   const transaction = database.transaction(CHATS, mode);
-  // A connection that stays open would hold up the removal.
+  // An open connection would block the deletion.
   transaction.oncomplete = () => database.close();
   transaction.onabort = () => database.close();
   return transaction.objectStore(CHATS);
@@ -58,11 +58,11 @@ function shortened(turns: Turn[]): Turn[] {
   return kept;
 }
 
-/** Keeps a chat that was read; the oldest beyond the bound go. A browser that keeps nothing only lacks it offline. */
+/** Stores a chat that was read and deletes the oldest beyond the bound; without storage only offline reading fails. */
 export async function keepChat(session: Session, turns: Turn[]): Promise<void> {
   try {
     const mine = await owner();
-    // One that is to leave no trace leaves none here either.
+    // A temporary chat is not stored here either.
     if (!mine || turns.length === 0 || (session as { temporary?: boolean }).temporary) return;
     const kept: KeptChat = { id: session.id, owner: mine, at: Date.now(), session, turns: shortened(turns) };
     await done((await chats('readwrite')).put(kept));
@@ -82,7 +82,7 @@ export async function forgetChat(id: string): Promise<void> {
   try {
     await done((await chats('readwrite')).delete(id));
   } catch {
-    // Nothing is kept where nothing can be.
+    // A browser without storage keeps nothing.
   }
 }
 
@@ -90,11 +90,11 @@ export async function forgetAllChats(): Promise<void> {
   try {
     await done(indexedDB.deleteDatabase(DATABASE));
   } catch {
-    // Nothing is kept where nothing can be.
+    // A browser without storage keeps nothing.
   }
 }
 
-/** Without a connection, what this person read last can be read again. What the server says takes its place. */
+/** Shows the stored chats while there is no connection. The server's answer replaces them. */
 export async function showKeptChats(): Promise<void> {
   try {
     const mine = await owner();
@@ -115,6 +115,6 @@ export async function showKeptChats(): Promise<void> {
       };
     });
   } catch {
-    // Nothing is kept where nothing can be.
+    // A browser without storage keeps nothing.
   }
 }

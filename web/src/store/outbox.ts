@@ -1,4 +1,4 @@
-// Words on their way to the server, kept in the browser until it has them.
+// Messages on their way to the server, kept in the browser until the server has them.
 
 import { keep } from './kept';
 import { useStore, type Pending } from './state';

@@ -1,4 +1,4 @@
-// A conversation as one page that needs nothing else to be read. Loaded when somebody exports one.
+// Exports a conversation as one self-contained HTML page. Loaded on the first export.
 
 import { marked, Renderer } from 'marked';
 
@@ -10,7 +10,7 @@ table{border-collapse:collapse}th,td{border:1px solid #e2e2de;padding:4px 10px;t
 blockquote{margin-left:0;padding-left:14px;border-left:2px solid #e2e2de;color:#5c6066}img{max-width:100%}
 @media(prefers-color-scheme:dark){body{color:#e7e8ea;background:#101113}pre,code{background:#0b0c0d}th,td,blockquote{border-color:#2a2c31}a{color:#8ab4f8}}`;
 
-/** The page loads nothing and runs nothing, whatever the conversation holds. */
+/** The page loads nothing and runs no script, even if the conversation contains some. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /** The text of a Markdown export as a page. HTML in it is shown as text, and only web and mail links lead anywhere. */

@@ -1,12 +1,12 @@
-// Pictures and other files of the person's that are no text: kept in their vault, read through the server that knows
-// who asks.
+// Pictures and other binary files of the person: saved in the vault, and read from the server with the person's
+// credential.
 
 import { OnyxError } from '@onyx/sdk';
 import { onyx } from './client';
 
 const FOLDER = 'vault/attachments';
 const MOST_NAMES = 200;
-/** Larger ones the server would refuse. */
+/** The server refuses larger files. */
 export const LARGEST_FILE = 8 * 1024 * 1024;
 
 const KINDS: Record<string, string> = {
@@ -21,7 +21,7 @@ const KINDS: Record<string, string> = {
 
 export const kindOfFile = (path: string) => KINDS[path.split('.').pop()?.toLowerCase() ?? ''];
 
-/** A file as bytes, of the kind that its name says. */
+/** Loads a file as a blob with the type that its name implies. */
 export async function readBlob(path: string): Promise<Blob> {
   const bytes = await onyx.memory.bytes(path);
   return new Blob([bytes], { type: kindOfFile(path) ?? 'application/octet-stream' });
@@ -48,7 +48,7 @@ function forgetOldest(): void {
   void oldest[1].then((url) => URL.revokeObjectURL(url));
 }
 
-/** A name that any file system takes; nothing else of it is kept. */
+/** A name that is valid on every file system. */
 export const cleanName = (name: string, fallback: string) =>
   name
     .replace(/[^\p{L}\p{N}._-]+/gu, '-')
@@ -68,7 +68,7 @@ export async function underFreeName<T>(name: string, act: (name: string) => Prom
   }
 }
 
-/** Keeps the file among the person's; where it lies. */
+/** Saves the file in the vault and returns its path. */
 export function storeBlob(name: string, blob: Blob): Promise<string> {
   return underFreeName(cleanName(name, 'file'), async (free) => {
     const path = `${FOLDER}/${free}`;

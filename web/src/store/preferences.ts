@@ -3,7 +3,7 @@ import { keep, readKept } from './kept';
 
 export interface Preferences {
   theme: 'system' | 'light' | 'dark';
-  /** What a message does to a run at work. */
+  /** How a message reaches an active run. */
   delivery: 'steer' | 'follow_up';
   notify: boolean;
   sendWith: 'enter' | 'mod-enter';

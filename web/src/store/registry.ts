@@ -1,4 +1,4 @@
-// The person's actions: the one list that chips, palette entries and buttons are drawn from, and the one way to run them.
+// The person's actions: the one list for chips, palette entries and buttons, and the one way to run an action.
 // Runs belong to the window and not to a page: leaving a page stops none of them.
 
 import { useEffect } from 'react';
@@ -9,10 +9,10 @@ import { faultOf, onyx, watch } from './client';
 import { fromTurns, type Message } from './messages';
 import { toast, useStore } from './state';
 
-/** Where action files lie in the vault; nobody can move it. */
+/** The folder of action files in the vault; it cannot be changed. */
 export const ACTIONS_FOLDER = 'agent/actions';
 
-/** One run that this window asked for. */
+/** One run that this window started. */
 export interface ActionRun {
   key: string;
   action: string;
@@ -20,27 +20,27 @@ export interface ActionRun {
   state: 'starting' | 'running' | RunStatus;
   sessionId?: string;
   runId?: string;
-  /** The page that it leaves, once it is over. */
+  /** The page that the run wrote, once it is finished. */
   page?: string;
   fault?: Fault;
-  /** What a rehearsal said and would have done: it outlives its session. */
+  /** The messages of a dry run, which outlive its session. */
   log?: Message[];
 }
 
-/** From where an action is run. */
+/** The place from which an action is run. */
 export interface Place {
   sessionId?: string;
-  /** What the person has marked or written there. */
+  /** The text that the person selected or typed there. */
   selection?: string;
-  /** Told which session it runs in. */
+  /** Called with the session of the run. */
   onStarted?: (sessionId: string) => void;
 }
 
-/** An action that waits for a person to look at it first. */
+/** An action that waits for confirmation or input. */
 export interface Asking {
   action: Action;
   place: Place;
-  /** To look at only: what it would do is tried at once. */
+  /** Opened for a preview: the dry run starts at once. */
   preview: boolean;
 }
 
@@ -62,12 +62,12 @@ export async function refreshActions(): Promise<void> {
     setState({ actions: await onyx.actions.list(), phase: 'ready', fault: undefined });
   } catch (error) {
     const fault = faultOf(error);
-    // A lost link is shown as such, and the list comes when it is back.
+    // A lost connection is shown elsewhere, and the list is loaded when it is back.
     if (fault.code !== 'offline') setState((state) => ({ phase: state.phase === 'ready' ? 'ready' : 'failed', fault }));
   }
 }
 
-/** The list, kept in step with the files as long as somebody shows it. */
+/** The list of actions, updated with the files while it is shown. */
 export function useActions(): Pick<Registry, 'phase' | 'actions' | 'fault'> {
   const online = useStore((state) => state.link === 'online');
   useEffect(() => {
@@ -78,9 +78,9 @@ export function useActions(): Pick<Registry, 'phase' | 'actions' | 'fault'> {
   return useRegistry();
 }
 
-/** Runs an action, or shows it first where it asks for that or needs something to be filled in. */
+/** Runs an action, or opens its dialog first if it needs confirmation or input. */
 export async function chooseAction(action: Action, place: Place = {}): Promise<void> {
-  if (action.error) return toast(`${action.label} does not run: ${action.error}`, { tone: 'danger' });
+  if (action.error) return toast(`${action.label} cannot run: ${action.error}`, { tone: 'danger' });
   const lacks = action.asksForSelection && !place.selection;
   if (action.requiresConfirmation || lacks) return setState({ asking: { action, place, preview: false } });
   await runAction(action, place, { selection: place.selection });
@@ -132,7 +132,7 @@ export async function runAction(
     }
   } catch (error) {
     const fault = faultOf(error);
-    // Since the list was read, somebody made it ask first.
+    // The file was changed to require confirmation after the list was loaded.
     if (fault.code === 'confirmation_required') {
       forgetRun(key);
       await refreshActions();
@@ -143,7 +143,7 @@ export async function runAction(
   }
 }
 
-/** A rehearsal is no chat: what it said is kept for the window, and its session goes. */
+/** Keeps the messages of a dry run in this window and deletes its session. */
 async function rehearsalOf(sessionId: string): Promise<Message[]> {
   const { turns } = await onyx.sessions.turns(sessionId);
   await onyx.sessions.remove(sessionId).catch(() => undefined);

@@ -7,7 +7,7 @@ import { faultOf, onyx, watch } from './client';
 import { useStore } from './state';
 
 export interface SpacesState {
-  /** Absent until the server has told. */
+  /** Absent until loaded. */
   list?: Space[];
   fault?: Fault;
 }
@@ -27,13 +27,13 @@ export async function refreshSpaces(): Promise<void> {
 const SOON_MS = 500;
 let soon: ReturnType<typeof setTimeout> | undefined;
 
-// Made elsewhere: files tell of themselves in flocks, of which one look is enough.
+// A space was changed elsewhere. File notices arrive in groups, so one refresh covers several.
 watch('memory', () => {
   clearTimeout(soon);
   soon = setTimeout(() => void refreshSpaces(), SOON_MS);
 });
 
-/** The list, read again each time the connection is back. */
+/** The list, loaded again each time the connection is back. */
 export function useSpaceList(): SpacesState {
   const online = useStore((state) => state.link === 'online');
   useEffect(() => {

@@ -18,7 +18,7 @@ import { create } from 'zustand';
 import { readKept } from './kept';
 import type { Live, Notes } from './messages';
 
-/** Words on their way to the server; kept in the browser until it has acknowledged them. */
+/** A message on its way to the server, kept in the browser until the server has acknowledged it. */
 export interface Pending {
   key: string;
   sessionId?: string;
@@ -26,24 +26,24 @@ export interface Pending {
   request: SendRequest;
   at: string;
   state: 'sending' | 'waiting' | 'queued' | 'unread' | 'failed' | 'unanswered';
-  /** Said to the companion of a space: what was looked at, the newest turn there was, and whether it was sent before. */
+  /** For a companion: the view, the newest turn known when it was written, and whether it was sent before. */
   companion?: { view?: View; seen?: string; tried?: true };
-  /** What it is in the log, once the server keeps it. */
+  /** Its turn, once the server has stored it. */
   turnId?: string;
-  /** It was said to a run at work: what it will be in the log once that run has read it. */
+  /** For a message to an active run: the turn it becomes once that run has read it. */
   queuedTurn?: string;
-  /** The run it was given to; its log says the rest. */
+  /** The run that it was given to. */
   runId?: string;
   fault?: Fault;
-  /** Said in a thread, whose coworkers are asked through it. */
+  /** For a message in a thread: its delivery there. */
   thread?: InThread;
 }
 
-/** What becomes of words said in a thread. */
+/** The delivery of a message in a thread. */
 export interface InThread {
-  /** Whose answers have been promised; empty when nobody answers before more is said. */
+  /** The promised answers; empty if none comes before the next message. */
   answering?: string[];
-  /** They may be there although no answer came back: the newest message known before they were sent. */
+  /** Set if the message may have arrived unconfirmed: the newest message known before it was sent. */
   sentAfter?: string;
 }
 
@@ -53,25 +53,25 @@ export interface Verdict {
   scope?: ApprovalScope;
 }
 
-/** With what was looked at, so that nothing else is approved. */
+/** The hash of the reviewed plan, so that nothing else is approved. */
 export interface SentVerdict extends Verdict {
   planHash?: string;
 }
 
 export interface Conversation {
   turns: Turn[];
-  /** The ways this conversation went, itself among them, oldest first. */
+  /** The forks of this conversation, itself included, oldest first. */
   siblings?: Sibling[];
   /** Cursor of the older turns; absent when all are here. */
   before?: number;
-  /** Older turns are being put before the others: what one reads must not move. */
+  /** True while older turns are inserted above, so that the visible text does not move. */
   older?: boolean;
   phase: 'loading' | 'ready' | 'failed';
-  /** Read from what this browser kept, since there is no connection. */
+  /** True if it was read from this browser's offline copy. */
   kept?: true;
   fault?: Fault;
   live?: Live;
-  /** What was said here or elsewhere and no run has read yet. */
+  /** Messages, sent here or elsewhere, that no run has read yet. */
   queued?: QueuedMessage[];
 }
 
@@ -84,33 +84,33 @@ export interface Toast {
 
 export interface State {
   link: Link;
-  /** Why the server wants a sign-in, where it said so. */
+  /** Why the server requires a sign-in, if it said so. */
   refusal?: Fault;
-  /** Since when there has been no connection. */
+  /** When the connection was lost. */
   lostAt?: number;
   status?: ServerStatus;
   /** Why the newest status is not known. */
   statusFault?: Fault;
-  /** Who is signed in; absent until the server has said so. */
+  /** The signed-in person; absent until loaded. */
   me?: Me;
-  /** What is known of each model, by `<provider>/<model>`. */
+  /** The known models, by `<provider>/<model>`. */
   models: Record<string, Model>;
   sessions: Record<string, Session>;
   sessionsPhase: 'loading' | 'ready' | 'failed';
   /** Sessions that were deleted while the app was open. */
   removed: ReadonlySet<string>;
   conversations: Record<string, Conversation>;
-  /** Runs whose file changes are known to be undone, or not to be; by run. */
+  /** By run, whether its file changes are undone, if known. */
   undone: Record<string, boolean>;
-  /** What runs said about themselves that no log holds; kept in the browser that heard it. */
+  /** Notes of runs that no log holds; kept in the browser that received them. */
   notes: Notes;
   pending: Pending[];
   drafts: Record<string, Draft>;
   draftsPhase: 'loading' | 'ready' | 'failed';
-  /** Decisions that wait for the connection, by draft; kept in the browser like words. */
+  /** Decisions that wait for the connection, by draft; kept in the browser like messages. */
   verdicts: Record<string, SentVerdict>;
   toasts: Toast[];
-  /** The session on the screen; what ends there is read. */
+  /** The visible session; answers that end there are marked as read. */
   shown?: string;
   updateReady?: () => void;
 }

@@ -12,11 +12,11 @@ export async function refreshTags(): Promise<void> {
   try {
     useTags.setState({ list: await onyx.sessions.tags() });
   } catch {
-    // Without a connection those that are known are shown; they are read again when it is back.
+    // Without a connection the known tags are shown; they are loaded again when it is back.
   }
 }
 
-/** The list, read again each time the connection is back. */
+/** The list, loaded again each time the connection is back. */
 export function useTagList(): Tag[] {
   const online = useStore((state) => state.link === 'online');
   useEffect(() => {

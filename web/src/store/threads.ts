@@ -1,4 +1,4 @@
-// Words said in threads: who answers them is said at once, and they are never sent twice.
+// Messages in threads: their promised answers are shown at once, and no message is sent twice.
 
 import { OnyxError } from '@onyx/sdk';
 import { faultOf, loadConversation, onyx } from './client';
@@ -10,18 +10,18 @@ import { foundAgain, promisedTo, waitingOf } from './waiting';
 
 const { getState, setState } = useStore;
 
-/** A run begins at once; where none does, the server says why. */
+/** How long to wait for a run to start; after that the server is asked for the reason. */
 const BEGINS_MS = 3_000;
 const AGAIN_MS = 1_000;
 const NEWEST = 20;
 
-/** What a thread shows: its log, the run at work, and what waits for its turn. */
+/** The messages of a thread: its log, the active run, and messages that wait. */
 export async function loadThread(threadId: string): Promise<void> {
   await loadConversation(threadId);
   await refreshWaiting(threadId);
 }
 
-/** Says something; who answers is the server's to say. */
+/** Sends a message; the server decides who answers. */
 export async function sayInThread(threadId: string, content: string): Promise<void> {
   if (await answerQuestion(threadId, content)) return;
   const item: Pending = {
@@ -50,7 +50,7 @@ export async function deliverToThread({
     return threadId;
   }
   try {
-    // The answer to a first try may have been lost: what is there is not said twice.
+    // The answer to the first attempt may have been lost, so a stored message is not sent again.
     const messages = thread?.sentAfter === undefined ? [] : await onyx.threads.messages(threadId, { limit: NEWEST });
     const found = foundAgain(messages, words, thread?.sentAfter ?? '');
     if (found) {
@@ -81,7 +81,7 @@ export async function deliverToThread({
   }
 }
 
-/** Without a connection the outbox is sent when it is back; with one, a request was lost alone. */
+/** Offline, the outbox is sent when the connection is back; online, only this request was lost. */
 function tryAgain(key: string): void {
   const { link, pending } = getState();
   const item = pending.find((known) => known.key === key && known.state === 'waiting');
@@ -90,7 +90,7 @@ function tryAgain(key: string): void {
   void deliverToThread(item);
 }
 
-/** The newest of the person's messages that is known here; ids are in the order of time. */
+/** The person's newest known message; ids are ordered by time. */
 function newestKnown(threadId: string): string {
   const { conversations, pending } = getState();
   const stored = conversations[threadId]?.turns.flatMap((turn) => (turn.type === 'user' ? [turn.id] : [])) ?? [];
@@ -98,7 +98,7 @@ function newestKnown(threadId: string): string {
   return [...stored, ...sent].sort().at(-1) ?? '';
 }
 
-/** Reads which messages wait for their turn, and who has undertaken to answer them. */
+/** Loads the waiting messages and their promised answers. */
 export async function refreshWaiting(threadId: string): Promise<void> {
   try {
     const messages = await onyx.threads.messages(threadId, { limit: NEWEST });
@@ -111,24 +111,24 @@ export async function refreshWaiting(threadId: string): Promise<void> {
     });
     keepOutbox();
   } catch {
-    // A lost link is shown as such; what is known stays.
+    // A lost connection is shown elsewhere; the known messages stay.
   }
 }
 
-/** A message that was taken in and that no run takes up is asked after. */
+/** Asks the server about an accepted message for which no run starts. */
 function askAfter(threadId: string): void {
   setTimeout(() => {
     if (!getState().conversations[threadId]?.live) void refreshWaiting(threadId);
   }, BEGINS_MS);
 }
 
-/** Stops an answer, or takes back one that has not begun: its question then goes along with the next. */
+/** Stops an answer, or cancels a promised one; its question is then read with the next message. */
 export async function cancelAnswer(threadId: string, messageId: string): Promise<void> {
   await onyx.threads.cancelMessage(messageId);
   await refreshWaiting(threadId);
 }
 
-/** The message that is being answered: all answers to it stop by its name. */
+/** The message being answered; its id stops all answers to it. */
 export function questionAtWork(threadId: string): string | undefined {
   const { conversations, pending } = getState();
   const { live, turns = [] } = conversations[threadId] ?? {};

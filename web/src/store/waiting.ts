@@ -1,16 +1,16 @@
-// Words that are not in a log yet, and who has been asked to answer them. Pure.
+// Messages that are not in the log yet, and the agents asked to answer them. Pure.
 
 import type { QueuedMessage, ThreadMessage } from '@onyx/sdk';
 import { yetToSpeak, type Answer, type Live, type Message, type Words } from './messages';
 import type { Pending } from './state';
 
-/** What is not in the log: the words that began the run at work before its answers, all others after them. */
+/** Messages outside the log: those that started the active run before its answers, all others after them. */
 export function arranged(
   waiting: Pending[],
   live: Live | undefined,
   inLog: ReadonlySet<string | null | undefined>,
 ): Message[] {
-  // Which message of a thread a run answers it does not say; they are answered in the order in which they came.
+  // A run of a thread does not name its message; messages are answered in the order of their arrival.
   const isNew = live !== undefined && !inLog.has(live.runId) && !waiting.some((item) => item.runId === live.runId);
   const next = isNew ? waiting.find((item) => item.thread && item.turnId)?.key : undefined;
   const isQuestion = (item: Pending) =>
@@ -35,7 +35,7 @@ function words(item: Pending, isNext: boolean): Words {
   return { kind: 'words', id: turnId, content, ts, state: 'queued', promised: `${turnId}.${first}` };
 }
 
-/** Those who have been asked, before anything came from them. */
+/** Placeholders for agents that were asked and have not answered yet. */
 function typing({ turnId, thread }: Pending): Answer[] {
   if (turnId === undefined) return [];
   return (thread?.answering ?? []).map((agent) => ({
@@ -47,7 +47,7 @@ function typing({ turnId, thread }: Pending): Answer[] {
   }));
 }
 
-/** What the server says waits, beside what this browser said itself. */
+/** The messages that wait according to the server, besides those of this browser. */
 export function withQueued(
   waiting: Pending[],
   sessionId: string,
@@ -72,7 +72,7 @@ export function withQueued(
   ];
 }
 
-/** A coworker's second try at a message stands in the place of the first. */
+/** A coworker's retry of a message replaces the first answer. */
 export function lastTries(messages: Message[]): Message[] {
   const nameOf = (message: Message) =>
     message.kind === 'answer' && message.asked ? `${message.asked}.${message.agent}` : undefined;
@@ -83,18 +83,18 @@ export function lastTries(messages: Message[]): Message[] {
   });
 }
 
-/** Words whose fate was not known, if the server has them: the message they became. Ids are in the order of time. */
+/** The stored message for an unconfirmed one, if the server has it. Ids are ordered by time. */
 export function foundAgain(messages: ThreadMessage[], words: string, after: string): ThreadMessage | undefined {
   return messages.find((message) => message.role === 'user' && message.id > after && message.content === words);
 }
 
-/** Who has undertaken to answer a message. */
+/** The promised answers to a message. */
 export const promisedTo = (messages: ThreadMessage[], question: string) =>
   messages
     .filter((message) => message.status === 'streaming' && message.id.startsWith(`${question}.`))
     .map((message) => message.author);
 
-/** The person's messages that stand in no log and have no answer yet, as words on their way. */
+/** The person's messages without a log entry and an answer, as messages on their way. */
 export function waitingOf(threadId: string, messages: ThreadMessage[], logged: ReadonlySet<string>): Pending[] {
   const answered = (id: string) =>
     messages.some((message) => message.status !== 'streaming' && message.id.startsWith(`${id}.`));

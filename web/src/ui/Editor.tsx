@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 
-/** Height of one line, as the style sheet has it. */
+/** The line height of the style sheet. */
 const LINE = 20;
 const ABOVE = 4;
 
@@ -16,7 +16,7 @@ export function Editor({
   label: string;
   text: string;
   onChange?: (text: string) => void;
-  /** The first and the last line to be shown and marked. */
+  /** The first and the last line to highlight. */
   line?: number;
   lastLine?: number;
   readOnly?: boolean;

@@ -7,7 +7,7 @@ import { Editor } from './Editor';
 import { ErrorLine } from './page';
 import { savesByKey, useUnsaved } from './unsaved';
 
-/** A markdown file, read or edited. What is written here stays until it is saved or thrown away. */
+/** A markdown file, shown or edited. Edits stay until they are saved or discarded. */
 export function FileEditor({
   file,
   line,
@@ -20,7 +20,7 @@ export function FileEditor({
   line?: number;
   lastLine?: number;
   note?: string;
-  /** Writes it as a follow-up of the version that was read. */
+  /** Saves the text over the version that was read. */
   write: (text: string) => Promise<unknown>;
   onWritten: () => void;
 }) {
@@ -106,7 +106,7 @@ export function FileEditor({
   );
 }
 
-/** The headings of a text are of the third order: what they stand under is named for those who do not see it. */
+/** The text's headings are level 3, so a hidden level 2 heading precedes them for screen readers. */
 function Content({ text }: { text: string }) {
   return (
     <>

@@ -24,7 +24,7 @@ export function Menu({
   children: ReactNode;
   entries: MenuEntry[];
   side?: 'below' | 'above';
-  /** To fetch more entries than are known. */
+  /** Loads further entries when the menu opens. */
   onOpen?: () => void;
 }) {
   const [open, setOpen] = useState(false);

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 
-/** Where a person would begin to type. */
+/** The elements that should take the focus first. */
 const FIELD = 'input:not([type=hidden]):not([disabled]), textarea:not([disabled]), select:not([disabled])';
 
 /** The browser's own dialog: it keeps the focus inside, closes on Esc and leaves the rest inert. */
@@ -68,7 +68,7 @@ export function Confirm({
   );
 }
 
-/** One line of text, or nothing when the person thinks better of it. */
+/** Asks for one line of text; `undefined` if the person cancels. */
 export function Ask({
   label,
   value,

@@ -1,4 +1,4 @@
-/** A part of what was said, with what was looked for marked. */
+/** A part of a text with the search hits highlighted. */
 export function Snippet({ parts }: { parts: { text: string; hit: boolean }[] }) {
   return (
     <span dir="auto">

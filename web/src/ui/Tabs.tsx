@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 
-/** Places within a page, each with an address of its own. */
+/** Tabs within a page, each with its own address. */
 export function Tabs({
   label,
   tabs,

@@ -1,7 +1,7 @@
 import { faultOf } from '../store/client';
 import { toast } from '../store/state';
 
-/** Runs it; a failure becomes a notice that says what happened and what to do. */
+/** Runs an action; a failure becomes a toast that says what happened and what to do. */
 export async function attempt<T>(failed: string, act: () => Promise<T>): Promise<T | undefined> {
   try {
     return await act();

@@ -1,7 +1,7 @@
-// What changes between two texts, by lines, as a unified diff shows it.
+// The unified diff of two texts, by lines.
 
 const CONTEXT = 3;
-/** Longer texts are compared from both ends only: the table in the middle would be too large. */
+/** For longer texts only the common start and end are found, because the table would be too large. */
 const LARGEST = 4_000_000;
 
 interface Piece {
@@ -36,7 +36,7 @@ function compare(before: string[], after: string[]): Piece[] {
   return [...same(before.slice(0, start)), ...middle, ...same(before.slice(before.length - end))];
 }
 
-/** The longest common subsequence, and what is not in it. */
+/** The longest common subsequence, and the lines outside it. */
 function changes(before: string[], after: string[]): Piece[] {
   const removed = before.map((line): Piece => ({ mark: '-', line }));
   const added = after.map((line): Piece => ({ mark: '+', line }));

@@ -1,4 +1,4 @@
-// What a fault says to a person: a sentence by its code. What the server or a provider said word for word is a detail.
+// The sentence for each error code. The exact words of the server or provider are shown as details.
 
 import type { Fault } from '@onyx/sdk';
 
@@ -14,28 +14,28 @@ const SENTENCES: Record<string, string> = {
   provider_context_length:
     'This chat is longer than the model can read. Start a new one, or use a model with a larger window.',
   model_not_found: 'This model is not available.',
-  limit_steps: 'The run reached its limit of steps. Its work is kept; send a message to go on.',
-  limit_tool_calls: 'The run reached its limit of tool calls. Its work is kept; send a message to go on.',
-  limit_seconds: 'The run reached its time limit. Its work is kept; send a message to go on.',
-  limit_output: 'The answer reached its length limit. Send a message to go on.',
-  limit_budget: 'The budget is used up. Raise it in Settings, or go on tomorrow.',
+  limit_steps: 'The run reached its limit of steps. Its work is kept; send a message to continue.',
+  limit_tool_calls: 'The run reached its limit of tool calls. Its work is kept; send a message to continue.',
+  limit_seconds: 'The run reached its time limit. Its work is kept; send a message to continue.',
+  limit_output: 'The answer reached its length limit. Send a message to continue.',
+  limit_budget: 'The budget is used up. Raise it in Settings, or continue tomorrow.',
   limit_loop: 'The agent repeated the same step and was stopped. Say what it should do differently.',
   interrupted: 'The server stopped during this answer. What was finished is kept.',
   storage_full: 'The disk is full. Nothing you sent is lost.',
   internal: 'Something went wrong inside Onyx. Nothing you sent is lost.',
 };
 
-/** One or two sentences, and what stands behind them where that says more. */
+/** One or two sentences, and the details if they say more. */
 export function wordsOf(fault: Fault): { sentence: string; detail?: string } {
   const raw = [fault.message, fault.hint].filter(Boolean).join(' ');
   const sentence = SENTENCES[fault.code];
   return sentence === undefined ? { sentence: raw } : { sentence, detail: raw === sentence ? undefined : raw };
 }
 
-/** Faults that are put right where providers are set up. */
+/** Faults that can be fixed in the provider settings. */
 export const isOfProvider = ({ code }: Fault) => code.startsWith('provider_') || code === 'model_not_found';
 
-/** Faults that another try may not meet. */
+/** Faults that a retry may avoid. */
 export const mayPass = ({ code }: Fault) =>
   isOfProvider({ code, message: '', hint: '' }) ||
   code === 'interrupted' ||

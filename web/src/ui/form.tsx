@@ -3,7 +3,7 @@ import type { Fault } from '@onyx/sdk';
 import { faultOf } from '../store/client';
 import { ErrorLine } from './page';
 
-/** A row of a card: what it is, and what can be done about it. */
+/** A row of a card: a label with details, and its controls. */
 export function Line({ label, detail, children }: { label: ReactNode; detail?: ReactNode; children?: ReactNode }) {
   return (
     <div className="flex min-h-12 flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2.5">
@@ -62,7 +62,7 @@ export function Choices<T extends string>({
     0,
     options.findIndex(([option]) => option === value),
   );
-  // One stop of Tab for all of them; arrows choose, as in every group of radio buttons.
+  // The group is one tab stop; arrows choose, as in every radio group.
   const choose = (event: KeyboardEvent<HTMLButtonElement>, place: number) => {
     const step = ARROWS[event.key];
     if (step === undefined) return;
@@ -161,7 +161,7 @@ export function Field({ label, hint, ...input }: { label: string; hint?: ReactNo
   );
 }
 
-/** A form that says what went wrong where it was sent, and keeps what was written. */
+/** A form that shows an error at its button and keeps the entered values. */
 export function Form({
   action,
   onSubmit,

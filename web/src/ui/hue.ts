@@ -1,6 +1,6 @@
 const HUES = 5;
 
-/** An agent's colour: the same everywhere, the default agent's the first. */
+/** An agent's colour, the same everywhere; the default agent has the first. */
 export function hueOf(agent: string): string {
   if (agent === 'main') return 'var(--hue-1)';
   let sum = 0;

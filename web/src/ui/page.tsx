@@ -16,7 +16,7 @@ export function Page({
   children,
 }: {
   title: string;
-  /** Where the page was come to from. */
+  /** The address of the back button. */
   back?: string;
   bar?: ReactNode;
   width?: string;
@@ -36,7 +36,7 @@ export function Page({
 
 export const FAULT_ACTION = 'inline-flex items-center text-accent underline underline-offset-3 max-md:min-h-11';
 
-/** What failed, what to do, one action, and details for whoever wants to report it. */
+/** What failed, what to do, one action, and details for a report. */
 export function ErrorLine({
   fault,
   sentence: said,
@@ -44,10 +44,10 @@ export function ErrorLine({
   children,
 }: {
   fault: Fault;
-  /** Said in place of the usual sentence, unless it has nothing to say. */
+  /** Shown instead of the usual sentence, unless it is empty. */
   sentence?: ReactNode;
   action?: { label: string; run: () => void };
-  /** More that can be done about it. */
+  /** Further actions. */
   children?: ReactNode;
 }) {
   const { sentence, detail } = wordsOf(fault);
@@ -60,7 +60,7 @@ export function ErrorLine({
       <p className="min-w-[min(14rem,calc(100%-28px))] flex-1 [overflow-wrap:anywhere]">
         <span className="text-danger">{said || sentence}</span>
       </p>
-      {/* Together, on a line of their own where there is no room beside the sentence. */}
+      {/* The actions wrap together onto a separate line if there is no room. */}
       <span className="flex flex-wrap gap-x-3 gap-y-1 max-sm:basis-full max-sm:pl-7">
         {action && (
           <button type="button" className={FAULT_ACTION} onClick={action.run}>
@@ -91,7 +91,7 @@ export function Empty({ children }: { children: ReactNode }) {
   return <p className="meta py-10 text-center">{children}</p>;
 }
 
-/** Rows of the height the content will have. */
+/** Placeholder rows with the height of the content. */
 export function Skeletons({ rows = 4, height = 'h-14' }: { rows?: number; height?: string }) {
   return (
     <div className="flex flex-col gap-2" aria-busy="true" aria-label="Loading" role="status">
@@ -102,7 +102,7 @@ export function Skeletons({ rows = 4, height = 'h-14' }: { rows?: number; height
   );
 }
 
-/** What was loaded, or why there is nothing to see. A failed refresh leaves what is there and says so. */
+/** The loaded content, or why there is none. A failed refresh keeps the content and shows the error. */
 export function Shown<T>({
   of,
   rows,
@@ -116,7 +116,7 @@ export function Shown<T>({
 }) {
   const offline = useStore((state) => state.link !== 'online');
   if (of.data === undefined && of.fault)
-    return <ErrorLine fault={of.fault} action={{ label: 'Try again', run: of.reload }} />;
+    return <ErrorLine fault={of.fault} action={{ label: 'Retry', run: of.reload }} />;
   if (of.data === undefined) {
     return offline ? (
       <Empty>Not connected to Onyx. This page loads when the connection is back.</Empty>
@@ -126,7 +126,7 @@ export function Shown<T>({
   }
   return (
     <>
-      {of.fault && <ErrorLine fault={of.fault} action={{ label: 'Try again', run: of.reload }} />}
+      {of.fault && <ErrorLine fault={of.fault} action={{ label: 'Retry', run: of.reload }} />}
       {children(of.data)}
     </>
   );

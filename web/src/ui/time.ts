@@ -8,7 +8,7 @@ const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60],
 ];
 
-/** How long ago, in one short word or two. */
+/** The time since then, in one or two short words. */
 export function ago(time: string | number, now = Date.now()): string {
   const seconds = (new Date(time).getTime() - now) / 1000;
   const step = STEPS.find(([, size]) => Math.abs(seconds) >= size);
@@ -19,7 +19,7 @@ export function fullTime(time: string | number): string {
   return new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 }
 
-/** The time of day, with the day where that is another. */
+/** The time of day, with the date if it is another day. */
 export function timeOf(time: string, now = Date.now()): string {
   const at = new Date(time);
   const isToday = at.toDateString() === new Date(now).toDateString();

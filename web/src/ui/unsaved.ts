@@ -1,6 +1,6 @@
 import { useEffect, type KeyboardEvent } from 'react';
 
-/** The browser asks before a page goes whose words are not saved. */
+/** Makes the browser ask before a page with unsaved changes is closed. */
 export function useUnsaved(changed: boolean): void {
   useEffect(() => {
     if (!changed) return;
@@ -10,7 +10,7 @@ export function useUnsaved(changed: boolean): void {
   }, [changed]);
 }
 
-/** For `onKeyDown`: ⌘S or Ctrl S saves here instead of the browser's page; nothing where there is nothing to save. */
+/** For `onKeyDown`: ⌘S or Ctrl S saves here instead of saving the browser's page, if there are changes. */
 export function savesByKey(save: (() => void) | false) {
   return (event: KeyboardEvent) => {
     if (!(event.metaKey || event.ctrlKey) || event.key !== 's') return;

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import { isDark, usePreferences } from '../store/preferences';
 
-/** Whether the page is dark now, whoever decides it. */
+/** Whether the page is dark now, by the setting or by the system. */
 export function useDark(): boolean {
   usePreferences((preferences) => preferences.theme);
   return useSyncExternalStore(subscribe, isDark);

@@ -4,15 +4,15 @@ import { faultOf } from '../store/client';
 import { useStore } from '../store/state';
 
 export interface Loaded<T> {
-  /** The newest answer; the one before stays while another is fetched. */
+  /** The newest answer; it stays while another one is loaded. */
   data?: T;
   fault?: Fault;
-  /** Nothing is known yet. */
+  /** True until the first answer or failure. */
   loading: boolean;
   reload: () => void;
 }
 
-/** Something of the server's, fetched when `key` changes and again when the connection is back. Without a key nothing is. */
+/** Loads data when `key` changes and when the connection is back; without a key it loads nothing. */
 export function useLoaded<T>(key: string | undefined, load: () => Promise<T>): Loaded<T> {
   const online = useStore((state) => state.link === 'online');
   const [round, setRound] = useState(0);

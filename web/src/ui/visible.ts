@@ -1,10 +1,10 @@
 /**
- * Text that a model, a file or a page chose, safe to look at: whatever would turn the direction of writing or stand there
- * unseen is written out (`\u{202e}`). The twin of `crates/types/src/visible.rs`; `crates/types/tests/visible.json` holds the
- * cases of both.
+ * Makes text of a model, a file or a page safe to read: characters that are invisible or change the writing direction
+ * are written out (`\u{202e}`). The twin of `crates/types/src/visible.rs`; both are tested with
+ * `crates/types/tests/visible.json`.
  */
 
-// Controls, marks of direction, and what has no width of its own: the first and the last of each range.
+// Control characters, direction marks and zero-width characters: the first and the last of each range.
 const DECEIVING: [number, number?][] = [
   [0x00, 0x08],
   [0x0b, 0x1f],
@@ -33,7 +33,7 @@ const DECEIVES = new RegExp(
   'gu',
 );
 
-// As in Persian and in emoji: a selector, a joiner or both, directly after a character outside ASCII.
+// Used in Persian and in emoji: a selector, a joiner or both, directly after a character outside ASCII.
 const JOINED = /(?<=[^\0-\x7f])(?:\u{fe0e}|\u{fe0f})?(?:\u{200c}|\u{200d})?/uy;
 
 export function visible(text: string): string {
@@ -47,7 +47,7 @@ export function visible(text: string): string {
     shown += before;
     at = found.index;
     JOINED.lastIndex = at;
-    // What was itself written out is no character that something could belong to.
+    // A joiner directly after a written-out character is written out too.
     const stays = before === '' && at > 0 ? '' : (JOINED.exec(text)?.[0] ?? '');
     shown += stays === '' ? writtenOut(found[0]) : stays;
     at += stays === '' ? found[0].length : stays.length;

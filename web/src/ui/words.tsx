@@ -1,11 +1,11 @@
-// Words that the server wrote, as a page shows them.
+// Shows sentences that the server wrote.
 
-/** With a capital, as sentences begin. */
+/** The text with a capital first letter. */
 export const sentence = (text: string) => text.replace(/^[a-z]/, (letter) => letter.toUpperCase());
 
-/** A sentence in which what stands between backticks is code. */
+/** A sentence with the text between backticks shown as code. */
 export function Words({ children }: { children: string }) {
-  // Every second piece stood between backticks; an odd one at the end was never closed.
+  // Every second piece was between backticks; an odd last one was never closed.
   const pieces = sentence(children).split('`');
   if (pieces.length % 2 === 0) return <>{pieces.join('`')}</>;
   return (

@@ -19,15 +19,15 @@ const STREAMS: [Stream; 2] = [
     Stream {
         title: "Lines of a chat",
         schema: "Line",
-        opening: "`POST /api/agent/chat-stream` and `POST /api/agent/actions/{id}/run` answer with one JSON object a line \
+        opening: "`POST /api/agent/chat-stream` and `POST /api/agent/actions/{id}/run` answer with one JSON object per line \
                   (`application/x-ndjson`).",
     },
     Stream {
         title: "Events of a run",
         schema: "Envelope",
-        opening: "`GET /api/runs/{id}/events` is an event stream of every run, also of one that somebody else started. Each event has \
+        opening: "`GET /api/runs/{id}/events` is an event stream of every run, also of one that another person started. Each event has \
                   `seq`, which grows by one, `run_id` and `lane`, which tells several answering agents apart. Give the last `seq` \
-                  as `?after=` to go on from there. The [WebSocket](../websocket.md) tells the same.",
+                  as `?after=` to continue from there. The [WebSocket](../websocket.md) sends the same events.",
     },
 ];
 
@@ -36,15 +36,15 @@ const SENTENCES: [(&str, &str); 15] = [
     ("start", "the run has begun; the question is on disk"),
     ("text", "a piece of the answer"),
     ("text_delta", "a piece of the answer"),
-    ("text_complete", "one whole text, as it was written down"),
+    ("text_complete", "one whole text, as it is stored"),
     ("reasoning_delta", "a piece of what the model thinks, where it shows that"),
     ("tool_call", "the model asks for a tool; `label` has the words to show"),
     ("tool_output", "what a running tool prints meanwhile"),
-    ("tool_result", "what came of a call; `report` has the words to show"),
-    ("draft", "a change waits for approval; the run goes on without it"),
+    ("tool_result", "the result of a call; `report` has the words to show"),
+    ("draft", "a change waits for approval; the run continues without it"),
     ("confirm", "the run itself waits for your decision"),
     ("context", "what retrieval gave the model beside the question"),
-    ("status", "something worth a word: compaction, a retry, another model"),
+    ("status", "a note on the progress: compaction, a retry, another model"),
     ("usage", "tokens and cost so far"),
     ("error", "the run failed; `code` is one of the [errors](../errors.md)"),
     ("done", "the last event; `status` says how it ended"),
@@ -80,7 +80,7 @@ fn row(variant: &Value) -> Result<String> {
     let kind =
         variant["properties"]["type"]["const"].as_str().context("an event without a type")?;
     let Some((_, sentence)) = SENTENCES.iter().find(|(known, _)| *known == kind) else {
-        bail!("the event {kind} has no sentence: add one to xtask/src/docs/events.rs");
+        bail!("the event {kind} has no description: add one to xtask/src/docs/events.rs");
     };
     let required: Vec<&str> =
         variant["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{Problem, SourceFile};
 
 const SUMMARY: &str = "docs/SUMMARY.md";
-/// Papers for whoever works on Onyx; the manual leaves them out.
+/// Documents for developers of Onyx; the manual leaves them out.
 const LEFT_OUT: &[&str] = &[SUMMARY, "docs/seed-tests.md", "docs/web-tests.md"];
 
 /// `paths` are all files of the workspace, pictures too.

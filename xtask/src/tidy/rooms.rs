@@ -146,7 +146,7 @@ fn structs(text: &str) -> Vec<(String, usize)> {
     found
 }
 
-/// The name after a keyword, whatever may see it.
+/// The name after a keyword, with any visibility before it.
 fn declared<'a>(words: &'a str, keyword: &str) -> Option<&'a str> {
     let words = match words.strip_prefix("pub") {
         Some(rest) if rest.starts_with('(') => rest.split_once(") ")?.1,

@@ -1,4 +1,4 @@
-"""Client of an Onyx server: ``Onyx`` blocks, ``AsyncOnyx`` awaits; both reach the same."""
+"""Client of an Onyx server: ``Onyx`` is synchronous, ``AsyncOnyx`` asynchronous; both offer the same calls."""
 
 from onyx_sdk import types
 from onyx_sdk._async.auth import AsyncRenewingToken

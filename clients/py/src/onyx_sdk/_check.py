@@ -1,6 +1,6 @@
-"""Arguments are looked at before anything is sent, so that a mistake is named where it was made.
+"""Arguments are checked before anything is sent, so that a mistake is reported where it was made.
 
-Only what would be wrong on every server is refused here; the rest is the server's to judge.
+Only what is wrong for every server is refused here; the server judges the rest.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ def check_token(token: str) -> str:
 
 
 def check_query(query: Mapping[str, object]) -> dict[str, str]:
-    """What is given of a query, as it is sent."""
+    """The query parameters that are set, as they are sent."""
     check_integer("limit", query.get("limit"), 1)
     given = {name: value for name, value in query.items() if value is not None and value != ""}
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
 
 
 def fill(template: str, values: Mapping[str, object]) -> str:
-    """An address: ``fill("/v1/sessions/{id}", {"id": …})``. An empty id would be another address."""
+    """An address: ``fill("/v1/sessions/{id}", {"id": …})``. An empty id would change the address."""
     filled = template
     for name, value in values.items():
         placed = _path(name, value) if name == "path" else _segment(name, value)
@@ -93,7 +93,7 @@ def _segment(field: str, value: object) -> str:
 
 
 def _path(field: str, value: object) -> str:
-    """A path in an address, its slashes kept."""
+    """Encodes a path for an address and keeps its slashes."""
     return "/".join(_segment(field, part) for part in check_text(field, value).split("/"))
 
 
@@ -128,7 +128,7 @@ def _check_evidence(at: str, item: Mapping[str, Any]) -> None:
 
 
 def check_job(fields: Mapping[str, object]) -> None:
-    """A job without a time, or without anything to do, is none."""
+    """A job needs a time and something to do."""
     if fields.get("cron") and fields.get("every"):
         raise InvalidArgument("cron", "and `every` cannot both be given")
     if not any(fields.get(name) for name in ("cron", "every", "at")):
@@ -138,7 +138,7 @@ def check_job(fields: Mapping[str, object]) -> None:
 
 
 def given(**fields: object) -> dict[str, object]:
-    """A request's fields without those that were left out."""
+    """The fields of a request that are set."""
     return {name: value for name, value in fields.items() if value is not None}
 
 

@@ -1,4 +1,4 @@
-"""What the streams of ``chat`` yield, and what they are asked with."""
+"""What the streams of ``chat`` yield, and the messages they take."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class WordsChunk(TypedDict):
 
 
 class DecisionChunk(TypedDict):
-    """``confirm``: the run waits for a decision through ``drafts``. ``draft``: it goes on, and the change waits."""
+    """``confirm``: the run waits for a decision through ``drafts``. ``draft``: the change waits, the run does not."""
 
     type: Literal["draft", "confirm"]
     draft_id: str

@@ -27,18 +27,18 @@ class OnyxError(Exception):
         self.hint = hint
         #: The argument or field that is wrong, by its path.
         self.field = field
-        #: Of the answer. ``None``: the server was not reached, or nothing was sent at all.
+        #: The HTTP status. ``None``: the server was not reached, or nothing was sent.
         self.status = status
-        #: The server's name for the request; it stands in the server's log too.
+        #: The server's id of the request; it is in the server's log too.
         self.request_id = request_id
-        #: Seconds after which asking again may help, where the server says so.
+        #: Seconds after which a retry may help, if the server says so.
         self.retry_after = retry_after
-        #: What else the server said, for instance the fresh preview of a draft that is stale.
+        #: Further details from the server, for example the new preview of a stale draft.
         self.details: dict[str, Any] = dict(details or {})
 
 
 class InvalidArgument(OnyxError, ValueError):
-    """An argument that is not good. Nothing was sent."""
+    """An invalid argument. Nothing was sent."""
 
     def __init__(self, field: str, why: str) -> None:
         super().__init__(
@@ -51,7 +51,7 @@ class Offline(OnyxError):
 
 
 class Interrupted(OnyxError):
-    """A stream ended before its last event, and the rest could not be had otherwise."""
+    """A stream ended before its last event, and the rest could not be read in another way."""
 
     def __init__(self, details: Mapping[str, Any] | None = None) -> None:
         super().__init__(
@@ -63,7 +63,7 @@ class Interrupted(OnyxError):
 
 
 class Unauthenticated(OnyxError):
-    """The credential is missing or no longer good (401)."""
+    """The credential is missing or no longer valid (401)."""
 
 
 class Forbidden(OnyxError):
@@ -71,15 +71,15 @@ class Forbidden(OnyxError):
 
 
 class NotFound(OnyxError):
-    """There is no such thing (404)."""
+    """The thing does not exist (404)."""
 
 
 class Conflict(OnyxError):
-    """It is not as the caller thought: busy, changed since, decided already, expired (409, 410, 412)."""
+    """The state is not what the caller expected: busy, changed, already decided or expired (409, 410, 412)."""
 
 
 class RateLimited(OnyxError):
-    """Too much at once (429); ``retry_after`` says when to try again."""
+    """Too many requests (429); ``retry_after`` says when to try again."""
 
 
 BY_STATUS: dict[int, type[OnyxError]] = {
@@ -96,7 +96,7 @@ KNOWN_FIELDS = ("status", "code", "title", "detail", "hint", "field")
 
 
 def problem(status: int, headers: Mapping[str, str], body: Any) -> OnyxError:
-    """An answer with a bad status as an error."""
+    """Turns an answer with an error status into an error."""
     said = cast(dict[str, Any], body) if isinstance(body, dict) else {}
     kind = BY_STATUS.get(status, OnyxError)
     return kind(
@@ -115,5 +115,5 @@ def _seconds(text: str | None) -> float | None:
     try:
         return None if text is None else float(text)
     except ValueError:
-        # A date: the server never sends one, a proxy may. The caller's own pause counts then.
+        # A date. Only a proxy sends one; then the caller's own pause is used.
         return None

@@ -1,4 +1,4 @@
-"""A file as it was read."""
+"""A file with the version that was read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class StoredFile:
     text: str
-    #: Names this very content; a write that gives it replaces nothing else.
+    #: Identifies this content; a write that passes it replaces nothing else.
     version: str
     #: Where the text came from, where the server says so: ``person``, ``agent``, ``agent_tainted`` or ``external``.
     origin: str | None
@@ -23,7 +23,7 @@ MARKDOWN = {"content-type": "text/markdown; charset=utf-8"}
 
 
 def when(version: str | None) -> dict[str, str]:
-    """Without a version the file must not be there yet; with an empty one it may be anything."""
+    """Without a version the file must not exist yet; with an empty one any version is replaced."""
     if version is None:
         return {"if-none-match": "*"}
     return {"if-match": version} if version else {}

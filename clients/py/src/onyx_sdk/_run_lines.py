@@ -1,4 +1,4 @@
-"""A run told twice: by the lines of its own stream, and by its events when that stream was cut."""
+"""Continues a cut stream of a run with the run's events."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, cast
 from onyx_sdk import types
 
 Line = types.Line
-#: How often the events of a run are asked for without anything new before that is given up.
+#: How often the events of a run are requested without anything new before giving up.
 PATIENCE = 6
 
 RENAMED = {"text_delta": "text", "start": "start", "tool_call": "tool_call", "tool_result": "tool_result"}
@@ -25,7 +25,7 @@ KEPT = {
 
 
 class Heard:
-    """How much of each kind has come. The events of a run begin with the same, in the same order."""
+    """How much of each kind has arrived. The events of a run repeat it in the same order."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
@@ -35,7 +35,7 @@ class Heard:
         self._counts[line["type"]] = self._counts.get(line["type"], 0) + _size(line)
 
     def news(self, line: Line | None) -> Line | None:
-        """What of a line did not come before."""
+        """The part of a line that has not arrived before."""
         if line is None:
             return None
         kind = line["type"]
@@ -54,7 +54,7 @@ def _size(line: Line) -> int:
 
 
 def line_of(event: dict[str, Any], session_id: str) -> Line | None:
-    """An event of a run as a line of its stream; ``None`` where streams do not tell of it."""
+    """An event of a run as a line of its stream; ``None`` if streams do not have it."""
     kind = RENAMED.get(event["type"], event["type"])
     if kind not in KEPT:
         return None
@@ -71,7 +71,7 @@ def line_of(event: dict[str, Any], session_id: str) -> Line | None:
 
 
 class TextsTold:
-    """A completed text repeats its deltas: only what they did not bring is a delta of its own."""
+    """A completed text repeats its deltas; only the part that they did not contain is a new delta."""
 
     def __init__(self, *, began_in_the_middle: bool) -> None:
         self._lengths: dict[str, int] = {}

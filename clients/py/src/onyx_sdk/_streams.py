@@ -1,4 +1,4 @@
-"""Streams of bytes, cut into lines and into server-sent events. Nothing here reads from anywhere."""
+"""Splits streams of bytes into lines and server-sent events. Nothing here does I/O."""
 
 from __future__ import annotations
 

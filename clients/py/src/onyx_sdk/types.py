@@ -17,16 +17,16 @@ class Ready(TypedDict):
 
 
 class Dependency(TypedDict):
-    # Its kind, and after a colon which one of them.
+    # The kind of the dependency, and its name after a colon.
     name: str
     state: DependencyState
     detail: NotRequired[str | None]
-    # What can be done about it.
+    # What to do about it.
     hint: NotRequired[str | None]
-    # How far something is that is under way.
+    # The progress of work on it, such as a download.
     progress: NotRequired[Progress | None]
 
-# `off`: Nobody has set it up, and nothing waits for it. `degraded`: Something does not work; the rest does. `down`: Nothing can be done without it.
+# `off`: It is not set up, and nothing needs it. `degraded`: Part of it does not work. `down`: The server cannot work without it.
 DependencyState: TypeAlias = "Literal['ok', 'off', 'degraded', 'down']"
 
 
@@ -43,7 +43,7 @@ class LineStart(TypedDict):
     type: Literal['start']
     session_id: str
     run_id: str
-    # The action whose run this is, where it is one.
+    # The action of this run, if there is one.
     action: NotRequired[ActionRun | None]
 
 
@@ -111,11 +111,11 @@ Line: TypeAlias = "LineStart | LineText | LineToolCall | LineToolResult | LineSt
 
 
 class ActionRun(TypedDict):
-    """The action that a run performs, and the page that it leaves."""
+    """The action that a run performs, and the page that it writes."""
 
     id: str
     label: str
-    # Among the person's files, written at the end of the run.
+    # The path among the person's files; written at the end of the run.
     page: str
 
 # The id a provider gave one tool call; opaque to us and unique only within a session.
@@ -123,13 +123,13 @@ ToolUseId: TypeAlias = "str"
 
 
 class CallLabel(TypedDict):
-    """What a call does, in words for people. Secrets are masked."""
+    """A call's label for people. Secrets are masked."""
 
     verb: Verb
-    # What the call is about: a path, a question, an address. Empty where the verb says it all.
+    # The subject of the call: a path, a question, an address. Empty where the verb is enough.
     subject: str
     target: NotRequired[CallTarget | None]
-    # What an edit changes, where its arguments alone say it.
+    # The change of an edit, where its arguments alone tell it.
     change: NotRequired[CallChange | None]
 
 
@@ -151,11 +151,11 @@ class Verb(TypedDict):
 
 
 class CallTarget(TypedDict):
-    """The one thing that a call is about, where it is one that a surface can show or open."""
+    """The target of a call, where it is a single one that a surface can show or open."""
 
     kind: CallTargetKind
     name: str
-    # Where in a file.
+    # The line in a file.
     line: NotRequired[int | None]
 
 # `file`: A file of the vault.
@@ -171,22 +171,22 @@ class CallChange(TypedDict):
 
 
 class CallReport(TypedDict):
-    """What came of a call, beside what the model reads."""
+    """The result of a call, beside what the model reads."""
 
     state: CallState
-    # The strictest of what was planned; absent where nothing was.
+    # The strictest effect in the plan; absent where there was no plan.
     effect: NotRequired[ToolEffect | None]
     # How many lines of text the plan changes.
     lines: NotRequired[LineCounts | None]
-    # In a dry run: what would have been done.
+    # For a dry run: what would have been done.
     rehearsal: NotRequired[Rehearsal | None]
     # The whole of an output that was too long for the model, or what the call attached to it.
     artifact: NotRequired[Artifact | None]
 
-# `refused`: The gate, the tool or a person said no; nothing was done. `waiting`: A person decides; nothing has been done yet. `rehearsed`: In a dry run; nothing was done.
+# `refused`: The gate, the tool or a person refused it; nothing was done. `waiting`: It waits for a person; nothing has been done yet. `rehearsed`: It was part of a dry run; nothing was done.
 CallState: TypeAlias = "Literal['done', 'failed', 'refused', 'waiting', 'rehearsed']"
 
-# What a tool call would do to the world, mildest first: the strictest of a plan counts.
+# The effect of a tool call, mildest first: the strictest one of a plan counts.
 ToolEffect: TypeAlias = "Literal['read', 'write', 'destroy', 'reach', 'execute']"
 
 
@@ -200,11 +200,11 @@ class Rehearsal(TypedDict):
 
     # One line for people.
     summary: str
-    # What the gate would have said.
+    # The gate's verdict on the call.
     verdict: Verdict
     preview: Preview
 
-# What the gate answers to a plan.
+# The gate's answer to a plan.
 Verdict: TypeAlias = "Literal['allow', 'confirm', 'draft', 'deny']"
 
 
@@ -230,7 +230,7 @@ class PreviewVariant4(TypedDict):
     text: str
     options: list[str]
 
-# What a person is shown before deciding. Whatever leaves the process of it is visible, also what was kept before.
+# What a person is shown before deciding. All text in it is made visible before it leaves the process, also what was kept before.
 Preview: TypeAlias = "PreviewVariant | PreviewVariant2 | PreviewVariant3 | PreviewVariant4"
 
 
@@ -242,7 +242,7 @@ class Artifact(TypedDict):
 
 StatusCode: TypeAlias = "Literal['fallback', 'retry', 'compaction', 'waiting', 'degraded', 'tainted']"
 
-# What a draft wants of a person. `approval`: A yes or a no to what it would do. `answer`: Words: it is a question.
+# What a draft needs from a person. `approval`: A yes or a no to what it would do. `answer`: Words: it is a question.
 AsksFor: TypeAlias = "Literal['approval', 'answer']"
 
 # Every error a client can see. One table: code, HTTP status, sentence, hint.
@@ -263,7 +263,7 @@ class Usage(TypedDict):
 
 
 class ChatReply(TypedDict):
-    """What came of a run."""
+    """The result of a run."""
 
     session_id: str
     run_id: str
@@ -274,7 +274,7 @@ class ChatReply(TypedDict):
 
 
 class ToolView(TypedDict):
-    """One tool call, wherever a whole answer is shown."""
+    """One tool call in a complete answer."""
 
     id: ToolUseId
     tool: str
@@ -302,7 +302,7 @@ class Cleared(TypedDict):
 class History(TypedDict):
     session_id: str
     messages: list[HistoryMessage]
-    # Give it as `before` to get what came before these; absent at the beginning.
+    # Give it as `before` to get the messages before these; absent at the beginning.
     before: NotRequired[int | None]
 
 
@@ -310,28 +310,28 @@ class HistoryMessage(TypedDict):
     # The first turn of the message.
     id: str
     role: MessageRole
-    # Who answered; absent for a person's words.
+    # The agent that answered; absent for a person's message.
     agent: NotRequired[str | None]
     content: str
     status: MessageStatus
     created_at: str
     tools: list[ToolView]
-    # Why the answer did not come, where it did not.
+    # The reason why there is no answer, if there is none.
     error: NotRequired[Fault | None]
 
 MessageRole: TypeAlias = "Literal['user', 'assistant']"
 
-# `streaming`: Its run is still at work.
+# `streaming`: The run is still in progress.
 MessageStatus: TypeAlias = "Literal['complete', 'cancelled', 'error', 'interrupted', 'streaming']"
 
 
 class Fault(TypedDict):
-    """An error on its way to a person: a code from the table and what happened in particular."""
+    """An error as it is shown to a person: a code from the table and what happened in this case."""
 
     code: ErrorCode
     message: str
     hint: NotRequired[str | None]
-    # When asking again may help, in whole seconds on the wire.
+    # When a retry may succeed; whole seconds on the wire.
     retry_after_seconds: NotRequired[int | None]
 
 
@@ -341,11 +341,11 @@ class PreferencesView(TypedDict):
     prompt: str
     fallback: bool
     flags: dict[str, bool]
-    # In the vault; not to be changed.
+    # A folder of the vault; it cannot be changed.
     actions_path: str
-    # What the person chose; `null` where the server's zone counts.
+    # The person's choice; `null` where the server's zone applies.
     timezone: str | None
-    # The one that counts for them now.
+    # The zone that applies now.
     current_timezone: str
 
 RuntimeMode: TypeAlias = "Literal['anthropic_api_key', 'gateway_subscription']"
@@ -354,15 +354,15 @@ RuntimeMode: TypeAlias = "Literal['anthropic_api_key', 'gateway_subscription']"
 class ActionView(TypedDict):
     id: str
     label: str
-    # Its file, among the person's files.
+    # The action's file, among the person's files.
     path: str
-    # Its prompt has a place for what the person has marked.
+    # Its prompt has a placeholder for the text that the person has selected.
     asks_for_selection: bool
     requires_confirmation: bool
     max_steps: NotRequired[int | None]
-    # Why it does not run.
+    # Why it cannot run.
     error: NotRequired[str | None]
-    # What works but is probably not what was meant.
+    # Settings that work but are probably not what was meant.
     warnings: NotRequired[list[str]]
 
 
@@ -378,9 +378,9 @@ class ActionRuns(TypedDict):
 
 class ActionRunView(TypedDict):
     run_id: str
-    # Among the person's files.
+    # The path among the person's files.
     page: str
-    # Absent where the page cannot be read any more.
+    # Absent where the page cannot be read.
     record: NotRequired[ActionRunRecord | None]
 
 
@@ -393,13 +393,13 @@ class ActionRunRecord(TypedDict):
     started_at: NotRequired[str | None]
     ended_at: NotRequired[str | None]
     cost: NotRequired[float | None]
-    # What the page says, without its head.
+    # The page's text, without its front matter.
     text: str
 
 
 class AgentHealth(TypedDict):
     runtime: AgentRuntime
-    # The provider of the default agent's model; absent while no model is named.
+    # The provider of the default agent's model; absent while no model is configured.
     provider: Dependency | None
     linkedin: LinkedIn
 
@@ -413,9 +413,9 @@ class AgentRuntime(TypedDict):
 class LinkedIn(TypedDict):
     # Whether the person's account is connected.
     token_present: bool
-    # When LinkedIn last took its token, since the server started.
+    # When LinkedIn last accepted its token, since the server started.
     last_validated_at: str | None
-    # Why it is not taken, if it is not.
+    # Why LinkedIn refused it, if it did.
     last_error: str | None
 
 
@@ -426,7 +426,7 @@ class OlderLineToolUse(TypedDict):
     args: Any
     label: CallLabel
 
-# A line for clients of `/api/claude`: the same but for one name.
+# A line for clients of `/api/claude`: the same except for one name.
 OlderLine: TypeAlias = "OlderLineToolUse | Line"
 
 
@@ -435,51 +435,51 @@ class AgentList(TypedDict):
 
 
 class AgentView(TypedDict):
-    """An agent as it works: what it says itself, filled in from the defaults."""
+    """An agent as it works: its own settings, completed by the defaults."""
 
     id: str
     name: str
     default: bool
-    # One that is not answers nobody.
+    # A disabled agent answers no one.
     enabled: bool
     tier: Tier
-    # None: the config's default.
+    # None: the config's default model.
     model: str | None
     fallbacks: list[str]
     temperature: float | None
     max_output_tokens: int | None
 
-# How far an agent may go.
+# How much an agent may do alone.
 Tier: TypeAlias = "Literal['read', 'suggest', 'act']"
 
 
 class AgentDetails(TypedDict):
-    """An agent as it works: what it says itself, filled in from the defaults."""
+    """An agent as it works: its own settings, completed by the defaults."""
 
     id: str
     name: str
     default: bool
-    # One that is not answers nobody.
+    # A disabled agent answers no one.
     enabled: bool
     tier: Tier
-    # None: the config's default.
+    # None: the config's default model.
     model: str | None
     fallbacks: list[str]
     temperature: float | None
     max_output_tokens: int | None
-    # Every tool that it has.
+    # All tools of the agent.
     tools: list[str]
-    # What the config says of it; its version is the ETag.
+    # The agent's settings in the config; their version is the ETag.
     settings: AgentFields
     # Markdown files in the agent's own folder.
     files: list[str]
 
 
 class AgentFields(TypedDict):
-    """What an agent says of itself. What is absent is as `agents.defaults` has it."""
+    """An agent's own settings. Absent ones are taken from `agents.defaults`."""
 
     name: str | None
-    # Answers who names nobody; there is one.
+    # Answers messages that name no agent; exactly one agent is the default.
     default: bool
     enabled: bool | None
     tier: Tier | None
@@ -490,21 +490,21 @@ class AgentFields(TypedDict):
     tools: ToolFields | None
     temperature: float | None
     max_output_tokens: int | None
-    # A folder whose files are read instead of the agent's own.
+    # A folder whose files are read instead of those in the agent's own folder.
     workspace: str | None
     # Other agents whose memory it may search.
     memory_read: list[str]
-    # It uses models of this machine and no others.
+    # It uses only models of this machine.
     local_only: bool | None
 
 
 class ToolFields(TypedDict):
-    """Names of tools, or `group:<name>`. Deny wins."""
+    """Names of tools, or `group:<name>`. Deny takes precedence."""
 
     # None: every tool.
     allow: list[str] | None
     deny: list[str]
-    # Commands that need no person: each the beginning of an argument list.
+    # Commands that need no approval: each is the beginning of an argument list.
     commands: NotRequired[list[list[str]]]
 
 
@@ -512,17 +512,17 @@ class SessionList(TypedDict):
     sessions: list[SessionView]
     # Give it as `before` to get the older ones; absent at the end.
     before: NotRequired[str | None]
-    # Why titles and newest words alone were looked at, and not what was said.
+    # Why only titles and newest messages were searched, and not all messages.
     degraded: NotRequired[str | None]
 
 
 class SessionView(TypedDict):
-    """One session as the wire shows it."""
+    """One session as it appears on the wire."""
 
     id: str
     agent: str
     origin: SessionOrigin
-    # Who answers, in this order.
+    # The agents that answer, in this order.
     agents: list[str]
     mode: LaneOrder
     title: str | None
@@ -544,13 +544,13 @@ class SessionView(TypedDict):
     tags: NotRequired[list[str]]
     # What the conversation is about.
     attached: NotRequired[EntityRef | None]
-    # In a list that was asked for a text: where somebody said it. Absent where only the title or the preview holds it.
+    # In a list that was searched for a text: the matching message. Absent where only the title or the preview matches.
     found: NotRequired[FoundTurn | None]
 
-# Where a session lives. `temporary`: A chat that is not listed, not indexed and deleted a day after it was last used.
+# Where a session was begun. `temporary`: A chat that is not listed, not indexed and deleted a day after it was last used.
 SessionOrigin: TypeAlias = "Literal['chat', 'companion', 'thread', 'agent_editor', 'connector', 'job', 'api', 'temporary']"
 
-# How several agents answer one message. `sequential`: One after the other; each sees what those before it said.
+# How several agents answer one message. `sequential`: One after the other; each sees the earlier answers.
 LaneOrder: TypeAlias = "Literal['parallel', 'sequential']"
 
 SessionStatus: TypeAlias = "Literal['active', 'archived']"
@@ -563,20 +563,20 @@ class EntityRef(TypedDict):
     kind: EntityKind
     id: str
 
-# What a space holds.
+# A kind of entity in a space.
 EntityKind: TypeAlias = "Literal['page', 'task', 'ref', 'project']"
 
 
 class FoundTurn(TypedDict):
-    """The message of a conversation that says best what was looked for."""
+    """The message of a conversation that matches best."""
 
-    # Where it was said: the listed session, or another fork of it.
+    # The session that holds the message: the listed one, or another fork of it.
     session: str
     run: NotRequired[str | None]
-    # The turn to open at.
+    # The turn to scroll to.
     turn: NotRequired[str | None]
     author: NotRequired[str | None]
-    # A part of what was said, in pieces; a hit is what was looked for.
+    # A part of the message in pieces; `hit` marks the pieces that match.
     snippet: list[SnippetPart]
 
 
@@ -593,7 +593,7 @@ class SessionWithSiblings(TypedDict):
     id: str
     agent: str
     origin: SessionOrigin
-    # Who answers, in this order.
+    # The agents that answer, in this order.
     agents: list[str]
     mode: LaneOrder
     title: str | None
@@ -615,9 +615,9 @@ class SessionWithSiblings(TypedDict):
     tags: NotRequired[list[str]]
     # What the conversation is about.
     attached: NotRequired[EntityRef | None]
-    # In a list that was asked for a text: where somebody said it. Absent where only the title or the preview holds it.
+    # In a list that was searched for a text: the matching message. Absent where only the title or the preview matches.
     found: NotRequired[FoundTurn | None]
-    # The first of the family and all forks, this one among them, in the order they were made.
+    # The first session of the family and all its forks, this one included, in the order of their creation.
     siblings: list[Sibling]
 
 
@@ -629,16 +629,16 @@ class Sibling(TypedDict):
     updated_at: str
     message_count: int
     preview: str
-    # Where it leaves the one it was forked from; absent for the first.
+    # The turn at which it leaves the session it was forked from; absent for the first.
     fork_turn: str | None
 
 
 class Feedback(TypedDict):
-    """What a person thinks of an answer. The newest one about an answer counts; no prompt ever holds it."""
+    """A person's feedback on an answer. The newest one about an answer counts; no prompt ever holds it."""
 
     # A text of the answer, in the same log.
     about: str
-    # Absent: what was said before is taken back.
+    # Absent: the earlier rating is withdrawn.
     rating: NotRequired[Rating | None]
     note: NotRequired[str | None]
 
@@ -657,12 +657,12 @@ class TagCount(TypedDict):
 
 
 class QueuedMessages(TypedDict):
-    # In the order in which they were said.
+    # In the order in which they were sent.
     messages: list[QueuedMessage]
 
 
 class QueuedMessage(TypedDict):
-    # Its turn in the log, once a run has read it.
+    # The message's turn in the log, once a run has read it.
     id: str
     # A text, or parts as in `chat.send`.
     content: Any
@@ -691,7 +691,7 @@ class EnvelopeStart(TypedDict):
     session_id: str
     agents: list[str]
     model: str
-    # The action whose run this is, where it is one.
+    # The action of this run, if there is one.
     action: NotRequired[ActionRun | None]
 
 
@@ -829,7 +829,7 @@ class EnvelopeError(TypedDict):
     code: ErrorCode
     message: str
     hint: str
-    # When asking again may help.
+    # When a retry may succeed.
     retry_after_seconds: NotRequired[int | None]
 
 
@@ -856,9 +856,9 @@ class ContextPiece(TypedDict):
     source: str
     # The id of an attached source; of other files and of conversations, their path.
     source_id: str
-    # Names the chunk until its file is indexed anew.
+    # Identifies the chunk until its file is indexed again.
     chunk_id: str
-    # What people call the source.
+    # The title of the source for people.
     title: str
     scope: Scope
     origin: Origin
@@ -898,7 +898,7 @@ class ScopeShared(TypedDict):
 # Where a piece of knowledge belongs.
 Scope: TypeAlias = "ScopePerson | ScopeAgent | ScopeSpace | ScopeChannel | ScopeThread | ScopeShared"
 
-# Where content came from, which decides whether it may be believed. `person`: Written or edited by the person. `agent`: Written by an agent that had read nothing from outside. `agent_tainted`: Written by an agent after it had read external content. `external`: Came from outside: the web, captures, other people, tools' output.
+# Where content came from, which decides whether it is trusted. `person`: Written or edited by the person. `agent`: Written by an agent that had read no external content. `agent_tainted`: Written by an agent after it had read external content. `external`: Came from outside: the web, captures, other people, tools' output.
 Origin: TypeAlias = "Literal['person', 'agent', 'agent_tainted', 'external']"
 
 # How a search found a chunk.
@@ -906,19 +906,19 @@ MatchType: TypeAlias = "Literal['fts', 'vec', 'hybrid']"
 
 
 class Undone(TypedDict):
-    # What holds again what it held before the run; with `dry_run`, what would.
+    # Files that have their content from before the run again; with `dry_run`, files that would.
     restored: list[str]
     dry_run: NotRequired[bool]
 
 
 class Redone(TypedDict):
-    # What holds again what the run had left in it.
+    # Files that have the content again that the run left in them.
     restored: list[str]
 
 
 class ChangesOfRun(TypedDict):
     paths: list[str]
-    # Every one of them holds again what it held before the run.
+    # All files have their content from before the run again.
     undone: bool
 
 
@@ -933,17 +933,17 @@ class MembersChange(TypedDict):
     id: str
     state: DraftState
     tool: str
-    # read, write, destroy, reach or execute.
+    # One of read, write, destroy, reach and execute.
     effect: str
     summary: str
     preview: Preview
     asks_for: AsksFor
     targets: list[str]
-    # Files that steer agents are among the targets.
+    # Whether its targets include files that steer agents.
     instruction: bool
-    # The run had read from outside when it proposed this.
+    # The run had read content from outside before it proposed this.
     tainted: bool
-    # Only the owner may approve it, whoever it belongs to.
+    # Only the owner may approve it, even if it is a member's.
     needs_owner: bool
     session_id: str
     run_id: str
@@ -951,12 +951,12 @@ class MembersChange(TypedDict):
     agent: str
     created_at: str
     expires_at: str
-    # Stands for exactly what will happen: give it back to approve what was looked at.
+    # Identifies exactly what will happen: send it back to approve what was shown.
     plan_hash: str
     decided_at: NotRequired[str | None]
     decided_by: NotRequired[str | None]
     reason: NotRequired[str | None]
-    # What came of it.
+    # The output of the approved call.
     output: NotRequired[str | None]
     superseded_by: NotRequired[str | None]
 
@@ -969,17 +969,17 @@ class PendingChange(TypedDict):
     id: str
     state: DraftState
     tool: str
-    # read, write, destroy, reach or execute.
+    # One of read, write, destroy, reach and execute.
     effect: str
     summary: str
     preview: Preview
     asks_for: AsksFor
     targets: list[str]
-    # Files that steer agents are among the targets.
+    # Whether its targets include files that steer agents.
     instruction: bool
-    # The run had read from outside when it proposed this.
+    # The run had read content from outside before it proposed this.
     tainted: bool
-    # Only the owner may approve it, whoever it belongs to.
+    # Only the owner may approve it, even if it is a member's.
     needs_owner: bool
     session_id: str
     run_id: str
@@ -987,12 +987,12 @@ class PendingChange(TypedDict):
     agent: str
     created_at: str
     expires_at: str
-    # Stands for exactly what will happen: give it back to approve what was looked at.
+    # Identifies exactly what will happen: send it back to approve what was shown.
     plan_hash: str
     decided_at: NotRequired[str | None]
     decided_by: NotRequired[str | None]
     reason: NotRequired[str | None]
-    # What came of it.
+    # The output of the approved call.
     output: NotRequired[str | None]
     superseded_by: NotRequired[str | None]
 
@@ -1002,60 +1002,60 @@ class JobViews(TypedDict):
 
 
 class JobView(TypedDict):
-    """When it fires and what it does then."""
+    """When it runs and what it does."""
 
     id: str
     kind: KindView
     state: StateView
     # Why it is paused.
     reason: NotRequired[str | None]
-    # What is wrong with it.
+    # The error in the job, if there is one.
     error: NotRequired[FlawView | None]
     warnings: list[str]
-    # Give it back to accept what was looked at, and as `If-Match`.
+    # Send it back to accept the job as it was shown, and as `If-Match`.
     hash: str
-    # What it would change of what was accepted; for a job that waits.
+    # The changes since the accepted version, for a job that waits for acceptance.
     diff: NotRequired[str | None]
     fields: dict[str, Any]
     prompt: str
-    # When, in plain words.
+    # The schedule in plain words.
     words: str
     timezone: str
     # The next five times.
     next: list[str]
-    # Those of the next seven days, at most a hundred.
+    # The times of the next seven days, at most a hundred.
     week: list[str]
     agent: NotRequired[str | None]
     # `prompt`, `command`, `action` or `system`.
     does: str
     deliver: list[str]
-    # The newest thing that became of it.
+    # The result of the newest time.
     last: NotRequired[JobRunView | None]
-    # Troubles that the person has not looked at.
+    # The number of failures that the person has not looked at.
     troubles: int
-    # The conversation that its runs go on with.
+    # The conversation that its runs continue.
     session_id: NotRequired[str | None]
 
 KindView: TypeAlias = "Literal['file', 'action', 'system']"
 
-# `waiting`: Nobody has accepted what its file says now.
+# `waiting`: The current content of its file has not been accepted.
 StateView: TypeAlias = "Literal['active', 'paused', 'disabled', 'broken', 'finished', 'waiting']"
 
 
 class FlawView(TypedDict):
     field: str
     message: str
-    # What would do instead.
+    # An example of a correct value.
     example: NotRequired[str | None]
 
 
 class JobRunView(TypedDict):
-    """One time of a job and what became of it, or several in a row that were left out."""
+    """One time of a job and its result, or several consecutive times that were left out."""
 
     scheduled_at: str
-    # The last time that this stands for.
+    # The last of the times that this entry covers.
     last_at: str
-    # How many times it stands for.
+    # The number of times that this entry covers.
     count: int
     outcome: SlotState
     trigger: SlotTrigger
@@ -1067,26 +1067,26 @@ class JobRunView(TypedDict):
     text: str
     delivery: SlotDelivery | None
 
-# `queued`: Waits for room, or for the run before it. `nothing`: It ran, or its check did, and there was nothing to tell. `interrupted`: The process ended while it ran. It is not repeated. `replaced`: A later slot took its place. `skipped`: A rule of the job left it out. `missed`: Its time passed while nobody could fire it.
+# `queued`: Waits for room, or for the run before it. `nothing`: It ran, or its check did, and there was nothing to tell. `interrupted`: The process ended while it ran. It is not repeated. `replaced`: A later slot took its place. `skipped`: A rule of the job left it out. `missed`: Its time passed while no gateway could fire it.
 SlotState: TypeAlias = "Literal['running', 'done', 'failed', 'queued', 'nothing', 'interrupted', 'replaced', 'skipped', 'missed']"
 
 # Why a slot fires. `person`: A person asked for it now.
 SlotTrigger: TypeAlias = "Literal['schedule', 'person']"
 
-# Whether what came of a slot has reached those who are to be told beside the session.
+# Whether the result of a slot was delivered to its receivers besides the session.
 SlotDelivery: TypeAlias = "Literal['pending', 'delivered', 'failed']"
 
 
 class JobPreview(TypedDict):
-    """What a job would be, or what is wrong with it."""
+    """A preview of a job, or the error in it."""
 
     error: NotRequired[FlawView | None]
-    # When, in plain words.
+    # The schedule in plain words.
     words: str
     timezone: str
     # The next five times.
     next: list[str]
-    # Those of the next seven days, at most a hundred.
+    # The times of the next seven days, at most a hundred.
     week: list[str]
     agent: NotRequired[str | None]
     # `prompt`, `command`, `action` or `system`.
@@ -1107,32 +1107,32 @@ class SkillViews(TypedDict):
 class SkillView(TypedDict):
     name: str
     place: SkillPlaceView
-    # The agent in whose folder it lies.
+    # The agent in whose folder the skill is.
     agent: NotRequired[str | None]
-    # Where its `SKILL.md` lies, in the vault or in the agent's folder.
+    # The path of its `SKILL.md`, in the vault or in the agent's folder.
     path: str
     state: SkillStateView
-    # Why it is no skill, where it is broken.
+    # Why it is not a valid skill.
     problem: NotRequired[str | None]
     description: str
     license: NotRequired[str | None]
     compatibility: NotRequired[str | None]
     metadata: dict[str, str]
-    # What it asks to be allowed. It is only shown: nothing is allowed by it.
+    # The tools that it asks for. They are only shown: nothing is allowed by it.
     allowed_tools: NotRequired[str | None]
-    # Of all its files; say it when you accept it.
+    # The hash of all its files; send it back to accept the skill.
     hash: str
-    # Beside its `SKILL.md`, with their sizes.
+    # The files beside its `SKILL.md`, with their sizes.
     files: dict[str, int]
     # The whole `SKILL.md`; left out in lists.
     text: NotRequired[str | None]
-    # What waits to be accepted, as a difference to what was.
+    # The changes that wait for acceptance, as a diff.
     diff: NotRequired[str | None]
 
-# `agent`: The folder `skills` of an agent: its owner's words. `vault`: `agent/skills` of the vault. `vault_shared`: `.agents/skills` of the vault, which other programs use too.
+# `agent`: The folder `skills` of an agent, which its owner writes. `vault`: `agent/skills` of the vault. `vault_shared`: `.agents/skills` of the vault, which other programs also use.
 SkillPlaceView: TypeAlias = "Literal['agent', 'vault', 'vault_shared']"
 
-# `new`: Nobody has accepted it; no agent is told of it. `changed`: It is not what was accepted any more; no agent is told of it. `shadowed`: Another one with its name counts.
+# `new`: It has not been accepted; agents do not see it. `changed`: It differs from what was accepted; agents do not see it. `shadowed`: Another skill with the same name is used instead.
 SkillStateView: TypeAlias = "Literal['ready', 'broken', 'new', 'changed', 'shadowed']"
 
 
@@ -1155,11 +1155,11 @@ class McpServerView(TypedDict):
     status: McpStatusView
     # Why it fails.
     problem: NotRequired[str | None]
-    # The version of the protocol that was agreed on; absent before.
+    # The negotiated version of the protocol; absent before a connection.
     protocol: NotRequired[str | None]
-    # Somebody has signed in there.
+    # Whether a sign-in at the server exists.
     signed_in: bool
-    # Servers that its command may reach.
+    # Hosts that its command may reach.
     network: list[str]
     # The only agents that have its tools.
     agents: NotRequired[list[str] | None]
@@ -1167,7 +1167,7 @@ class McpServerView(TypedDict):
     # The last lines of its error stream.
     log: list[str]
 
-# `idle`: Nobody needs it now; the next call starts it.
+# `idle`: It is not in use; the next call starts it.
 McpStatusView: TypeAlias = "Literal['starting', 'running', 'failing', 'idle']"
 
 
@@ -1175,24 +1175,24 @@ class McpToolView(TypedDict):
     name: str
     description: str
     schema: Any
-    # What its server says of its effect. Only shown: it is no right.
+    # The effect that the server claims. It is only shown and grants nothing.
     hints: NotRequired[Any]
-    # What the owner says that it does.
+    # The effect that the owner set.
     effect: ToolEffect
     state: McpToolStateView
     # Why it cannot be used.
     problem: NotRequired[str | None]
-    # Say it when you accept the tool.
+    # Send it back to accept the tool.
     hash: NotRequired[str | None]
-    # What waits to be accepted, as a difference to what was.
+    # The changes that wait for acceptance, as a diff.
     diff: NotRequired[str | None]
 
-# `new`: Nobody has accepted it; no agent has it. `changed`: It describes itself otherwise than what was accepted; no agent has it. `missing`: It was accepted, and its server does not have it any more. `off`: Switched off.
+# `new`: It has not been accepted; agents cannot use it. `changed`: Its description differs from the accepted one; agents cannot use it. `missing`: It was accepted, but its server does not offer it any more. `off`: It is switched off.
 McpToolStateView: TypeAlias = "Literal['ready', 'unusable', 'new', 'changed', 'missing', 'off']"
 
 
 class McpLoginBegun(TypedDict):
-    # Where to send the browser.
+    # The address to open in the browser.
     address: str
     # Comes back with the browser.
     state: str
@@ -1209,86 +1209,86 @@ class PluginWire(TypedDict):
     state: PluginStateView
     enabled: bool
     status: PluginStatusView
-    # Why it does not work, or not all of it.
+    # Why it does not work fully.
     problems: list[str]
-    # What it has once it is accepted, and nothing else.
+    # The access that it has once it is accepted, and no more.
     grants: GrantsView
     hooks: list[HookView]
-    # Networks that it brings.
+    # The networks that it adds.
     connectors: list[str]
-    # MCP servers that it brings; their tools wait to be accepted.
+    # The MCP servers that it adds; their tools wait for acceptance.
     mcp_servers: list[str]
-    # Skills that it brings; they wait to be accepted.
+    # The skills that it adds; they wait for acceptance.
     skills: list[str]
     # A JSON schema of its settings.
     config_schema: NotRequired[Any]
     # Its settings in the config, secrets shortened.
     config: dict[str, Any]
-    # Say it when you accept the plugin.
+    # Send it back to accept the plugin.
     hash: NotRequired[str | None]
-    # What waits to be accepted, as a difference to what was.
+    # The changes that wait for acceptance, as a diff.
     diff: NotRequired[str | None]
     # The last lines of its program's error stream.
     log: list[str]
 
-# `new`: Nobody has accepted it; nothing of it counts. `changed`: It is not what was accepted; nothing of it runs. `missing`: It is on, and its folder is gone.
+# `new`: It has not been accepted; nothing of it is active. `changed`: It differs from what was accepted; nothing of it runs. `missing`: It is enabled, but its folder is gone.
 PluginStateView: TypeAlias = "Literal['accepted', 'broken', 'new', 'changed', 'missing']"
 
-# `failing`: It is started again, later with each failure. `parked`: It failed too often, or is not what it says; it is not started again by itself.
+# `failing`: It failed and is restarted, after a longer wait with each failure. `parked`: It failed too often, or is not what it claims to be; it is not restarted automatically.
 PluginStatusView: TypeAlias = "Literal['idle', 'starting', 'running', 'failing', 'parked']"
 
 
 class GrantsView(TypedDict):
-    # Servers that it may reach.
+    # Hosts that it may reach.
     network: list[str]
     # Folders that it may read.
     read: list[str]
     # Folders that it may change.
     write: list[str]
-    # Secrets that it is given, by name.
+    # The names of the secrets that it gets.
     secrets: list[str]
     events: list[str]
-    # Whose events; `*` is everybody.
+    # The people whose events it gets; `*` is all people.
     people: list[str]
-    # It sees words, arguments and results.
+    # It sees texts, arguments and results.
     content: bool
 
 
 class HookView(TypedDict):
     event: str
-    # It can say no; without its answer the call does not happen.
+    # It can veto calls; without its answer the call does not happen.
     veto: bool
     annotate: bool
-    # The tools whose calls it hears of; all where there are none.
+    # The tools whose calls it hears of; empty: all tools.
     tools: list[str]
     deadline_ms: int
 
 
 class AccountList(TypedDict):
-    # The networks that can be connected to.
+    # The supported networks.
     networks: list[str]
     accounts: list[AccountJson]
-    # Which agent answers whom; the most specific that matches counts.
+    # Which agent answers which peers; the most specific matching binding applies.
     bindings: list[BindingJson]
-    # What the owner was told since the server started, newest first.
+    # Notices for the owner since the server started, newest first.
     notices: list[NoticeJson]
 
 
 class AccountJson(TypedDict):
-    """One account and how it is."""
+    """One account and its state."""
 
     network: str
     account: str
     state: AccountState
-    # What is wrong, where something is.
+    # What is wrong, if anything is.
     detail: str | None
-    # Who it is there.
+    # The account's name on the network.
     name: str | None
-    # Where people can write to it.
+    # A link at which people can write to the account.
     link: str | None
-    # The link as a picture for phones.
+    # The link as a QR code for phones.
     qr: QrPicture | None
-    # Who answers somebody new.
+    # The agent that answers a new peer.
     agent: str
     # When the network last answered.
     last_heard: str | None
@@ -1313,7 +1313,7 @@ class QrPicture(TypedDict):
 
 
 class BindingJson(TypedDict):
-    """A binding of the config; what it leaves out matches everything."""
+    """A binding of the config; a field that it leaves out matches everything."""
 
     agent: str
     network: str | None
@@ -1329,7 +1329,7 @@ class NoticeJson(TypedDict):
 
 
 class PeerJson(TypedDict):
-    """Somebody that an account has met."""
+    """A person or group that the account talks to."""
 
     network: str
     account: str
@@ -1338,26 +1338,26 @@ class PeerJson(TypedDict):
     kind: PeerKind
     name: str
     state: PeerState
-    # Whether it speaks to the caller's own agents.
+    # Whether it talks to the caller's own agents.
     is_mine: bool
-    # Who answers it.
+    # The agent that answers the peer.
     agent: str
-    # What it has to show, while it waits.
+    # The pairing code of the peer while it waits for approval.
     code: str | None
     last_seen: str
 
 PeerKind: TypeAlias = "Literal['person', 'group']"
 
-# `waiting`: Has a code and waits for somebody to approve it.
+# `waiting`: Has a code and waits for approval.
 PeerState: TypeAlias = "Literal['paired', 'blocked', 'waiting']"
 
 
 class TestedAccount(TypedDict):
-    """What the network says of a token."""
+    """What the network reports about a token."""
 
     name: str
     link: str | None
-    # The link as a picture for phones.
+    # The link as a QR code for phones.
     qr: QrPicture | None
 
 
@@ -1371,20 +1371,20 @@ class MailJson(TypedDict):
 
 
 class AccountDetails(TypedDict):
-    """One account and how it is."""
+    """One account and its state."""
 
     network: str
     account: str
     state: AccountState
-    # What is wrong, where something is.
+    # What is wrong, if anything is.
     detail: str | None
-    # Who it is there.
+    # The account's name on the network.
     name: str | None
-    # Where people can write to it.
+    # A link at which people can write to the account.
     link: str | None
-    # The link as a picture for phones.
+    # The link as a QR code for phones.
     qr: QrPicture | None
-    # Who answers somebody new.
+    # The agent that answers a new peer.
     agent: str
     # When the network last answered.
     last_heard: str | None
@@ -1394,7 +1394,7 @@ class AccountDetails(TypedDict):
     incoming: int
     outgoing: int
     dead_letters: int
-    # As onyx.json has it, secrets shortened.
+    # The settings in onyx.json, secrets shortened.
     settings: dict[str, Any]
 
 
@@ -1403,10 +1403,10 @@ class LetterList(TypedDict):
 
 
 class LetterJson(TypedDict):
-    # `in-…` for a message that nobody could answer, `out-…` for one that did not arrive.
+    # `in-…` for a message that could not be answered, `out-…` for one that did not arrive.
     id: str
     peer: str
-    # It may have arrived.
+    # Whether it may have arrived.
     unknown: bool
     text: str
     why: str
@@ -1444,7 +1444,7 @@ class AuditRowView(TypedDict):
     decision: str | None
     diff_summary: str
     result: str
-    # Hash of the row before.
+    # Hash of the previous row.
     previous: str
     hash: str
 
@@ -1457,7 +1457,7 @@ class AuditChain(TypedDict):
     person: str
     whole: bool
     rows: NotRequired[int | None]
-    # Up to this row no key that is here protects the chain: the rows are older than the key, or came with a home whose key lies elsewhere.
+    # Up to this row no available key protects the chain: the rows are older than the key, or came with a home whose key is kept elsewhere.
     unkeyed_until: NotRequired[int | None]
     # The first row that is missing, changed or does not belong.
     broken_at: NotRequired[int | None]
@@ -1465,9 +1465,9 @@ class AuditChain(TypedDict):
 
 class Reindexed(TypedDict):
     sessions: int
-    # Logs with lines that cannot be read; the rest of them was.
+    # Logs with unreadable lines; their other lines were read.
     damaged: int
-    # Files that were read for the index, and how many of them held something new.
+    # Files that were read for the index, and how many of them had changed.
     files: int
     changed: int
 
@@ -1475,17 +1475,17 @@ class Reindexed(TypedDict):
 class ConfigView(TypedDict):
     # The file, with keys shortened; empty where there is none. `PUT` it back as it is or edited: a shortened key stands for the one in the file.
     text: str
-    # What works but is probably not what was meant.
+    # Settings that work but are probably not what was meant.
     warnings: list[str]
-    # Why the file is not the config that counts.
+    # Why the file is not in effect.
     error: ConfigFlaw | None
-    # Where it is not: the one that counts instead, with keys shortened.
+    # Where the file is not in effect: the config that is, with keys shortened.
     last_good: str | None
 
 
 class ConfigFlaw(TypedDict):
     message: str
-    # The path of the key that is to blame, where it is one.
+    # The path of the key that caused the error, where it is a single one.
     field: str | None
 
 
@@ -1540,7 +1540,7 @@ class ImportRemark(TypedDict):
 
 
 class ImportLineProgress(TypedDict):
-    """So many of the things that were read are looked at or written."""
+    """So many of the items have been read or written."""
 
     type: Literal['progress']
     done: int
@@ -1568,26 +1568,26 @@ class ProviderView(TypedDict):
     # Why it is disabled, or what fails.
     detail: NotRequired[str | None]
     address: NotRequired[str | None]
-    # Shortened beyond use.
+    # The key, shortened so that it cannot be used.
     key: NotRequired[str | None]
     locality: NotRequired[str | None]
     # `untried`, `well` or `failing`.
     health: str
-    # Those that the config names.
+    # The models that the config names.
     models: list[str]
-    # Those that were called since the start.
+    # The models that were called since the start.
     called: list[CalledModelView]
-    # Of a provider that people sign in at.
+    # The sign-in, for a provider that people sign in at.
     login: NotRequired[LoginView | None]
-    # As whom it is asked, where this machine's own identity takes the place of a key.
+    # The account that is used, where this machine's own identity replaces a key.
     account: NotRequired[str | None]
 
 
 class CalledModelView(TypedDict):
     model: str
-    # `closed`, `open` (it is left alone) or `half_open` (one call tries it).
+    # `closed`, `open` (calls are paused) or `half_open` (one call tries it).
     circuit: str
-    # In a row.
+    # Failures in a row.
     failures: int
     next_try_seconds: NotRequired[int | None]
     calls: int
@@ -1608,7 +1608,7 @@ FailureView = TypedDict(
 
 
 class LoginView(TypedDict):
-    """What does not apply is null."""
+    """Fields that do not apply are null."""
 
     # `none`, `waiting`, `signed_in`, `failed` or `sign_in_again`.
     state: str
@@ -1616,18 +1616,18 @@ class LoginView(TypedDict):
     user_code: str | None
     verification_uri: str | None
     expires_at: str | None
-    # Why the last try came to nothing, or why it must be made again.
+    # Why the last attempt failed, or why a new sign-in is needed.
     error: str | None
-    # When a sign-in ends that cannot be renewed.
+    # When a sign-in ends that cannot be renewed automatically.
     until: str | None
-    # How people can sign in: `code`, `browser`.
+    # The ways to sign in: `code`, `browser`.
     ways: list[str]
-    # What was last told of how much of a plan is used.
+    # The last known usage of a plan's quota.
     quota: QuotaView | None
 
 
 class QuotaView(TypedDict):
-    # Which limit it is, in words.
+    # The name of the limit, for people.
     limit: str
     used_percent: int | None
     resets_at: str | None
@@ -1640,11 +1640,11 @@ class FoundProviders(TypedDict):
 class FoundView(TypedDict):
     """A server that answered at its usual address."""
 
-    # As the vendor is known: a provider of this name needs no other settings.
+    # The vendor's name: a provider of this name needs no other settings.
     name: str
     base_url: str
     models: list[str]
-    # The first of them that answers, and does not only make vectors.
+    # The first of its models that answers and is not only for embeddings.
     answers_with: NotRequired[str | None]
     latency_ms: int
 
@@ -1657,18 +1657,18 @@ class ProviderDetails(TypedDict):
     # Why it is disabled, or what fails.
     detail: NotRequired[str | None]
     address: NotRequired[str | None]
-    # Shortened beyond use.
+    # The key, shortened so that it cannot be used.
     key: NotRequired[str | None]
     locality: NotRequired[str | None]
     # `untried`, `well` or `failing`.
     health: str
-    # Those that the config names.
+    # The models that the config names.
     models: list[str]
-    # Those that were called since the start.
+    # The models that were called since the start.
     called: list[CalledModelView]
-    # Of a provider that people sign in at.
+    # The sign-in, for a provider that people sign in at.
     login: NotRequired[LoginView | None]
-    # As whom it is asked, where this machine's own identity takes the place of a key.
+    # The account that is used, where this machine's own identity replaces a key.
     account: NotRequired[str | None]
     # `providers.<name>` of onyx.json, keys shortened; its version is the ETag.
     settings: dict[str, Any]
@@ -1690,7 +1690,7 @@ class Models(TypedDict):
 
 
 class ModelView(TypedDict):
-    """A field that is absent is not known."""
+    """A model; a field is absent where its value is unknown."""
 
     # `<provider>/<model>`.
     id: str
@@ -1701,9 +1701,9 @@ class ModelView(TypedDict):
     tools: NotRequired[bool | None]
     reasoning: NotRequired[bool | None]
     locality: NotRequired[str | None]
-    # It fails of late and is left alone for now.
+    # It failed recently and is paused for now.
     rests: bool
-    # Of a model that runs on this machine, where one is asked for by its id.
+    # The model's files, for a model on this machine that is requested by its id.
     weights: NotRequired[WeightsView | None]
 
 
@@ -1719,7 +1719,7 @@ class PriceView(TypedDict):
 class WeightsView(TypedDict):
     files: list[WeightsFileView]
     licence: NotRequired[str | None]
-    # The tokens that it was trained to read at once.
+    # The context window that it was trained with, in tokens.
     trained_window: NotRequired[int | None]
     # Whether it is in memory now.
     loaded: bool
@@ -1728,22 +1728,22 @@ class WeightsView(TypedDict):
 class WeightsFileView(TypedDict):
     path: str
     bytes: int
-    # What its SHA-256 must be, where that is known.
+    # The expected SHA-256, where it is known.
     pinned_sha256: NotRequired[str | None]
 
 
 class LoginBegun(TypedDict):
     """A code that waits to be entered, or a page that waits to be opened."""
 
-    # `waiting`.
+    # Always `waiting`.
     state: str
     # `code` or `browser`.
     way: str
-    # To be entered on the page; none where the browser comes back by itself.
+    # The code to enter on the page; none where the browser returns automatically.
     user_code: str | None
-    # The page.
+    # The page to open.
     verification_uri: str
-    # Holds the code already, where the provider gives such an address.
+    # An address that contains the code already, where the provider offers one.
     verification_uri_complete: str | None
     expires_at: str
 
@@ -1751,14 +1751,14 @@ class LoginBegun(TypedDict):
 class DefaultModel(TypedDict):
     """`agents.defaults.model` of onyx.json."""
 
-    # `<provider>/<model>`; null leaves it to the first provider that works.
+    # `<provider>/<model>`; null uses the first provider that works.
     primary: str | None
-    # Asked in this order when it cannot answer.
+    # Tried in this order when the primary model cannot answer.
     fallbacks: list[str]
 
 
 class Budgets(TypedDict):
-    """Today's spending beside its limits; 0 is no limit. In the currency of the price data."""
+    """Today's spending and its limits; 0 is no limit. In the currency of the price data."""
 
     # UTC, `YYYY-MM-DD`.
     day: str
@@ -1779,7 +1779,7 @@ class UsageReport(TypedDict):
     since: str
     until: str
     total: Sum
-    # Each holds every part of the total once; names in their order, days without use left out.
+    # Each list holds every part of the total once, sorted by name; days without use are left out.
     days: list[Sum]
     agents: list[Sum]
     models: list[Sum]
@@ -1787,18 +1787,18 @@ class UsageReport(TypedDict):
 
 
 class Sum(TypedDict):
-    # The day, agent, model or person; empty for the total, and for a model that was not noted.
+    # The day, agent, model or person; empty for the total, and where the model is unknown.
     name: str
     input: int
     output: int
     cache_read: int
     cache_write: int
-    # In the currency of the price data; unknown prices count as nothing.
+    # In the currency of the price data; models without a known price count as zero.
     cost: float
 
 
 class GatewayList(TypedDict):
-    # None where one process keeps everything to itself.
+    # Empty where a single process runs without a shared database.
     gateways: list[GatewayView]
 
 
@@ -1806,40 +1806,40 @@ class GatewayView(TypedDict):
     """One of several gateways, and what it does."""
 
     id: str
-    # Where the others reach it.
+    # The address at which the other gateways reach it.
     url: str
-    # Of the program that runs there.
+    # The version of its program.
     version: str
     state: GatewayViewState
-    # Is it the one that answers this request?
+    # Whether this gateway answers the request.
     answers_you: bool
     # When it started.
     since: str
-    # How long ago it last told the database that it lives, in milliseconds.
+    # Milliseconds since it last reported to the database.
     silent_for_ms: int
-    # Answers under way.
+    # Answers in progress.
     runs: int
-    # Jobs that run now.
+    # Jobs in progress.
     jobs: int
     # Approved changes that it is applying.
     drafts: int
-    # Accounts of other networks that it asks for messages.
+    # The connector accounts that it serves.
     connectors: list[str]
-    # What else one gateway does for all.
+    # Other duties that one gateway performs for all.
     duties: list[GatewayDuty]
 
-# `silent`: Nothing was heard of it for longer than its life. The others have what it held. `draining`: Its answers under way end, and nothing new is begun. `drained`: It holds nothing and begins nothing until it is restarted.
+# `silent`: It has not reported for too long. The other gateways took over what it held. `draining`: Its answers in progress end, and it begins nothing new. `drained`: It holds nothing and begins nothing until it is restarted.
 GatewayViewState: TypeAlias = "Literal['serving', 'silent', 'draining', 'drained']"
 
 
 class GatewayDutyVariant(TypedDict):
-    """Ends what gateways that died left behind."""
+    """Finishes what gateways that ended unexpectedly left behind."""
 
     kind: Literal['cleans_up']
 
 
 class GatewayDutyVariant2(TypedDict):
-    """Renews what is kept of a sign-in."""
+    """Renews the tokens of a sign-in."""
 
     kind: Literal['renews_sign_in']
     of: str
@@ -1853,12 +1853,12 @@ class GatewayDutyVariant3(TypedDict):
 
 
 class GatewayDutyVariant4(TypedDict):
-    """Of a newer gateway, by the name that it has in the database."""
+    """A duty of a newer gateway, by its name in the database."""
 
     kind: Literal['other']
     name: str
 
-# Something that one gateway does for all.
+# A duty that one gateway performs for all.
 GatewayDuty: TypeAlias = "GatewayDutyVariant | GatewayDutyVariant2 | GatewayDutyVariant3 | GatewayDutyVariant4"
 
 
@@ -1867,13 +1867,13 @@ class LogLines(TypedDict):
 
 
 class LogLine(TypedDict):
-    """One thing that was logged."""
+    """One line of the log."""
 
-    # Rises by one with each line; give it as `after` to go on from there.
+    # Rises by one with each line; give it as `after` to continue from there.
     seq: int
     ts: str
     level: LogLevel
-    # Which part of the program says it.
+    # The part of the program that logged the line.
     target: str
     message: str
     # Run, session, request and other details.
@@ -1883,11 +1883,11 @@ LogLevel: TypeAlias = "Literal['trace', 'debug', 'info', 'warn', 'error']"
 
 
 class LogLevels(TypedDict):
-    """What is logged, and what was at the start."""
+    """The current log level, and the level at the next start."""
 
-    # This level and worse.
+    # This level and more severe ones.
     level: LogLevel
-    # What the next start logs: what `ONYX_LOG` says, or `info`.
+    # The level at the next start: that of `ONYX_LOG`, or `info`.
     at_start: LogLevel
 
 
@@ -1926,7 +1926,7 @@ DocumentView = TypedDict(
 
 
 class ProgressView(TypedDict):
-    """How far an import is; the last of a stream has another state than `importing`."""
+    """The progress of an import; the last event of a stream has another state than `importing`."""
 
     state: SourceState
     done: int
@@ -1939,15 +1939,15 @@ class SearchResultsView(TypedDict):
     """What was found, best first."""
 
     results: list[FoundView2]
-    # Meaning was not searched for, only words; `reason` says why.
+    # The search used words only, not meaning; `reason` says why.
     degraded: bool
     reason: NotRequired[str | None]
-    # Not everything is indexed yet: more may be found later.
+    # Not everything is indexed yet: a later search may find more.
     partial: bool
 
 
 class FoundView2(TypedDict):
-    # What it is: a memory, a note, a page, …
+    # The kind: a memory, a note, a page, …
     source: SourceKind
     path: str
     title: str
@@ -1957,31 +1957,31 @@ class FoundView2(TypedDict):
     start_line: int
     end_line: int
     text: str
-    # A part of the text in pieces; a hit is what was looked for.
+    # A part of the text in pieces; `hit` marks the pieces that match.
     snippet: list[SnippetPart]
     score: float
     match_type: MatchType
     modified: str
-    # Of a message: the conversation it was said in, its run and its turn.
+    # For a message: its conversation, run and turn.
     session: NotRequired[str | None]
     run: NotRequired[str | None]
     turn: NotRequired[str | None]
-    # Who said it.
+    # The author of the text.
     author: NotRequired[str | None]
-    # When it was said.
+    # When it was written.
     time: NotRequired[str | None]
 
-# What a document is. `source`: Text of a knowledge source that somebody attached.
+# What a document is. `source`: Text of a knowledge source that a person attached.
 SourceKind: TypeAlias = "Literal['memory', 'daily', 'note', 'page', 'task', 'ref', 'project', 'session', 'shared', 'source']"
 
 
 class Remembered(TypedDict):
-    # Where it was written.
+    # The file that was written.
     path: str
 
 
 class IndexStatus(TypedDict):
-    """How the index is, for whoever wonders why something was not found."""
+    """The state of the index, to explain why something was not found."""
 
     sources: int
     chunks: int
@@ -2060,14 +2060,14 @@ class FileView(TypedDict):
     origin: Origin
     size: int
     modified: str
-    # Why nothing of it can be found.
+    # Why its content is not indexed.
     problem: str | None
 
 
 class Graph(TypedDict):
-    # Those said of last first; empty where one was asked for.
+    # The entities, those with the newest facts first; empty if a single one was requested.
     entities: list[GraphEntity]
-    # The one that was asked for, or that came of a change.
+    # The entity that was requested or changed.
     entity: NotRequired[GraphEntityPage | None]
 
 
@@ -2079,11 +2079,11 @@ class GraphEntity(TypedDict):
 
 class GraphEntityPage(TypedDict):
     name: str
-    # Other names that were made one with it.
+    # Other names that were merged into this one.
     also: list[str]
-    # By relation, the newest of each first.
+    # Grouped by relation, newest first.
     facts: list[FactView]
-    # Not every text was looked through yet.
+    # Not all texts have been processed yet.
     partial: bool
 
 
@@ -2105,7 +2105,7 @@ FactView = TypedDict(
 class FactSource(TypedDict):
     path: str
     title: str
-    # From 1; of a conversation the message of its run.
+    # The line, from 1; for a conversation, the number of the message in its run.
     line: int
     text: str
     origin: Origin
@@ -2119,14 +2119,14 @@ class FactSource(TypedDict):
 class KeepingReport(TypedDict):
     # The drafts that wait for a decision.
     drafts: list[str]
-    # Absent where there were no daily logs to look at.
+    # Absent where there were no daily logs to read.
     session_id: NotRequired[str | None]
     run_id: NotRequired[str | None]
     status: NotRequired[RunStatus | None]
 
 
 class SignedIn(TypedDict):
-    """Who signed in, and what the page keeps to show with every request."""
+    """The signed-in person, and the key that the page sends with every request."""
 
     person: str
     name: str | None
@@ -2134,7 +2134,7 @@ class SignedIn(TypedDict):
     credential: CallerKind
     scopes: list[Grant]
     expires_at: str | None
-    # Sent as `X-Onyx-Page-Key`: without it the cookie opens nothing. Told here and never again.
+    # Sent as `X-Onyx-Page-Key`: without it the cookie alone is not accepted. It is given only here.
     page_key: str
 
 Role: TypeAlias = "Literal['owner', 'member']"
@@ -2142,7 +2142,7 @@ Role: TypeAlias = "Literal['owner', 'member']"
 # How a caller came in. `local_user`: The home's own socket: the kernel says that it is the same user. `owner_token`: The owner's token of the config or the token file. `access`: A short-lived token that a refresh token was exchanged for.
 CallerKind: TypeAlias = "Literal['token', 'session', 'password', 'local_user', 'owner_token', 'access']"
 
-# One thing that a credential may be good for. `read`: Looking at what is the person's. `write`: Changing it, and approving what agents propose to change. `chat`: Setting agents and models to work. `admin`: What only the owner may do; worth nothing in the hands of anybody else.
+# One right that a credential may have. `read`: Reading the person's data. `write`: Changing it, and approving what agents propose to change. `chat`: Using agents and models. `admin`: Rights of the owner; without effect in the hands of anyone else.
 Grant: TypeAlias = "Literal['read', 'write', 'chat', 'admin']"
 
 
@@ -2161,9 +2161,9 @@ class PairingBegun(TypedDict):
 
 class PairingReply(TypedDict):
     status: PairingState
-    # For a device.
+    # The token, for a device.
     token: NotRequired[str | None]
-    # For a browser, beside its cookie: sent as `X-Onyx-Page-Key` with every request.
+    # The page key, for a browser, in addition to its cookie: sent as `X-Onyx-Page-Key` with every request.
     page_key: NotRequired[str | None]
 
 PairingState: TypeAlias = "Literal['pending', 'approved', 'rejected']"
@@ -2200,7 +2200,7 @@ class Credentials(TypedDict):
 
 
 class CredentialView(TypedDict):
-    """A credential as it may be shown: everything but what opens the door."""
+    """A credential without its secret."""
 
     id: str
     kind: CredentialKind
@@ -2215,7 +2215,7 @@ CredentialKind: TypeAlias = "Literal['token', 'session', 'refresh']"
 
 
 class TokenMade(TypedDict):
-    """A credential as it may be shown: everything but what opens the door."""
+    """A credential without its secret."""
 
     id: str
     kind: CredentialKind
@@ -2224,7 +2224,7 @@ class TokenMade(TypedDict):
     scopes: list[Grant]
     created_at: str
     expires_at: str | None
-    # Shown here and never again.
+    # Shown only here.
     token: str
 
 
@@ -2245,7 +2245,7 @@ PairingFor: TypeAlias = "Literal['browser', 'device']"
 
 
 class Link(TypedDict):
-    # To be opened in a browser on the machine that runs the server.
+    # An address to open in a browser on the machine that runs the server.
     url: str
 
 
@@ -2319,7 +2319,7 @@ class PersonaCleared(TypedDict):
 
 class PersonaHistory(TypedDict):
     turns: list[PersonaTurn]
-    # Give it as `before` to get what came before these; absent at the beginning.
+    # Give it as `before` to get the messages before these; absent at the beginning.
     before: NotRequired[int | None]
 
 
@@ -2364,7 +2364,7 @@ class PersonaView(TypedDict):
     name: str
     systemPrompt: str
     testInputIds: list[str]
-    # The conversation in which the caller edits it, if there is one.
+    # The conversation in which the caller edits the persona, if there is one.
     agentChatSessionId: NotRequired[str | None]
 
 
@@ -2384,16 +2384,16 @@ class SpaceList(TypedDict):
 class SpaceView(TypedDict):
     id: str
     name: str
-    # Absent: the agent that answers where none is named.
+    # Absent: the general default agent.
     default_agent: NotRequired[str | None]
-    # The session of its companion, once there is one.
+    # The session of the space's companion, once there is one.
     companion: NotRequired[str | None]
-    # Its conversations are for models of this machine only.
+    # Only models of this machine may be used in its conversations.
     local_only: bool
-    # How far agents may go in it, whatever their own tier allows.
+    # The highest tier of agents in the space, even if their own is higher.
     tier: Tier
     created_at: NotRequired[str | None]
-    # Why its `space.json` cannot be read; what is in the space is not harmed.
+    # Why its `space.json` cannot be read; the contents of the space are not affected.
     error: NotRequired[str | None]
 
 
@@ -2407,17 +2407,17 @@ class EntityView(TypedDict):
     created_at: NotRequired[str | None]
     updated_at: str
     origin: Origin
-    # Every other key of its front matter that has a value of one line.
+    # All other keys of its front matter with a value of one line.
     fields: dict[str, str]
-    # As searches and agents name its file.
+    # The path by which searches and agents name its file.
     path: str
-    # What its ETag says.
+    # The version in its ETag.
     version: str
     body: NotRequired[str | None]
 
 
 class EntityList(TypedDict):
-    # Changed last first, without their bodies.
+    # Last changed first, without their bodies.
     entities: list[EntityView]
     # Give it as `before` for the rest.
     before: NotRequired[str | None]
@@ -2430,7 +2430,7 @@ class AttachedConversations(TypedDict):
 class CompanionView(TypedDict):
     conversation_id: str
     space: str
-    # Who answers now.
+    # The agent that answers now.
     agent: str
     agent_name: str
 
@@ -2438,19 +2438,19 @@ class CompanionView(TypedDict):
 class Messages(TypedDict):
     # Oldest first.
     messages: list[ConversationMessage]
-    # Give it as `before` for what came before these; absent at the beginning.
+    # Give it as `before` for the messages before these; absent at the beginning.
     before: NotRequired[str | None]
 
 
 class ConversationMessage(TypedDict):
     id: str
     role: MessageRole
-    # The agent that answered; `person` for their own words.
+    # The agent that answered; `person` for the person's own messages.
     author: str
     content: str
     status: MessageStatus
     created_at: str
-    # Why the answer did not come, where it did not.
+    # The reason why there is no answer, if there is none.
     error: NotRequired[Fault | None]
     metadata: MessageMetadata
 
@@ -2468,7 +2468,7 @@ class ToolTrace(TypedDict):
     args_summary: str
     status: ToolState
 
-# How far a tool call is.
+# The state of a tool call.
 ToolState: TypeAlias = "Literal['running', 'ok', 'failed']"
 
 
@@ -2505,7 +2505,7 @@ class ToolChip(TypedDict):
     args_summary: str
     status: ToolState
     label: NotRequired[CallLabel | None]
-    # What came of it.
+    # The result of the call.
     report: NotRequired[CallReport | None]
 
 
@@ -2534,7 +2534,7 @@ class ChannelView(TypedDict):
 
 class CoworkerView(TypedDict):
     agent: str
-    # Answers where nobody is named: the one marked so, else the earliest assigned.
+    # Answers messages that name no coworker: the marked one, or the one assigned first.
     primary: bool
 
 
@@ -2563,16 +2563,16 @@ class ThreadMessages(TypedDict):
 
 class ThreadMessageSent(TypedDict):
     user_message: ConversationMessage
-    # One for each coworker that answers, empty still.
+    # One for each coworker that answers, still empty.
     assistant_messages: list[ConversationMessage]
 
 
 class ThreadContext(TypedDict):
     # Best first.
     pieces: list[ThreadContextPiece]
-    # How many tokens a message may be given, about: the smallest of who would answer it.
+    # The approximate number of tokens for retrieved text: the smallest among the models that would answer.
     budget: int
-    # Why less was found than there is.
+    # Why less was found than exists.
     degraded: NotRequired[str | None]
 
 
@@ -2587,11 +2587,11 @@ class ThreadContextPiece(TypedDict):
     match_type: MatchType
     start_line: int
     end_line: int
-    # Without the front matter that a file begins with.
+    # Without the file's front matter.
     text: str
-    # What it takes of the budget, about.
+    # The approximate number of tokens it uses of the budget.
     tokens: int
-    # There is room for it beside what is better.
+    # Whether it fits into the budget after the better ones.
     fits: bool
 
 
@@ -2613,7 +2613,7 @@ class ThreadEventVariant3(TypedDict):
 
 
 class ThreadEventVariant4(TypedDict):
-    """The last event of a thread that is no more."""
+    """The last event of a deleted thread."""
 
     error: ThreadError
 
@@ -2681,15 +2681,15 @@ class ModelView2(TypedDict):
     created_at: str
     owned_by: str
     context_window: NotRequired[int | None]
-    # As Anthropic calls the window.
+    # Anthropic's name of the context window.
     max_input_tokens: NotRequired[int | None]
-    # As Anthropic calls the longest answer.
+    # Anthropic's name of the longest answer.
     max_tokens: NotRequired[int | None]
     capabilities: Capabilities
 
 
 class Capabilities(TypedDict):
-    """What is known of it; what is not known is not there."""
+    """The known capabilities; unknown ones are absent."""
 
     tools: NotRequired[bool | None]
     reasoning: NotRequired[bool | None]
@@ -2697,11 +2697,11 @@ class Capabilities(TypedDict):
 
 
 class AccessRequestView(TypedDict):
-    # As the program calls itself; nobody has checked it.
+    # The program's own name for itself; it is not verified.
     name: str
-    # Where the browser goes then: who gets in.
+    # The address that the browser goes to, which receives the access.
     goes_to: str
-    # chat, read, write.
+    # Scopes: chat, read, write.
     scopes: list[str]
 
 
@@ -2712,23 +2712,23 @@ class AccessGranted(TypedDict):
 class LinkedInView(TypedDict):
     """A person's account, as far as it is known."""
 
-    # Whether the owner named an application of LinkedIn's in the config.
+    # Whether the owner has configured a LinkedIn application.
     configured: bool
-    # What the owner has to mend before anybody can connect.
+    # What the owner has to correct before anyone can connect.
     trouble: str | None
     login: LoginView
-    # When LinkedIn last took the account's token, since the server started.
+    # When LinkedIn last accepted the account's token, since the server started.
     last_validated_at: str | None
-    # Why LinkedIn did not take the last request; null after one that it took.
+    # Why LinkedIn refused the last request; null after one that succeeded.
     last_error: str | None
-    # To be registered with the application at LinkedIn.
+    # The redirect address to register with the application at LinkedIn.
     redirect_uri: str
 
 
 class LinkedInRevoked(TypedDict):
-    # Whether LinkedIn confirmed that its tokens are of no more use.
+    # Whether LinkedIn confirmed that its tokens are revoked.
     confirmed: bool
-    # Why not, and what to do then.
+    # Why it did not, and what to do.
     detail: str | None
 
 
@@ -2750,7 +2750,7 @@ class ChatRequest(TypedDict):
     agent: NotRequired[str | None]
     confirm: NotRequired[Confirm | None]
     dry_run: NotRequired[bool | None]
-    # Without a `session_id`: begins a chat that is not listed, not indexed, not remembered and deleted a day after it was last used.
+    # Without a `session_id`: begins a chat that is not listed, indexed or remembered, and that is deleted a day after its last use.
     temporary: NotRequired[bool]
 
 Confirm: TypeAlias = "bool | list[str]"
@@ -2775,7 +2775,7 @@ class PreferencesChange(TypedDict):
     runtime_mode: NotRequired[RuntimeMode | None]
     prompt: NotRequired[str | None]
     fallback: NotRequired[bool | None]
-    # Each by itself; `null` removes it.
+    # Each flag is set on its own; `null` removes it.
     flags: NotRequired[dict[str, bool | None]]
     actions_path: NotRequired[str | None]
     # An IANA name such as `Europe/Berlin`; empty for the server's.
@@ -2786,27 +2786,27 @@ class RunAction(TypedDict):
     session_id: NotRequired[str | None]
     confirm: NotRequired[bool | None]
     dry_run: NotRequired[bool | None]
-    # What `{{selection}}` stands for.
+    # The text for `{{selection}}`.
     selection: NotRequired[str | None]
 
 
 class FilledWith(TypedDict):
-    # What `{{selection}}` stands for.
+    # The text for `{{selection}}`.
     selection: NotRequired[str | None]
 
 
 class RunsQuery(TypedDict):
-    # Only those before this run.
+    # Only runs before this one.
     before: NotRequired[str | None]
     limit: NotRequired[int | None]
 
 
 class NewAgent(TypedDict):
-    """What is read in two parts: fields within a flattened one would have lost their paths."""
+    """Read in two parts, because errors in fields of a flattened struct would lose their paths."""
 
     id: str
     name: NotRequired[str | None]
-    # Answers who names nobody; there is one.
+    # Answers messages that name no agent; exactly one agent is the default.
     default: NotRequired[bool]
     enabled: NotRequired[bool | None]
     tier: NotRequired[Tier | None]
@@ -2817,29 +2817,29 @@ class NewAgent(TypedDict):
     tools: NotRequired[ToolFieldsInput | None]
     temperature: NotRequired[float | None]
     max_output_tokens: NotRequired[int | None]
-    # A folder whose files are read instead of the agent's own.
+    # A folder whose files are read instead of those in the agent's own folder.
     workspace: NotRequired[str | None]
     # Other agents whose memory it may search.
     memory_read: NotRequired[list[str]]
-    # It uses models of this machine and no others.
+    # It uses only models of this machine.
     local_only: NotRequired[bool | None]
 
 
 class ToolFieldsInput(TypedDict):
-    """Names of tools, or `group:<name>`. Deny wins."""
+    """Names of tools, or `group:<name>`. Deny takes precedence."""
 
     # None: every tool.
     allow: NotRequired[list[str] | None]
     deny: NotRequired[list[str]]
-    # Commands that need no person: each the beginning of an argument list.
+    # Commands that need no approval: each is the beginning of an argument list.
     commands: NotRequired[list[list[str]]]
 
 
 class AgentFieldsInput(TypedDict):
-    """What an agent says of itself. What is absent is as `agents.defaults` has it."""
+    """An agent's own settings. Absent ones are taken from `agents.defaults`."""
 
     name: NotRequired[str | None]
-    # Answers who names nobody; there is one.
+    # Answers messages that name no agent; exactly one agent is the default.
     default: NotRequired[bool]
     enabled: NotRequired[bool | None]
     tier: NotRequired[Tier | None]
@@ -2850,16 +2850,16 @@ class AgentFieldsInput(TypedDict):
     tools: NotRequired[ToolFieldsInput | None]
     temperature: NotRequired[float | None]
     max_output_tokens: NotRequired[int | None]
-    # A folder whose files are read instead of the agent's own.
+    # A folder whose files are read instead of those in the agent's own folder.
     workspace: NotRequired[str | None]
     # Other agents whose memory it may search.
     memory_read: NotRequired[list[str]]
-    # It uses models of this machine and no others.
+    # It uses only models of this machine.
     local_only: NotRequired[bool | None]
 
 
 class AcceptFile(TypedDict):
-    # The ETag of what was read.
+    # The ETag of the version that was read.
     seen: str
 
 
@@ -2867,13 +2867,13 @@ class ListQuery(TypedDict):
     agent: NotRequired[str | None]
     status: NotRequired[SessionStatus | None]
     origin: NotRequired[SessionOrigin | None]
-    # Part of the title or of the newest words, or words that somebody said in it.
+    # Text of the title or the newest messages, or of any message.
     q: NotRequired[str | None]
     since: NotRequired[str | None]
     until: NotRequired[str | None]
-    # Only those that are, or are not, pinned.
+    # Only pinned, or only unpinned, conversations.
     pinned: NotRequired[bool | None]
-    # Only those that have this tag.
+    # Only conversations with this tag.
     tag: NotRequired[str | None]
     before: NotRequired[str | None]
     limit: NotRequired[int | None]
@@ -2884,23 +2884,23 @@ class Patch(TypedDict):
     status: NotRequired[SessionStatus | None]
     agents: NotRequired[list[str] | None]
     mode: NotRequired[LaneOrder | None]
-    # Kept at the top of the list, with its forks.
+    # Pinned to the top of the list, with its forks.
     pinned: NotRequired[bool | None]
-    # In the place of those it has, with its forks.
+    # Replaces the tags, also those of its forks.
     tags: NotRequired[list[str] | None]
-    # The page, task, ref or project that it is about; `null` detaches it.
+    # The page, task, ref or project that it is attached to; `null` detaches it.
     attached: NotRequired[EntityRef | None]
 
 
 class GivenFeedback(TypedDict):
-    # Absent or `null`: what was said before is taken back.
+    # Absent or `null`: the earlier rating is withdrawn.
     rating: NotRequired[Rating | None]
     note: NotRequired[str | None]
 
 
 class Fork(TypedDict):
     turn_id: str
-    # Leave the turn itself out: for saying it differently.
+    # Leave out the turn itself, to replace it with another message.
     before: NotRequired[bool]
 
 
@@ -2924,11 +2924,11 @@ class UndoQuery(TypedDict):
 
 
 class DraftDecision(TypedDict):
-    """What a person says with a decision."""
+    """A person's decision with its options."""
 
     reason: NotRequired[str | None]
     scope: NotRequired[ScopeInput | None]
-    # The `plan_hash` of what was looked at; needed for a draft that is `stale`.
+    # The `plan_hash` that was shown; required for a draft that is `stale`.
     plan_hash: NotRequired[str | None]
 
 # `once`: This call alone. `run`: The same tool may reach the same host for the rest of the run.
@@ -2941,19 +2941,19 @@ class JobBody(TypedDict):
     id: str
     # Five or six fields, such as `0 8 * * MON-FRI`.
     cron: NotRequired[str | None]
-    # Such as `2h` or `2w`; with `at` as the first time.
+    # An interval such as `2h` or `2w`; with `at` as the first time.
     every: NotRequired[str | None]
-    # Such as `2030-12-01T09:00`.
+    # A time such as `2030-12-01T09:00`.
     at: NotRequired[str | None]
-    # An IANA name; the person's where there is none.
+    # An IANA name; the person's zone if absent.
     timezone: NotRequired[str | None]
-    # Firings are put off by up to this long.
+    # Runs are delayed by up to this long.
     jitter: NotRequired[str | None]
-    # `skip`, `once` or `all`: what becomes of times that passed while nothing ran.
+    # `skip`, `once` or `all`: what happens with times that passed while no server ran.
     misfire: NotRequired[str | None]
-    # A time that is late by less than this counts as on time.
+    # A run that is late by less than this counts as on time.
     grace: NotRequired[str | None]
-    # `skip`, `queue` or `replace`: what becomes of a time while the job is at work.
+    # `skip`, `queue` or `replace`: what happens at a time while the job still runs.
     overlap: NotRequired[str | None]
     agent: NotRequired[str | None]
     model: NotRequired[str | None]
@@ -2961,9 +2961,9 @@ class JobBody(TypedDict):
     session: NotRequired[str | None]
     # `session`, `notification`, `{webhook}`, `{email}`, `{connector}` or several of them.
     deliver: NotRequired[Any]
-    # A command (text or list), or `{url, status, contains}`: asked first.
+    # A check before each run: a command (text or list), or `{url, status, contains}`.
     when: NotRequired[Any]
-    # A command (text or list) in the place of a prompt.
+    # A command (text or list) instead of a prompt.
     run: NotRequired[Any]
     max_cost: NotRequired[float | None]
     enabled: NotRequired[bool | None]
@@ -2972,23 +2972,23 @@ class JobBody(TypedDict):
 
 
 class JobChangeBody(TypedDict):
-    """The front matter of a job, and its prompt. `null` takes a field away."""
+    """The front matter of a job, and its prompt. `null` removes a field."""
 
     # Five or six fields, such as `0 8 * * MON-FRI`.
     cron: NotRequired[str | None]
-    # Such as `2h` or `2w`; with `at` as the first time.
+    # An interval such as `2h` or `2w`; with `at` as the first time.
     every: NotRequired[str | None]
-    # Such as `2030-12-01T09:00`.
+    # A time such as `2030-12-01T09:00`.
     at: NotRequired[str | None]
-    # An IANA name; the person's where there is none.
+    # An IANA name; the person's zone if absent.
     timezone: NotRequired[str | None]
-    # Firings are put off by up to this long.
+    # Runs are delayed by up to this long.
     jitter: NotRequired[str | None]
-    # `skip`, `once` or `all`: what becomes of times that passed while nothing ran.
+    # `skip`, `once` or `all`: what happens with times that passed while no server ran.
     misfire: NotRequired[str | None]
-    # A time that is late by less than this counts as on time.
+    # A run that is late by less than this counts as on time.
     grace: NotRequired[str | None]
-    # `skip`, `queue` or `replace`: what becomes of a time while the job is at work.
+    # `skip`, `queue` or `replace`: what happens at a time while the job still runs.
     overlap: NotRequired[str | None]
     agent: NotRequired[str | None]
     model: NotRequired[str | None]
@@ -2996,9 +2996,9 @@ class JobChangeBody(TypedDict):
     session: NotRequired[str | None]
     # `session`, `notification`, `{webhook}`, `{email}`, `{connector}` or several of them.
     deliver: NotRequired[Any]
-    # A command (text or list), or `{url, status, contains}`: asked first.
+    # A check before each run: a command (text or list), or `{url, status, contains}`.
     when: NotRequired[Any]
-    # A command (text or list) in the place of a prompt.
+    # A command (text or list) instead of a prompt.
     run: NotRequired[Any]
     max_cost: NotRequired[float | None]
     enabled: NotRequired[bool | None]
@@ -3007,7 +3007,7 @@ class JobChangeBody(TypedDict):
 
 
 class JobShown(TypedDict):
-    """Says what was looked at."""
+    """The state of the job that the person looked at."""
 
     # The `hash` of the job as it was shown.
     hash: str
@@ -3022,23 +3022,23 @@ class RunsQuery2(TypedDict):
 class SkillImport(TypedDict):
     """Files, or a ZIP archive of them. Each folder with a `SKILL.md` is a skill."""
 
-    # What a skill at the top is called where it does not say so itself.
+    # The name of a skill at the top of the package that does not name itself.
     name: NotRequired[str | None]
     files: NotRequired[list[BroughtFile] | None]
-    # In base64.
+    # A ZIP archive in base64.
     zip: NotRequired[str | None]
-    # The https address of a repository; its newest commit is taken.
+    # The https address of a repository; its newest commit is used.
     git: NotRequired[str | None]
 
 
 class BroughtFile(TypedDict):
     path: str
-    # In base64.
+    # The content in base64.
     content: str
 
 
 class WhoseSkill(TypedDict):
-    # The agent in whose folder it lies; the vault's without it.
+    # The agent in whose folder the skill is; without it, the vault.
     agent: NotRequired[str | None]
 
 
@@ -3049,14 +3049,14 @@ class SkillText(TypedDict):
 
 
 class SeenSkill(TypedDict):
-    """Says what was looked at."""
+    """The skill as the person saw it."""
 
     # The `hash` of the skill as it was shown.
     hash: str
 
 
 class FileOfSkill(TypedDict):
-    # As the skill's `files` name it.
+    # A path as the skill's `files` list it.
     path: str
     agent: NotRequired[str | None]
 
@@ -3065,19 +3065,19 @@ NewMcpServers: TypeAlias = "dict[str, Any]"
 
 
 class SeenTools(TypedDict):
-    """Says what was looked at."""
+    """The tools as the person saw them."""
 
     # The `hash` of each tool as it was shown.
     tools: dict[str, str]
 
 
 class McpLogin(TypedDict):
-    # Where the browser comes back to: an address of this machine.
+    # The address that the browser returns to; it must be on this machine.
     redirect_uri: str
 
 
 class McpCallback(TypedDict):
-    """As the browser brought it."""
+    """What the browser brought back."""
 
     state: str
     code: NotRequired[str | None]
@@ -3086,14 +3086,14 @@ class McpCallback(TypedDict):
 
 
 class McpToolSettings(TypedDict):
-    """What is not said stays."""
+    """Absent settings stay as they are."""
 
     enabled: NotRequired[bool | None]
     effect: NotRequired[ToolEffect | None]
 
 
 class WhichAgent(TypedDict):
-    # Whose tools; the default agent's without it.
+    # The agent whose tools are offered; without it, the default agent.
     agent: NotRequired[str | None]
 
 
@@ -3107,28 +3107,28 @@ class JsonRpc(TypedDict):
 
 
 class NewPlugin(TypedDict):
-    """One of the three."""
+    """A plugin as exactly one of `files`, `zip` and `git`."""
 
     files: NotRequired[list[PluginFile] | None]
     # A ZIP archive, in base64.
     zip: NotRequired[str | None]
-    # The https address of a repository; its newest commit is taken.
+    # The https address of a repository; its newest commit is used.
     git: NotRequired[str | None]
 
 
 class PluginFile(TypedDict):
     path: str
-    # In base64.
+    # The content in base64.
     content: str
 
 
 class SeenPlugin(TypedDict):
-    """Says what was looked at."""
+    """The plugin as the person saw it."""
 
     # The `hash` of the plugin as it was shown.
     hash: str
 
-# By the plugin's own schema.
+# The settings, by the plugin's own schema.
 PluginConfig: TypeAlias = "dict[str, Any]"
 
 
@@ -3143,7 +3143,7 @@ class TestAccount(TypedDict):
 
 
 class WrittenByVisitor(TypedDict):
-    # Made up by the page; the same message sent again has the same one.
+    # An id that the page generates; a repeated message has the same id.
     id: str
     text: str
 
@@ -3154,19 +3154,19 @@ class MailAsked(TypedDict):
 
 
 class PutAccount(TypedDict):
-    # What `connectors.<network>.accounts.<account>` is to hold: `allow`, `groups`, `apiBase`, …
+    # The new content of `connectors.<network>.accounts.<account>`: `allow`, `groups`, `apiBase`, …
     settings: NotRequired[dict[str, Any]]
-    # Kept encrypted as `<network>-<account>`, and named as `token` in the settings.
+    # Stored encrypted as `<network>-<account>`, and named as `token` in the settings.
     token: NotRequired[str | None]
 
 
 class BindPeer(TypedDict):
-    # Who answers from now on; `null` leaves it to the other bindings.
+    # The agent that answers from now on; `null` leaves it to the other bindings.
     agent: NotRequired[str | None]
 
 
 class ApprovePeer(TypedDict):
-    # Whose agents it talks to; the owner's where it is left out.
+    # The person whose agents the peer talks to; the owner if it is absent.
     member: NotRequired[str | None]
 
 
@@ -3178,19 +3178,19 @@ class PendingChangesQuery(TypedDict):
 
 
 class AuditQuery(TypedDict):
-    # Whose; without it the caller's own.
+    # The person whose entries are listed; without it, the caller.
     person: NotRequired[str | None]
     before: NotRequired[int | None]
     limit: NotRequired[int | None]
 
 
 class VerifyQuery(TypedDict):
-    # Whose; without it everybody's.
+    # The person whose log is verified; without it, all people.
     person: NotRequired[str | None]
 
 
 class NewConfig(TypedDict):
-    # The whole file. A shortened key in it stands for the one that the file has.
+    # The whole file. A shortened key in it stands for the key in the current file.
     text: str
 
 
@@ -3205,25 +3205,25 @@ ImportQuery = TypedDict(
     },
 )
 
-# The program that somebody moves from.
+# The program that data is imported from.
 ImportSource: TypeAlias = "Literal['openclaw', 'nanobot', 'open-webui', 'chatgpt', 'claude']"
 
-# `export`: The file that the other program exported, or an archive of its folder. `items`: What was read of it, one item a line.
+# `export`: The file that the other program exported, or an archive of its folder. `items`: The items that were read from it, one per line.
 Form: TypeAlias = "Literal['export', 'items']"
 
 
 class PutProvider(TypedDict):
-    # What `providers.<name>` of onyx.json is to hold: `kind`, `baseUrl`, `models`, … A shortened key in it stands for the one that is there.
+    # The new content of `providers.<name>` in onyx.json: `kind`, `baseUrl`, `models`, … A shortened key in it stands for the current one.
     settings: NotRequired[dict[str, Any]]
-    # Kept encrypted under the provider's name, and named as `apiKey` in the settings.
+    # Stored encrypted under the provider's name, and named as `apiKey` in the settings.
     api_key: NotRequired[str | None]
 
 
 class BeginLogin(TypedDict):
-    # One of the ways that the provider has; without it, the first.
+    # A way to sign in that the provider offers; without it, the provider's first one.
     way: NotRequired[SignInWay | None]
 
-# `code`: A code that is entered on a page of the provider's, on any machine. `browser`: A browser that comes back to the machine that Onyx runs on.
+# `code`: A code that is entered on the provider's page, on any machine. `browser`: A browser that returns to the machine that runs Onyx.
 SignInWay: TypeAlias = "Literal['code', 'browser']"
 
 
@@ -3235,14 +3235,14 @@ class FinishLogin(TypedDict):
 class DefaultModelInput(TypedDict):
     """`agents.defaults.model` of onyx.json."""
 
-    # `<provider>/<model>`; null leaves it to the first provider that works.
+    # `<provider>/<model>`; null uses the first provider that works.
     primary: NotRequired[str | None]
-    # Asked in this order when it cannot answer.
+    # Tried in this order when the primary model cannot answer.
     fallbacks: NotRequired[list[str]]
 
 
 class NewLimits(TypedDict):
-    """What is absent stays."""
+    """Absent limits stay as they are."""
 
     limit_per_run: NotRequired[float | None]
     limit_per_person: NotRequired[float | None]
@@ -3250,9 +3250,9 @@ class NewLimits(TypedDict):
 
 
 class UsageQuery(TypedDict):
-    # The first day, UTC; 30 days before the last unless given.
+    # The first day, UTC; by default 30 days before the last.
     since: NotRequired[str | None]
-    # The last day, UTC; today unless given.
+    # The last day, UTC; by default today.
     until: NotRequired[str | None]
     person: NotRequired[str | None]
     agent: NotRequired[str | None]
@@ -3260,23 +3260,23 @@ class UsageQuery(TypedDict):
 
 
 class LogsQuery(TypedDict):
-    # This level and worse.
+    # This level and more severe ones.
     level: NotRequired[LogLevel | None]
-    # Part of the words, the target or a detail.
+    # A part of the message, the target or a field.
     q: NotRequired[str | None]
     # Only lines after this one.
     after: NotRequired[int | None]
-    # The newest so many; 200 unless given.
+    # The largest number of lines; 200 if it is absent.
     limit: NotRequired[int | None]
 
 
 class NewLevel(TypedDict):
-    # This level and worse.
+    # This level and more severe ones.
     level: LogLevel
 
 
 class SourcesQuery(TypedDict):
-    # Only those of this space, channel, thread or agent.
+    # Only sources of this space, channel, thread or agent.
     scope: NotRequired[str | None]
 
 
@@ -3290,7 +3290,7 @@ class SourceRequest(TypedDict):
 class ScopeRequest(TypedDict):
     type: ScopeKind
     id: str
-    # Where a channel or thread is, when no space lists it.
+    # The space of a channel or thread that no space lists.
     space: NotRequired[str | None]
 
 ScopeKind: TypeAlias = "Literal['space', 'channel', 'thread', 'agent']"
@@ -3310,14 +3310,14 @@ class NewMemory(TypedDict):
     agent: NotRequired[str | None]
     text: str
     target: Target
-    # Of MEMORY.md; needed there.
+    # The heading in MEMORY.md; required there.
     heading: NotRequired[str | None]
 
 Target: TypeAlias = "Literal['daily', 'memory']"
 
 
 class FilesQuery(TypedDict):
-    # Some of the kinds of sources, by commas; memory and daily unless told otherwise.
+    # Some of the kinds of sources, separated by commas; by default memory and daily.
     types: NotRequired[str | None]
     # Only paths after this one.
     after: NotRequired[str | None]
@@ -3325,42 +3325,42 @@ class FilesQuery(TypedDict):
 
 
 class ReadQuery(TypedDict):
-    # What it held before this change, instead of what it holds.
+    # Returns the content before this change instead of the current content.
     version: NotRequired[int | None]
 
 
 class FileAct(TypedDict):
-    # Of `restore`: what the file held before this change is put back.
+    # For `restore`: the change whose previous content is restored.
     version: NotRequired[int | None]
-    # Of `accept`: the ETag of what was read.
+    # For `accept`: the ETag of the file that the person read.
     seen: NotRequired[str | None]
 
 
 class GraphQuery(TypedDict):
-    # A name; its facts are answered.
+    # A name; the answer holds its facts.
     entity: NotRequired[str | None]
-    # A part of the names that are listed; with `entity`, of the facts that are told.
+    # Text that the listed names contain; with `entity`, text that its facts contain.
     q: NotRequired[str | None]
     limit: NotRequired[int | None]
 
 
 class Merge(TypedDict):
-    # What it is called from now on.
+    # The name of the entity from now on.
     into: str
-    # The names that become one with it.
+    # The names that are merged into it.
     names: list[str]
 
 
 class Split(TypedDict):
     name: str
-    # What some texts mean by it. Absent: the name is taken out of the one that it was made one with.
+    # The entity that some texts mean by the name. Absent: the name is split from the entity that it was merged into.
     apart: NotRequired[Apart | None]
 
 
 class Apart(TypedDict):
-    """A name means another in these texts."""
+    """The texts in which the name means another entity."""
 
-    # What it is called there from now on.
+    # The entity's name in these texts.
     into: str
     paths: list[str]
 
@@ -3373,7 +3373,7 @@ class Keep(TypedDict):
 class KnowledgeQuery(TypedDict):
     q: str
     space: NotRequired[str | None]
-    # Some of page, task, ref, project, note, source, memory, daily, session, shared, by commas.
+    # Some of page, task, ref, project, note, source, memory, daily, session, shared, separated by commas.
     types: NotRequired[str | None]
     limit: NotRequired[int | None]
 
@@ -3397,7 +3397,7 @@ class BeginPairing(TypedDict):
 
 
 class OwnPassword(TypedDict):
-    # The one that counts now, where there is one.
+    # The current password, where there is one.
     current: NotRequired[str | None]
     password: str
 
@@ -3413,17 +3413,17 @@ class NewPassword(TypedDict):
 
 class TokenRequest(TypedDict):
     name: str
-    # Absent: the caller. Several make a household token.
+    # Absent: the caller. A token of several people is a household token.
     people: NotRequired[list[str]]
-    # Absent: everything a person does for themselves.
+    # Absent: all rights for a person's own data.
     scopes: NotRequired[list[Grant] | None]
-    # Seconds; absent: until it is revoked.
+    # In seconds; absent: valid until it is revoked.
     expires_in: NotRequired[int | None]
 
 
 class Approve(TypedDict):
     code: str
-    # Whom the device is for; absent: the caller.
+    # The person who gets the device; absent: the caller.
     person: NotRequired[str | None]
 
 
@@ -3451,7 +3451,7 @@ class PersonaHistoryQuery(TypedDict):
 
 
 class PutPersona(TypedDict):
-    """What is not there stays as it is."""
+    """Absent fields stay as they are."""
 
     name: NotRequired[str | None]
     systemPrompt: NotRequired[str | None]
@@ -3463,45 +3463,45 @@ class TestInputContent(TypedDict):
 
 class NewSpace(TypedDict):
     name: str
-    # Made from the name unless it is given.
+    # Made from the name if it is absent.
     id: NotRequired[str | None]
     default_agent: NotRequired[str | None]
-    # Its conversations are for models of this machine only.
+    # Only models of this machine may be used in its conversations.
     local_only: NotRequired[bool | None]
 
 
 class SpacePatch(TypedDict):
     name: NotRequired[str | None]
-    # `null`: nobody in particular.
+    # `null`: no default agent of the space.
     default_agent: NotRequired[str | None]
-    # Its conversations are for models of this machine only.
+    # Only models of this machine may be used in its conversations.
     local_only: NotRequired[bool | None]
     tier: NotRequired[Tier | None]
 
 
 class CaptureRequest(TypedDict):
-    """One of `url`, `text`, and `data` with its `name`."""
+    """Exactly one of `url`, `text`, and `data` with its `name`."""
 
-    # Fetched now.
+    # An address that is fetched now.
     url: NotRequired[str | None]
-    # Markdown or plain words.
+    # Markdown or plain text.
     text: NotRequired[str | None]
     # A file (PDF, HTML, CSV, text, code) as base64.
     data: NotRequired[str | None]
     name: NotRequired[str | None]
     media_type: NotRequired[str | None]
-    # As the document names itself, unless it is given.
+    # The document's own title if it is absent.
     title: NotRequired[str | None]
     tags: NotRequired[list[str] | None]
 
 
 class EntitiesQuery(TypedDict):
-    # Only those after this one: the last id of the page before.
+    # Only entities after this one: the last id of the previous page.
     before: NotRequired[str | None]
     limit: NotRequired[int | None]
-    # Only those of this status.
+    # Only entities of this status.
     status: NotRequired[str | None]
-    # Only those that link to this one of the same space, given as `pages/<id>`: `[[its title]]` in their text.
+    # Only entities that link to this one of the same space, given as `pages/<id>`: `[[its title]]` in their text.
     links_to: NotRequired[str | None]
 
 
@@ -3515,10 +3515,10 @@ class NewEntity(TypedDict):
 
 
 class EntityPatch(TypedDict):
-    """What is left out stays as it is."""
+    """Absent fields stay as they are."""
 
     title: NotRequired[str | None]
-    # Empty: it has none.
+    # Empty: removes the status.
     status: NotRequired[str | None]
     tags: NotRequired[list[str] | None]
     # Other keys of the front matter; `null` or empty: it goes.
@@ -3527,14 +3527,14 @@ class EntityPatch(TypedDict):
 
 
 class MessagesQuery(TypedDict):
-    # Only those before this message.
+    # Only messages before this one.
     before: NotRequired[str | None]
     limit: NotRequired[int | None]
 
 
 class PostMessage(TypedDict):
     content: str
-    # What the person looks at.
+    # The view that the person looks at.
     view: NotRequired[ViewRequest | None]
 
 
@@ -3544,12 +3544,12 @@ class ViewRequest(TypedDict):
 
 
 class StreamQuery(TypedDict):
-    # The latest message unless it is given.
+    # The message to answer; the latest if it is absent.
     messageId: NotRequired[str | None]
 
 
 class ChannelsQuery(TypedDict):
-    # Only those of this space.
+    # Only channels of this space.
     space: NotRequired[str | None]
 
 
@@ -3574,7 +3574,7 @@ class PatchCoworker(TypedDict):
 
 
 class ThreadsQuery(TypedDict):
-    # Only those of this channel.
+    # Only threads of this channel.
     channel: NotRequired[str | None]
 
 
@@ -3588,7 +3588,7 @@ class PatchThread(TypedDict):
 
 
 class ThreadMessagesQuery(TypedDict):
-    # Only those before this message of the person's.
+    # Only messages before this message of the person.
     before: NotRequired[str | None]
     limit: NotRequired[int | None]
 
@@ -3604,27 +3604,27 @@ class ContextQuery(TypedDict):
 class UiChatRequest(TypedDict):
     messages: list[UiMessage]
     systemPrompt: NotRequired[str | None]
-    # Evidence for the answer; never a part of the instructions.
+    # Retrieved material for the answer; never part of the instructions.
     ragContext: NotRequired[list[RagPiece]]
-    # `<provider>/<model>`, or an agent whose model is taken. Absent: the default agent's.
+    # `<provider>/<model>`, or an agent whose model is used. Absent: the default agent's model.
     model: NotRequired[str | None]
     maxTokens: NotRequired[int | None]
     temperature: NotRequired[float | None]
-    # `useChat`'s name for the chat. With an agent, the id of a session goes on with that session.
+    # `useChat`'s name for the chat. With an agent, the id of a session continues that session.
     id: NotRequired[str | None]
-    # The agent that answers, with its own instructions, tools and memory. The conversation is then kept in a session, and of `messages` only what is new is read.
+    # The agent that answers, with its own instructions, tools and memory. The conversation is then kept in a session, and only the new part of `messages` is read.
     agent: NotRequired[str | None]
-    # The session to go on with; its agent answers.
+    # The session to continue; its agent answers.
     sessionId: NotRequired[str | None]
     trigger: NotRequired[UiTrigger]
 
 
 class UiMessage(TypedDict):
     role: UiRole
-    # The words, or `parts`.
+    # The text; alternatively `parts`.
     content: NotRequired[str | None]
     parts: NotRequired[list[Any] | None]
-    # Of an agent's answer: `sessionId` names its session.
+    # In an agent's answer, `sessionId` names its session.
     metadata: NotRequired[Any]
 
 UiRole: TypeAlias = "Literal['user', 'assistant', 'system']"
@@ -3763,14 +3763,14 @@ class ChatFunction(TypedDict):
 
 
 class ChatCustomTool(TypedDict):
-    """Takes a text. A grammar for it is left out: models of other wires cannot be held to one."""
+    """A tool that takes a text. A grammar for it is left out, because models of other formats cannot be constrained by one."""
 
     name: str
     description: NotRequired[str]
 
 ChatChoice: TypeAlias = "Mode | ChatNamedTool"
 
-# The words that both of OpenAI's wires have for it.
+# The words of both OpenAI formats.
 Mode: TypeAlias = "Literal['none', 'auto', 'required']"
 
 
@@ -3905,7 +3905,7 @@ class ResponsesTypedItemReasoning(TypedDict):
 
 
 class ResponsesTypedItemWebSearchCall(TypedDict):
-    """What ran at the maker's says nothing to a model that cannot run it."""
+    """A call that ran at the maker is of no use to a model that cannot run it."""
 
     type: Literal['web_search_call']
 
@@ -3974,7 +3974,7 @@ class ResponsesTool(TypedDict):
     name: NotRequired[str | None]
     description: NotRequired[str | None]
     parameters: NotRequired[Any]
-    # Of a namespace.
+    # The tools of a namespace.
     tools: NotRequired[list[ResponsesTool] | None]
 
 ResponsesChoice: TypeAlias = "Mode | ResponsesNamedTool"
@@ -4056,7 +4056,7 @@ class MessagesMessage(TypedDict):
     role: MessagesRole
     content: MessagesContent
 
-# `system`: An instruction that came while the conversation went on.
+# `system`: An instruction that was added during the conversation.
 MessagesRole: TypeAlias = "Literal['user', 'assistant', 'system']"
 
 MessagesContent: TypeAlias = "str | list[MessagesBlock]"
@@ -4099,7 +4099,7 @@ class MessagesBlockToolResult(TypedDict):
 
 
 class MessagesBlockThinking(TypedDict):
-    """What a model thought is its own; we replay it from the log."""
+    """A model's thinking is only replayed from our own log."""
 
     type: Literal['thinking']
 
@@ -4109,14 +4109,14 @@ class MessagesBlockRedactedThinking(TypedDict):
 
 
 class MessagesBlockCompaction(TypedDict):
-    """A summary that stands for what came before it."""
+    """A summary that replaces what came before it."""
 
     type: Literal['compaction']
     content: NotRequired[str | None]
 
 
 class MessagesBlockServerToolUse(TypedDict):
-    """What ran at the maker's says nothing to a model that cannot run it."""
+    """A call that ran at the maker is of no use to a model that cannot run it."""
 
     type: Literal['server_tool_use']
 
@@ -4209,7 +4209,7 @@ class MessagesResultBlockDocument(TypedDict):
     source: MessagesSource
     title: NotRequired[str | None]
 
-# The blocks that tools answer with, for the document alone: generators of clients cannot read a choice that holds itself.
+# The blocks of a tool's result, for the document only: client generators cannot read a choice that contains itself.
 MessagesResultBlock: TypeAlias = "MessagesResultBlockText | MessagesResultBlockImage | MessagesResultBlockDocument"
 
 
@@ -4248,7 +4248,7 @@ class MessagesThinkingEnabled(TypedDict):
 
 
 class MessagesThinkingAdaptive(TypedDict):
-    """As hard as the model sees fit."""
+    """The model decides how much to think."""
 
     type: Literal['adaptive']
 
@@ -4283,7 +4283,7 @@ Encoding: TypeAlias = "Literal['float', 'base64']"
 
 
 class AuthorizeQuery(TypedDict):
-    """What the program put into the address of the page."""
+    """The query that the program put into the address of the page."""
 
     response_type: str
     client_id: str
@@ -4296,7 +4296,7 @@ class AuthorizeQuery(TypedDict):
 
 
 class LinkedInReturn(TypedDict):
-    """As the browser brought it."""
+    """What the browser brought back from LinkedIn."""
 
     state: str
     code: NotRequired[str | None]

@@ -1,4 +1,4 @@
-//! An action file taken apart: front matter in YAML, then the prompt.
+//! Parses an action file: front matter in YAML, then the prompt.
 
 use onyx_tools::front_matter;
 use onyx_types::AgentId;
@@ -31,7 +31,10 @@ pub(super) fn parse(text: &str, longest: usize) -> Result<(ActionSpec, Vec<Strin
         return Err(format!("the prompt has {} bytes; {longest} are allowed", recipe.prompt.len()));
     }
     warnings.extend(template::unknown(&recipe.prompt).into_iter().map(|name| {
-        format!("{{{{{name}}}}} is not filled in; there are {}", template::NAMES.join(", "))
+        format!(
+            "{{{{{name}}}}} is not a known placeholder; there are {}",
+            template::NAMES.join(", ")
+        )
     }));
     Ok((recipe, warnings))
 }
@@ -113,7 +116,7 @@ mod tests {
             [
                 "the front matter has no key \"colour\"; there are requires_confirmation, \
                  max_steps, agent, model, schedule",
-                "{{hour}} is not filled in; there are date, time, person, selection",
+                "{{hour}} is not a known placeholder; there are date, time, person, selection",
             ]
         );
     }

@@ -23,7 +23,7 @@ use template::Values;
 
 pub use past_runs::{PastRun, PastRunRecord};
 
-/// Where they lie in the vault. Not for anybody to move: what lies there counts as instructions.
+/// The actions' folder in the vault. It cannot be moved, because files there count as instructions.
 pub const ACTIONS_FOLDER: &str = "agent/actions";
 
 const MOST_ACTIONS: usize = 200;
@@ -53,7 +53,7 @@ pub struct ActionSpec {
     pub max_steps: Option<u32>,
     pub agent: Option<AgentId>,
     pub model: Option<String>,
-    /// When it runs by itself.
+    /// When it runs automatically.
     pub schedule: Option<String>,
     pub prompt: String,
 }
@@ -157,7 +157,7 @@ impl Actions {
         })
     }
 
-    /// What the agent would be told if the action ran now.
+    /// The prompt that the agent would get if the action ran now.
     pub async fn prompt(
         &self,
         person: &PersonId,

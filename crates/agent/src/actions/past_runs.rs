@@ -1,4 +1,4 @@
-//! The runs of actions that are over, read from the pages that they left in the vault.
+//! The finished runs of actions, read from the pages that they left in the vault.
 
 use onyx_storage::{ObjectKey, Objects, StoreError};
 use onyx_types::{ErrorCode, Fault, PersonId, RunId, SessionId, Timestamp};

@@ -1,4 +1,4 @@
-//! `{{date}}` and its like, filled in once: what is filled in is not looked at again.
+//! Fills in placeholders such as `{{date}}`, once: text that was filled in is not expanded again.
 
 pub(super) const NAMES: [&str; 4] = ["date", "time", "person", "selection"];
 

@@ -11,7 +11,7 @@ pub(crate) fn is_editor(agent: &AgentId) -> bool {
     agent.as_str() == PERSONA_EDITOR
 }
 
-/// The editor has its own tools and nobody else's.
+/// The editor has its own tools and no others.
 pub(crate) fn profile(
     model: ModelChoice,
     only_local: bool,
@@ -42,7 +42,7 @@ pub(crate) fn tools_of_others(settings: &ToolSettings, toolbox: &Toolbox) -> Too
     tools
 }
 
-/// What the editor is told beside the house rules. The persona's name is the one of this moment.
+/// The editor's instructions besides the house rules. The persona's name is the current one.
 pub(crate) fn prompt(persona: &AgentId, name: &str) -> String {
     format!(
         "# Your work\n\
@@ -68,7 +68,7 @@ pub(crate) fn prompt(persona: &AgentId, name: &str) -> String {
 pub(crate) fn toolless(model: &str) -> Fault {
     Fault::new(
         ErrorCode::ProviderRefused,
-        format!("{model} has no tools, and the persona editor works with nothing else."),
+        format!("{model} has no tools, and the persona editor needs them."),
     )
     .with_hint("Name a model that can call tools as `agents.defaults.model` in onyx.json.")
 }

@@ -27,7 +27,7 @@ pub struct Payer<'a> {
 /// How the core finds models without knowing any provider.
 pub trait Models: Send + Sync {
     /// The model for one run. What it costs counts as open until the last use of it is dropped,
-    /// by when the run's end must be booked.
+    /// by which time the run's end must be in the ledger.
     fn resolve(&self, choice: &ModelChoice, payer: Payer<'_>) -> Result<Arc<dyn Model>, Fault>;
 
     /// The same where only models of this machine may be used: every one of the choice must be.
@@ -40,7 +40,7 @@ pub trait Models: Send + Sync {
     fn through_gateway(&self, choice: &ModelChoice) -> Option<Result<ModelChoice, Fault>> {
         let primary = choice.primary.as_deref()?;
         is_anthropic(primary).then(|| {
-            let message = "The subscription gateway cannot be reached: this server has none.";
+            let message = "This server has no subscription gateway.";
             Err(Fault::new(ErrorCode::ProviderUnavailable, message))
         })
     }

@@ -9,7 +9,7 @@ use onyx_types::{Author, Clock, ErrorCode, Fault, Origin, PersonId, Zone};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Which way calls to Anthropic's models go.
+/// How Anthropic's models are called: with a key, or through the person's subscription.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuntimeMode {
@@ -37,7 +37,7 @@ pub struct Preferences {
 pub struct PreferencesPatch {
     pub runtime_mode: Option<RuntimeMode>,
     pub fallback: Option<bool>,
-    /// Each flag by itself; `None` removes it.
+    /// Flags to change, each on its own; `None` removes one.
     pub flags: BTreeMap<String, Option<bool>>,
     pub prompt: Option<String>,
     /// `Some(None)` takes the choice back.
@@ -115,7 +115,7 @@ impl PreferenceFiles {
             };
         }
         if file.flags.len() > MOST_FLAGS {
-            let message = format!("flags: there may be {MOST_FLAGS}");
+            let message = format!("flags: at most {MOST_FLAGS} are allowed");
             return Err(Fault::new(ErrorCode::TooLarge, message));
         }
         let bytes = serde_json::to_vec_pretty(&file)
@@ -130,7 +130,7 @@ impl PreferenceFiles {
         for person in self.files.people().await? {
             match self.read(&person).await {
                 Ok((file, _)) => self.follow_zone(&person, &file),
-                // A broken file is told to whoever reads it; the others' days still count.
+                // A broken file is reported to its reader; the other people's time zones still count.
                 Err(fault) => tracing::warn!(%person, %fault, "the time zone is not known"),
             }
         }
@@ -150,7 +150,7 @@ impl PreferenceFiles {
 
     async fn keep_instructions(&self, person: &PersonId, text: &str) -> Result<(), Fault> {
         if text.len() > LONGEST_PROMPT {
-            let message = format!("prompt: it may have {LONGEST_PROMPT} bytes");
+            let message = format!("prompt: at most {LONGEST_PROMPT} bytes are allowed");
             return Err(Fault::new(ErrorCode::TooLarge, message));
         }
         let files = &self.files;
@@ -185,7 +185,7 @@ impl PreferenceFiles {
         let file = file.unwrap_or_else(|| b"{}".to_vec());
         let file = serde_json::from_slice(&file).map_err(|error| {
             let message = format!("people/{person}/{FILE} cannot be read: {error}");
-            Fault::new(ErrorCode::StorageFailed, message).with_hint("Mend the file or remove it.")
+            Fault::new(ErrorCode::StorageFailed, message).with_hint("Fix the file or remove it.")
         })?;
         let prompt = prompt.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         Ok((file, prompt.unwrap_or_default()))

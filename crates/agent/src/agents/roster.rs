@@ -38,10 +38,12 @@ impl Roster {
             let id: AgentId =
                 id.parse().map_err(|error| invalid(format!("agents: {id:?}: {error}")))?;
             if editor::is_editor(&id) {
-                return Err(invalid(format!("agents: {id} is Onyx's own; choose another id")));
+                return Err(invalid(format!(
+                    "agents: {id} is reserved for Onyx; choose another id"
+                )));
             }
             if !seen.insert(id.clone()) {
-                return Err(invalid(format!("agents: {id} is there twice")));
+                return Err(invalid(format!("agents: {id} is listed twice")));
             }
             if raw.enabled == Some(false) {
                 match profile(id, raw, &settings.defaults, toolbox, &mut warnings) {
@@ -135,7 +137,7 @@ impl CurrentRoster {
     }
 }
 
-/// What answers when the config names nobody.
+/// The agent that answers when the config names none.
 pub const FIRST_AGENT: &str = "main";
 
 fn named(settings: &AgentsSettings) -> impl Iterator<Item = (String, &AgentSettings)> {

@@ -24,11 +24,11 @@ pub struct AgentDefaults {
     pub max_tokens: Option<u32>,
     /// Agents use models of this machine and no others, where they do not say otherwise.
     pub local_only: Option<bool>,
-    /// Who names sessions; their first words unless told otherwise, which costs no call.
+    /// What titles sessions get; their first words by default, which costs no call.
     pub titles: Option<Titles>,
 }
 
-/// Who names sessions: a model, or only their first words. No model is asked unless told to.
+/// Where titles of sessions come from: a model, or only their first words, which is the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Titles {

@@ -1,5 +1,5 @@
-//! How a message gets its answer: begun when its turn comes, joined while it is given, replayed when
-//! it was.
+//! How a message gets its answer. The run begins when the message's turn comes; a reader joins an
+//! answer that is still being given, and gets a finished one replayed.
 
 use std::time::Duration;
 
@@ -30,13 +30,13 @@ pub enum MessageAnswer {
 pub enum AfterFailure {
     /// It is run again.
     RunAgain,
-    /// Its end is told as it was.
+    /// The failed run's events are replayed.
     Replay,
 }
 
 /// How long a waiting message goes without looking, should it have missed a notice.
 pub(super) const LOOK: Duration = Duration::from_millis(500);
-/// Refusals of a session that nobody works on before the refusal is believed.
+/// How many times an idle session must refuse before the refusal is believed.
 const MOST_REFUSALS: usize = 20;
 
 /// Where a message is.

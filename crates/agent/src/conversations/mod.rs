@@ -1,7 +1,7 @@
 //! Conversations of a space, its companion and the threads of its channels: how they are opened and
 //! closed, how messages wait in them, and how each message is answered.
 //!
-//! A message is on disk before its sender hears of it. Messages are answered one after the other,
+//! A message is on disk before it is acknowledged. Messages are answered one after the other,
 //! each by a run of its own, and never twice. Surfaces come in; runs are started through `runs`.
 //! Which space a session belongs to is looked up in `sessions`.
 

@@ -1,11 +1,12 @@
-//! Messages that are promised an answer in their turn, whoever watches; unless they are withdrawn.
+//! Messages that are promised an answer in their turn, whether or not a client is connected, unless
+//! they are withdrawn.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use onyx_types::{PersonId, SessionId, TurnId};
 
-/// Keeps which messages somebody has undertaken to have answered.
+/// Remembers the messages whose answer was promised.
 ///
 /// In one process that is memory: the inbox on disk says after a restart what was promised. With
 /// several processes over one store, another implementation would share it.
@@ -20,7 +21,7 @@ pub(crate) trait Promises: Send + Sync {
     /// The person and session of a promised message.
     fn find(&self, message: TurnId) -> Option<(PersonId, SessionId)>;
 
-    /// A withdrawn message is answered by nobody, not even by a run that begins right now.
+    /// A withdrawn message is not answered, not even by a run that begins right now.
     fn withdraw(&self, message: TurnId);
 
     fn is_withdrawn(&self, message: TurnId) -> bool;

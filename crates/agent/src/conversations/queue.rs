@@ -1,6 +1,6 @@
-//! Messages that wait for their answer. A message is on disk before its sender hears of it, and what
-//! is sent twice is kept once. Promised messages are answered in their turn, also when nobody
-//! watches.
+//! Messages that wait for their answer. A message is on disk before it is acknowledged, and a message
+//! that is sent twice is kept once. Promised messages are answered in their turn, also when no client
+//! is connected.
 
 use onyx_storage::{Delivery, InboxRow};
 use onyx_types::{
@@ -13,12 +13,12 @@ use super::answers::{AfterFailure, LOOK};
 use crate::notices::NoticeKind;
 use crate::runs::{StopTarget, check_content};
 
-/// A message to be kept.
+/// A message that is to be stored until it is answered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewMessage {
     pub content: String,
     pub view: Option<View>,
-    /// What its sender calls it, to be told that it is there when it comes again.
+    /// The sender's key for the message, by which a repeat is recognised.
     pub client_id: Option<String>,
     pub delivery: Delivery,
 }
@@ -86,7 +86,7 @@ impl Conversations {
         }))
     }
 
-    /// Messages that nobody answers yet, oldest first.
+    /// Messages that no run answers yet, oldest first.
     pub async fn unanswered(
         &self,
         person: &PersonId,
@@ -96,7 +96,7 @@ impl Conversations {
         Ok(self.shared.ledger.inbox(&key).await?)
     }
 
-    /// Has the message answered in its turn, whoever watches.
+    /// Promises that the message is answered in its turn, whether or not a client is connected.
     pub fn promise(&self, person: &PersonId, session: SessionId, message: TurnId) {
         self.shared.promises.add(message, person.clone(), session);
         let (conversations, person) = (self.clone(), person.clone());
@@ -114,7 +114,7 @@ impl Conversations {
                 }
                 Err(fault) if fault.code == ErrorCode::Cancelled => break,
                 Err(fault) => {
-                    tracing::warn!(%session, %fault, "a message is not answered by itself");
+                    tracing::warn!(%session, %fault, "a waiting message could not be answered");
                     break;
                 }
             }
@@ -140,8 +140,8 @@ impl Conversations {
         Ok(())
     }
 
-    /// Withdraws a message that waits: nobody answers it, not in its turn, not after a restart, and
-    /// not with another message. `false`: it was not promised.
+    /// Withdraws a waiting message. It is not answered, neither in its turn nor after a restart nor
+    /// with another message. `false`: it was not promised an answer.
     pub async fn withdraw(&self, person: &PersonId, message: TurnId) -> Result<bool, Fault> {
         let promises = &self.shared.promises;
         let promised = promises.find(message).filter(|(owner, _)| owner == person);

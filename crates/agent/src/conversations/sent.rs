@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 /// Whether a message was sent before is read from the inbox and the log, so only the lock assumes
 /// one process. With several processes over one store, another implementation would lock there.
 pub(crate) trait SentMessages: Send + Sync {
-    /// Waits until nobody else keeps a message under this name.
+    /// Waits until no other request stores a message under this name.
     fn lock<'a>(&'a self, session: &'a SessionKey, name: &'a str) -> BoxFuture<'a, SentLock>;
 }
 

@@ -21,8 +21,8 @@ const TRIES: usize = 5;
 const WAIT: Duration = Duration::from_millis(100);
 
 impl Conversations {
-    /// The space's one conversation with its default agent, made where there is none; and who
-    /// answers in it now.
+    /// The space's one conversation with its default agent, created if there is none, and the agent
+    /// that answers in it now.
     pub async fn open_companion(
         &self,
         person: &PersonId,
@@ -96,8 +96,8 @@ impl Conversations {
         }
     }
 
-    /// Stops and removes a conversation with its forks and what waits in it; one that is gone is
-    /// fine.
+    /// Stops and deletes a conversation with its forks and its waiting messages. A conversation
+    /// that no longer exists is not an error.
     pub async fn close(&self, person: &PersonId, session: SessionId) -> Result<(), Fault> {
         let sessions = &self.shared.sessions;
         let Some(meta) = sessions.find(person, session).await? else { return Ok(()) };

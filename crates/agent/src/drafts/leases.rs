@@ -6,21 +6,21 @@ use onyx_storage::StoreError;
 use onyx_types::DraftId;
 use tokio::runtime::Handle;
 
-/// Says who works on a draft: whoever applies or settles one holds its lease, so that nobody takes
-/// a draft that is being applied for one that a crash left behind.
+/// Leases of drafts. A task that applies or settles a draft holds its lease, so that a draft that is
+/// being applied is not taken for one that a crash left behind.
 ///
 /// In one process a set is enough. Several gateways over one store keep the leases there, and a gateway that dies loses
 /// its own.
 #[async_trait]
 pub trait DraftLeases: Send + Sync {
-    /// Takes the draft's lease; `false`: somebody has it.
+    /// Takes the draft's lease; `false` if it is taken.
     async fn acquire(&self, draft: DraftId) -> Result<bool, StoreError>;
 
-    /// Never waits for long: whoever holds it goes away.
+    /// Never waits for long: a lease is held only for a moment.
     async fn release(&self, draft: DraftId);
 }
 
-/// Those of this process, until others are chosen.
+/// The leases of this process, until another implementation is chosen.
 #[derive(Default)]
 pub(crate) struct ChosenDraftLeases {
     chosen: OnceLock<Arc<dyn DraftLeases>>,
@@ -80,7 +80,7 @@ pub(super) struct DraftLease {
 }
 
 impl DraftLease {
-    /// `None`: somebody works on the draft.
+    /// `None`: the lease is taken.
     pub(super) async fn acquire(
         leases: &Arc<dyn DraftLeases>,
         draft: DraftId,
@@ -118,10 +118,7 @@ mod tests {
         let leases: Arc<dyn DraftLeases> = Arc::new(LocalDraftLeases::default());
         let draft = IdGenerator::new(1).draft(Timestamp::from_millis(1));
         let held = DraftLease::acquire(&leases, draft).await.unwrap().expect("it is free");
-        assert!(
-            DraftLease::acquire(&leases, draft).await.unwrap().is_none(),
-            "somebody works on it"
-        );
+        assert!(DraftLease::acquire(&leases, draft).await.unwrap().is_none(), "the lease is taken");
         held.release().await;
         let again = DraftLease::acquire(&leases, draft).await.unwrap();
         assert!(again.is_some(), "it was given back");
@@ -129,7 +126,7 @@ mod tests {
         tokio::task::yield_now().await;
         assert!(
             DraftLease::acquire(&leases, draft).await.unwrap().is_some(),
-            "whoever was cut off"
+            "a dropped lease is free again"
         );
     }
 }

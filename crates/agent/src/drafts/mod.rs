@@ -87,7 +87,7 @@ impl Approvals {
         Ok(draft)
     }
 
-    /// Applies what a person approved. Once begun it goes on, whether or not the caller waits.
+    /// Applies what a person approved. Once begun, this continues whether or not the caller waits.
     pub async fn approve(
         &self,
         approver: &Approver,
@@ -127,7 +127,7 @@ impl Approvals {
         self.reject_draft(draft, owner, reason).await
     }
 
-    /// Whether nobody but the owner may approve this draft of somebody's.
+    /// Whether only the owner may approve this draft.
     pub fn needs_owner(&self, kind: ApproverKind, draft: &Draft) -> bool {
         !self.shared.roster.get().limits().may_approve(kind, &draft.plan)
     }
@@ -148,7 +148,7 @@ impl Approvals {
         options: ApprovalOptions,
     ) -> Result<Draft, NotApproved> {
         if options.scope == ApprovalScope::Run && !Granted::default().allow(&draft.plan) {
-            let message = "scope: only what reaches a host can be allowed for the whole run";
+            let message = "scope: only a call that reaches a host can be allowed for the whole run";
             return Err(plain(Fault::new(ErrorCode::InvalidRequest, message)));
         }
         let (approvals, person) = (self.clone(), person.clone());
@@ -165,7 +165,7 @@ impl Approvals {
         let (id, session) = (draft.id, draft.key.session);
         let roster = self.shared.roster.get();
         let Some(profile) = roster.acting(&draft.agent) else {
-            let message = format!("There is no agent {} any more.", draft.agent);
+            let message = format!("The agent {} no longer exists.", draft.agent);
             return Err(plain(Fault::new(ErrorCode::ToolDenied, message)));
         };
         let whose = draft.key.person.clone();
@@ -181,7 +181,7 @@ impl Approvals {
             cx.cancel = waiting.stop;
         }
         let approval = Approval { person: person.clone(), reason, seen };
-        // Where somebody else has the lease, the draft's state in the ledger refuses this approval.
+        // If another task has the lease, the draft's state in the ledger refuses this approval.
         let lease = DraftLease::acquire(&self.shared.leases, id).await;
         let lease = lease.map_err(|error| plain(error.into()))?;
         let done = self.shared.toolbox.approve(draft, &approval, &profile.policy, &cx).await;
@@ -240,7 +240,7 @@ impl Approvals {
         Ok(())
     }
 
-    /// `None`: somebody works on the draft, or did since it was listed.
+    /// `None`: the draft's lease is taken, or its state has changed since it was listed.
     async fn settle_one(&self, listed: Draft) -> Result<Option<Draft>, StoreError> {
         let Some(lease) = DraftLease::acquire(&self.shared.leases, listed.id).await? else {
             return Ok(None);
@@ -251,7 +251,7 @@ impl Approvals {
     }
 
     async fn settle_held(&self, listed: Draft) -> Result<Option<Draft>, StoreError> {
-        // Read again under the lease: whoever held it before may have finished.
+        // Read again under the lease: its previous holder may have finished.
         let draft = self.shared.drafts.draft(&listed.key.person, listed.id).await?;
         let Some(draft) = draft.filter(|draft| draft.state == listed.state) else {
             return Ok(None);
@@ -268,7 +268,7 @@ impl Approvals {
         settled.map(Some)
     }
 
-    /// A draft was decided at another gateway: a run at work here is told.
+    /// A draft was decided at another gateway: passes the decision to the run at work here.
     pub(crate) async fn heard(&self, person: &PersonId, id: DraftId) -> Result<(), Fault> {
         if let Some(draft) = self.shared.drafts.draft(person, id).await?
             && !draft.state.is_open()
@@ -287,7 +287,7 @@ impl Approvals {
         ToolCx { taint: draft.taint, ..cx }
     }
 
-    /// A run at work on the session is told at its next step.
+    /// A run at work on the session gets the decision at its next step.
     fn tell_run(&self, draft: &Draft) {
         let contact = self.shared.live.on_session(&draft.key.person, draft.key.session);
         if let Some(contact) = contact {

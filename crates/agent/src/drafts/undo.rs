@@ -1,4 +1,4 @@
-//! Taking back what a run wrote, as one.
+//! Undoes everything that a run wrote, in one step.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Root {
     }
 }
 
-/// What became of the files that a run changed.
+/// The result of undoing or redoing a run: what happened to its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunChanges {
     pub paths: Vec<String>,
@@ -44,7 +44,7 @@ pub struct RunChanges {
     pub undone: bool,
 }
 
-/// Takes back what runs wrote, and does it again. Cheap to clone.
+/// Undoes and redoes what runs wrote. Cheap to clone.
 #[derive(Clone)]
 pub struct Undo {
     files: Arc<dyn Files>,
@@ -57,7 +57,7 @@ impl Undo {
         Self { files: Arc::clone(&store.files), ledger: Arc::clone(&store.ledger), clock }
     }
 
-    /// Restores every file the run changed to what it held before, or none: a file that somebody
+    /// Restores every file the run changed to what it held before, or none: a file that was
     /// changed since is named and nothing is touched. Returns the restored paths.
     pub async fn run(&self, person: &PersonId, run: RunId) -> Result<Vec<String>, Fault> {
         let (session, roots) = self.undoable(person, run).await?;
@@ -123,7 +123,7 @@ impl Undo {
         let row = self.ledger.run(person, run).await?;
         let row = row.ok_or_else(|| no_such_run(run))?;
         if row.status.is_none() {
-            return Err(Fault::new(ErrorCode::SessionBusy, "The run is still at work."));
+            return Err(Fault::new(ErrorCode::SessionBusy, "The run is still working."));
         }
         let mut roots = vec![self.root(&Area::Person(person.clone()), String::new())?];
         let session = self.ledger.session(person, row.key.session).await?;

@@ -25,7 +25,7 @@ pub(super) fn await_decision(
         return Box::pin(std::future::ready(undecided));
     };
     let id = proposal.draft;
-    // Drafts that it replaces were told of when it was made, and are not told of again.
+    // Drafts that it replaces were announced when it was made, and are not announced again.
     proposal.replaces.clear();
     proposal.answer = DecisionTiming::Later;
     // Heard from here on, so that a decision made before the first look is not missed.

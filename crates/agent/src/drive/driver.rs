@@ -42,7 +42,7 @@ pub(crate) struct Driver {
 
 /// What a run waits for beside its models and tools, from input to input.
 struct Waits {
-    /// `None` once it was told.
+    /// `None` once the end was announced.
     cancelled: Option<BoxFuture<'static, ()>>,
     renew_at: Duration,
     /// Rings when something is due, or before.
@@ -68,7 +68,7 @@ async fn ringing(alarm: &mut Option<Alarm>) {
 
 impl Driver {
     /// Performs what the run begins with: its question is in the log when this returns. An error says that there is no
-    /// such run in the books, and that the session is free.
+    /// such run in the ledger, and that the session is free.
     pub(crate) async fn open(self: Box<Self>) -> Result<Box<Self>, StoreError> {
         let mut driver = self.take(Input::Begin).await;
         match std::mem::replace(&mut driver.session.books, BookState::Open) {
@@ -234,7 +234,7 @@ impl Driver {
             }
             Effect::StopTools(lane) => self.under_way.tool_cancels[usize::from(lane.0)].cancel(),
             Effect::Finish(summary) => self.finish(&summary).await,
-            // Noted text stays: whoever closes the run keeps it.
+            // Saved text stays: recovery keeps it when it closes the run.
             Effect::Abandon => self.release().await,
         }
         None
@@ -319,7 +319,7 @@ impl Driver {
                     outcome = &mut work => break outcome,
                 }
             };
-            // What the call started may go on and keep its end of the queue: the call is over.
+            // A task that the call started may continue and keep its end of the queue, but the call is over.
             chunks.close();
             while let Some(chunk) = chunks.recv().await {
                 show(chunk);

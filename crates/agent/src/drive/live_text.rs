@@ -9,7 +9,7 @@ use onyx_types::{Clock, Event, LaneId, Turn};
 
 const EVERY: Duration = Duration::from_millis(250);
 
-/// What was said and is neither in the log nor in the notes yet.
+/// Text that the model gave and that is neither in the log nor in the notes yet.
 pub(crate) struct LiveNotes {
     model: String,
     unsaved: Vec<LiveText>,
@@ -54,7 +54,7 @@ impl LiveNotes {
         }
     }
 
-    /// Begins to note what was said. The answer goes on meanwhile.
+    /// Begins to save what was said. The answer continues meanwhile.
     pub(crate) fn save(&mut self, turns: &Arc<dyn TurnLog>, lease: &Lease) {
         self.due = None;
         if self.unsaved.is_empty() {
@@ -75,8 +75,8 @@ impl LiveNotes {
         let noted = saving.await;
         self.saving = None;
         if let Err((mut pieces, error)) = noted {
-            // The answer itself is not in danger: it is written, and any failure told, at its
-            // end. The pieces are tried again with the next: a note has no hole in it.
+            // The answer itself is not in danger: it is written, and any failure
+            // reported, at its end. The pieces are tried again with the next: a note has no gap.
             for later in self.unsaved.drain(..) {
                 match pieces.iter_mut().find(|piece| piece.turn == later.turn) {
                     Some(piece) => piece.text.push_str(&later.text),
@@ -85,7 +85,7 @@ impl LiveNotes {
             }
             self.unsaved = pieces;
             self.due = Some(clock.now().mono + EVERY);
-            tracing::warn!(session = %lease.key.session, %error, "live text could not be noted");
+            tracing::warn!(session = %lease.key.session, %error, "live text could not be saved");
         }
     }
 
@@ -93,8 +93,8 @@ impl LiveNotes {
         self.saving.is_some()
     }
 
-    /// Says whether there are notes to be cleared, once none are being written any more: whoever asks is about to write
-    /// the last turns, or has.
+    /// Says whether there are notes to be cleared, once none are being written any more: the caller is about to write
+    /// the last turns, or has written them.
     pub(crate) async fn has_any(&mut self) -> bool {
         if let Some(saving) = self.saving.take() {
             // Whether it was noted is the same: its turn goes into the log.

@@ -1,4 +1,4 @@
-//! What others tell a run at work.
+//! The messages that other parts of the program send to a working run.
 
 use onyx_storage::Delivery;
 use onyx_tools::LiveOutput;
@@ -53,7 +53,7 @@ impl MessageSender {
         let _ = self.0.try_send(RunMessage::Decided(decided));
     }
 
-    /// Waits for room: what a person stops must not go on.
+    /// Waits for room: a run that a person stops must not continue.
     pub(crate) async fn cancel_agent(&self, agent: AgentId) {
         // A run that is over has stopped already.
         let _ = self.0.send(RunMessage::CancelAgent(agent)).await;

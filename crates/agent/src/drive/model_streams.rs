@@ -63,7 +63,7 @@ impl ModelStreams {
 fn broke_off() -> ModelEvent {
     ModelEvent::Failed(ModelFailure::new(
         ModelFailureClass::Truncated,
-        "The model's answer ended without saying so.",
+        "The model's answer broke off before its end.",
     ))
 }
 

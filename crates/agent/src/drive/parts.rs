@@ -37,15 +37,15 @@ pub(crate) struct DriveServices {
     pub(crate) models: Arc<dyn Models>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) notices: Arc<dyn Notifier>,
-    /// What messages are answered from, and what hears of an ended run before anybody is told of its
-    /// end; empty where there is no index.
+    /// The index that messages are answered from. It hears of an ended run before the end is announced;
+    /// empty where there is no index.
     pub(crate) index: OnceLock<Index>,
 }
 
 /// What one lane needs to act: its model, its policy, and for whom its tools work.
 pub(crate) struct LaneActor {
     pub(crate) model: Option<Arc<dyn Model>>,
-    /// Models from before a change: what they cost is open until the run is booked.
+    /// Models from before a change: their cost counts as open until the run's end is recorded.
     pub(crate) retired: Vec<Arc<dyn Model>>,
     pub(crate) tools: LaneTools,
     pub(crate) tool_cx: ToolCx,
@@ -62,7 +62,7 @@ pub(crate) struct LaneTools {
     version: u64,
 }
 
-/// What of an agent's own tools a request does not offer.
+/// The agent's own tools that a request does not offer.
 pub(crate) enum Withheld {
     Everything,
     /// The client's tools of these names stand in for them.
@@ -114,7 +114,7 @@ impl LaneActor {
 /// The run's hold on its session.
 pub(crate) struct SessionHold {
     pub(crate) lease: Lease,
-    /// Given back before the end is told: who hears of it may come with the next message at once.
+    /// Released before the end is announced, because a client may then send the next message at once.
     pub(crate) slot: Option<RunSlot>,
     /// How the last append left the log.
     pub(crate) log: Option<LogState>,
@@ -123,7 +123,7 @@ pub(crate) struct SessionHold {
     pub(crate) books: BookState,
 }
 
-/// What of the run is in the books.
+/// How much of the run is recorded in the ledger.
 pub(crate) enum BookState {
     /// Nothing yet: its row is written with its first turns.
     ToBegin(Box<BeginRun>),
@@ -134,7 +134,7 @@ pub(crate) enum BookState {
     Closed,
 }
 
-/// Where the run hears from others.
+/// Receives messages for the run from other parts of the program.
 pub(crate) struct Mailbox {
     pub(crate) cancel: Cancel,
     pub(crate) messages: mpsc::Receiver<RunMessage>,
@@ -148,7 +148,7 @@ pub(crate) struct Outlet {
     pub(crate) report: Option<RunReport>,
 }
 
-/// What is booked at the run's end beside its usage.
+/// What is recorded at the run's end besides its usage.
 pub(crate) struct Books {
     /// Given to the session where it has no title yet.
     pub(crate) title: Option<String>,
@@ -156,7 +156,7 @@ pub(crate) struct Books {
     pub(crate) spent: Option<Arc<Mutex<f64>>>,
 }
 
-/// What is under way outside of the state machine.
+/// Work that is in progress outside of the state machine.
 pub(crate) struct UnderWay {
     pub(super) models: ModelStreams,
     pub(super) model_cancels: Vec<Cancel>,

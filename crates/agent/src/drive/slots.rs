@@ -1,4 +1,4 @@
-//! How many runs may be at work at once.
+//! Limits how many runs may work at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ impl RunSlots {
         Arc::new(Self { taken: AtomicUsize::new(0), most: AtomicUsize::new(most) })
     }
 
-    /// Runs at work go on, also when there are more of them than that.
+    /// Runs at work continue, even if there are more of them than that.
     pub(crate) fn set_most(&self, most: usize) {
         self.most.store(most, Ordering::Relaxed);
     }

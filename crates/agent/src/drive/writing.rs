@@ -1,4 +1,4 @@
-//! What a run writes: its turns, and with the first and the last of them its beginning and its end in the books.
+//! What a run writes: its turns. The first batch also records the run's beginning in the ledger, the last its end.
 
 use std::sync::PoisonError;
 
@@ -27,8 +27,8 @@ impl Driver {
             let key = &self.session.lease.key;
             let delivered = self.services.drafts.deliver_drafts(key, &batch.decided).await;
             if let Err(error) = delivered {
-                // The log is looked at before a decision is told again.
-                tracing::warn!(%error, "told decisions could not be noted");
+                // The log is checked before a decision is delivered again.
+                tracing::warn!(%error, "decisions in the log could not be marked as delivered");
             }
         }
         Input::Appended(batch)
@@ -64,7 +64,7 @@ impl Driver {
         }
     }
 
-    /// Whether nothing but the books is left to be done once these turns are durable.
+    /// Whether only the ledger's row is left to be written once these turns are durable.
     fn ends_with(&self, batch: &Batch) -> bool {
         let is_waiting = |turn: &Turn| self.session.inbox.contains(&turn.id);
         self.outlet.report.is_none()
@@ -107,8 +107,8 @@ impl Driver {
         }
         let key = &self.session.lease.key;
         if let Err(error) = self.services.ledger.clear_inbox(key, &delivered).await {
-            // They stand in the log under these ids, so nobody takes them for new.
-            tracing::warn!(run = %self.run, %error, "delivered words could not be taken out of the inbox");
+            // They are in the log under these ids, so they are not taken for new ones.
+            tracing::warn!(run = %self.run, %error, "delivered messages could not be removed from the inbox");
         }
     }
 
@@ -119,7 +119,7 @@ impl Driver {
         if !matches!(self.session.books, BookState::Closed) {
             self.close_books(summary).await;
         }
-        // Before the end is told: who hears of it may search for what was said at once.
+        // Before the end is announced, because a client may then search for what was said at once.
         if let Some(index) = self.services.index.get() {
             let key = &self.session.lease.key;
             index.session_changed(key.person.clone(), key.session);
@@ -132,8 +132,8 @@ impl Driver {
         self.keep_report(summary).await;
         let outcome = self.outcome(summary);
         if let Err(error) = self.services.ledger.end_run(outcome).await {
-            // The log has the end; the books catch up when the session is next opened.
-            tracing::error!(run = %self.run, %error, "the run's end could not be booked");
+            // The log has the end; the ledger is updated when the session is next opened.
+            tracing::error!(run = %self.run, %error, "the run's end could not be recorded");
         }
         self.outlet.live_text.clear(&*self.services.turns, &self.session.lease).await;
         self.release().await;

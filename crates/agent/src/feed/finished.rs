@@ -14,7 +14,7 @@ use super::{Feed, Outline};
 const KEPT_FOR: Duration = Duration::from_secs(10 * 60);
 /// Feeds kept as they are; beyond it the oldest become outlines.
 const MOST_WHOLE: usize = 512 * 1024;
-/// Outlines, which have the length of each piece that was told. Beyond it the oldest go, and only
+/// The most memory for outlines, which have the length of each piece. Beyond it the oldest go, and only
 /// then: some 100,000 short runs, or hundreds of long ones, within the time that they are kept.
 const MOST_OUTLINED: usize = 16 * 1024 * 1024;
 
@@ -50,7 +50,7 @@ impl FinishedFeeds {
         let weight = feed.weight() + size_of::<Ended<Whole>>();
         self.whole_bytes += weight;
         self.whole.push_back(Ended { run, at: now, kept: Whole { person, feed, weight } });
-        // The newest always stays: somebody may be on their way back for it.
+        // The newest always stays: its reader may be reconnecting.
         while self.whole_bytes > MOST_WHOLE
             && self.whole.len() > 1
             && let Some(Ended { run, at, kept }) = self.whole.pop_front()

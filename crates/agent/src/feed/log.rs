@@ -1,4 +1,4 @@
-//! The events themselves: neighbouring pieces of one text lie together, each as its length.
+//! The events of a feed. Neighbouring pieces of one text are stored together, with the length of each.
 
 use std::collections::VecDeque;
 use std::mem::size_of;
@@ -7,12 +7,12 @@ use std::task::Waker;
 use onyx_types::{AgentId, Envelope, Event, LaneId, RunId, ToolUseId, TurnId};
 use serde::{Deserialize, Serialize};
 
-/// What a run may have told and still be read piece by piece. Beyond it a late reader gets
+/// How much a run may have said and still be read piece by piece. Beyond it a late reader gets
 /// neighbouring pieces as one, and the oldest live output of tools goes: their results hold it.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// Live output that is kept beyond the bound, for those who watch.
 const RECENT_OUTPUT: usize = 256 * 1024;
-/// Text that is kept, and may be told, in one piece.
+/// Text that is kept, and may be sent, in one piece.
 const MOST_TOGETHER: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ pub(super) struct Pieces {
     pub(super) gone: bool,
 }
 
-/// What comes in pieces.
+/// A text that comes in pieces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum PieceStream {
     Text { turn: TurnId, agent: AgentId },

@@ -1,4 +1,4 @@
-//! What a run has told so far, and what is kept of that after its end.
+//! The events of a run so far, and what is kept of them after its end.
 //!
 //! The driver writes; readers pull at their own pace from any sequence number, so a slow one costs
 //! nothing and a second viewer or a rejoining client sees no gap and no repeat. Nothing here knows
@@ -23,7 +23,7 @@ pub(crate) use self::outline::Outline;
 pub struct Feed {
     run: RunId,
     log: Mutex<Log>,
-    /// How many who listen to all of the session were told how it ended.
+    /// How many listeners of the whole session were sent the end.
     heard_by: AtomicU32,
 }
 
@@ -32,14 +32,14 @@ impl Feed {
         Arc::new(Self { run, log: Mutex::default(), heard_by: AtomicU32::new(0) })
     }
 
-    /// For somebody who has heard everything up to a number.
+    /// For a reader that has every event up to a number.
     pub(crate) fn beginning_after(run: RunId, seq: u64) -> Arc<Self> {
         let feed = Self::new(run);
         feed.lock().skip(seq);
         feed
     }
 
-    /// Something was told already.
+    /// Whether an event was sent already.
     pub(crate) fn has_begun(&self) -> bool {
         self.lock().newest() > 0
     }
@@ -51,7 +51,7 @@ impl Feed {
         log.wake_readers();
     }
 
-    /// Adds an event as another gateway told it, under its own number.
+    /// Adds an event of another gateway, under its own number.
     pub(crate) fn relay(&self, envelope: Envelope) {
         let mut log = self.lock();
         let unknown = envelope.seq.saturating_sub(log.newest() + 1);
@@ -71,7 +71,7 @@ impl Feed {
         self.lock().is_closed()
     }
 
-    /// The last event is told: there is nothing left to stop.
+    /// The last event was sent: there is nothing left to stop.
     pub fn is_done(&self) -> bool {
         let log = self.lock();
         log.is_closed() || log.is_done()
@@ -89,8 +89,8 @@ impl Feed {
         self.lock().weight() + std::mem::size_of::<Self>()
     }
 
-    /// Everything after `seq`, then what comes. Where the run has told more than is kept piece by
-    /// piece, neighbouring pieces of one text come as one, under the number of the last of them.
+    /// Every event after `seq`, then those that come. Where the feed no longer keeps single pieces,
+    /// neighbouring pieces of one text come as one, under the number of the last of them.
     pub fn read_after(self: &Arc<Self>, seq: u64) -> EventReader {
         let cursor = self.lock().cursor(seq);
         EventReader { feed: Arc::clone(self), cursor }
@@ -110,21 +110,21 @@ pub struct EventReader {
 }
 
 impl EventReader {
-    /// Never joins what comes before this number with what comes after it: for readers that begin
-    /// at the first event and tell only what is new.
+    /// Never joins pieces before this number with pieces after it: for readers that begin at the
+    /// first event and send only what is new.
     #[must_use]
     pub fn parted_at(mut self, seq: u64) -> Self {
         self.cursor.part_at(seq);
         self
     }
 
-    /// The end is told to somebody who listens to all of the session: it need not be told to the next
-    /// who comes.
+    /// Counts a listener of the whole session that was sent the end: the next listener need not be
+    /// sent it.
     pub fn count_as_heard(&self) {
         self.feed.heard_by.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whoever was counted had gone.
+    /// Takes that back: the counted listener had disconnected.
     pub fn count_as_unheard(&self) {
         self.feed.heard_by.fetch_sub(1, Ordering::Relaxed);
     }

@@ -29,7 +29,7 @@ enum Mark {
     Logged,
     /// Pieces with their text.
     Kept,
-    /// Pieces whose text is not told again: a tool's result holds what it said while it worked.
+    /// Pieces whose text is not sent again: a tool's result holds what it said while it worked.
     Gone,
     /// An event as it was.
     Whole,
@@ -139,7 +139,7 @@ fn outlined(log: &Log) -> Vec<u8> {
     out.0
 }
 
-/// What the whole run used, if its end is told just so by its log.
+/// The usage of the whole run, if its log gives exactly the same end.
 fn told_by_log(log: &Log) -> Option<Usage> {
     let EntryBody::Whole(last) = &log.entries.last()?.body else { return None };
     let Event::Done { status: RunStatus::Done, assistant_turn_ids, usage, .. } = &**last else {

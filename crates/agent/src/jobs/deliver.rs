@@ -1,5 +1,5 @@
-//! Tells people what came of their jobs: in browsers, on other networks, by webhooks and by mail. What is to be told is in the
-//! ledger before anybody is, so that a crash forgets nobody.
+//! Delivers the results of jobs: in browsers, on other networks, by webhooks and by mail. A delivery is in the ledger
+//! before it is attempted, so that a crash loses none.
 
 use std::sync::{Arc, PoisonError};
 
@@ -14,7 +14,7 @@ use super::spec::Deliver;
 const LONGEST_TOLD: usize = 240;
 
 /// Delivers what has yet to be, and notes how that went. Other servers may take their time, so each goes
-/// its own way; nobody else waits for it.
+/// its own way; no other person waits for it.
 pub(super) async fn deliver_pending(shared: &Arc<JobsCore>) -> Result<(), Fault> {
     for slot in shared.setup.jobs.undelivered_slots().await? {
         let ways = ways(shared, &slot.person, &slot.job).await?;
@@ -24,7 +24,7 @@ pub(super) async fn deliver_pending(shared: &Arc<JobsCore>) -> Result<(), Fault>
             let shared = Arc::clone(shared);
             tokio::spawn(async move {
                 if let Err(fault) = deliver(&shared, &slot, &ways).await {
-                    tracing::warn!(job = %slot.job, %fault, "a delivery could not be noted");
+                    tracing::warn!(job = %slot.job, %fault, "a delivery could not be recorded");
                 }
                 shared.ends_delivery(&slot.key());
                 shared.tell(&slot.person, &slot.job, None);
@@ -48,25 +48,25 @@ async fn deliver(shared: &JobsCore, slot: &JobSlot, ways: &[Deliver]) -> Result<
             }
         }
     }
-    // Trouble is told to browsers whatever the job says: nobody asked for silence about it.
+    // Failures are shown in browsers whatever the job's `deliver:` says, so that none is silent.
     if slot.state.is_trouble() && !ways.contains(&Deliver::Notification) {
         shared.tell(&slot.person, &slot.job, Some(told(slot)));
     }
     let (delivery, detail) = match failed {
         None => (SlotDelivery::Delivered, None),
         Some(why) => {
-            tracing::warn!(job = %slot.job, why, "what came of a job was not delivered");
+            tracing::warn!(job = %slot.job, why, "the result of a job was not delivered");
             (SlotDelivery::Failed, Some(format!("{}\nNot delivered: {why}", slot.detail)))
         }
     };
     Ok(shared.setup.jobs.set_delivery(&slot.key(), delivery, detail.as_deref()).await?)
 }
 
-/// As the job says now; a job that is gone tells nobody.
+/// By the job's current settings; a job that was deleted delivers nothing.
 async fn ways(shared: &JobsCore, person: &PersonId, id: &JobId) -> Result<Vec<Deliver>, Fault> {
     let jobs = shared.jobs_of(person).await?;
     let job = jobs.into_iter().find(|job| job.id == *id);
-    // Only what a person accepted is told where it says.
+    // Only an accepted job is delivered where its file says.
     let accepted =
         job.filter(|job| job.row.as_ref().is_some_and(|row| row.accepted_hash == job.hash));
     Ok(accepted.and_then(|job| job.spec.ok()).map(|spec| spec.deliver).unwrap_or_default())
@@ -123,7 +123,7 @@ async fn mail(shared: &JobsCore, slot: &JobSlot, to: &str) -> Result<(), String>
 /// What is handed over here is in the connector's outbox, which sees to the rest.
 async fn write_to_peer(shared: &JobsCore, slot: &JobSlot, address: &str) -> Result<(), String> {
     let Some(peers) = shared.peers() else {
-        return Err("no connector is at work here".to_owned());
+        return Err("no connector is running here".to_owned());
     };
     let key = format!("job:{}:{}:{}", slot.person, slot.job, slot.scheduled_at.as_millis());
     let sent = peers.write(&slot.person, address, &key, &whole(slot)).await;

@@ -1,4 +1,4 @@
-//! What the job tools ask of this room.
+//! Answers the job tools: implements the port through which agents list, create and cancel jobs.
 
 use async_trait::async_trait;
 use onyx_tools::{JobPort, ProposedJob};

@@ -1,4 +1,4 @@
-//! Which slots of a job are due, and what becomes of each. Pure: times in, rows out.
+//! Decides which slots of a job are due, and which of them run, wait or are skipped. Pure: times in, rows out.
 
 use std::time::Duration;
 
@@ -67,8 +67,8 @@ pub(super) fn next_firing(timing: &Timing, job: &JobRow) -> Option<Timestamp> {
 }
 
 const MISSED: &str = "Missed: nothing was running here at that time.";
-const COALESCED: &str = "Left out: a later time was caught up for all that were missed.";
-const STILL_AT_WORK: &str = "Left out: the run before was still at work.";
+const COALESCED: &str = "Skipped: one later run stands for all that were missed.";
+const STILL_AT_WORK: &str = "Skipped: the run before was still working.";
 
 struct Decision<'a> {
     job: &'a JobRow,
@@ -102,7 +102,7 @@ impl Decision<'_> {
             state,
             ended_at: Some(self.now),
             detail: why.to_owned(),
-            // What was missed is told; what a rule left out is not.
+            // Missed slots are reported; slots that a rule skipped are not.
             delivery: (state == SlotState::Missed).then_some(SlotDelivery::Pending),
             ..JobSlot::queued(person, job, range.first, SlotTrigger::Schedule)
         });

@@ -1,4 +1,4 @@
-//! What people do with jobs: make, change, accept, pause, resume, run now, remove.
+//! What people do with jobs: create, change, accept, pause, resume, run now, delete.
 
 use onyx_storage::{
     Area, AuditEntry, Expect, JobChange, JobRow, JobSlot, ObjectKey, SlotTrigger, StoreError,
@@ -13,7 +13,7 @@ use super::schedule::Rule;
 use super::spec::{JobFlaw, JobSpec};
 use super::{Jobs, JobsCore, file};
 
-/// Fields of a job, as a person sends them; `null` takes one away.
+/// Fields of a job, as a person sends them; `null` removes one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobEdit {
     pub fields: Map<String, Value>,
@@ -33,7 +33,7 @@ impl JobEdit {
 }
 
 impl Jobs {
-    /// Makes a job. Who makes it accepts it.
+    /// Creates a job, accepted by the person who creates it.
     pub async fn create(
         &self,
         approver: &Approver,
@@ -42,7 +42,7 @@ impl Jobs {
     ) -> Result<Job, Fault> {
         edit.check_names()?;
         if id.kind() != JobKind::File {
-            let message = "id: only a job with a file of its own can be made";
+            let message = "id: only a job with a file of its own can be created";
             return Err(Fault::new(ErrorCode::InvalidRequest, message));
         }
         let person = approver.person();
@@ -51,7 +51,7 @@ impl Jobs {
         let text = file::compose(&edit.fields, &prompt);
         self.shared.write(person, id, &text, Expect::Absent).await.map_err(|fault| {
             if fault.code == ErrorCode::VersionConflict {
-                let message = format!("id: there is a job {id} already");
+                let message = format!("id: a job {id} already exists");
                 return Fault::new(ErrorCode::VersionConflict, message)
                     .with_hint("Change it, or choose another id.");
             }
@@ -106,7 +106,7 @@ impl Jobs {
         let spec = job.spec.clone().map_err(flawed)?;
         let now = self.shared.setup.clock.wall();
         if spec.timing.schedule.next_after(now, now).is_none() {
-            let message = format!("The job {id} has no time to come.");
+            let message = format!("The job {id} has no future time.");
             return Err(
                 Fault::new(ErrorCode::InvalidRequest, message).with_hint("Change when it runs.")
             );
@@ -142,7 +142,7 @@ impl Jobs {
         self.change_row(person, id, change).await
     }
 
-    /// The person has looked at what became of it.
+    /// The person has looked at its results.
     pub async fn mark_seen(&self, person: &PersonId, id: &JobId) -> Result<Job, Fault> {
         let seen_at = Some(self.shared.setup.clock.wall());
         self.change_row(person, id, JobChange { seen_at, ..JobChange::default() }).await
@@ -162,7 +162,7 @@ impl Jobs {
         self.get(person, id).await
     }
 
-    /// Fires it once, now, whatever its schedule says. The slot that this makes.
+    /// Fires the job once, now, regardless of its schedule. Returns the new slot.
     pub async fn run_now(&self, person: &PersonId, id: &JobId) -> Result<JobSlot, Fault> {
         let job = self.get(person, id).await?;
         job.spec.clone().map_err(flawed)?;
@@ -308,7 +308,7 @@ fn not_accepted(job: &Job) -> Fault {
     if job.row.is_none() && job.state == JobState::Broken {
         return no_such_job(&job.id);
     }
-    let message = format!("Nobody has accepted what the job {} says now.", job.id);
+    let message = format!("What the job {} says now is not accepted.", job.id);
     Fault::new(ErrorCode::ConfirmationRequired, message)
         .with_hint("Look at it in the Inbox and accept it.")
 }

@@ -105,7 +105,7 @@ fn rule(fields: &Map<String, Value>, zone: &Zone, reading: &Reading<'_>) -> Resu
         (None, Some(every), at) => {
             let period = schedule::period(every).map_err(bad("every"))?;
             if period.length() < Duration::from_secs(10) {
-                return Err(flaw("every", "at least ten seconds lie between two times"));
+                return Err(flaw("every", "two times must be at least ten seconds apart"));
             }
             let from = at.map(|at| Rule::moment(at, zone)).transpose().map_err(bad("at"))?;
             Ok(Rule::Every { period, from })
@@ -120,11 +120,11 @@ fn rule(fields: &Map<String, Value>, zone: &Zone, reading: &Reading<'_>) -> Resu
             Ok(Rule::At(moment))
         }
         (None, None, None) => {
-            let why = "say when: with `cron`, `every` or `at`";
+            let why = "set when it runs: with `cron`, `every` or `at`";
             Err(flaw("cron", why)
                 .with_example("`cron: 0 8 * * MON-FRI`, `every: 2h` or `at: 2030-12-01T09:00`"))
         }
-        (Some(_), _, _) => Err(flaw("cron", "`cron` stands alone, without `every` and `at`")),
+        (Some(_), _, _) => Err(flaw("cron", "`cron` cannot be combined with `every` or `at`")),
     }
 }
 
@@ -153,7 +153,7 @@ fn work(fields: &Map<String, Value>, prompt: &str, longest: usize) -> Result<Wor
     match (run, prompt.is_empty()) {
         (Some(run), true) => Ok(Work::Command(command("run", run)?)),
         (Some(_), false) => {
-            Err(flaw("run", "a job has a prompt or runs a command; take one of them away"))
+            Err(flaw("run", "a job has a prompt or runs a command; remove one of them"))
         }
         (None, true) => Err(flaw("prompt", "it is empty, and there is no `run` either")),
         (None, false) if prompt.len() > longest => {
@@ -212,7 +212,7 @@ fn check(value: &Value, reading: &Reading<'_>) -> Result<Check, JobFlaw> {
             };
             Ok(Check::Http { url: url.clone(), status, contains })
         }
-        _ => Err(flaw("when", "say a `command` or a `url`")
+        _ => Err(flaw("when", "set a `command` or a `url`")
             .with_example("`when: {url: \"https://example.org/feed\", contains: new}`")),
     }
 }
@@ -283,7 +283,7 @@ fn deliver_one(value: &Value, reading: &Reading<'_>) -> Result<Deliver, JobFlaw>
             peer(&format!("{kind}/{rest}")).map(Deliver::Peer)
         }
         ("peer" | "connector" | "telegram" | "discord", _) => {
-            Err(flaw("deliver", "it must say who is written to").with_example(PEER_EXAMPLE))
+            Err(flaw("deliver", "it must name the recipient").with_example(PEER_EXAMPLE))
         }
         ("email" | "e-mail" | "mail", Some(Value::String(to))) => {
             (reading.check_mail)(to).map_err(|why| {
@@ -295,7 +295,8 @@ fn deliver_one(value: &Value, reading: &Reading<'_>) -> Result<Deliver, JobFlaw>
             Err(flaw("deliver", "an e-mail needs its address").with_example(MAIL_EXAMPLE))
         }
         (other, _) => {
-            Err(flaw("deliver", format!("{other:?} is no way to deliver")).with_example(examples))
+            Err(flaw("deliver", format!("{other:?} is not a way to deliver"))
+                .with_example(examples))
         }
     }
 }
@@ -362,7 +363,7 @@ fn choice<T: Copy + Default>(
     let found = choices.iter().find(|(word, _)| *word == text).map(|(_, choice)| *choice);
     found.ok_or_else(|| {
         let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-        flaw(name, format!("{text:?} is none of {}", words.join(", ")))
+        flaw(name, format!("{text:?} is not one of {}", words.join(", ")))
     })
 }
 

@@ -1,4 +1,4 @@
-//! The heartbeat: an agent looks at its HEARTBEAT.md now and then, in a prompt as light as can be.
+//! The heartbeat: an agent looks at its HEARTBEAT.md now and then, with as short a prompt as possible.
 
 use onyx_storage::SlotState;
 use onyx_types::{Fault, Timestamp, UserContent};
@@ -34,9 +34,8 @@ pub(super) async fn beat(
         Some(most) => {
             let left = most - spent_today(shared, firing).await?;
             if left <= 0.0 {
-                let why = format!(
-                    "Left out: the heartbeat has spent the {most:.2} that it may in a day."
-                );
+                let why =
+                    format!("Skipped: the heartbeat has spent its limit of {most:.2} for the day.");
                 return Ok(Outcome::new(SlotState::Skipped, why));
             }
             Some(left)

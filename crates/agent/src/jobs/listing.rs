@@ -69,7 +69,7 @@ impl Job {
         self.state == JobState::Active || self.state == JobState::Finished
     }
 
-    /// Its times in so long from now, at most so many.
+    /// The job's times within this duration from now, at most this many.
     pub fn times_within(&self, now: Timestamp, length: Duration, most: usize) -> Vec<Timestamp> {
         let Ok(spec) = &self.spec else { return Vec::new() };
         let anchor = self.row.as_ref().map_or(now, |row| row.anchor);
@@ -91,7 +91,7 @@ impl Jobs {
         jobs.find(|job| job.id == *id).ok_or_else(|| no_such_job(id))
     }
 
-    /// What became of its slots, newest first.
+    /// The results of its slots, newest first.
     pub async fn history(
         &self,
         person: &PersonId,
@@ -103,7 +103,7 @@ impl Jobs {
         Ok(self.shared.setup.jobs.slots(person, id, before, limit).await?)
     }
 
-    /// The newest thing that became of a job that was listed.
+    /// The newest result of a listed job.
     pub async fn last(&self, person: &PersonId, id: &JobId) -> Result<Option<JobSlot>, Fault> {
         Ok(self.shared.setup.jobs.slots(person, id, None, 1).await?.pop())
     }
@@ -210,13 +210,13 @@ impl JobsCore {
         Ok(spec)
     }
 
-    /// A peer that nobody knows is told now, not when the first answer cannot be delivered.
+    /// An unknown peer is reported now, not when the first answer cannot be delivered.
     async fn check_peer(&self, person: &PersonId, address: &str) -> Result<(), JobFlaw> {
         let unknown = |why: String| {
-            let example = "`onyx connectors list` and its page show the peers that there are";
+            let example = "`onyx connectors list` and its page show the known peers";
             JobFlaw::new("deliver", why).with_example(example)
         };
-        let peers = self.peers().ok_or_else(|| unknown("no connector is at work here".into()))?;
+        let peers = self.peers().ok_or_else(|| unknown("no connector is running here".into()))?;
         peers.check(person, address).await.map_err(|fault| unknown(fault.message))
     }
 
@@ -278,7 +278,7 @@ impl JobsCore {
                 (Err(stem), _) => {
                     let Some(id) = listed_as(&stem) else { continue };
                     let why = format!(
-                        "{stem:?} is no name for a job: use a-z, 0-9, '-' and '_' and begin with a letter or digit"
+                        "{stem:?} is not a name for a job: use a-z, 0-9, '-' and '_' and begin with a letter or digit"
                     );
                     FoundJob::broken(id, JobFlaw::new("file", why))
                 }
@@ -409,7 +409,7 @@ pub(super) async fn read_heartbeat(
         match workspace.map(|folder| LocalObjects::open(folder.as_ref())) {
             Some(Ok(objects)) => Arc::new(objects),
             Some(Err(error)) => {
-                tracing::warn!(%agent, %error, "the workspace is not read");
+                tracing::warn!(%agent, %error, "the agent's workspace cannot be read");
                 return Ok(None);
             }
             None => files.objects(&Area::Agent(agent.clone()))?,

@@ -1,9 +1,9 @@
-//! Jobs: work that happens at a time, with nobody there. A job is a file in the person's vault, the
-//! `schedule:` of an action, or something that the config has done now and then.
+//! Jobs: work that happens at a set time, while no person attends. A job is a file in the person's
+//! vault, the `schedule:` of an action, or a task that the config schedules.
 //!
 //! Surfaces and the job tools come in through [`Jobs`]. A file becomes a spec (`fields.rs`), and
-//! fires only while a person has accepted exactly this content. Which of its times are due, and what
-//! becomes of each, is decided without I/O (`due.rs`); the worker (`worker.rs`) writes the decision
+//! fires only while a person has accepted exactly this content. Which of its times are due, and which
+//! of them are skipped, is decided without I/O (`due.rs`); the worker (`worker.rs`) writes the decision
 //! into the ledger, claims one slot after the other there, and performs it (`perform.rs`). Nothing
 //! here has a loop of its own for agents: a prompt becomes a run like any message, unattended.
 
@@ -54,10 +54,10 @@ pub use spec::{
 };
 pub use words::{describe, moment};
 
-/// A listener that has not heard this many notices is told that it fell behind.
+/// A listener that is this many notices behind gets an error that says so.
 const MOST_UNHEARD: usize = 128;
 
-/// Something of a person's jobs is different, or there is something to tell.
+/// A notice that a person's jobs have changed, or that a result is to be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobNotice {
     pub person: PersonId,
@@ -119,7 +119,7 @@ pub struct BackupDone {
     pub unreadable: Vec<String>,
 }
 
-/// The way to people on other networks.
+/// Sends messages to people on other networks.
 #[async_trait]
 pub trait PeerWriter: Send + Sync {
     /// Undertakes to send a text to a peer of this person, once for each key.
@@ -135,13 +135,13 @@ pub trait PeerWriter: Send + Sync {
     async fn check(&self, person: &PersonId, address: &str) -> Result<(), Fault>;
 }
 
-/// The way to people by mail.
+/// Sends mail to people.
 #[async_trait]
 pub trait MailWriter: Send + Sync {
     /// Whether this address may be written to; else why not.
     fn check(&self, to: &str) -> Result<(), String>;
 
-    /// The key is the same at each try, so that a repeat can be told.
+    /// The key is the same at each try, so that a receiver can recognise a repeat.
     async fn send(&self, to: &str, key: &str, subject: &str, text: &str) -> Result<(), Unsent>;
 }
 
@@ -172,7 +172,7 @@ impl Jobs {
         Self { shared: Arc::new(shared) }
     }
 
-    /// The way to people on other networks.
+    /// Sets the way to send messages to people on other networks.
     pub fn set_peers(&self, peers: Arc<dyn PeerWriter>) {
         *self.shared.peers.write().unwrap_or_else(PoisonError::into_inner) = Some(peers);
     }
@@ -209,7 +209,7 @@ impl Jobs {
         self.shared.notices.subscribe()
     }
 
-    /// Fires what is due until it is told to stop.
+    /// Fires due jobs until it is stopped.
     pub async fn tend(&self, stop: &Cancel) {
         worker::Worker::new(Arc::clone(&self.shared)).tend(stop).await;
     }
@@ -243,7 +243,7 @@ impl JobsCore {
     }
 
     fn tell(&self, person: &PersonId, job: &JobId, tell: Option<String>) {
-        // Sending fails only when nobody listens.
+        // Sending fails only when there is no listener.
         let _ = self.notices.send(JobNotice { person: person.clone(), job: job.clone(), tell });
     }
 }

@@ -1,4 +1,4 @@
-//! One slot fired: the check first, then the prompt, command or system work, then what came of it.
+//! Fires one slot: first the check, then the prompt, command or system work, then the result is recorded.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(super) struct Firing {
     pub(super) cancel: Cancel,
 }
 
-/// What came of a slot.
+/// The outcome of a slot.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Outcome {
     pub(super) state: SlotState,
@@ -143,7 +143,7 @@ async fn run_command(
     })
 }
 
-/// A command of a job works for the person, with nobody there and no agent behind it.
+/// A job's command works for the person, unattended and without an agent.
 fn command_context(shared: &JobsCore, firing: &Firing) -> ToolCx {
     let setup = &shared.setup;
     let roster = setup.roster.get();
@@ -247,7 +247,7 @@ pub(super) async fn run(
     Ok(Outcome { session: Some(session), ..heard.outcome(drafts) })
 }
 
-/// What a run told.
+/// What a run said, used and ended with.
 #[derive(Default)]
 struct Heard {
     answer: String,
@@ -282,7 +282,7 @@ impl Heard {
                 Outcome::new(SlotState::Done, format!("{waits} for your approval. {told}"))
             }
             (Some(RunStatus::Done), _) if is_nothing(answer) => {
-                Outcome::nothing("Nothing to tell.")
+                Outcome::nothing("Nothing to report.")
             }
             (Some(RunStatus::Done), _) => Outcome::new(SlotState::Done, answer),
             (Some(RunStatus::Interrupted | RunStatus::Cancelled), _) | (None, None) => {
@@ -320,7 +320,7 @@ async fn pending_drafts(
     Ok(drafts.iter().filter(|draft| draft.run == run).count())
 }
 
-/// Writes what came of a slot, and what that means for the job.
+/// Writes the outcome of a slot, and its consequences for the job.
 pub(super) async fn finish(
     shared: &JobsCore,
     firing: &Firing,
@@ -334,7 +334,7 @@ pub(super) async fn finish(
     };
     let cost_too_much = || spec.max_cost.zip(outcome.cost).is_some_and(|(most, cost)| cost > most);
     let paused = if outcome.over_budget || cost_too_much() {
-        Some("It cost more than it may. Raise `max_cost`, or resume it as it is.".to_owned())
+        Some("It cost more than its limit. Raise `max_cost`, or resume it as it is.".to_owned())
     } else if outcome.state == SlotState::Failed && failures >= MOST_FAILURES {
         Some(format!("It failed {failures} times in a row. The last time: {}", outcome.detail))
     } else {
@@ -343,7 +343,7 @@ pub(super) async fn finish(
     let kept = outcome.session.filter(|_| spec.session == SessionUse::Kept);
     let is_told = outcome.state != SlotState::Nothing;
     if let Some(session) = outcome.session {
-        // Nothing to say is told to nobody, and a session that is not asked for marks nothing.
+        // An empty result is not delivered, and without session delivery no session is marked as unread.
         if !is_told || !spec.deliver.contains(&Deliver::Session) {
             shared.setup.sessions.mark_read(&row.person, session).await?;
         }

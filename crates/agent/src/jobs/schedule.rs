@@ -38,7 +38,7 @@ pub enum Period {
     Days(u32),
 }
 
-/// Why a text says no time, with one that would do.
+/// Why a text is not a time, with an example that is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadTime {
     pub why: String,
@@ -58,7 +58,7 @@ impl Rule {
         let rule = Self::Cron { text: text.to_owned(), cron: Box::new(cron) };
         let schedule = Schedule { rule: rule.clone(), zone: zone.clone() };
         if schedule.next_after(now, now).is_none() {
-            return Err(bad(format!("{text:?} never comes: there is no such day")));
+            return Err(bad(format!("{text:?} never occurs: there is no such day")));
         }
         Ok(rule)
     }
@@ -71,7 +71,7 @@ impl Rule {
         }
         let civil = text.parse::<DateTime>().ok().filter(|_| text.len() > 10);
         let civil = civil.ok_or_else(|| BadTime {
-            why: format!("{text:?} is no date with a time"),
+            why: format!("{text:?} is not a date with a time"),
             example: "2030-12-01T09:00 is the first of December 2030 at nine".to_owned(),
         })?;
         Ok(Timestamp::from_millis(in_zone(civil, zone.time_zone()).as_millisecond()))
@@ -178,9 +178,9 @@ pub(super) fn period(text: &str) -> Result<Period, BadTime> {
         why: format!("{text:?} {why}"),
         example: "30m, 2h, 1d or 2w would do".to_owned(),
     };
-    let (seconds, days) = amounts(text).ok_or_else(|| bad("is no length of time"))?;
+    let (seconds, days) = amounts(text).ok_or_else(|| bad("is not a duration"))?;
     match (seconds, days) {
-        (0, 0) => Err(bad("is no time at all")),
+        (0, 0) => Err(bad("is zero")),
         (0, days) => u32::try_from(days).map(Period::Days).map_err(|_| bad("is too long")),
         (seconds, days) => {
             let all = seconds + days * 24 * 60 * 60;

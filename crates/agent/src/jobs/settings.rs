@@ -1,4 +1,4 @@
-//! What the config says of jobs.
+//! The settings of jobs in `onyx.json`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -58,7 +58,7 @@ pub struct KeepingSettings {
 pub struct CleanupSettings {
     /// Once a day where it says nothing.
     pub every: Option<String>,
-    /// Sessions that nobody has touched for so long go.
+    /// Sessions that were not used for this long are deleted.
     pub older_than: Option<String>,
     /// Of each person, so many of the newest stay.
     pub keep_newest: Option<usize>,
@@ -148,7 +148,7 @@ fn backup_job(backup: &BackupSettings, owner: &PersonId) -> Result<SystemJob, Fa
     check_place(to)?;
     let secret = s3.as_ref().and_then(|s3| s3.secret_access_key.as_deref());
     if secret.is_some_and(|text| !is_reference(text) && !text.starts_with("file:")) {
-        let why = "write `secret:<name>`, `env:<NAME>` or `file:/path`, so that it does not stand in the config";
+        let why = "write `secret:<name>`, `env:<NAME>` or `file:/path`, so that it is not stored in the config";
         return Err(wrong("jobs.backup.s3.secretAccessKey", why));
     }
     if *keep == Some(0) {
@@ -156,7 +156,7 @@ fn backup_job(backup: &BackupSettings, owner: &PersonId) -> Result<SystemJob, Fa
     }
     if passphrase.as_ref().is_some_and(|text| !is_reference(text)) {
         // What was written is not repeated: it may be the passphrase.
-        let why = "write `secret:<name>` or `env:<NAME>`, so that it does not stand in the config";
+        let why = "write `secret:<name>` or `env:<NAME>`, so that it is not stored in the config";
         return Err(wrong("jobs.backup.passphrase", why));
     }
     let plan = BackupPlan { to: to.clone(), keep: *keep, passphrase: passphrase.clone() };
@@ -199,7 +199,7 @@ fn cleanup_job(cleanup: &CleanupSettings, owner: &PersonId) -> Result<SystemJob,
         return Err(wrong("jobs.sessionCleanup.keepNewest", "it must be 1 or more"));
     }
     if older_than.is_none() && keep_newest.is_none() {
-        return Err(wrong("jobs.sessionCleanup", "say `olderThan`, `keepNewest` or both"));
+        return Err(wrong("jobs.sessionCleanup", "set `olderThan`, `keepNewest` or both"));
     }
     let every = cleanup.every.as_deref().unwrap_or("1d");
     Ok(SystemJob {
@@ -212,7 +212,7 @@ fn job(name: &str, owner: &PersonId, field: &str, every: &str) -> Result<SystemJ
     let period = schedule::period(every)
         .map_err(|bad| wrong(field, &format!("{} ({})", bad.why, bad.example)))?;
     if period.length() < Duration::from_secs(60) {
-        return Err(wrong(field, "at least a minute lies between two times"));
+        return Err(wrong(field, "two times must be at least a minute apart"));
     }
     Ok(SystemJob {
         id: format!("system:{name}").parse()?,

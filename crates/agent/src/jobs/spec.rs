@@ -1,4 +1,4 @@
-//! A job as its file says it, every value checked.
+//! A job's settings from its file, every value checked.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use onyx_types::{AgentId, Timestamp};
 
 use super::schedule::Schedule;
 
-/// What a job does, when, and who is told.
+/// What a job does, when, and where its results are delivered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobSpec {
     pub timing: Timing,
@@ -22,7 +22,7 @@ pub struct JobSpec {
     pub enabled: bool,
 }
 
-/// When a job fires, and what becomes of times that nobody could fire at.
+/// When a job fires, and what happens to times at which no gateway was running.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
     pub schedule: Schedule,
@@ -36,10 +36,10 @@ pub struct Timing {
     pub expires: Option<Timestamp>,
 }
 
-/// What becomes of slots whose time passed by more than the grace.
+/// What happens to slots whose time passed by more than the grace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Misfire {
-    /// None is fired; they are told as missed.
+    /// None is fired; they are reported as missed.
     Skip,
     /// The last of them is fired.
     #[default]
@@ -48,7 +48,7 @@ pub enum Misfire {
     All,
 }
 
-/// What becomes of a slot whose job is still at work.
+/// What happens to a slot whose job is still at work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overlap {
     #[default]
@@ -68,7 +68,7 @@ pub enum Work {
     System(SystemWork),
 }
 
-/// What the config has done now and then.
+/// Work that the config schedules.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SystemWork {
     /// The agent looks at its HEARTBEAT.md.
@@ -112,11 +112,11 @@ pub enum SessionUse {
     /// Each run has a conversation of its own.
     #[default]
     Fresh,
-    /// All runs go on with one.
+    /// All runs share one session.
     Kept,
 }
 
-/// Who is told what came of a run.
+/// Where a run's result is delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deliver {
     /// Its session is shown as unread.
@@ -131,13 +131,13 @@ pub enum Deliver {
 }
 
 impl Deliver {
-    /// Whether somebody else's server is waited for.
+    /// Whether delivery waits for another server.
     pub(super) fn may_take_long(&self) -> bool {
         matches!(self, Self::Webhook(_) | Self::Mail(_))
     }
 }
 
-/// What is wrong with a job, and what would do instead.
+/// What is wrong with a job, and an example that is right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFlaw {
     pub field: &'static str,

@@ -1,4 +1,4 @@
-//! What the config has done now and then, without a model.
+//! The work that the config schedules without a model: checking the index, backups, removing old sessions.
 
 use std::time::Duration;
 
@@ -18,20 +18,20 @@ pub(super) async fn sync(shared: &JobsCore) -> Result<Outcome, Fault> {
     };
     match index.sync().await {
         Ok(SyncReport { checked, indexed, removed }) => Ok(Outcome::nothing(format!(
-            "{checked} files were compared with the index: {indexed} read anew, {removed} removed."
+            "{checked} files were compared with the index: {indexed} read again, {removed} removed."
         ))),
         Err(error) => Ok(Outcome::failed(error.to_string())),
     }
 }
 
-/// A backup that was made is told to nobody; one that failed, or is not whole, is.
+/// A backup that succeeded is not reported; one that failed or is incomplete is.
 pub(super) async fn back_up(
     shared: &JobsCore,
     firing: &Firing,
     plan: &BackupPlan,
 ) -> Result<Outcome, Fault> {
     let Some(backups) = shared.backups.get() else {
-        return Ok(Outcome::failed("Backups are not made by this server."));
+        return Ok(Outcome::failed("This server does not make backups."));
     };
     let done = match backups.back_up(plan, firing.cancel.clone()).await {
         Ok(done) => done,

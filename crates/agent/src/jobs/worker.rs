@@ -13,11 +13,11 @@ use super::spec::{Overlap, Work};
 use super::{JobsCore, deliver, perform};
 
 /// How long the worker sleeps at most: a clock that jumped, a machine that slept or a file that
-/// somebody edited is noticed after this.
+/// a person edited is noticed after this.
 const LONGEST_SLEEP: Duration = Duration::from_secs(15);
 
 const CUT_OFF: &str = "Interrupted: the server ended while it ran. It is not repeated.";
-const NOT_ANY_MORE: &str = "Left out: the job was changed, paused or taken away meanwhile.";
+const NOT_ANY_MORE: &str = "Skipped: the job was changed, paused or deleted meanwhile.";
 const REPLACED: &str = "Stopped: the next time of the job took its place.";
 
 pub(super) struct Worker {
@@ -35,11 +35,11 @@ impl Worker {
     pub(super) async fn tend(&self, stop: &Cancel) {
         loop {
             if let Err(fault) = self.tick().await {
-                tracing::warn!(%fault, "what is due could not be looked at; it is tried again");
+                tracing::warn!(%fault, "due jobs could not be looked up; trying again");
             }
             let nap = self.until_next().await.unwrap_or(LONGEST_SLEEP);
             tokio::select! {
-                // Runs are drained by whoever owns them.
+                // The owner of the runs drains them.
                 () = stop.cancelled() => return,
                 () = self.shared.wake.notified() => {}
                 () = self.shared.setup.clock.sleep(nap) => {}
@@ -68,7 +68,7 @@ impl Worker {
     async fn all_jobs(&self) -> Result<AllJobs, Fault> {
         let mut people: BTreeSet<PersonId> =
             self.shared.setup.files.people().await?.into_iter().collect();
-        // In a new home nobody has a folder yet, and the config's jobs belong to somebody already.
+        // In a new home no person has a folder yet, but the config's jobs already belong to one.
         people.extend(self.shared.settings().system.into_iter().map(|job| job.owner));
         let mut jobs = BTreeMap::new();
         for person in people {
@@ -79,7 +79,7 @@ impl Worker {
         Ok(jobs)
     }
 
-    /// What the config says of the system's own jobs was accepted by whoever edits the config.
+    /// The system's own jobs count as accepted by the person who edits the config.
     async fn accept_system_jobs(&self, jobs: &AllJobs) -> Result<(), Fault> {
         for ((person, id), job) in jobs.iter().filter(|(_, job)| job.kind == JobKind::System) {
             let accepted = job.row.as_ref().map(|row| row.accepted_hash);
@@ -193,7 +193,7 @@ impl Worker {
         self.shared.at_work.lock().unwrap_or_else(PoisonError::into_inner).insert(slot, cancel);
     }
 
-    /// Ends slots whose firing ended with its process: nobody fires them any more.
+    /// Ends slots whose process ended while it fired them.
     pub(super) async fn recover(&self) -> Result<usize, Fault> {
         let mut left = self.shared.setup.jobs.left_slots().await?;
         {
@@ -256,7 +256,7 @@ fn may_start(job: &Job, slot: &JobSlot) -> bool {
     is_accepted && job.spec.is_ok() && (asked_for || job.is_active())
 }
 
-/// Fires one slot to its end, which is written whatever happens on the way.
+/// Fires one slot to its end. The end is written even if the firing panics.
 async fn fire(shared: Arc<JobsCore>, firing: perform::Firing) {
     use futures::FutureExt as _;
     let key = firing.slot.key();
@@ -267,8 +267,8 @@ async fn fire(shared: Arc<JobsCore>, firing: perform::Firing) {
     });
     let outcome = if firing.cancel.is_cancelled() { outcome.replaced(REPLACED) } else { outcome };
     if let Err(fault) = perform::finish(&shared, &firing, outcome).await {
-        // The slot stays marked as running until the next start says what became of it.
-        tracing::error!(job = %key.job, %fault, "what became of a job could not be written");
+        // The slot stays marked as running until the next start records its outcome.
+        tracing::error!(job = %key.job, %fault, "the outcome of a job could not be saved");
     }
     shared.at_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
     shared.tell(&key.person, &key.job, None);

@@ -76,7 +76,7 @@ impl ModelFacts {
         let session = self.ids.mint().session(now);
         let key = SessionKey { person: person.clone(), agent, session };
         if let Err(error) = self.ledger.book(&key, model.id(), usage, now).await {
-            tracing::error!(%error, "the cost of reading for facts could not be booked");
+            tracing::error!(%error, "the cost of reading for facts could not be recorded");
         }
     }
 }

@@ -57,7 +57,7 @@ pub(crate) async fn keeping_request(
 }
 
 /// The newest logs, oldest first. What an agent wrote after it had read foreign text is left out: it
-/// must not become memory by itself.
+/// must not become memory automatically.
 async fn newest_logs(memory: &dyn Objects) -> Result<String, Fault> {
     let folder: ObjectKey = "daily".parse().map_err(StoreError::from)?;
     let mut listed = match memory.list(Some(&folder), usize::MAX).await {

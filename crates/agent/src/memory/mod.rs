@@ -1,4 +1,4 @@
-//! What agents do with a person's memory beside answering: a model reads texts for facts, and an
+//! What agents do with a person's memory besides answering: a model reads texts for facts, and an
 //! agent proposes what its memory should hold. Nothing is written to a person's files here; facts go
 //! to the index, and proposals are drafts of a run.
 

@@ -2,13 +2,13 @@ use tokio::sync::broadcast;
 
 use super::{Notice, Notifier};
 
-/// A listener that has not heard this many notices is told that it fell behind.
+/// A listener that is this many notices behind gets an error that says so.
 const MOST_UNHEARD: usize = 256;
 
 /// Notices within one process.
 pub(crate) struct LocalNotifier {
     all: broadcast::Sender<Notice>,
-    /// Only what happened here, for whoever passes it on to other gateways.
+    /// Only notices of this gateway, for the task that passes them on to other gateways.
     own: broadcast::Sender<Notice>,
 }
 
@@ -21,7 +21,7 @@ impl Default for LocalNotifier {
     }
 }
 
-// Sending fails only when nobody listens.
+// Sending fails only when there is no listener.
 impl Notifier for LocalNotifier {
     fn notify(&self, notice: Notice) {
         if self.own.receiver_count() > 0 {

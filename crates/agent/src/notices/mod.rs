@@ -1,4 +1,4 @@
-//! Notices: short facts such as "this session has a new run", for whoever shows sessions.
+//! Notices: short facts such as "this session has a new run", for the surfaces that show sessions.
 //!
 //! Every room may send and hear them; nothing is decided here and nothing is kept. A notice is a
 //! hint to look again: a listener that misses one loses no data.
@@ -32,10 +32,10 @@ pub enum NoticeKind {
     Draft(DraftId),
 }
 
-/// Carries notices from where something happens to everybody who listens.
+/// Carries notices from where something happens to all listeners.
 ///
-/// One process needs no more than a channel. Where several gateways work over one store, whoever passes notices between
-/// them listens to what happened here and says what was heard from the others.
+/// One process needs no more than a channel. Where several gateways work over one store, the task that passes notices
+/// between them listens to what happened here and announces what it heard from the others.
 pub trait Notifier: Send + Sync {
     fn notify(&self, notice: Notice);
 
@@ -46,7 +46,7 @@ pub trait Notifier: Send + Sync {
     fn listen_to_own(&self) -> broadcast::Receiver<Notice>;
 
     /// Every notice from now on, of every person: the listener picks its own. A listener that
-    /// falls too far behind is told so by the channel and reads the state anew.
+    /// falls too far behind gets an error from the channel and reads the state again.
     fn listen(&self) -> broadcast::Receiver<Notice>;
 }
 

@@ -1,7 +1,7 @@
-//! Personas: the session in which one is edited, and how one is tried out.
+//! Personas: the session in which a persona is edited, and how it is tried out.
 //!
-//! Surfaces that have checked that the person may edit agents come in, and the persona tools. The
-//! editor's own profile and prompt are in `agents`; files of personas are written by tools.
+//! Used by the persona tools, and by surfaces after they checked that the person may edit agents.
+//! The editor's own profile and prompt are in `agents`; files of personas are written by tools.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl Personas {
         Ok(self.sessions.list(person, &filter).await?.first().map(|session| session.session_id))
     }
 
-    /// The session in which the person edits the persona, made where there is none.
+    /// The session in which the person edits the persona, created if there is none.
     pub async fn open_editor(
         &self,
         person: &PersonId,
@@ -93,8 +93,9 @@ impl Personas {
         })
     }
 
-    /// A persona's answer to a test input: nothing of it is kept for long, the persona's memory of
-    /// the person stays out of it, and whatever it would change becomes a draft at most.
+    /// The request for a persona's answer to a test input. Nothing of the answer is kept for long,
+    /// the persona's memory of the person is not used, and a change that it wants to make becomes
+    /// at most a draft.
     pub fn test_request(person: PersonId, persona: AgentId, content: String) -> RunRequest {
         let words = ClientTurn::User(UserContent::Text(content));
         let input = ClientInput {

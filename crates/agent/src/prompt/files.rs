@@ -24,8 +24,8 @@ pub(super) struct PromptFiles<'a> {
 }
 
 impl PromptFiles<'_> {
-    /// The texts that people write: who the agent is, the person's instructions; and those among these files that nobody
-    /// of them wrote.
+    /// The texts that people write: who the agent is, the person's instructions; and those among these files that came
+    /// from elsewhere.
     pub(super) async fn written_by_people(
         &self,
     ) -> Result<(PromptSources, Vec<ForeignFile>), StoreError> {
@@ -74,7 +74,7 @@ impl PromptFiles<'_> {
         let objects = match LocalObjects::open(Path::new(folder)) {
             Ok(objects) => objects,
             Err(error) => {
-                tracing::warn!(agent = %self.agent.id, folder, %error, "the workspace is not read");
+                tracing::warn!(agent = %self.agent.id, folder, %error, "the agent's workspace cannot be read");
                 return Ok(());
             }
         };

@@ -1,4 +1,4 @@
-//! A session's turns as its prompts need them. What is known of them is kept up as turns come, so
+//! A session's turns as its prompts need them. The derived state is updated with every new turn, so
 //! that a turn costs the same however long the conversation is.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::weight::{turn_bytes, turn_weight};
 /// Turns whose tool results are never shortened.
 const RECENT: usize = 8;
 
-/// One for each agent and model that answers; more than this are made anew when they are needed.
+/// One for each agent and model that answers; beyond this number they are rebuilt when needed.
 const MOST_VIEWS: usize = 4;
 
 /// The turns that count for a prompt: those that the newest summary does not stand for, without
@@ -25,7 +25,7 @@ pub struct History {
     tokens: usize,
     bytes: usize,
     tainted: bool,
-    /// Times of messages are told in it.
+    /// Times of messages are given in this time zone.
     zone: Zone,
     views: Vec<AgentView>,
 }
@@ -207,8 +207,8 @@ pub(crate) fn is_question(turn: &Turn) -> bool {
     matches!(turn.body, TurnBody::User(_)) && !is_silent(turn)
 }
 
-/// Not for prompts: part of a turn that nobody sees, such as saving memory before compaction, or
-/// words that were taken back.
+/// Not for prompts: part of a turn that is not shown, such as saving memory before compaction, or
+/// messages that were withdrawn.
 fn is_silent(turn: &Turn) -> bool {
     if let TurnBody::User(words) = &turn.body
         && words.withdrawn

@@ -1,5 +1,5 @@
 //! The turns that a session's next prompt is made of: read from the log, and kept for a while, so
-//! that a history under way is not read and parsed anew at every message.
+//! that the history of an active session is not read and parsed again at every message.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

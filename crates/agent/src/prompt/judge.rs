@@ -13,7 +13,7 @@ use super::untrusted::UntrustedPiece;
 /// Files whose verdicts are remembered; beyond it all are forgotten.
 const MOST_KNOWN: usize = 1_024;
 
-/// A file that steers agents and may not: evidence until the person accepts it.
+/// A foreign file that would steer agents: it counts as evidence until the person accepts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ForeignFile {
     /// The person's folder, or the agent's.
@@ -34,7 +34,7 @@ impl ForeignFile {
     }
 }
 
-/// Remembers what it found, so that a run asks nobody about files that are as they were.
+/// Caches its judgements, so that a run asks no store about files that have not changed.
 pub(super) struct Judge {
     files: Arc<dyn Files>,
     known: Mutex<HashMap<(Area, ObjectKey), JudgedFile>>,

@@ -6,7 +6,7 @@ use onyx_types::{OpenedSkill, Summary, ToolUseId, Turn, TurnBody};
 
 /// The tool that opens them.
 const SKILL_TOOL: &str = "skill";
-/// Of all of them, whatever the window.
+/// The limit for all of them together, whatever the model's window.
 const MOST_BYTES: usize = 24 * 1024;
 /// The share of the window that they may take, about four bytes a token.
 const BYTES_A_TOKEN: usize = 4;

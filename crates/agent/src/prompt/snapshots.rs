@@ -27,7 +27,7 @@ pub(crate) struct PromptSnapshots {
     mask: SecretMask,
     judge: Judge,
     recent: Mutex<HashMap<(SessionId, AgentId), CachedSnapshot>>,
-    /// Empty where nobody can have skills.
+    /// Empty where skills are not supported.
     skills: OnceLock<Skills>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct RenderedPrompt {
 
 struct CachedSnapshot {
     snapshot: Arc<PromptSnapshot>,
-    /// What a person writes; a change here renders anew. What agents write into memory meanwhile
+    /// What a person writes; a change here renders the prompt again. What agents write into memory meanwhile
     /// does not: it would throw the provider's cache away at every step.
     written_by_people: Arc<PromptSources>,
     used: Duration,
@@ -54,7 +54,7 @@ impl PromptSnapshots {
         Self { files, clock, mask, judge, recent: Mutex::default(), skills: OnceLock::new() }
     }
 
-    /// The session's rendering, made anew if a person edited the files or it lay idle, and what of
+    /// The session's rendering, made again if a person edited the files or it was idle, and what of
     /// the memory may only travel as untrusted text.
     pub(crate) async fn current(
         &self,

@@ -22,7 +22,7 @@ pub struct UntrustedBlock {
 }
 
 /// The block that carries retrieved text beside a message. Its fence is made from a secret and the
-/// turn, so nobody who wrote the text could know it; anything that looks like it is broken up.
+/// turn, so the author of the text could not know it; anything that looks like it is broken up.
 pub fn untrusted_block(
     secret: &[u8; 32],
     session: SessionId,

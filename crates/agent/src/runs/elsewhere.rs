@@ -1,8 +1,8 @@
-//! Runs that another gateway works on: read, stopped and given words through this one.
+//! Runs that another gateway works on: this gateway can read, stop and steer them.
 //!
-//! Which gateway that is, and how it is reached, is behind a port; in one process there is none. What a run tells there is
-//! relayed into a feed of this gateway under the same numbers. Where the other one is gone, the run's log tells the rest
-//! as soon as somebody has closed the run.
+//! Which gateway that is, and how it is reached, is behind a port; a single process has no other. The run's events are
+//! relayed into a feed of this gateway under the same numbers. If the other gateway is gone, the rest is read from the
+//! run's log as soon as a gateway has closed the run.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::drive::DriveServices;
 use crate::feed::{EventReader, Feed};
 use crate::sessions::{RunReplay, Sessions};
 
-/// How often a run whose gateway is gone is looked at, until somebody has closed it.
+/// How often a run whose gateway is gone is checked, until a gateway has closed it.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Longer than a gateway takes to be known as dead and its runs to be closed.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -59,7 +59,7 @@ pub enum RunOrder {
 /// The gateways beside this one.
 #[async_trait]
 pub trait OtherGateways: Send + Sync {
-    /// Who works on a session; `None`: this gateway, or nobody who lives.
+    /// The other gateway that works on a session; `None`: this gateway does, or none that is alive.
     async fn holder(&self, key: &SessionKey) -> Result<Option<GatewayAddress>, Fault>;
 
     /// Where a run was begun; `None`: at this gateway, or at one that is gone.
@@ -108,7 +108,7 @@ impl RunsElsewhere {
         self.others.get().is_some()
     }
 
-    /// Asks whoever works on the session. `false`: nobody does, or it is this gateway.
+    /// Asks the other gateway that works on the session. `false`: none does, or it is this gateway.
     pub(super) async fn ask_holder(
         &self,
         person: &PersonId,
@@ -187,13 +187,13 @@ impl RunsElsewhere {
         if !feed.is_done()
             && let Err(fault) = self.tell_from_log(&row, &feed).await
         {
-            tracing::warn!(run = %row.run, %fault, "what another gateway's run told cannot be read");
+            tracing::warn!(run = %row.run, %fault, "the events of another gateway's run cannot be read");
         }
         feed.close();
     }
 
-    /// The gateway is gone. Whoever closes the run takes what it was saying into the log; texts are told whole, so that
-    /// a reader who had a part of one has all of it.
+    /// The gateway is gone. The gateway that closes the run takes its unfinished text into the log; texts are sent
+    /// whole, so that a reader who had a part of one gets all of it.
     async fn tell_from_log(&self, row: &RunRow, feed: &Feed) -> Result<(), Fault> {
         let (person, session) = (&row.key.person, row.key.session);
         let until = self.clock.now().mono + LONGEST_WAIT;

@@ -1,4 +1,4 @@
-//! What runs have done since the start, for those who watch the process.
+//! Counts what runs have done since the process started, for monitoring.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

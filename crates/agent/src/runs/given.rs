@@ -1,6 +1,7 @@
-//! Answers that clients were given lately. A client without a session tells its conversation again with every request,
-//! and anybody could have written the assistant's part of it: only what is known to be an answer of ours keeps its
-//! origin, everything else comes from outside. Forgotten with the process, which only makes more of it foreign.
+//! Answers that were given to clients lately. A client without a session sends its whole conversation with every
+//! request, and anyone could have written the assistant's part of it. Only a text that is known to be an answer of
+//! Onyx keeps its origin; everything else counts as from outside. The list is lost with the process, after which more
+//! texts count as from outside.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +13,7 @@ use crate::step::client::ClientTurn;
 
 /// More than the answers of a busy day; each takes some hundred bytes.
 const MOST: usize = 4_096;
-/// What stands between the texts of one run where a client is told them as one.
+/// The separators between the texts of one run when a client gets them as one.
 const JOINTS: [&str; 2] = ["\n\n", ""];
 
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! Where plugins hear of runs: before one begins, when they can still say no, and at its end.
+//! Calls the hooks of plugins: before a run begins, when a plugin can still refuse it, and at its end.
 
 use onyx_tools::{HookNote, HookedRun};
 use onyx_types::{ErrorCode, Fault, RunId, RunStatus, SessionKey};
@@ -23,7 +23,8 @@ pub(super) async fn before_run(
     let heard = hooks.before_run(hooked(&plan.session.key, opened.run, &text)).await;
     if let Some(veto) = heard.veto {
         let message = format!("The plugin {} did not agree to this run: {}", veto.by, veto.why);
-        let hint = "Ask whoever set the plugin up, or disable it: `onyx plugins disable <name>`.";
+        let hint =
+            "Ask the person who set up the plugin, or disable it: `onyx plugins disable <name>`.";
         return Err(Fault::new(ErrorCode::Forbidden, message).with_hint(hint));
     }
     context.taints |= !heard.notes.is_empty();

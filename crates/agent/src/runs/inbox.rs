@@ -1,4 +1,4 @@
-//! Words for a session that is at work: kept at once, delivered when the run can take them.
+//! Messages to a session that is working: stored at once, delivered when the run can take them.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::step::{Speaker, UserInput};
 /// How far back a log is searched for words that a crash left in the inbox too.
 const LOOK_BACK: usize = 256;
 
-/// What became of a message.
+/// What happened to a message that was sent to a session.
 #[derive(Debug)]
 pub enum SendOutcome {
     Started(RunHandle),
@@ -104,7 +104,7 @@ impl Runs {
         if matches!(taken, Ok(true)) {
             return Ok(Some(SendOutcome::Queued { turn, run }));
         }
-        // Whoever is told of a failure may say it again: the next run must not read it twice.
+        // A sender that gets a failure may send the message again: the next run must not read it twice.
         self.shared.drive.ledger.clear_inbox(&key, &[turn]).await?;
         taken.map(|_| None)
     }
@@ -154,7 +154,7 @@ impl Runs {
             return Err(Fault::plain(ErrorCode::SessionBusy));
         }
         if !self.queued(person, session).await?.iter().any(|row| row.turn == turn) {
-            let message = "There is no such message waiting.";
+            let message = "No such message is waiting.";
             return Err(Fault::new(ErrorCode::NotFound, message));
         }
         let key = self.shared.sessions.key(person, session).await?;
@@ -163,7 +163,7 @@ impl Runs {
         Ok(())
     }
 
-    /// Starts a run for words that nobody took, if there are any. In a box, because the end of a
+    /// Starts a run for messages that no run took, if there are any. In a box, because the end of a
     /// run may start the next one.
     pub(super) fn answer_waiting(
         &self,
@@ -193,7 +193,7 @@ impl Runs {
                 // Another run was quicker: it takes the words with it.
                 Err(fault) if fault.code == ErrorCode::SessionBusy => None,
                 Err(fault) => {
-                    tracing::warn!(session = %key.session, %fault, "waiting words lead the next run");
+                    tracing::warn!(session = %key.session, %fault, "waiting messages begin the next run");
                     None
                 }
             }

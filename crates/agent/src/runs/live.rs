@@ -11,21 +11,21 @@ use super::request::RunRequest;
 use crate::drive::MessageSender;
 use crate::feed::Feed;
 
-/// A run at work, as it is entered when it begins.
+/// A run at work, as it is registered when it begins.
 pub(crate) struct LiveRun {
     pub(crate) begun: Duration,
     pub(crate) contact: RunContact,
     /// The message that it answers, where that was known before the run.
     pub(crate) answers: Option<TurnId>,
-    /// How a run is asked for that goes on with words which this one did not take.
+    /// The request for a run that continues with messages which this one did not take.
     pub(crate) follow_up: RunRequest,
     /// Whether words were sent to it, so that its end looks for those that it did not take.
     pub(crate) expects_words: bool,
-    /// Models that its tools used: what they cost is open until the run is booked.
+    /// Models that its tools used: their cost counts as open until the run's end is recorded.
     pub(crate) tool_models: Vec<Arc<dyn Model>>,
 }
 
-/// How others reach a run at work.
+/// How other parts of the program reach a run at work.
 #[derive(Clone)]
 pub(crate) struct RunContact {
     pub(crate) run: RunId,
@@ -34,7 +34,7 @@ pub(crate) struct RunContact {
     /// Ends the run: a person has stopped it, or its caller has gone.
     pub(crate) cancel: Cancel,
     /// A person has stopped the run. That ends it, and also what they approved for it; a caller
-    /// that goes away ends the run alone, since somebody else has agreed to the other.
+    /// that goes away ends the run alone, since another person has agreed to the other.
     pub(crate) stop: Cancel,
     pub(crate) messages: MessageSender,
     /// What a person allowed it.
@@ -50,28 +50,28 @@ pub(crate) trait LiveRuns: Send + Sync {
 
     fn remove(&self, run: RunId) -> Option<LiveRun>;
 
-    /// How many there are, with those that told their end and are tidying up.
+    /// How many there are, including those that announced their end and are cleaning up.
     fn count(&self) -> usize;
 
-    /// All of them, with those that told their end and are tidying up.
+    /// All of them, including those that announced their end and are cleaning up.
     fn all(&self) -> Vec<RunContact>;
 
-    /// This run, also when it told its end and is tidying up.
+    /// This run, also when it announced its end and is cleaning up.
     fn get(&self, run: RunId) -> Option<RunContact>;
 
-    /// The runs of a person that have not told their end.
+    /// The runs of a person that have not announced their end.
     fn of_person(&self, person: &PersonId) -> Vec<(SessionId, RunId)>;
 
-    /// The run that works on a session. A run whose end was told does no more: the session is free.
+    /// The run that works on a session. A run whose end was announced does not: the session is free.
     fn on_session(&self, person: &PersonId, session: SessionId) -> Option<RunContact>;
 
-    /// The run that answers a message and has not told its end.
+    /// The run that answers a message and has not announced its end.
     fn answering(&self, person: &PersonId, message: TurnId) -> Option<RunId>;
 
     /// Has the run's end look for words that it did not take.
     fn expect_words(&self, run: RunId);
 
-    /// What the model costs counts as open until the run is booked.
+    /// The model's cost counts as open until the run's end is recorded.
     fn keep_model(&self, run: RunId, model: Arc<dyn Model>);
 }
 

@@ -128,7 +128,7 @@ impl Runs {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Runs at work at once from now on; beyond it a request is told to come back later.
+    /// Limits how many runs work at once; further requests get an error and may retry later.
     pub(crate) fn set_max(&self, most: usize) {
         self.shared.slots.set_most(most);
     }
@@ -161,8 +161,8 @@ impl Runs {
         }
     }
 
-    /// The sessions of a person that are being worked on, and by which runs. A run whose end was
-    /// told is none of them, though it may still be tidying up.
+    /// The sessions of a person that are being worked on, and by which runs. A run that has
+    /// announced its end is not listed, though it may still be cleaning up.
     pub fn of_person(&self, person: &PersonId) -> Vec<(SessionId, RunId)> {
         self.shared.live.of_person(person)
     }
@@ -172,12 +172,12 @@ impl Runs {
         self.shared.live.on_session(person, session).map(|contact| contact.run)
     }
 
-    /// The run that answers a message and has not told its end.
+    /// The run that answers a message and has not announced its end.
     pub fn answering(&self, person: &PersonId, message: TurnId) -> Option<RunId> {
         self.shared.live.answering(person, message)
     }
 
-    /// How many are at work, with those that told their end and are tidying up.
+    /// How many are at work, including those that announced their end and are cleaning up.
     pub fn count(&self) -> usize {
         self.shared.live.count()
     }
@@ -218,7 +218,7 @@ impl Runs {
         Ok(true)
     }
 
-    /// Stops one of the agents that answer in a run and waits until that is told; the others go on.
+    /// Stops one of the agents that answer in a run and waits for that event; the others continue.
     /// `false`: it was not at work.
     pub async fn stop_agent(
         &self,
@@ -287,13 +287,13 @@ impl Runs {
 }
 
 impl Runs {
-    /// Waits a moment for sessions that are being named. They are nobody's meanwhile.
+    /// Waits a moment for sessions that are getting a title. No run holds them meanwhile.
     pub async fn settle(&self) {
         self.shared.namer.settle().await;
     }
 
-    /// Waits until nothing of these runs is left to do: one that has told its end may be about to
-    /// have its session named.
+    /// Waits until nothing of these runs is left to do: one that has announced its end may be about
+    /// to have its session named.
     async fn retired(&self, runs: &[RunContact]) {
         loop {
             let mut one_more = std::pin::pin!(self.shared.retired.notified());

@@ -37,7 +37,7 @@ pub(super) struct MessageToAnswer {
     pub(super) turn: TurnId,
     /// `None`: the message is in the log already.
     pub(super) words: Option<UserInput>,
-    /// Words that came while nobody could take them; they stand before the message.
+    /// Messages that came while no run could take them; they stand before the new message.
     pub(super) leading: Vec<UserInput>,
     pub(super) client: ClientInput,
 }
@@ -130,7 +130,7 @@ fn take_queued(leading: &mut Vec<UserInput>, message: TurnId) -> Result<UserInpu
 
 fn take_newest(leading: &mut Vec<UserInput>) -> Result<UserInput, Fault> {
     let at = leading.iter().rposition(|words| !words.withdrawn).ok_or_else(|| {
-        Fault::new(ErrorCode::InvalidRequest, "No words are waiting for an answer.")
+        Fault::new(ErrorCode::InvalidRequest, "No message is waiting for an answer.")
     })?;
     Ok(leading.remove(at))
 }
@@ -160,7 +160,7 @@ async fn untold_decisions(runs: &Shared, key: &SessionKey) -> Result<Vec<Decided
     if drafts.is_empty() {
         return Ok(Vec::new());
     }
-    // A crash between the log and the ledger leaves a decision told and not noted: the log is right.
+    // A crash between log and ledger leaves a delivered decision unmarked in the ledger: the log is right.
     let page = runs.drive.turns.tail(key, None, LOOK_BACK).await?;
     let told: BTreeSet<DraftId> = page
         .turns

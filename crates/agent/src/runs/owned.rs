@@ -1,4 +1,4 @@
-//! What whoever starts a run gets in the hand.
+//! The handle that the caller who starts a run gets.
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -9,7 +9,7 @@ use onyx_types::{
 
 use crate::feed::EventReader;
 
-/// A started run. It goes on when the handle is dropped.
+/// A started run. It continues when the handle is dropped.
 #[derive(Debug)]
 pub struct RunHandle {
     pub run_id: RunId,
@@ -34,7 +34,7 @@ impl RunHandle {
     }
 }
 
-/// A run that belongs to whoever asked for it: dropping it before its last event stops the run.
+/// A run that belongs to its caller: dropping the handle before the last event stops the run.
 #[derive(Debug)]
 pub struct OwnedRun {
     handle: RunHandle,
@@ -75,8 +75,7 @@ impl OwnedRun {
         next
     }
 
-    /// Reads the run to its end and gives its answer as one piece, for whoever waits for it inside
-    /// another run.
+    /// Reads the run to its end and gives its answer as one piece, for a caller inside another run.
     pub(crate) async fn collect(&mut self) -> CollectedAnswer {
         let mut texts = Vec::new();
         let mut origin = Origin::Agent;

@@ -35,7 +35,7 @@ pub(super) struct RunPlan {
     pub(super) limits: Limits,
     /// The scopes that are searched for the message, where the caller names some.
     pub(super) scopes: Vec<Scope>,
-    /// To be told right after the start.
+    /// A warning that is sent right after the start.
     pub(super) notice: Option<Event>,
     /// Held so that no more runs than allowed are at work at once.
     pub(super) slot: RunSlot,

@@ -125,7 +125,7 @@ impl Recovery {
         })
     }
 
-    /// What the session's row would have been told of the run.
+    /// What the run's end would have written to the session's row.
     async fn said_in(
         &self,
         key: &SessionKey,

@@ -1,4 +1,4 @@
-//! Reading what a run tells: while it works, for a while after its end, and from its log.
+//! Reading a run's events: while it works, for a while after its end, and from its log.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -8,7 +8,8 @@ use super::Runs;
 use crate::feed::{EventReader, Feed, FinishedFeeds, KeptFeed, Outline};
 
 impl Runs {
-    /// What a run tells, from after a sequence number on: no gap, no repeat. It may be another gateway's.
+    /// A run's events after a sequence number, without gap or repeat. The run may be another
+    /// gateway's.
     pub async fn events(
         &self,
         person: &PersonId,

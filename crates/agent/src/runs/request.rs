@@ -46,7 +46,7 @@ pub struct RunTerms {
     pub privacy: Privacy,
 }
 
-/// Who hears what a run says.
+/// Who reads what a run says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Privacy {
     /// The person alone.
@@ -63,7 +63,7 @@ pub(super) const TOOLS_BEFORE_OTHERS: &[&str] = &["web_search", "web_fetch", "re
 /// What a temporary chat does without: nothing of it goes into memory.
 pub(super) const TOOLS_THAT_REMEMBER: &[&str] = &["memory_write"];
 
-/// All that a run is told and given, where the usual prompt would cost more than it is worth.
+/// A short prompt and its tools, for runs where the usual prompt would cost more than it is worth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LightPrompt {
     pub system: String,
@@ -125,8 +125,8 @@ pub enum RunInput {
     Stored(TurnId),
     /// Another answer to the message that this turn belongs to, in a fork of the session.
     Regenerate(TurnId),
-    /// One message that waits in the session's inbox, with those before it that nobody has
-    /// undertaken to answer.
+    /// One message that waits in the session's inbox, with those before it whose answer was not
+    /// promised.
     Queued(TurnId),
     /// The words that wait in the session's inbox.
     Waiting,

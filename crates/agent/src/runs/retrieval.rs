@@ -1,4 +1,4 @@
-//! What is found for a message without the model asking, and which addresses the session has seen.
+//! Retrieval for a message before the model is called, and the addresses that the session has seen.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::prompt::{self, History, UntrustedPiece};
 use crate::step::client::ClientTurn;
 use crate::step::{LaneSetup, Speaker};
 
-/// Text that was found for the message, and what people are told of it.
+/// Text that was found for the message, and the notes about it that people see.
 #[derive(Default)]
 pub(super) struct RetrievedContext {
     pub(super) pieces: Vec<UntrustedPiece>,
@@ -21,7 +21,7 @@ pub(super) struct RetrievedContext {
     pub(super) taints: bool,
 }
 
-const PARTIAL: &str = "Context may lack something: not everything is indexed yet";
+const PARTIAL: &str = "The context may be incomplete: not everything is indexed yet";
 
 /// Searches for the message in these scopes. A search that fails leaves the run without context,
 /// and says so.

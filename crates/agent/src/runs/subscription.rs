@@ -1,4 +1,4 @@
-//! Anthropic's models by the person's subscription in place of a key, where the person chose that.
+//! Uses Anthropic's models through the person's subscription instead of a key, where the person chose that.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Passing sessions: those of API clients, which keep their conversations themselves, and temporary
-//! chats. Their logs are kept for a day after they were last used. When that was is in the session's
-//! row and log, so a restart does not make them younger.
+//! Short-lived sessions: those of API clients, which keep their conversations themselves, and temporary
+//! chats. Their logs are kept for a day after their last use. The time of the last use is in the
+//! session's row and log, so a restart does not prolong it.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 const PAGE: u32 = 200;
 
 impl Sessions {
-    /// Removes the passing sessions that nobody has used for a day; tells how many.
+    /// Deletes the short-lived sessions that were not used for a day; returns how many.
     pub async fn delete_expired(&self) -> Result<u64, Fault> {
         let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
         let until = Timestamp::from_millis(self.shared.ids.now().as_millis().saturating_sub(kept));

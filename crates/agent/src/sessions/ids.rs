@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use onyx_types::{Clock, IdGenerator, SessionId, Timestamp, TurnId};
 
-/// Makes ids, and says what time it is.
+/// Creates ids and gives the current time.
 #[derive(Clone)]
 pub(crate) struct Ids {
     mint: Arc<Mutex<IdGenerator>>,

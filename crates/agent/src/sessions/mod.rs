@@ -1,8 +1,8 @@
 //! Sessions: their metadata, leases, forks, titles, the space they belong to, and the replay of
 //! what their runs said.
 //!
-//! `runs` and every room above it come in. Nothing here starts a run or calls a tool. Whoever
-//! writes to a session's log holds its lease, which is taken here.
+//! `runs` and every room above it come in. Nothing here starts a run or calls a tool. A writer to a
+//! session's log must hold the session's lease, which is taken here.
 
 mod expiry;
 mod forks;
@@ -63,7 +63,7 @@ struct Shared {
     with_several: Mutex<BTreeSet<PersonId>>,
 }
 
-/// A session to be made.
+/// A session to be created.
 pub(crate) struct NewSession {
     pub(crate) agent: AgentId,
     /// Who answers in it.
@@ -146,8 +146,8 @@ impl Sessions {
         if known { Ok(()) } else { Err(no_such()) }
     }
 
-    /// Renames, archives or brings back a session, or changes who answers in it. A run at work
-    /// goes on as it began.
+    /// Renames, archives or restores a session, or changes who answers in it. A run at work
+    /// continues as it began.
     pub async fn patch(
         &self,
         person: &PersonId,
@@ -190,7 +190,7 @@ impl Sessions {
         Ok(self.shared.ledger.session_tags(person).await?)
     }
 
-    /// The person has read it; other devices are told.
+    /// Marks the session as read and notifies the person's other devices.
     pub async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<(), Fault> {
         if self.shared.ledger.mark_read(person, session).await? {
             self.shared.notices.tell(person, session, NoticeKind::SessionChanged);
@@ -243,8 +243,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Removes a session for good: its log first, so that nothing is left that a rebuild would
-    /// bring back.
+    /// Deletes a session permanently: its log first, so that a rebuild cannot bring it back.
     pub async fn delete(&self, person: &PersonId, session: SessionId) -> Result<(), Fault> {
         let lease = self.acquire_lease(&self.key(person, session).await?).await?;
         let removed = async {

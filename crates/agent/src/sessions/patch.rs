@@ -61,7 +61,7 @@ fn check_agents(agents: &[AgentId], roster: &Roster) -> Result<(), PatchFlaw> {
             return Err(PatchFlaw { field, why, code: ErrorCode::NotFound });
         }
         if agents[..index].contains(agent) {
-            return Err(flaw(field, format!("{agent} is there twice")));
+            return Err(flaw(field, format!("{agent} is listed twice")));
         }
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! What a run told, as its log remembers it: for those who come back when its events are no longer
-//! kept. Whole texts instead of pieces, everything else as it was.
+//! Rebuilds a run's events from its log, for readers who return when the events are no longer kept:
+//! whole texts instead of pieces, everything else as it was.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const PAGE: usize = 256;
 /// What may be written after a run's end and is of the same moment: words that wait, feedback.
 const LAST: usize = 16;
 
-/// Tells again what runs said, from their sessions' logs.
+/// Replays the events of runs from their sessions' logs.
 #[derive(Clone)]
 pub struct RunReplay {
     sessions: Sessions,
@@ -31,7 +31,7 @@ impl RunReplay {
         Self { sessions, drafts, toolbox }
     }
 
-    /// What a run told, from its log alone.
+    /// A run's events, rebuilt from its log alone.
     pub async fn of_run(
         &self,
         person: &PersonId,
@@ -78,7 +78,7 @@ impl RunReplay {
         Ok(self.sessions.turns_since(person, session, PAGE, is_start).await?.0)
     }
 
-    /// What a run told, from turns of its session that are read already.
+    /// A run's events, rebuilt from turns of its session that are already read.
     pub(crate) async fn of_turns(
         &self,
         person: &PersonId,

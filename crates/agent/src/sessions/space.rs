@@ -56,7 +56,7 @@ impl SessionSpace {
         }
     }
 
-    /// What is searched for a message without anybody asking: in a thread, its four scopes.
+    /// The scopes of automatic retrieval for a message: in a thread, its four scopes.
     pub(crate) fn retrieval_scopes<'a>(
         &self,
         agents: impl Iterator<Item = &'a AgentId>,
@@ -84,7 +84,7 @@ impl SessionSpace {
             text.push_str(&format!("\nThread: {}", one_line(&thread.title)));
         }
         if let Some(View { entity_type, entity_id }) = view {
-            // A name only: what stands in it may be anybody's text, and `context` brings it marked.
+            // A name only: its content may be anyone's text, and the tool `context` brings that marked.
             let (kind, id) = (plain(entity_type), plain(entity_id));
             text.push_str(&format!(
                 "\nThe person is looking at: {kind} {id} (the tool `context` says more)"
@@ -156,7 +156,7 @@ fn called_at(text: &str, name: &str) -> Option<usize> {
 pub fn check_card(space: &Space) -> Result<(), Fault> {
     let Some(damage) = &space.damage else { return Ok(()) };
     let hint =
-        "Mend `space.json` in the folder of the space; what it held before is in the history.";
+        "Fix `space.json` in the folder of the space; its earlier versions are in the history.";
     Err(Fault::new(ErrorCode::StorageFailed, damage.clone()).with_hint(hint))
 }
 

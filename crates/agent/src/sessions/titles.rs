@@ -1,5 +1,5 @@
-//! Names for sessions: a silent turn of the model that answered, after the first exchange. It
-//! delays nobody, and where it brings nothing the first words stay the name.
+//! Titles of sessions: after the first exchange, the model that answered is asked for one in the
+//! background. If it gives none, the session keeps its first words as its name.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -96,14 +96,14 @@ impl SessionNamer {
         if usage != Usage::default()
             && let Err(error) = self.ledger.book(key, model.id(), usage, now).await
         {
-            tracing::error!(session = %key.session, %error, "the cost of a title could not be booked");
+            tracing::error!(session = %key.session, %error, "the cost of a title could not be recorded");
         }
         let Some(title) = title else { return };
         let change =
             SessionChange { title: Some((title, TitleSource::Model)), ..SessionChange::default() };
         if let Err(fault) = self.sessions.change(&key.person, key.session, &change).await {
             // The session may have been deleted meanwhile; its first words name it otherwise.
-            tracing::debug!(session = %key.session, %fault, "a title was not taken");
+            tracing::debug!(session = %key.session, %fault, "a title could not be saved");
         }
     }
 
@@ -152,7 +152,7 @@ async fn ask(model: &dyn Model, exchange: String) -> (Option<String>, Usage) {
                 whole = matches!(reason, FinishReason::Stop | FinishReason::Length);
             }
             ModelEvent::Failed(failure) => {
-                tracing::debug!(class = ?failure.class, "no title could be had");
+                tracing::debug!(class = ?failure.class, "the model gave no title");
             }
             ModelEvent::ReasoningDelta(_)
             | ModelEvent::Reasoning(_)

@@ -101,7 +101,7 @@ fn finished(
             }
         }
         FinishReason::Length => {
-            // The text is good as far as it goes, so the model may see it again and go on; calls
+            // The text is good as far as it goes, so the model may see it again and continue; calls
             // that came with it may be cut off and never run.
             let fault = Fault::plain(ErrorCode::LimitOutput);
             Next::EndLane(lane, TextStatus::Complete, Some(fault))

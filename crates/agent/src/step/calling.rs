@@ -1,4 +1,4 @@
-//! Calling the model, unless a limit says no.
+//! Calls the model, unless a limit is reached.
 
 use std::ops::Range;
 
@@ -72,7 +72,7 @@ fn cannot_go_on(state: &mut RunState, lane: LaneId) -> Option<Next> {
 fn limit_met(state: &RunState) -> Option<Fault> {
     let limits = &state.limits;
     if state.spent.steps >= limits.max_steps {
-        let message = format!("The run met its limit of {} steps.", limits.max_steps);
+        let message = format!("The run reached its limit of {} steps.", limits.max_steps);
         return Some(Fault::new(ErrorCode::LimitSteps, message));
     }
     let cost = state.cost();

@@ -1,5 +1,5 @@
-//! What clients of other wires bring along: a conversation, words for the prompt, tools that run at
-//! their end.
+//! What clients of other wires send with a request: a conversation, instructions for the prompt, and
+//! tools that run in the client.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub struct ClientInput {
     pub max_output_tokens: Option<u32>,
 }
 
-/// One piece of a conversation as a client tells it.
+/// One piece of a conversation as a client sends it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientTurn {
     User(UserContent),
@@ -144,8 +144,8 @@ pub(crate) fn open_calls(history: &[Arc<Turn>]) -> Vec<ToolUseId> {
     open
 }
 
-/// The client's turns with a result for every call: one that the client says nothing of is told
-/// so, and a result that no call waits for is refused.
+/// The client's turns with a result for every call: a call that the client says nothing
+/// of gets a result that says so, and a result that no call waits for is refused.
 pub(crate) fn with_all_results(
     turns: Vec<ClientTurn>,
     mut open: Vec<ToolUseId>,

@@ -1,5 +1,6 @@
-//! Making room in the prompt. It always ends: a summary by the model; if that fails, old tool
-//! results are shortened; and whatever still does not fit is left out from the oldest on.
+//! Makes room in the prompt, in three steps of which the last always succeeds: a summary by the
+//! model; if that fails, old tool results are shortened; then turns are left out, oldest first,
+//! until the rest fits.
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ pub(super) fn is_needed(state: &RunState, lane: LaneId) -> bool {
     tokens > window * START.0 / START.1
 }
 
-/// Starts to make room. Where there is nothing to summarise, or that was tried in vain, the model
+/// Starts to make room. Where there is nothing to summarise, or a summary has failed, the model
 /// is called with what fits.
 pub(super) fn start(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -> Next {
     if state.lane(lane).room == Room::CutToFit {

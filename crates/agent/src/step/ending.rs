@@ -1,4 +1,4 @@
-//! How lanes and runs end: well, by a limit, by a failure, by a person, by a store that refuses.
+//! How lanes and runs end: completed, or ended by a limit, a failure, a person, or a store that refuses to write.
 
 use std::mem::take;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::turns::{Events, take_answer, turn, usage_event};
 /// Running tools get this long to report after a stop; the promise to people is one second.
 const LAST_MOMENT: Duration = Duration::from_millis(700);
 
-/// The lane does not go on. What it said so far is kept and shown; where it failed, that is left
+/// The lane does not continue. What it said so far is kept and shown; where it failed, that is left
 /// out of the model's view.
 pub(super) fn end_lane(
     state: &mut RunState,
@@ -105,7 +105,7 @@ pub(super) fn lane_over(state: &RunState) -> Next {
     }
 }
 
-/// A person stops one of several agents; the others go on. The last one at work takes the run along.
+/// A person stops one of several agents; the others continue. Stopping the last one ends the run.
 pub(super) fn cancel_agent(
     state: &mut RunState,
     agent: &AgentId,
@@ -136,7 +136,7 @@ pub(super) fn cancel_agent(
     state.append(turns, events, Next::LaneOver, effects)
 }
 
-/// The end is durable: close the books, and only then say `done`.
+/// The end is durable: record it in the ledger, and only then send `done`.
 pub(super) fn run_over(
     state: &mut RunState,
     mut summary: Box<RunSummary>,
@@ -169,7 +169,7 @@ pub(super) fn stop(state: &mut RunState, reason: StopReason, effects: &mut Vec<E
         StopReason::Cancelled => None,
         StopReason::OutOfTime => {
             let message =
-                format!("The run met its limit of {} seconds.", state.limits.max_run_seconds);
+                format!("The run reached its limit of {} seconds.", state.limits.max_run_seconds);
             Some(Fault::new(ErrorCode::LimitSeconds, message))
         }
     };

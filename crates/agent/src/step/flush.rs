@@ -1,6 +1,6 @@
 //! The silent turn before compaction: the agent may write to memory what the summary would lose.
-//! Its calls pass the gate and stand in the log like any others, marked so that nobody is shown
-//! them and no later prompt repeats them.
+//! Its calls pass the gate and are logged like any others, but marked, so that they are not shown
+//! and no later prompt repeats them.
 
 use onyx_types::{LaneId, ModelEvent, ToolCall};
 

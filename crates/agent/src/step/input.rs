@@ -40,7 +40,7 @@ pub enum Input {
     StoreFailed(Fault),
 }
 
-/// What is to be done.
+/// What the driver must do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Make these turns durable as one, then report `Appended`.
@@ -59,10 +59,10 @@ pub enum Effect {
     AwaitDecision(LaneId, ToolUseId, Box<ToolOutcome>, Duration),
     /// Tell running tools to stop; they still report.
     StopTools(LaneId),
-    /// The run is over on disk: close the books and free the session, unless that was done with its last turns, then go on
-    /// to what follows.
+    /// The run is over on disk: record its end and free the session, unless that was done with its last turns, then
+    /// continue with what follows.
     Finish(Box<RunSummary>),
-    /// Nothing can be written any more: free the session and leave the books open for recovery.
+    /// Nothing can be written any more: free the session and leave the run open for recovery.
     Abandon,
 }
 
@@ -105,7 +105,7 @@ impl fmt::Debug for NewModel {
     }
 }
 
-/// What the books need to know of an ended run.
+/// What the ledger records of an ended run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSummary {
     pub status: RunStatus,
@@ -144,7 +144,7 @@ impl From<&Draft> for DecidedDraft {
     }
 }
 
-/// Words for a session.
+/// A message for a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserInput {
     /// The id it has already, if it has one.
@@ -157,7 +157,7 @@ pub struct UserInput {
     pub pieces: Vec<ContextMark>,
     /// What the sender calls it.
     pub client_id: Option<String>,
-    /// It was withdrawn: the log keeps it, and nobody answers it.
+    /// It was withdrawn: the log keeps it, and no run answers it.
     pub withdrawn: bool,
     pub by: Speaker,
 }
@@ -171,7 +171,7 @@ impl UserInput {
     }
 }
 
-/// Whose words they are.
+/// Who wrote a message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Speaker {
     /// The session's own.

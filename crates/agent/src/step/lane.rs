@@ -1,4 +1,4 @@
-//! One answering agent of a run: what it was given, and where it stands.
+//! One answering agent of a run: its configuration and its progress.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -52,9 +52,9 @@ pub(super) struct Lane {
     pub(super) overflows: u32,
     /// Whether memory had its chance to be written in this run.
     pub(super) flushed: bool,
-    /// Whether what goes on now is hidden from people.
+    /// Whether the current work is hidden from people.
     pub(super) silent: bool,
-    /// What every prompt weighs, whatever was said.
+    /// The size of every prompt before the conversation is added.
     pub(super) fixed_tokens: usize,
     /// The tools from its next step on, where some have come or gone since its last request.
     pub(super) fresh_tools: Option<Arc<Offering>>,
@@ -104,7 +104,7 @@ pub(super) struct LastCalls {
     in_a_row: u32,
 }
 
-/// Where a lane stands with making room in its prompt.
+/// A lane's progress in making room in its prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Room {
     #[default]
@@ -188,7 +188,7 @@ impl LastCalls {
     }
 }
 
-/// What every prompt of the lane weighs, whatever was said.
+/// The size of every prompt of the lane before the conversation is added.
 fn fixed_tokens(setup: &LaneSetup) -> usize {
     let of_client = setup
         .client_tools

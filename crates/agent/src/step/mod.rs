@@ -111,7 +111,7 @@ fn go_on(state: &mut RunState, mut next: Next, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Turns are durable: what waited for them is told, and the run goes on from there.
+/// Turns are durable: the events that waited for them are sent, and the run continues.
 fn appended(state: &mut RunState, batch: Batch, effects: &mut Vec<Effect>) -> Next {
     let Some(pending) = state.take_pending(batch.id) else { return Next::Wait };
     let told = pending.events.into_iter().map(|(lane, event)| Effect::Emit(lane, event));

@@ -9,7 +9,7 @@ use super::state::RunState;
 use crate::prompt;
 
 /// A prompt ends with the model's own words when an answer that was broken off is asked for again;
-/// many providers refuse that, and others would go on in the middle of a sentence.
+/// many providers refuse that, and others would continue in the middle of a sentence.
 const ASK_AGAIN: &str = "[The answer above was broken off. Answer the message before it again.]";
 
 pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
@@ -40,7 +40,7 @@ pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
     }
 }
 
-/// Everything the model may call, whoever performs it.
+/// Everything the model may call, no matter who performs it.
 fn offers(setup: &LaneSetup) -> Arc<[ToolOffer]> {
     let own = setup.tools.offers();
     match setup.client_tools.as_slice() {

@@ -86,7 +86,7 @@ fn draft_event(outcome: &ToolOutcome) -> Option<Event> {
         outcome.draft.as_deref()?.clone();
     match answer {
         DecisionTiming::Later => Some(Event::Draft { draft_id, tool, summary, preview, asks_for }),
-        // People were told of it when the wait began.
+        // People were shown the call when the wait began.
         DecisionTiming::Awaited | DecisionTiming::Given => None,
     }
 }

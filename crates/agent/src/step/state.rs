@@ -24,7 +24,7 @@ pub struct RunSetup {
     pub input_turn: TurnId,
     /// `None`: the message is in the log already.
     pub input: Option<UserInput>,
-    /// Words that came while nobody could take them; they stand before the message.
+    /// Messages that came while no run could take them; they stand before the new message.
     pub leading: Vec<UserInput>,
     /// What was decided on drafts of this session since its log was last written.
     pub decisions: Vec<DecidedDraft>,
@@ -68,11 +68,11 @@ pub struct RunState {
     pub(super) mint: IdGenerator,
     pending: VecDeque<Pending>,
     describe: DescribeCall,
-    /// What models said of themselves, so that each is told once.
+    /// What models said of themselves, so that each is reported once.
     caveats: BTreeSet<String>,
 }
 
-/// What a run writes and tells first.
+/// What a run writes first, and the first events that it sends.
 pub(super) struct Opening {
     pub(super) input_turn: TurnId,
     pub(super) input: Option<UserInput>,
@@ -82,7 +82,7 @@ pub(super) struct Opening {
     pub(super) action: Option<ActionRun>,
 }
 
-/// When a run must end. It stands still while a person is waited for.
+/// When a run must end. The clock is paused while the run waits for a person.
 pub(super) struct RunClock {
     pub(super) now: Now,
     pub(super) deadline: Duration,
@@ -100,7 +100,7 @@ pub(super) struct WaitingInputs {
     pub(super) follow_ups: Vec<UserInput>,
     pub(super) decisions: Vec<DecidedDraft>,
     /// Drafts for which calls of this run wait, or have their decision: it comes with the call's
-    /// result and not by itself.
+    /// result and not on its own.
     pub(super) awaited_drafts: BTreeSet<DraftId>,
     /// Drafts whose decision is part of a result that is not written yet.
     pub(super) decided_drafts: Vec<DraftId>,
@@ -110,7 +110,7 @@ pub(super) struct WaitingInputs {
 #[derive(Default)]
 pub(super) struct Spent {
     pub(super) usage: Usage,
-    /// Cost of what this run asked others to do, booked by them.
+    /// The cost of what this run asked others to do, recorded by them.
     pub(super) elsewhere: f64,
     pub(super) steps: u32,
     pub(super) tool_calls: u32,
@@ -155,7 +155,7 @@ pub(super) enum Next {
     RunTools(LaneId),
     /// The silent turn before compaction is over.
     AfterFlush(LaneId),
-    /// The lane's last words, as they are, and why it could not go on.
+    /// The lane's last text, unchanged, and why it could not continue.
     EndLane(LaneId, TextStatus, Option<Fault>),
     /// A lane is durable to its end.
     LaneOver,
@@ -239,8 +239,8 @@ impl RunState {
         self.lanes.iter().map(|lane| lane.setup.agent.clone()).collect()
     }
 
-    /// Whether nobody was told yet. A state is said once a run, however often its model is called;
-    /// of what happens, such as a retry, each time counts.
+    /// Whether this was not reported yet. A state is reported once a run, however often its model is
+    /// called; an occurrence, such as a retry, is reported each time.
     pub(super) fn is_news(&mut self, code: StatusCode, message: &str) -> bool {
         code != StatusCode::Degraded || self.caveats.insert(message.to_owned())
     }
@@ -271,8 +271,8 @@ impl RunState {
         self.spent.usage.cost.unwrap_or(0.0) + self.spent.elsewhere
     }
 
-    /// Hands turns over to be made durable. The events are told, and the run goes on with `next`,
-    /// once they are.
+    /// Hands turns over to be made durable. Once they are, the events are sent and the run continues
+    /// with `next`.
     pub(super) fn append(
         &mut self,
         turns: Vec<Turn>,
@@ -285,8 +285,8 @@ impl RunState {
         Next::Wait
     }
 
-    /// Hands the run's last turns over, with what its books need. Once they are durable the events are told and the run
-    /// is over.
+    /// Hands the run's last turns over, with what the ledger records of its end. Once they are durable, the events are
+    /// sent and the run is over.
     pub(super) fn append_last(
         &mut self,
         turns: Vec<Turn>,

@@ -39,7 +39,8 @@ pub(super) fn origin_of(state: &mut RunState, lane: LaneId) -> Origin {
 
 pub(super) fn event() -> Event {
     Event::Status {
-        message: "This run has read content from outside; reaching out now needs you.".to_owned(),
+        message: "This run has read content from outside; reaching out now needs your approval."
+            .to_owned(),
         code: StatusCode::Tainted,
     }
 }

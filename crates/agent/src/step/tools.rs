@@ -72,7 +72,7 @@ fn refusal<'a>(
     }
     let max = state.limits.max_tool_calls;
     if count > max {
-        let message = format!("The run met its limit of {max} tool calls.");
+        let message = format!("The run reached its limit of {max} tool calls.");
         return Some(Fault::new(ErrorCode::LimitToolCalls, message));
     }
     looping
@@ -106,7 +106,7 @@ pub(super) fn start(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect
     let cost_left = limit.map(|limit| limit - state.cost());
     let attended = state.attendance;
     let lane_state = state.lane(lane);
-    // Nobody is asked about what nobody is shown.
+    // A person is not asked about calls that are not shown to people.
     let silent = lane_state.silent;
     let attendance = if silent { Attendance::Unattended } else { attended };
     let taint = lane_state.setup.taint;

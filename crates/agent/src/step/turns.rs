@@ -131,7 +131,7 @@ pub(super) fn call_turn(
 }
 
 /// Gives a call an id of our own where it has none, or one that an earlier call of this run or of
-/// the prompt has: some servers number the calls of each answer anew, and a result must belong to
+/// the prompt has: some servers restart the numbers of calls with each answer, and a result must belong to
 /// one call.
 pub(super) fn make_id_unique(state: &mut RunState, call: &mut ToolCall) {
     let in_prompt = state.history.turns().iter().any(
@@ -144,12 +144,12 @@ pub(super) fn make_id_unique(state: &mut RunState, call: &mut ToolCall) {
     state.call_ids.insert(call.id.clone());
 }
 
-/// Marks a turn that is shown to nobody and repeated in no prompt.
+/// Marks a turn that is not shown to people and not repeated in prompts.
 pub(super) fn mark_silent(turn: &mut Turn) {
     turn.extra.insert("silent".to_owned(), Value::Bool(true));
 }
 
-/// The run's usage so far, for whoever closes its books if a crash keeps it from its end.
+/// The run's usage so far, for the recovery that closes the run after a crash.
 pub(crate) const USED_SO_FAR: &str = "used_so_far";
 
 #[derive(Default, Serialize, Deserialize)]

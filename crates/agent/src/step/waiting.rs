@@ -1,5 +1,5 @@
-//! What waits for a person, and what people say and decide meanwhile. While a call waits for a
-//! decision, the run's clock stands still.
+//! Calls that wait for a person's decision, and the messages and decisions that arrive meanwhile.
+//! While a call waits, the run's time limit is paused.
 
 use onyx_storage::Delivery;
 use onyx_types::{DecisionTiming, Event, LaneId, Proposal, StatusCode, ToolOutcome, ToolUseId};
@@ -25,7 +25,7 @@ pub(super) fn add_words(
     Next::Wait
 }
 
-/// A decision is told with the next step, unless it comes with the result of a call of this run.
+/// A decision is added to the next step, unless it comes with the result of a call of this run.
 pub(super) fn add_decision(state: &mut RunState, decided: DecidedDraft) -> Next {
     if !state.waiting.awaited_drafts.contains(&decided.decision.draft_id) {
         state.waiting.decisions.push(decided);
@@ -33,7 +33,7 @@ pub(super) fn add_decision(state: &mut RunState, decided: DecidedDraft) -> Next 
     Next::Wait
 }
 
-/// A call came back. What it left for a person is told to everybody who shows drafts.
+/// A call returned. Drafts that it left are announced to all surfaces that show drafts.
 pub(super) fn note_proposal(
     state: &mut RunState,
     outcome: &ToolOutcome,
@@ -46,7 +46,7 @@ pub(super) fn note_proposal(
         DecisionTiming::Awaited => {
             waiting.awaited_drafts.insert(proposal.draft);
         }
-        // Nobody decided in time: a decision from now on is told by itself.
+        // No person decided in time: a later decision becomes a turn of its own.
         DecisionTiming::Later => {
             waiting.awaited_drafts.remove(&proposal.draft);
         }
@@ -95,7 +95,7 @@ pub(super) fn ask(
     Next::Wait
 }
 
-/// A call has its outcome; with the last that waited for a person, the clock goes on.
+/// A call has its outcome; with the last one that waited for a person, the clock continues.
 pub(super) fn answered(state: &mut RunState, lane: LaneId, id: &ToolUseId) {
     if let Phase::Tools(round) = &mut state.lane(lane).phase {
         round.awaiting.retain(|waiting| waiting != id);

@@ -1,4 +1,4 @@
-//! The events of a run are there for ten minutes after its end, whatever else is told meanwhile.
+//! The events of a run are kept for ten minutes after its end, whatever other runs send meanwhile.
 
 use onyx_test_support::{Answer, Finish, Script, ScriptedCall, Step, wait_until};
 use onyx_types::{Envelope, ErrorCode, Event, PersonId, RunId};

@@ -28,7 +28,7 @@ use crate::world::{all, ana, error_of, kinds, request};
 /// What the store does with one kind of operation from now on.
 #[derive(Clone, Copy)]
 enum Answer {
-    /// Until the switch is set anew.
+    /// Until the switch is set again.
     Waits,
     IsFull,
     LosesSync,
@@ -108,7 +108,7 @@ fn answer(text: &str) -> Vec<ModelEvent> {
     vec![says(text), ModelEvent::Finish(FinishReason::Stop)]
 }
 
-/// A call of a tool that nobody has, so that only its bookkeeping matters.
+/// A call of a tool that no agent has, so that only its bookkeeping matters.
 fn call(index: u32, id: &str) -> ModelEvent {
     ModelEvent::ToolCallEnd {
         index,

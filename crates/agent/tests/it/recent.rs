@@ -86,7 +86,7 @@ async fn as_much_is_read_from_the_log_as_the_model_itself_has_room_for() {
     for n in 0..117 {
         world.say(Some(session), &format!("message {n} {words}")).await;
     }
-    // Touched by somebody, so that it is read anew.
+    // Changed by another writer, so that it is read again.
     let home = world.folder.path().join("home");
     let log = home.join(format!("people/ana/sessions/main/{session}.jsonl"));
     std::fs::write(&log, std::fs::read(&log).unwrap()).unwrap();

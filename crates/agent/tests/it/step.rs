@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 pub(crate) const LANE: LaneId = LaneId(0);
 
-/// Stands in for the driver: acknowledges every append at once unless told to hold them back.
+/// Stands in for the driver: acknowledges every append at once unless set to hold them back.
 pub(crate) struct Bench {
     pub(crate) state: RunState,
     pub(crate) now: Now,

@@ -139,7 +139,7 @@ async fn a_run_is_offered_a_tool_from_the_step_after_it_came_and_not_after_it_we
     let results = results(&told);
     assert_eq!(results[1], (true, "own_greet worked".to_owned()));
     let (ok, said) = &results[3];
-    let gone = "the tool \"own_greet\" is gone since it was offered to you; yours: ";
+    let gone = "the tool \"own_greet\" was removed after it was offered to you; yours: ";
     assert!(!ok && said.starts_with(gone), "{said}");
 }
 

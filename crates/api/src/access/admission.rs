@@ -1,5 +1,5 @@
-//! What each route asks of its caller. A route is declared through `Routes` only, and that
-//! needs an [`Access`]: there is no way to add a route without saying who may use it.
+//! The access that each route requires. A route is declared through `Routes` only, and that needs
+//! an [`Access`]: there is no way to add a route without saying who may use it.
 
 use std::sync::Arc;
 
@@ -16,27 +16,28 @@ use crate::serve::ConnectionSlot;
 use crate::wire::write_json;
 use crate::{ApiState, Problem};
 
-/// Who may use a route. All but `Public` need a credential of a person.
+/// Who may use a route. All but `Public` require a person's credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// Anybody who passes the checks of Host and Origin. The handler has no caller.
+    /// Anyone who passes the checks of Host and Origin. The handler has no caller.
     Public,
-    /// Anybody, to be asked for a credential in the first frame unless a good one came before: a
-    /// browser sends an old cookie too. The handler takes an `Option<AuthContext>`.
+    /// Anyone. The first frame must carry a credential unless the upgrade request carried a good
+    /// one, because a browser may send an outdated cookie. The handler takes an
+    /// `Option<AuthContext>`.
     FirstFrame,
-    /// Any person, whatever their credential is good for.
+    /// Any person with any valid credential.
     Person,
-    /// A person who looks at what is theirs.
+    /// A person who reads their own data.
     Read,
-    /// A person who changes what is theirs.
+    /// A person who changes their own data.
     Write,
-    /// A person who sets agents and models to work.
+    /// A person who uses agents and models.
     Chat,
-    /// The owner, with a credential that is good for administration.
+    /// The owner, with a credential for administration.
     Owner,
 }
 
-/// Puts the check of who asks before a route.
+/// Adds the access check to a route's handler.
 pub(crate) fn guarded(
     route: MethodRouter<ApiState>,
     state: &ApiState,
@@ -52,8 +53,8 @@ struct Gate {
     access: Access,
 }
 
-/// Finds out who is asking, checks that they may, and tells the handler. What is answered ends
-/// when the credential does.
+/// Authenticates the caller, checks the access and passes the caller on to the handler. The answer
+/// ends when the credential is revoked.
 async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     let handled =
         async |request| write_json(request, async |request| next.run(request).await).await;
@@ -87,7 +88,8 @@ async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Respon
     }
 }
 
-/// A browser sends its cookie, an old one too; every other credential is sent on purpose.
+/// Whether the only credential is the browser's cookie, which it sends automatically, an outdated
+/// one too. Every other credential is sent on purpose.
 fn came_by_itself(headers: &HeaderMap) -> bool {
     !headers.contains_key(header::AUTHORIZATION) && !headers.contains_key("x-api-key")
 }

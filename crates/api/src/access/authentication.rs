@@ -1,5 +1,5 @@
-//! Who is asking. The check runs where a route is registered (see [`crate::Access`]); a handler
-//! that wants to know takes an `AuthContext`.
+//! Authentication of requests. The check runs where a route is registered (see [`crate::Access`]);
+//! a handler that needs the caller takes an `AuthContext`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::Deref;
@@ -34,7 +34,7 @@ impl Deref for AuthContext {
 }
 
 impl AuthContext {
-    /// For whatever applies or agrees to something; fails where the credential may not approve.
+    /// The caller as an approver; an error where the credential may not approve.
     pub(crate) fn approver(&self) -> Result<Approver, Problem> {
         Ok(Approver::new(&self.person, self.approver_kind(), self.grants())?)
     }
@@ -50,12 +50,12 @@ impl From<Caller> for AuthContext {
     }
 }
 
-/// Takes proofs out of requests and asks who they are of.
+/// Reads the proofs that requests carry and finds out whose they are.
 #[derive(Debug)]
 pub struct Authenticator {
     identity: Arc<Identity>,
     front: RwLock<Arc<Front>>,
-    /// Where a browser on this machine reaches it.
+    /// The address at which a browser on this machine reaches the server.
     address: OnceLock<SocketAddr>,
 }
 
@@ -68,13 +68,13 @@ impl Authenticator {
         &self.identity
     }
 
-    /// From now on this is what stands before the server.
+    /// Replaces the settings of what stands before the server.
     pub fn set_front(&self, front: Front) {
         *self.front.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(front);
     }
 
-    /// Where the server listens, once it does. Only a loopback address (or all of them) can be
-    /// reached by a browser that a link signs in.
+    /// Records the address that the server listens on. Only a loopback address (or all addresses)
+    /// can be reached by a browser that signs in with a link.
     pub fn listens_at(&self, address: SocketAddr) {
         let ip = match address.ip() {
             ip if ip.is_loopback() => ip,
@@ -86,14 +86,15 @@ impl Authenticator {
         let _ = self.address.set(SocketAddr::new(ip, address.port()));
     }
 
-    /// A link that signs the owner in, once; `None` where no browser on this machine gets here.
+    /// A link that signs the owner in once; `None` where no browser on this machine can reach the
+    /// server.
     pub async fn create_link(&self, maker: &Caller) -> Result<Option<String>, Fault> {
         let Some(address) = self.address.get() else { return Ok(None) };
         let code = self.identity.create_link(maker).await?;
         Ok(Some(format!("http://{address}/auth/link?code={}", code.reveal())))
     }
 
-    /// Where a browser on this machine gets here, if one does.
+    /// The address at which a browser on this machine reaches the server, if there is one.
     pub(crate) fn local_address(&self) -> Option<String> {
         self.address.get().map(|address| format!("http://{address}"))
     }
@@ -102,7 +103,8 @@ impl Authenticator {
         Arc::clone(&self.front.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// For what comes in a frame in place of a header. A wrong one counts like any other from there.
+    /// Authenticates a proof that came in a frame instead of a header. A wrong one counts as a
+    /// failure like any other.
     pub(crate) async fn by_proof(
         &self,
         proof: Proof<'_>,
@@ -133,7 +135,7 @@ impl Authenticator {
     }
 }
 
-/// Where failures are counted; `None` is the home's own socket.
+/// The address under which failures are counted; `None` is the home's own socket.
 pub(crate) fn address_of(peer: Option<&Peer>) -> Option<IpAddr> {
     match peer {
         Some(Peer::Network { from, .. }) => Some(from.ip()),
@@ -150,13 +152,14 @@ enum Sent {
 }
 
 impl Sent {
-    /// What is sent on purpose goes before what a browser sends by itself; of two, none is better.
+    /// A credential that was sent on purpose takes precedence over the browser's cookie; two
+    /// different ones are refused.
     fn of(headers: &HeaderMap) -> Result<Option<Self>, Problem> {
         let mut explicit = headers
             .get_all(header::AUTHORIZATION)
             .iter()
             .map(|value| authorization(value.to_str().ok()?))
-            // Anthropic's clients send theirs so.
+            // The header of Anthropic's clients.
             .chain(headers.get_all("x-api-key").iter().map(|value| bearer(value.to_str().ok()?)));
         match (explicit.next(), explicit.next()) {
             (None, _) => Ok(cookie::session(headers)
@@ -165,12 +168,12 @@ impl Sent {
             (Some(Some(one)), Some(Some(other))) if one.is_same(&other) => Ok(Some(one)),
             _ => Err(Problem::new(
                 ErrorCode::Unauthenticated,
-                "the credential is not `Bearer <token>` or `Basic <name and password>`, or there are two",
+                "send one credential: `Bearer <token>` or `Basic <name and password>`",
             )),
         }
     }
 
-    /// SDKs send one token in both of their headers.
+    /// Some SDKs send the same token in both headers.
     fn is_same(&self, other: &Self) -> bool {
         matches!((self, other), (Self::Bearer(one), Self::Bearer(other)) if one == other)
     }
@@ -205,7 +208,8 @@ fn bearer(token: &str) -> Option<Sent> {
     Some(Sent::Bearer(token.trim().to_owned()))
 }
 
-/// What only a page of our own origin can read, and so can send: another port's page cannot.
+/// The page key. Only a page of our own origin can read it and send it: a page on another port
+/// cannot.
 fn page_key(headers: &HeaderMap) -> Option<String> {
     let mut sent = headers.get_all(PAGE_KEY).iter();
     match (sent.next(), sent.next()) {
@@ -219,12 +223,12 @@ fn named_person(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     match (named.next().map(|value| value.to_str()), named.next()) {
         (None, _) => Ok(None),
         (Some(Ok(name)), None) => Ok(Some(name)),
-        _ => Err(Problem::new(ErrorCode::Forbidden, "`X-Notes-Person` is not one name")),
+        _ => Err(Problem::new(ErrorCode::Forbidden, "`X-Notes-Person` must hold exactly one name")),
     }
 }
 
-/// A browser sends its cookie with whatever makes it send: only our own page can set the header
-/// and has our Origin. (That an Origin is ours where there is one was checked before.)
+/// A browser sends its cookie with every request that any page makes: only our own page can set the
+/// header and has our Origin. (That a given Origin is ours was checked before.)
 fn came_from_our_own_page(parts: &Parts) -> Result<(), Problem> {
     if matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS) {
         return Ok(());
@@ -249,13 +253,15 @@ impl FromRequestParts<ApiState> for AuthContext {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &ApiState) -> Result<Self, Problem> {
-        parts.extensions.get::<Self>().cloned().ok_or_else(|| {
-            Problem::new(ErrorCode::Internal, "a route that is public asks for its caller")
-        })
+        parts
+            .extensions
+            .get::<Self>()
+            .cloned()
+            .ok_or_else(|| Problem::new(ErrorCode::Internal, "a public route asked for its caller"))
     }
 }
 
-/// For routes that let a caller in before it has shown anything (`Access::FirstFrame`).
+/// Used by routes that let a caller in before it has shown a credential (`Access::FirstFrame`).
 impl OptionalFromRequestParts<ApiState> for AuthContext {
     type Rejection = Problem;
 

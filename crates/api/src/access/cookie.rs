@@ -8,10 +8,10 @@ use super::front::Scheme;
 use crate::Problem;
 
 const NAME: &str = "onyx_session";
-/// As long as the session behind it lasts.
+/// The lifetime of the cookie: that of the session behind it.
 const SECONDS: u64 = 30 * 24 * 60 * 60;
 
-/// The session that the browser sent; none where it sent several.
+/// The session in the browser's cookie; none where the browser sent several.
 pub(crate) fn session(headers: &HeaderMap) -> Option<String> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut ours = lines.flat_map(|line| line.split(';')).filter_map(|pair| {
@@ -24,7 +24,7 @@ pub(crate) fn session(headers: &HeaderMap) -> Option<String> {
     }
 }
 
-/// Signs the browser in.
+/// Sets the cookie that signs the browser in.
 pub(crate) fn set(secret: &Secret, scheme: Scheme) -> Result<HeaderValue, Problem> {
     let secure = match scheme {
         Scheme::Https => "; Secure",
@@ -39,7 +39,7 @@ pub(crate) fn set(secret: &Secret, scheme: Scheme) -> Result<HeaderValue, Proble
     Ok(value)
 }
 
-/// Signs it out.
+/// Clears the cookie, which signs the browser out.
 pub(crate) fn clear() -> HeaderValue {
     HeaderValue::from_static("onyx_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
 }

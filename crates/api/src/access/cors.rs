@@ -1,12 +1,12 @@
-//! Pages of other sites that the owner lets in (`gateway.cors.origins`). They bring a token; a
-//! cookie is never taken from them, so a browser is not asked to send one.
+//! Pages of other sites that the owner allows (`gateway.cors.origins`). They use a token; their
+//! cookies are never accepted, so browsers are not asked to send any.
 
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 
-/// What a page may read of an answer beside its body.
+/// The headers of an answer that a page may read.
 const EXPOSED: &str = "x-onyx-session-id, x-onyx-run-id, x-onyx-ignored-fields, x-request-id, \
     request-id, retry-after, retry-after-ms, etag, x-ratelimit-limit-requests, \
     x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, \
@@ -14,7 +14,7 @@ const EXPOSED: &str = "x-onyx-session-id, x-onyx-run-id, x-onyx-ignored-fields, 
 
 const METHODS: &str = "GET, POST, PUT, PATCH, DELETE, OPTIONS";
 
-/// How long a browser need not ask again, in seconds.
+/// How long, in seconds, a browser may reuse the answer to its preflight request.
 const REMEMBERED: &str = "600";
 
 pub(super) fn is_preflight(request: &Request) -> bool {
@@ -22,7 +22,7 @@ pub(super) fn is_preflight(request: &Request) -> bool {
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// Any header may be sent: what it says is checked where it is read.
+/// Any header may be sent: each is checked where it is read.
 pub(super) fn preflight(request: &Request) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;

@@ -1,5 +1,5 @@
-//! What stands before the server: the names it goes by, the address people type, and proxies that
-//! are believed when they say for whom and how they were asked.
+//! What stands before the server: its host names, the address that people type, and the proxies
+//! that are trusted to report the client's address and scheme.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,17 +11,17 @@ use crate::serve::Peer;
 /// `hosts`, `publicUrl` and `trustedProxies` of `gateway`, resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Front {
-    /// Names beside the loopback's that this server goes by, in small letters.
+    /// Host names of this server beside those of the loopback, in lower case.
     hosts: Vec<String>,
     /// Host and port of a public address that begins with `https://`, as browsers send them.
     https: Option<String>,
     trusted_proxies: Vec<IpAddr>,
-    /// Other sites whose pages may come here, in small letters.
+    /// Other sites whose pages may call this server, in lower case.
     origins: Vec<String>,
     public_url: Option<String>,
 }
 
-/// How the browser reached the server, as far as it can be known.
+/// The scheme by which the browser reached the server, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
     Http,
@@ -47,7 +47,7 @@ impl Front {
         Ok(Self { hosts, https, trusted_proxies, origins: Vec::new(), public_url })
     }
 
-    /// Lets pages of these sites in.
+    /// Allows pages of these sites.
     pub fn open_to(mut self, origins: &[String]) -> Result<Self, Fault> {
         for (index, origin) in origins.iter().enumerate() {
             let origin = origin.trim_end_matches('/').to_ascii_lowercase();
@@ -57,7 +57,7 @@ impl Front {
                     && !authority.contains(['/', '*', '@', '?', '#', ' '])
             });
             if authority.is_none() {
-                let why = format!("gateway.cors.origins[{index}]: `{origin}` is no origin");
+                let why = format!("gateway.cors.origins[{index}]: `{origin}` is not an origin");
                 return Err(Fault::new(ErrorCode::InvalidRequest, why).with_hint(
                     "Write each site as the browser names it: https://app.example.org",
                 ));
@@ -67,12 +67,12 @@ impl Front {
         Ok(self)
     }
 
-    /// Where people open the app from elsewhere.
+    /// The address at which people open the app from other machines.
     pub(crate) fn public_url(&self) -> Option<&str> {
         self.public_url.as_deref()
     }
 
-    /// Whether pages of this site may come here.
+    /// Whether pages of this site are allowed.
     pub(crate) fn is_open_to(&self, origin: &str) -> bool {
         self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin))
     }
@@ -81,8 +81,8 @@ impl Front {
         &self.hosts
     }
 
-    /// A page says its scheme in its Origin where it sends one; the public address and a trusted
-    /// proxy say it for requests without, such as a link that is opened.
+    /// A page tells its scheme in its Origin where it sends one; for requests without it, such as
+    /// an opened link, the public address or a trusted proxy tells it.
     pub(crate) fn scheme(
         &self,
         peer: Option<&Peer>,
@@ -98,7 +98,8 @@ impl Front {
         if by_origin || by_proxy || is_public { Scheme::Https } else { Scheme::Http }
     }
 
-    /// Whom a trusted proxy speaks for: the last address on its list that is no such proxy itself.
+    /// The client for which a trusted proxy forwards: the last address on its list that is not
+    /// itself a trusted proxy.
     pub(crate) fn client(&self, peer: &Peer, headers: &HeaderMap) -> Option<Peer> {
         let Peer::Network { at, .. } = peer else { return None };
         if !self.trusts(Some(peer)) {

@@ -1,5 +1,6 @@
-//! Host and Origin, checked before anything else on every route: a page of a stranger's site must
-//! not reach this server through a browser on the same machine, whatever name it made point here.
+//! Host and Origin are checked before anything else on every route: a page of a foreign site must
+//! not reach this server through a browser on the same machine, even with a host name that resolves
+//! to it.
 
 use std::net::IpAddr;
 
@@ -19,7 +20,7 @@ pub(crate) async fn check_host_and_origin(
     next: impl AsyncFnOnce(Request) -> Response,
 ) -> Response {
     let at = match request.extensions().get::<Peer>() {
-        // No browser speaks over the home's socket, and its requests have no meaningful Host.
+        // No browser uses the home's socket, and its requests have no meaningful Host.
         Some(Peer::LocalUser) => {
             request.extensions_mut().insert(Scheme::Http);
             return next(request).await;
@@ -34,7 +35,7 @@ pub(crate) async fn check_host_and_origin(
         Ok(()) if guest.is_some() && cors::is_preflight(&request) => cors::preflight(&request),
         Ok(()) => {
             if guest.is_some() {
-                // A page of another site comes with a token; the browser's cookie is not its own.
+                // A page of another site must use a token; the browser's cookie is not its own.
                 request.headers_mut().remove(header::COOKIE);
             }
             know_the_client(&front, &mut request);
@@ -45,22 +46,22 @@ pub(crate) async fn check_host_and_origin(
     if let Some(origin) = guest {
         cors::open(&mut response, origin);
     }
-    // Whatever a route answers, a browser takes it for what it is said to be and for nothing else.
+    // A browser must not guess another content type than the declared one.
     let nosniff = HeaderValue::from_static("nosniff");
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
-    // Nor does it look names up ahead that stand in what a model wrote.
+    // A browser must not resolve host names ahead that stand in text which a model wrote.
     let off = HeaderValue::from_static("off");
     response.headers_mut().insert(header::X_DNS_PREFETCH_CONTROL, off);
     response
 }
 
-/// The site that a page of another one comes from, where pages of it are let in.
+/// The Origin of another site whose pages are allowed.
 fn guest(front: &Front, headers: &HeaderMap) -> Option<HeaderValue> {
     let origin = headers.get(header::ORIGIN)?;
     front.is_open_to(origin.to_str().ok()?).then(|| origin.clone())
 }
 
-/// The site whose page shows a widget, on the paths of that widget and nowhere else.
+/// The site whose page shows a widget, on the paths of that widget only.
 fn widget_guest(state: &ApiState, request: &Request) -> Option<HeaderValue> {
     let origin = request.headers().get(header::ORIGIN)?;
     let mut pieces = request.uri().path().strip_prefix("/widget/")?.split('/');
@@ -71,7 +72,7 @@ fn widget_guest(state: &ApiState, request: &Request) -> Option<HeaderValue> {
     is_shown.then(|| origin.clone())
 }
 
-/// From here on the request comes from whom a trusted proxy speaks for, and says how it was asked.
+/// Replaces the peer and the scheme by those that a trusted proxy reports.
 fn know_the_client(front: &Front, request: &mut Request) {
     let peer = request.extensions().get::<Peer>();
     let host = host_of(request.uri(), request.headers());
@@ -92,7 +93,7 @@ fn verify(
 ) -> Result<(), Problem> {
     let known = |host: &&str| {
         name_of(host).is_some_and(|name| {
-            // An address that the connection came in on cannot be made to point here.
+            // No page can make another name of an address: the connection's own one is accepted.
             is_this_machine(&name)
                 || name.parse().is_ok_and(|named: IpAddr| Some(named.to_canonical()) == at)
                 || front.hosts().contains(&name)
@@ -100,7 +101,7 @@ fn verify(
     };
     let Some(host) = host_of(uri, headers).filter(known) else {
         let hint = "Open Onyx as http://127.0.0.1:<port>, or add the name to `gateway.hosts`.";
-        return Err(refused("Host", "names another machine than this one", hint));
+        return Err(refused("Host", "does not name this machine", hint));
     };
     let mut origins = headers.get_all(header::ORIGIN).iter();
     match (origins.next(), origins.next()) {
@@ -110,18 +111,18 @@ fn verify(
         _ => {
             let hint =
                 "To let pages of that site in with a token, add it to `gateway.cors.origins`.";
-            Err(refused("Origin", "is another site than this server", hint))
+            Err(refused("Origin", "is another site than this server's own", hint))
         }
     }
 }
 
-/// The check alone, for a server of this machine that nothing stands before.
+/// The check alone, for a server on this machine without a proxy before it.
 pub fn check_local(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     verify(uri, headers, None, &Front::default(), false)
 }
 
-/// Is this a program of this machine that speaks to us without anybody in between? Then what it
-/// knows is what this machine's user knows.
+/// Whether a program on this machine calls directly, without a proxy. Such a program already knows
+/// what this machine's user knows.
 pub(crate) fn is_on_this_machine(peer: Option<&Peer>, uri: &Uri, headers: &HeaderMap) -> bool {
     let loopback = matches!(peer, Some(Peer::Network { from, at })
         if from.ip().to_canonical().is_loopback() && at.ip().to_canonical().is_loopback());
@@ -131,7 +132,7 @@ pub(crate) fn is_on_this_machine(peer: Option<&Peer>, uri: &Uri, headers: &Heade
         && !headers.keys().any(|name| is_forwarding(name.as_str()))
 }
 
-/// What proxies add to tell whom they speak for.
+/// Headers with which proxies name the client.
 fn is_forwarding(header: &str) -> bool {
     const NAMES: &[&str] = &[
         "forwarded",
@@ -166,7 +167,7 @@ fn is_same_origin(origin: &[u8], host: &str) -> bool {
     matches!(scheme, "http" | "https") && authority.eq_ignore_ascii_case(host)
 }
 
-/// The name or address of a Host, in small letters, without its port.
+/// The name or address of a Host, in lower case, without its port.
 fn name_of(host: &str) -> Option<String> {
     let name = match host.strip_prefix('[') {
         Some(rest) => match rest.split_once(']') {

@@ -1,9 +1,9 @@
-//! Who may come in: what each route asks of its caller, who the caller is, and from which pages a
-//! browser may ask at all.
+//! Access: what each route requires of its caller, who the caller is, and from which pages a
+//! browser may call at all.
 //!
-//! The router puts these checks before every handler; a handler that wants to know its caller takes
-//! an [`AuthContext`]. Nothing here decides what an agent may do, and no credential is kept here:
-//! that is `onyx-identity`'s.
+//! The router puts these checks before every handler; a handler that needs its caller takes an
+//! [`AuthContext`]. Nothing here decides what an agent may do, and no credential is kept here: that
+//! is `onyx-identity`'s.
 
 mod admission;
 mod authentication;

@@ -13,8 +13,8 @@ use onyx_types::Cancel;
 #[error("the credential was revoked")]
 struct Revoked;
 
-/// A body that is whole already is left alone. Of a stream, the connection is cut: a clean end
-/// would look like the end of what there was to say.
+/// A complete body is left alone. A stream's connection is cut: a clean end would look like the end
+/// of the content.
 pub(crate) fn until_revoked(response: Response, revoked: Cancel) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;
@@ -33,7 +33,7 @@ impl HttpBody for UntilRevoked {
     type Data = Bytes;
     type Error = axum::Error;
 
-    /// Whether it is revoked is asked first: a client that reads slowly always finds something.
+    /// Revocation is checked first: for a client that reads slowly there is always more to send.
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -65,7 +65,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader who is behind finds the next piece at once, every time.
+    /// A reader that is behind always finds the next piece at once.
     #[test]
     fn a_stream_that_always_has_more_is_cut_too() {
         let more = stream::repeat_with(|| Ok::<_, Infallible>(Bytes::from_static(b"more")));

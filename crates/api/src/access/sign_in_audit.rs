@@ -1,4 +1,4 @@
-//! Who came in, and who tried to, in the person's audit chain.
+//! Records sign-ins and failed attempts in the person's audit chain.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use onyx_types::PersonId;
 
 use crate::ApiState;
 
-/// By what somebody signs in.
+/// The means of a sign-in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum By {
     Password,
@@ -22,7 +22,7 @@ pub(crate) enum Outcome {
     PasswordChanged,
 }
 
-/// A row that cannot be written is logged: the door does not depend on the book beside it.
+/// A failed record is only logged: sign-in does not depend on the audit log.
 pub(crate) async fn note(
     state: &ApiState,
     person: &PersonId,
@@ -56,6 +56,6 @@ pub(crate) async fn note(
         result: result.to_owned(),
     };
     if let Err(error) = state.store.ledger.append_audit(entry).await {
-        tracing::error!(%error, "a sign-in could not be noted in the audit");
+        tracing::error!(%error, "a sign-in could not be recorded in the audit log");
     }
 }

@@ -20,12 +20,12 @@ const TURNS: usize = 256;
 pub(crate) struct MessageView {
     pub(crate) id: String,
     pub(crate) role: MessageRole,
-    /// The agent that answered; `person` for their own words.
+    /// The agent that answered; `person` for the person's own messages.
     pub(crate) author: String,
     pub(crate) content: String,
     pub(crate) status: MessageStatus,
     pub(crate) created_at: Timestamp,
-    /// Why the answer did not come, where it did not.
+    /// The reason why there is no answer, if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<Fault>,
     pub(crate) metadata: Metadata,
@@ -92,15 +92,15 @@ impl MessageView {
     }
 }
 
-/// What the client calls the message it sends: `Idempotency-Key`. A message that comes twice under
-/// one key, because the receipt was lost, is said once.
+/// The client's own key for the message it sends: `Idempotency-Key`. A message that arrives twice
+/// under one key, because the receipt was lost, is added once.
 pub(crate) fn client_id(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     const NAME: &str = "Idempotency-Key";
     const LONGEST: usize = 200;
     let Some(value) = headers.get(NAME) else { return Ok(None) };
     let key = value.to_str().map(str::trim).unwrap_or_default();
     if key.is_empty() || key.len() > LONGEST {
-        let why = format!("it must have 1 to {LONGEST} plain characters");
+        let why = format!("it must be 1 to {LONGEST} plain characters");
         return Err(Problem::field(NAME, why));
     }
     Ok(Some(key.to_owned()))
@@ -116,7 +116,7 @@ pub(crate) struct MessagePage {
     pub(crate) before: Option<TurnId>,
 }
 
-/// Some messages before one of them, or the newest.
+/// A page of messages before the given one, or the newest page.
 pub(crate) async fn page(
     state: &ApiState,
     caller: &AuthContext,
@@ -142,7 +142,7 @@ pub(crate) async fn page(
         turns = older;
         let mut folded = messages(&turns);
         if has_older && folded.first().is_some_and(|first| first.role == MessageRole::Assistant) {
-            // Its beginning may lie before this page.
+            // Its beginning may be on an earlier page, so this answer is shown with that page.
             folded.remove(0);
         }
         let end = match before {

@@ -16,30 +16,30 @@ pub struct HistoryMessage {
     /// The first turn of the message.
     pub id: TurnId,
     pub role: MessageRole,
-    /// Who answered; absent for a person's words.
+    /// The agent that answered; absent for a person's message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
     pub content: String,
     pub status: MessageStatus,
     pub created_at: Timestamp,
     pub tools: Vec<ToolView>,
-    /// Why the answer did not come, where it did not.
+    /// The reason why there is no answer, if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
-    /// For surfaces that show it.
+    /// Details for surfaces that show them.
     #[serde(skip)]
     pub trace: Trace,
 }
 
-/// What came with an answer.
+/// Details that belong to an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// The texts that the answer is made of: what a rating names.
+    /// The turns of the answer's texts: a rating names one of them.
     pub texts: Vec<TurnId>,
     pub draft_ids: Vec<DraftId>,
-    /// Who answered last.
+    /// The model that answered last.
     pub model: Option<String>,
-    /// What the whole run used, once it is over.
+    /// The usage of the whole run, once it is over.
     pub usage: Option<Usage>,
 }
 
@@ -57,11 +57,12 @@ pub enum MessageStatus {
     Cancelled,
     Error,
     Interrupted,
-    /// Its run is still at work.
+    /// The run is still in progress.
     Streaming,
 }
 
-/// A user turn is a message; everything an agent said and did in one run is one message.
+/// Folds turns into messages. A user turn is one message; everything that an agent said and did in
+/// one run is one message.
 pub fn messages(turns: &[Turn]) -> Vec<HistoryMessage> {
     let mut fold = Fold::default();
     for turn in turns {
@@ -73,14 +74,14 @@ pub fn messages(turns: &[Turn]) -> Vec<HistoryMessage> {
 #[derive(Default)]
 pub(crate) struct Fold {
     messages: Vec<HistoryMessage>,
-    /// Answers that more turns may belong to: whose, and where in `messages`.
+    /// Answers that may still get more turns: run, lane and index in `messages`.
     open: Vec<(Option<RunId>, LaneId, usize)>,
-    /// Who was asked in the run that began last, by lane.
+    /// The agents of the run that began last, in the order of their lanes.
     asked: Option<(Option<RunId>, Vec<AgentId>)>,
 }
 
 impl Fold {
-    /// The messages that no later turn can change, once.
+    /// Takes the messages that no later turn can change, each once.
     pub(crate) fn take_finished(&mut self) -> Vec<HistoryMessage> {
         let first_open = self.open.iter().map(|(.., index)| *index).min();
         let finished = first_open.unwrap_or(self.messages.len());
@@ -174,7 +175,8 @@ impl Fold {
         self.name_unheard(turn, &cancelled);
         let answered = self.open.iter().any(|(run, ..)| *run == turn.run);
         if !answered && status != MessageStatus::Complete {
-            // Nothing was said, but that it was not, and by whom, must be seen.
+            // An agent that did not answer still gets a message, so that people see which one
+            // failed.
             let asked = self.asked.take().filter(|(run, _)| *run == turn.run);
             self.answer(turn).agent = asked.and_then(|(_, agents)| agents.into_iter().next());
         }
@@ -183,7 +185,7 @@ impl Fold {
                 self.messages[*index].trace.usage = Some(end.usage);
             }
         }
-        // Where several agents answer, one that fails does not take the others along.
+        // Where several agents answer, a failed one does not affect the others.
         let unfinished = turn.extra.get("unfinished_lanes").and_then(|lanes| lanes.as_array());
         self.close(turn.run, |lane| match unfinished {
             _ if cancelled.contains(&lane) => (MessageStatus::Cancelled, None),

@@ -1,7 +1,7 @@
 //! Conversations as a person reads them: the turns of a log folded into messages, and the messages
 //! of spaces and threads in pages.
 //!
-//! Routes that show a conversation come here. Nothing here writes to a log or starts a run.
+//! Routes that show a conversation use this. Nothing here writes to a log or starts a run.
 
 mod conversation;
 mod history;

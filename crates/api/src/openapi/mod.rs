@@ -1,5 +1,5 @@
-//! `/openapi.json`: written from the table of routes alone, which says of each what it reads, what
-//! it answers and in one line what it does. Nothing is known here of a single route.
+//! `/openapi.json`, written from the table of routes alone, which declares what each route reads,
+//! answers and does. No single route is known here.
 
 mod plain;
 
@@ -94,8 +94,8 @@ impl Writer {
         }
     }
 
-    /// All of them, and the names of those that are read in another form than they are written in:
-    /// as they are read, these are called `<name>Input`.
+    /// All schemas, and the names of those whose form for reading differs from the form for
+    /// writing: the form for reading is called `<name>Input`.
     fn schemas(mut self) -> (Map<String, Value>, BTreeSet<String>) {
         let read = self.read.take_definitions(true);
         let mut schemas = self.written.take_definitions(true);
@@ -148,7 +148,7 @@ impl Writer {
         operation.insert("responses".into(), self.responses(route));
         let security = match route.access {
             Access::Public => json!([]),
-            // The first frame may bring the credential, so the upgrade asks for none.
+            // The first frame may carry the credential, so the upgrade requires none.
             Access::FirstFrame => json!([{"token": []}, {}]),
             // Every route takes it; only Anthropic's clients send it.
             _ if form_of(route.path) == Some(Form::Anthropic) => {
@@ -169,7 +169,7 @@ impl Writer {
         }
         responses.insert(route.reply.status.to_string(), response);
         if route.reply.or_nothing {
-            responses.insert("204".into(), json!({"description": "There is nothing to tell"}));
+            responses.insert("204".into(), json!({"description": "Nothing to return"}));
         }
         let name = match form_of(route.path) {
             Some(Form::OpenAi) => "OpenAiError",
@@ -189,7 +189,7 @@ impl Writer {
         content
     }
 
-    /// Each field of a query's type is a parameter. An absent one is not there, never null.
+    /// Each field of a query's type becomes a parameter. A missing parameter is absent, never null.
     fn query_parameters(&mut self, query: SchemaOf) -> Vec<Value> {
         let schema = query(&mut self.read);
         let value = match schema.get("$ref").and_then(Value::as_str) {

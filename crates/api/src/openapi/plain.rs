@@ -1,8 +1,8 @@
-//! What the schemas of Rust's types need before generators of clients can read them.
+//! Rewrites the schemas of Rust types so that client generators can read them.
 
 use serde_json::{Value, json};
 
-/// Numbers end somewhere, which the schemas of Rust's types leave to their `format`.
+/// Adds bounds to numbers, which the schemas of Rust types only name in `format`.
 pub(super) fn bound(schema: &mut Value) {
     let largest = match schema["format"].as_str() {
         Some("uint8") => Some(u64::from(u8::MAX)),
@@ -21,7 +21,7 @@ pub(super) fn bound(schema: &mut Value) {
     }
 }
 
-/// `true` is a schema that takes anything. Generators of clients know objects alone.
+/// Replaces `true`, a schema that accepts anything: client generators only know objects.
 pub(super) fn without_boolean_schemas(value: &mut Value) {
     const NAMED: [&str; 4] = ["properties", "$defs", "patternProperties", "schemas"];
     const LISTED: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
@@ -48,8 +48,8 @@ pub(super) fn without_boolean_schemas(value: &mut Value) {
     }
 }
 
-/// A choice of words is written as a list of them, each of which says in the description what it
-/// means. Generators of clients make one type of that, and of a `oneOf` as many as there are words.
+/// Writes a choice of words as an `enum`, with the meaning of each word in the description.
+/// Generators create one type for an `enum`, but one per word for a `oneOf`.
 pub(super) fn plain_choices(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -76,7 +76,7 @@ pub(super) fn plain_choices(value: &mut Value) {
     }
 }
 
-/// The words of a form that is nothing but words.
+/// The words of a choice that consists of words only.
 fn words_of(form: &Value) -> Option<Vec<Value>> {
     const KNOWN: [&str; 4] = ["type", "const", "enum", "description"];
     let fields = form.as_object()?;

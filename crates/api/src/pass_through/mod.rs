@@ -1,7 +1,9 @@
-//! Answers of models that no agent is asked for: they pass through from the provider to the client.
+//! Answers of models that are asked without an agent: they pass through from the provider to the
+//! client.
 //!
-//! The routes of other makers' formats and `/api/v1/chat` come here. Nothing of such an answer is
-//! stored but responses that their client wants to come back to (`stored.rs`), and no tool of ours runs in it.
+//! The routes of other makers' formats and `/api/v1/chat` use this. Nothing of such an answer is
+//! stored except responses that their client wants to continue (`stored.rs`), and none of our tools
+//! runs in it.
 
 mod model_answer;
 mod stored;

@@ -1,5 +1,5 @@
-//! Responses and conversations that clients come back to by their ids: kept for a day in memory,
-//! a bounded number for each person.
+//! Responses and conversations that clients refer to by id: kept in memory for a day, a bounded
+//! number for each person.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// For each person; the oldest go first.
+/// The most entries for each person; the oldest are dropped first.
 const MOST: usize = 256;
 
-/// What clients may come back to.
+/// The stored responses and conversations of all people.
 #[derive(Debug, Default)]
 pub(crate) struct Stored(Mutex<BTreeMap<PersonId, StoredThreads>>);
 
@@ -82,7 +82,7 @@ impl Stored {
         kept.conversations.len() < before
     }
 
-    /// Puts a conversation in, or in the place of the one with its id.
+    /// Adds a conversation, or replaces the one with the same id.
     pub(crate) fn put_conversation(&self, person: &PersonId, conversation: StoredConversation) {
         let mut kept = self.kept();
         let kept = kept.entry(person.clone()).or_default();

@@ -1,5 +1,5 @@
-//! Answers of providers that pass through, and their end when the server's comes: what can finish
-//! in time does, the rest is told so in its own format.
+//! Tracks provider answers that pass through. At shutdown, those that can finish in time do; the
+//! others get an error in their own format.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::stored::Stored;
 
-/// More than connections there can be.
+/// More than the number of possible connections.
 const MOST: u32 = 1 << 20;
 
-/// The answers under way.
+/// The answers in progress.
 #[derive(Clone, Debug)]
 pub struct PassThrough {
     room: Arc<Semaphore>,
     ending: Cancel,
-    /// What clients come back to by its id.
+    /// Responses and conversations that clients refer to by id.
     pub(crate) stored: Arc<Stored>,
 }
 
@@ -31,7 +31,7 @@ impl Default for PassThrough {
     }
 }
 
-/// One of them; under way until it is dropped.
+/// One answer in progress, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct UnderWay {
     _place: Option<OwnedSemaphorePermit>,
@@ -44,7 +44,7 @@ impl PassThrough {
         UnderWay { _place: place, ending: self.ending.clone() }
     }
 
-    /// Waits for all of them, and after a while tells the rest that it is over.
+    /// Waits for all answers, and after `patience` ends the remaining ones with an error.
     pub async fn drain(&self, patience: Duration) {
         let all = self.room.acquire_many(MOST);
         if tokio::time::timeout(patience, all).await.is_err() {
@@ -54,7 +54,7 @@ impl PassThrough {
 }
 
 impl UnderWay {
-    /// What comes next, or the server's end.
+    /// The next part, or the end of the server if that comes first.
     pub(crate) async fn unless_over<T>(&self, next: impl Future<Output = T>) -> Result<T, Fault> {
         tokio::select! {
             biased;

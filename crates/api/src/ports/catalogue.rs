@@ -1,33 +1,33 @@
-//! Providers, models and money as the administration routes show them. What stands behind is the
-//! binary's to wire: no provider is known here.
+//! Providers, models and costs as the administration routes show them. The binary implements this;
+//! no provider is known here.
 
 use futures::future::BoxFuture;
 use onyx_types::{Fault, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is known of providers and models, asked anew for every request.
+/// What is known of providers and models, read again for every request.
 pub trait Catalogue: Send + Sync {
     fn providers(&self) -> Vec<ProviderView>;
 
-    /// Asks the provider; a provider that nobody configured is `not_found`.
+    /// Tests the provider with a request; a provider that is not configured is `not_found`.
     fn test<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<TestView, Fault>>;
 
-    /// What the provider itself says it has.
+    /// The models that the provider itself lists.
     fn listed<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Vec<ModelView>, Fault>>;
 
-    /// The models to choose from.
+    /// The available models.
     fn models(&self) -> Vec<ModelView>;
 
     fn model(&self, id: &str) -> Result<ModelView, Fault>;
 
-    /// What runs on this machine and is not configured.
+    /// Model servers that run on this machine and are not configured.
     fn found(&self) -> BoxFuture<'_, Vec<FoundView>>;
 
-    /// How it stands with the sign-in at a provider; `not_found` where there is no such provider.
+    /// The state of the sign-in at a provider; `not_found` where there is no such provider.
     fn login(&self, name: &str) -> Result<LoginView, Fault>;
 
-    /// Asks for a code and waits for it in the background; who comes second gets the same one.
+    /// Asks for a code and waits for it in the background; a second caller gets the same one.
     /// `way`: `code` or `browser`; none is the provider's usual one.
     fn begin_login<'a>(
         &'a self,
@@ -35,21 +35,21 @@ pub trait Catalogue: Send + Sync {
         way: Option<&'a str>,
     ) -> BoxFuture<'a, Result<LoginBegun, Fault>>;
 
-    /// With the address at which a browser ended that could not come back by itself.
+    /// Finishes a sign-in with the address that a browser on another machine ended at.
     fn finish_login(&self, name: &str, address: &str) -> Result<(), Fault>;
 
-    /// Signs out or stops waiting, whatever the config says of the provider.
+    /// Signs out or cancels the sign-in, whether or not the config names the provider.
     fn end_login<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), Fault>>;
 }
 
 /// A server that answered at its usual address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FoundView {
-    /// As the vendor is known: a provider of this name needs no other settings.
+    /// The vendor's name: a provider of this name needs no other settings.
     pub name: String,
     pub base_url: String,
     pub models: Vec<String>,
-    /// The first of them that answers, and does not only make vectors.
+    /// The first of its models that answers and is not only for embeddings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers_with: Option<String>,
     pub latency_ms: u64,
@@ -58,20 +58,20 @@ pub struct FoundView {
 /// A code that waits to be entered, or a page that waits to be opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LoginBegun {
-    /// `waiting`.
+    /// Always `waiting`.
     pub state: &'static str,
     /// `code` or `browser`.
     pub way: &'static str,
-    /// To be entered on the page; none where the browser comes back by itself.
+    /// The code to enter on the page; none where the browser returns automatically.
     pub user_code: Option<String>,
-    /// The page.
+    /// The page to open.
     pub verification_uri: String,
-    /// Holds the code already, where the provider gives such an address.
+    /// An address that contains the code already, where the provider offers one.
     pub verification_uri_complete: Option<String>,
     pub expires_at: Timestamp,
 }
 
-/// What does not apply is null.
+/// Fields that do not apply are null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LoginView {
     /// `none`, `waiting`, `signed_in`, `failed` or `sign_in_again`.
@@ -80,19 +80,19 @@ pub struct LoginView {
     pub user_code: Option<String>,
     pub verification_uri: Option<String>,
     pub expires_at: Option<Timestamp>,
-    /// Why the last try came to nothing, or why it must be made again.
+    /// Why the last attempt failed, or why a new sign-in is needed.
     pub error: Option<String>,
-    /// When a sign-in ends that cannot be renewed.
+    /// When a sign-in ends that cannot be renewed automatically.
     pub until: Option<Timestamp>,
-    /// How people can sign in: `code`, `browser`.
+    /// The ways to sign in: `code`, `browser`.
     pub ways: Vec<&'static str>,
-    /// What was last told of how much of a plan is used.
+    /// The last known usage of a plan's quota.
     pub quota: Option<QuotaView>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct QuotaView {
-    /// Which limit it is, in words.
+    /// The name of the limit, for people.
     pub limit: String,
     pub used_percent: Option<u8>,
     pub resets_at: Option<Timestamp>,
@@ -109,21 +109,21 @@ pub struct ProviderView {
     pub detail: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// Shortened beyond use.
+    /// The key, shortened so that it cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub locality: Option<&'static str>,
     /// `untried`, `well` or `failing`.
     pub health: &'static str,
-    /// Those that the config names.
+    /// The models that the config names.
     pub models: Vec<String>,
-    /// Those that were called since the start.
+    /// The models that were called since the start.
     pub called: Vec<CalledModelView>,
-    /// Of a provider that people sign in at.
+    /// The sign-in, for a provider that people sign in at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub login: Option<LoginView>,
-    /// As whom it is asked, where this machine's own identity takes the place of a key.
+    /// The account that is used, where this machine's own identity replaces a key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
 }
@@ -131,9 +131,9 @@ pub struct ProviderView {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CalledModelView {
     pub model: String,
-    /// `closed`, `open` (it is left alone) or `half_open` (one call tries it).
+    /// `closed`, `open` (calls are paused) or `half_open` (one call tries it).
     pub circuit: &'static str,
-    /// In a row.
+    /// Failures in a row.
     pub failures: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_try_seconds: Option<u64>,
@@ -168,7 +168,7 @@ pub struct TestView {
     pub model_count: Option<usize>,
 }
 
-/// A field that is absent is not known.
+/// A model; a field is absent where its value is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ModelView {
     /// `<provider>/<model>`.
@@ -187,9 +187,9 @@ pub struct ModelView {
     pub reasoning: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub locality: Option<&'static str>,
-    /// It fails of late and is left alone for now.
+    /// It failed recently and is paused for now.
     pub rests: bool,
-    /// Of a model that runs on this machine, where one is asked for by its id.
+    /// The model's files, for a model on this machine that is requested by its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<WeightsView>,
 }
@@ -199,7 +199,7 @@ pub struct WeightsView {
     pub files: Vec<WeightsFileView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub licence: Option<String>,
-    /// The tokens that it was trained to read at once.
+    /// The context window that it was trained with, in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trained_window: Option<u32>,
     /// Whether it is in memory now.
@@ -210,7 +210,7 @@ pub struct WeightsView {
 pub struct WeightsFileView {
     pub path: String,
     pub bytes: u64,
-    /// What its SHA-256 must be, where that is known.
+    /// The expected SHA-256, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pinned_sha256: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! The config file as the owner's routes see and change it. What stands behind is the binary's to
-//! wire: its form is not known here.
+//! The config file as the owner's routes read and change it. The binary implements this; the form
+//! of the config is not known here.
 
 use futures::future::BoxFuture;
 use onyx_agent::{AgentSettings, ModelSetting};
@@ -14,7 +14,7 @@ use crate::Problem;
 pub trait Configuration: Send + Sync {
     fn view(&self) -> Result<ConfigView, Problem>;
 
-    /// An agent as the file has it; none for one that is there without being written.
+    /// An agent's settings in the file; none for a built-in agent that the file does not name.
     fn agent(&self, id: &AgentId) -> Result<Option<Written<AgentSettings>>, Problem>;
 
     /// A provider as the file has it, keys shortened.
@@ -27,14 +27,14 @@ pub trait Configuration: Send + Sync {
         account: &str,
     ) -> Result<Option<Map<String, Value>>, Problem>;
 
-    /// What agents without a model of their own answer with, as the file has it.
+    /// The default model as the file has it, for agents without their own.
     fn default_model(&self) -> Result<Option<ModelSetting>, Problem>;
 
     /// The settings of a plugin as the file has them, secrets shortened.
     fn plugin(&self, name: &str) -> Result<Option<Map<String, Value>>, Problem>;
 
-    /// Checks the change, writes it and takes it up: all of it or nothing. `expected` is said of
-    /// what is changed, be it the file, an agent or a provider. Returns what that is now.
+    /// Checks the change, writes it and applies it: all of it or nothing. `expected` is the version
+    /// of what is changed, whether the file, an agent or a provider. Returns the new version.
     fn change(
         &self,
         change: ConfigChange,
@@ -42,7 +42,7 @@ pub trait Configuration: Send + Sync {
     ) -> BoxFuture<'_, Result<Option<Hash>, Problem>>;
 }
 
-/// Something in the file, and the version of it.
+/// A part of the file, and its version.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written<T> {
     pub value: T,
@@ -57,20 +57,20 @@ pub enum PluginSwitch {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConfigChange {
-    /// The whole file. A shortened key in it stands for the one that the file has.
+    /// The whole file. A shortened key in it stands for the key in the current file.
     Text(String),
     PutAgent {
         id: AgentId,
         settings: Box<AgentSettings>,
     },
     RemoveAgent(AgentId),
-    /// As the file says it; a shortened key in it stands for the one that is there.
+    /// The settings as the file has them; a shortened key stands for the current one.
     PutProvider {
         name: String,
         settings: Map<String, Value>,
     },
     RemoveProvider(String),
-    /// As the file says it; a shortened value in it stands for the one that is there.
+    /// The settings as the file has them; a shortened value stands for the current one.
     PutMcpServer {
         name: String,
         settings: Map<String, Value>,
@@ -80,14 +80,14 @@ pub enum ConfigChange {
         name: String,
         to: PluginSwitch,
     },
-    /// As the file says it; a shortened value in it stands for the one that is there.
+    /// The settings as the file has them; a shortened value stands for the current one.
     PutPlugin {
         name: String,
         settings: Map<String, Value>,
     },
-    /// Off, and without settings.
+    /// Disables the plugin and removes its settings.
     RemovePlugin(String),
-    /// As the file says it; a shortened secret in it stands for the one that is there.
+    /// The settings as the file has them; a shortened secret stands for the current one.
     PutConnector {
         network: String,
         account: String,
@@ -97,17 +97,17 @@ pub enum ConfigChange {
         network: String,
         account: String,
     },
-    /// This agent answers this peer, or whoever writes to the account; none leaves it to the other
-    /// bindings.
+    /// The agent that answers this peer, or all peers of the account; none leaves the choice to the
+    /// other bindings.
     BindPeer {
         network: String,
         account: String,
         peer: Option<String>,
         agent: Option<AgentId>,
     },
-    /// These, beside what else there is.
+    /// Sets these limits and keeps the others.
     SetLimits(Map<String, Value>),
-    /// What agents without a model of their own answer with; none leaves it to the providers.
+    /// The default model of agents without their own; none leaves the choice to the providers.
     SetDefaultModel(Option<ModelSetting>),
 }
 
@@ -119,17 +119,17 @@ pub struct ConfigView {
     /// For `If-Match`.
     #[serde(skip)]
     pub hash: Hash,
-    /// What works but is probably not what was meant.
+    /// Settings that work but are probably not what was meant.
     pub warnings: Vec<String>,
-    /// Why the file is not the config that counts.
+    /// Why the file is not in effect.
     pub error: Option<ConfigFlaw>,
-    /// Where it is not: the one that counts instead, with keys shortened.
+    /// Where the file is not in effect: the config that is, with keys shortened.
     pub last_good: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ConfigFlaw {
     pub message: String,
-    /// The path of the key that is to blame, where it is one.
+    /// The path of the key that caused the error, where it is a single one.
     pub field: Option<String>,
 }

@@ -5,10 +5,11 @@ use serde::Serialize;
 
 /// The gateways that share one database.
 pub trait Gateways: Send + Sync {
-    /// By name; none where one process keeps everything to itself.
+    /// All gateways by name; empty where a single process runs without a shared database.
     fn list(&self) -> BoxFuture<'_, Result<Vec<GatewayView>, Fault>>;
 
-    /// Asks one to give back what it holds and to begin nothing more; one that is silent is forgotten.
+    /// Asks a gateway to give back what it holds and to begin nothing more; a silent one is removed
+    /// from the list.
     fn drain<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Fault>>;
 }
 
@@ -16,40 +17,40 @@ pub trait Gateways: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GatewayView {
     pub id: String,
-    /// Where the others reach it.
+    /// The address at which the other gateways reach it.
     pub url: String,
-    /// Of the program that runs there.
+    /// The version of its program.
     pub version: String,
     pub state: GatewayViewState,
-    /// Is it the one that answers this request?
+    /// Whether this gateway answers the request.
     pub answers_you: bool,
     /// When it started.
     pub since: Timestamp,
-    /// How long ago it last told the database that it lives, in milliseconds.
+    /// Milliseconds since it last reported to the database.
     pub silent_for_ms: u64,
-    /// Answers under way.
+    /// Answers in progress.
     pub runs: u64,
-    /// Jobs that run now.
+    /// Jobs in progress.
     pub jobs: u64,
     /// Approved changes that it is applying.
     pub drafts: u64,
-    /// Accounts of other networks that it asks for messages.
+    /// The connector accounts that it serves.
     pub connectors: Vec<String>,
-    /// What else one gateway does for all.
+    /// Other duties that one gateway performs for all.
     pub duties: Vec<GatewayDuty>,
 }
 
-/// Something that one gateway does for all.
+/// A duty that one gateway performs for all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum GatewayDuty {
-    /// Ends what gateways that died left behind.
+    /// Finishes what gateways that ended unexpectedly left behind.
     CleansUp,
-    /// Renews what is kept of a sign-in.
+    /// Renews the tokens of a sign-in.
     RenewsSignIn { of: String },
     /// Asks a provider whether a sign-in was finished.
     AwaitsSignIn { of: String },
-    /// Of a newer gateway, by the name that it has in the database.
+    /// A duty of a newer gateway, by its name in the database.
     Other { name: String },
 }
 
@@ -57,9 +58,9 @@ pub enum GatewayDuty {
 #[serde(rename_all = "snake_case")]
 pub enum GatewayViewState {
     Serving,
-    /// Nothing was heard of it for longer than its life. The others have what it held.
+    /// It has not reported for too long. The other gateways took over what it held.
     Silent,
-    /// Its answers under way end, and nothing new is begun.
+    /// Its answers in progress end, and it begins nothing new.
     Draining,
     /// It holds nothing and begins nothing until it is restarted.
     Drained,

@@ -1,4 +1,4 @@
-//! People's own accounts at LinkedIn, as their routes show them.
+//! People's own LinkedIn accounts, as their routes show them.
 
 use futures::future::BoxFuture;
 use onyx_types::{Fault, PersonId, Timestamp};
@@ -10,21 +10,23 @@ use super::{LoginBegun, LoginView};
 pub trait LinkedInAccounts: Send + Sync {
     fn account(&self, person: &PersonId) -> LinkedInAccount;
 
-    /// Where to send the browser, which comes back to this page; who comes second gets the same.
+    /// Begins a sign-in and returns the address to open; the browser returns to `page`. A
+    /// second caller gets the same sign-in.
     fn begin<'a>(
         &'a self,
         person: &'a PersonId,
         page: &'a str,
     ) -> BoxFuture<'a, Result<LoginBegun, Fault>>;
 
-    /// With what the browser brought back. Only the person who began it can end it.
+    /// Finishes the sign-in with what the browser brought back. Only the person who began it can
+    /// finish it.
     fn finish(&self, person: &PersonId, fields: &[(&str, &str)]) -> Result<(), Fault>;
 
-    /// Asks LinkedIn whose account it is; the account tells what came of it.
+    /// Asks LinkedIn for the account; `account` shows the result.
     fn check<'a>(&'a self, person: &'a PersonId) -> BoxFuture<'a, ()>;
 
-    /// Forgets the tokens here and gives them back there; the inner `Err` says why nobody there
-    /// confirmed it.
+    /// Deletes the tokens here and revokes them at LinkedIn; the inner `Err` says why LinkedIn did
+    /// not confirm it.
     fn revoke<'a>(
         &'a self,
         person: &'a PersonId,
@@ -34,13 +36,13 @@ pub trait LinkedInAccounts: Send + Sync {
 /// A person's account, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LinkedInAccount {
-    /// Whether the owner named an application of LinkedIn's in the config.
+    /// Whether the owner has configured a LinkedIn application.
     pub configured: bool,
-    /// What the owner has to mend before anybody can connect.
+    /// What the owner has to correct before anyone can connect.
     pub trouble: Option<String>,
     pub login: LoginView,
-    /// When LinkedIn last took the account's token, since the server started.
+    /// When LinkedIn last accepted the account's token, since the server started.
     pub last_validated_at: Option<Timestamp>,
-    /// Why LinkedIn did not take the last request; null after one that it took.
+    /// Why LinkedIn refused the last request; null after one that succeeded.
     pub last_error: Option<String>,
 }

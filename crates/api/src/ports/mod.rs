@@ -1,5 +1,5 @@
-//! What the routes ask of the rest of the program, as traits: providers and models, the config
-//! file, what the server stands on, and the way to a provider for what passes through.
+//! What the routes need from the rest of the program, as traits: providers and models, the config
+//! file, the server's dependencies, and the way to a provider for requests that pass through.
 //!
 //! The binary implements them. No provider, no config format and no file is known here.
 

@@ -6,29 +6,29 @@ use serde::Serialize;
 
 use super::Gateways;
 
-/// What this process stands on.
+/// The dependencies of this process.
 pub trait Readiness: Send + Sync {
-    /// What it cannot work well without, asked anew for every `/ready`.
+    /// The dependencies that it cannot work well without, checked again for every `/ready`.
     fn dependencies(&self) -> BoxFuture<'_, Vec<Dependency>>;
 
-    /// All of it, also what may be left out, as one person is shown it: each with what to do.
+    /// All dependencies, optional ones too, as one person is shown them: each with what to do.
     fn health<'a>(&'a self, person: &'a PersonId) -> BoxFuture<'a, Vec<Dependency>>;
 
-    /// The processes beside this one.
+    /// The gateways that share the database.
     fn gateways(&self) -> &dyn Gateways;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Dependency {
-    /// Its kind, and after a colon which one of them.
+    /// The kind of the dependency, and its name after a colon.
     pub name: String,
     pub state: DependencyState,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// What can be done about it.
+    /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// How far something is that is under way.
+    /// The progress of work on it, such as a download.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
 }
@@ -36,12 +36,12 @@ pub struct Dependency {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DependencyState {
-    /// Nobody has set it up, and nothing waits for it.
+    /// It is not set up, and nothing needs it.
     Off,
     Ok,
-    /// Something does not work; the rest does.
+    /// Part of it does not work.
     Degraded,
-    /// Nothing can be done without it.
+    /// The server cannot work without it.
     Down,
 }
 

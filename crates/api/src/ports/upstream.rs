@@ -6,32 +6,31 @@ use futures::stream::BoxStream;
 use onyx_types::{Fault, Knob, Limits, Model, PersonId, Usage};
 use serde_json::{Map, Value};
 
-/// The providers behind this server, as far as requests pass through to them. Implemented where
-/// both are known; this crate sees no provider.
+/// The providers behind this server, as far as requests pass through to them. The binary implements
+/// this; no provider is known here.
 pub trait Upstream: Send + Sync {
     fn has_provider(&self, name: &str) -> bool;
 
-    /// What the owner means by a name that clients use, where the config says so.
+    /// The model that the config gives for a name that clients use.
     fn meant_by(&self, name: &str) -> Option<String>;
 
     /// Every model that can be named, `<provider>/<model>`.
     fn models(&self) -> BoxFuture<'_, Vec<Listed>>;
 
-    /// How the models that were called have done since the start.
+    /// Figures of the models that were called since the start.
     fn figures(&self) -> Vec<ModelFigures>;
 
-    /// The settings of a request that reach this model; of the config's own choice where none is
-    /// named.
+    /// The settings of a request that reach this model, or the config's choice where none is named.
     fn takes(&self, model: Option<&str>) -> Vec<Knob>;
 
-    /// Opens the way for one request. Budget, retry and breaker are in it.
+    /// Prepares one request to a provider, with budget, retry and breaker.
     fn forward(&self, request: Forward) -> Result<Forwarded, Fault>;
 
-    /// Opens the way for a request that is no conversation, to a provider that has such a route.
+    /// Sends a request other than a conversation to a provider that has such a route.
     fn media(&self, request: Media) -> Result<BoxStream<'static, Piece>, Fault>;
 
-    /// A model to be asked by this server itself, paid for by the person; the config's own choice
-    /// where none is named. `bytes` is what it is asked with, about.
+    /// A model that this server itself asks, at the person's cost; without a name, the config's
+    /// choice. `bytes` is the approximate size of the request.
     fn plain(
         &self,
         person: &PersonId,
@@ -56,13 +55,13 @@ pub struct Forward {
     pub model: String,
     pub dialect: Dialect,
     pub limits: Limits,
-    /// As the client sent it.
+    /// The body as the client sent it.
     pub body: Map<String, Value>,
-    /// What it asks for beyond the version of its wire.
+    /// Beta features that the request asks for.
     pub betas: Option<String>,
 }
 
-/// A request for speech, pictures or moderation on its way to a provider.
+/// A request for speech, images or moderation on its way to a provider.
 #[derive(Clone, Debug)]
 pub struct Media {
     pub person: PersonId,
@@ -71,7 +70,7 @@ pub struct Media {
     pub model: String,
     pub route: MediaRoute,
     pub content_type: String,
-    /// With the model's own name in it.
+    /// The body with the model's own name in it.
     pub body: Bytes,
 }
 
@@ -83,12 +82,12 @@ pub enum MediaRoute {
     ImageGenerations,
     ImageEdits,
     Moderations,
-    /// Of texts that come as tokens.
+    /// Embeddings of texts that are given as token numbers.
     Embeddings,
 }
 
 impl MediaRoute {
-    /// Below `/v1`.
+    /// The path below `/v1`.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Transcriptions => "audio/transcriptions",
@@ -102,7 +101,7 @@ impl MediaRoute {
     }
 }
 
-/// What a client speaks.
+/// The format that a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     ChatCompletions,
@@ -113,35 +112,36 @@ pub enum Dialect {
 pub enum Forwarded {
     /// The provider speaks the client's wire: its bytes, with failures as the last piece.
     SameWire(BoxStream<'static, Piece>),
-    /// It speaks another: the request has to be read and the answer written.
+    /// The model speaks another format: the request has to be decoded and the answer written in the
+    /// client's format.
     OtherWire {
         model: Arc<dyn Model>,
-        /// As it was given.
+        /// The body as it was given.
         body: Map<String, Value>,
     },
 }
 
-/// A part of a provider's answer. Nothing comes before the provider has begun to answer well.
+/// A part of a provider's answer. No part comes before the provider has begun a good answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
     Head {
         content_type: String,
-        /// What the provider says of its limits.
+        /// The rate-limit headers of the provider.
         limits: Vec<(String, String)>,
     },
-    /// Whole frames of a stream, or a whole body.
+    /// Complete frames of a stream, or a whole body.
     Bytes(Bytes),
     Failed(Fault),
 }
 
-/// Vectors for texts, in order, and what they took.
+/// Vectors for texts, in order, and their usage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedded {
     pub vectors: Vec<Vec<f32>>,
     pub usage: Usage,
 }
 
-/// One model in numbers.
+/// Figures of one model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelFigures {
     pub provider: String,
@@ -149,7 +149,7 @@ pub struct ModelFigures {
     /// Whether a call would go to it now.
     pub admitted: bool,
     pub in_flight: u64,
-    /// By how calls ended.
+    /// Calls by result.
     pub results: Vec<(String, u64)>,
     pub usage: Usage,
     pub first_content: Histogram,
@@ -158,7 +158,7 @@ pub struct ModelFigures {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     pub bounds: &'static [f64],
-    /// One more than there are bounds.
+    /// One more entry than there are bounds.
     pub buckets: Vec<u64>,
     pub sum: f64,
 }
@@ -169,7 +169,7 @@ pub struct Listed {
     pub owner: String,
     pub context_window: Option<u32>,
     pub max_output_tokens: Option<u32>,
-    /// Where it is known.
+    /// Absent where unknown.
     pub tools: Option<bool>,
     pub reasoning: Option<bool>,
     pub images: Option<bool>,

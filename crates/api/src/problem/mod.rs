@@ -1,7 +1,7 @@
-//! What every route answers when it does not do what it was asked: one type, RFC 9457 for our own
-//! clients, and the forms that other makers' clients expect.
+//! The error answer of every route: one type, RFC 9457 for our own clients, and the forms that
+//! other makers' clients expect.
 //!
-//! Everybody in this crate makes problems; nothing here knows who.
+//! All of this crate creates problems; nothing here depends on the rest of it.
 
 mod other_makers;
 
@@ -19,7 +19,7 @@ pub(crate) use other_makers::{
 
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
-/// What every route answers when it does not do what it was asked: the one rejection type.
+/// The error answer of every route, and the only rejection type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem(Box<Details>);
 
@@ -52,7 +52,7 @@ impl Problem {
         Fault::new(code, detail).into()
     }
 
-    /// A field of the request that is not what it should be. `path` is as the client wrote it.
+    /// A field of the request with a wrong value. `path` is as the client wrote it.
     pub fn field(path: impl Into<String>, why: impl std::fmt::Display) -> Self {
         let path = path.into();
         let mut problem = Self::new(ErrorCode::InvalidRequest, format!("{path}: {why}"));
@@ -60,13 +60,13 @@ impl Problem {
         problem
     }
 
-    /// A field of the request that names something which is not there.
+    /// A field of the request that names something that does not exist.
     pub fn unknown(path: impl Into<String>, why: impl std::fmt::Display) -> Self {
         let path = path.into();
         Self::new(ErrorCode::NotFound, format!("{path}: {why}")).with_field(path)
     }
 
-    /// Names the field to blame for a message that says so itself.
+    /// Names the field that caused the error, for a message that already contains it.
     #[must_use]
     pub fn with_field(mut self, path: impl Into<String>) -> Self {
         self.0.field = Some(path.into());
@@ -80,7 +80,7 @@ impl Problem {
         self
     }
 
-    /// A member beside the standard ones, so that a client can go on from where it is.
+    /// Adds a member beside the standard ones, so that a client can continue from there.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.0.extra.insert(name.to_owned(), value.into());
@@ -91,7 +91,7 @@ impl Problem {
         &self.0.fault
     }
 
-    /// The field of the request that is to blame.
+    /// The field of the request that caused the error.
     pub fn path(&self) -> Option<&str> {
         self.0.field.as_deref()
     }
@@ -128,7 +128,7 @@ impl IntoResponse for Problem {
             extra: &problem.extra,
         };
         let mut response = (problem.status, axum::Json(body)).into_response();
-        // For surfaces that say it in a form of their own.
+        // For surfaces that write problems in their own form.
         response.extensions_mut().insert(said);
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, PROBLEM_JSON);

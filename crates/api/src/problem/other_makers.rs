@@ -1,4 +1,4 @@
-//! Errors as clients of other makers expect them.
+//! Errors in the form that other makers' clients expect.
 
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -22,7 +22,7 @@ pub(crate) fn openai_error(fault: &Fault, param: Option<&str>) -> Value {
     }})
 }
 
-/// The code by which OpenAI's clients tell what to do; the provider's own where it gave one.
+/// The code by which OpenAI's clients decide what to do; the provider's own code where it gave one.
 pub(crate) fn openai_code(fault: &Fault) -> String {
     match fault.code {
         ErrorCode::ProviderContextLength | ErrorCode::LimitPrompt => {
@@ -35,14 +35,14 @@ pub(crate) fn openai_code(fault: &Fault) -> String {
     }
 }
 
-/// A conversation that is too long is the fault of its messages.
+/// The field at fault: a conversation that is too long is the fault of its messages.
 fn at_fault(fault: &Fault) -> Option<&'static str> {
     matches!(fault.code, ErrorCode::ProviderContextLength | ErrorCode::LimitPrompt)
         .then_some("messages")
 }
 
-/// The status that the makers' clients act upon: what the provider answered with, and else ours,
-/// but for a conversation that is too long, which both makers call a bad request.
+/// The status that the makers' clients react to: the provider's, or else ours, except for a
+/// conversation that is too long, which both makers call a bad request.
 pub(crate) fn makers_status(fault: &Fault) -> u16 {
     match (&fault.upstream, fault.code) {
         (_, ErrorCode::ProviderContextLength | ErrorCode::LimitPrompt) => 400,
@@ -61,7 +61,7 @@ pub(crate) fn anthropic_error(fault: &Fault) -> Value {
     }})
 }
 
-/// What Anthropic's clients know; another wire's word would tell them nothing.
+/// The types that Anthropic's clients know; they would not understand another format's word.
 const ANTHROPIC_TYPES: [&str; 10] = [
     "invalid_request_error",
     "authentication_error",
@@ -75,7 +75,7 @@ const ANTHROPIC_TYPES: [&str; 10] = [
     "overloaded_error",
 ];
 
-/// The maker has no code for a conversation that is too long: its clients know it by these words.
+/// Anthropic has no code for a conversation that is too long: its clients recognise this sentence.
 fn anthropic_sentence(fault: &Fault) -> String {
     let said = format!("{} ({})", sentence(fault), fault.code);
     match fault.code {
@@ -86,7 +86,7 @@ fn anthropic_sentence(fault: &Fault) -> String {
     }
 }
 
-/// How [`openai_error`] looks, for `/openapi.json`.
+/// The schema of [`openai_error`] for `/openapi.json`.
 pub(crate) fn openai_error_schema() -> Value {
     json!({
         "title": "error",
@@ -105,7 +105,7 @@ pub(crate) fn openai_error_schema() -> Value {
     })
 }
 
-/// How [`anthropic_error`] looks, for `/openapi.json`.
+/// The schema of [`anthropic_error`] for `/openapi.json`.
 pub(crate) fn anthropic_error_schema() -> Value {
     json!({
         "type": "object",
@@ -121,7 +121,7 @@ pub(crate) fn anthropic_error_schema() -> Value {
     })
 }
 
-/// These clients show one string only, so the hint goes with it.
+/// These clients show a single text, so the hint is included.
 pub(crate) fn sentence(fault: &Fault) -> String {
     let message = fault.message.trim_end();
     let stop = if message.ends_with(['.', '!', '?']) { "" } else { "." };
@@ -151,14 +151,14 @@ const fn anthropic_type(status: u16) -> &'static str {
     }
 }
 
-/// How a maker's clients are told of problems.
+/// The form of problems for a maker's clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     OpenAi,
     Anthropic,
 }
 
-/// Whose clients use a path, by its beginning.
+/// The form by the beginning of a path.
 const FORMS: &[(&str, Form)] = &[
     ("/v1/chat/", Form::OpenAi),
     ("/v1/responses", Form::OpenAi),
@@ -176,7 +176,7 @@ pub(crate) fn form_of(path: &str) -> Option<Form> {
     FORMS.iter().find(|(start, _)| path.starts_with(start)).map(|(_, form)| *form)
 }
 
-/// Says problems the way the clients of the path expect them, wherever they arose.
+/// Writes problems in the form that the clients of the path expect, wherever the problems arose.
 pub(crate) async fn in_the_clients_form(
     request: Request,
     next: impl AsyncFnOnce(Request) -> Response,
@@ -210,7 +210,7 @@ fn said_as(mut response: Response, say: impl FnOnce(&Problem) -> Value) -> Respo
         }
     }
     if said.status() == StatusCode::CONFLICT {
-        // The SDKs repeat a 409 by themselves, which is no use while a run is at work.
+        // The SDKs retry a 409 automatically, which does not help while a run is in progress.
         said.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
     }
     said

@@ -1,4 +1,4 @@
-//! `/api/admin/{people,tokens,pairings,links}`: who may come in, for the owner to decide.
+//! `/api/admin/{people,tokens,pairings,links}`: people and credentials, managed by the owner.
 
 use std::time::Duration;
 
@@ -18,49 +18,49 @@ pub(super) fn routes() -> Routes {
     use Access::Owner;
     let rows = [
         Route::get("/api/admin/people", Owner, people)
-            .summary("Who has an account")
+            .summary("List accounts")
             .answers_json::<People>(),
         Route::post("/api/admin/people", Owner, add_person)
-            .summary("Makes an account")
+            .summary("Create an account")
             .body::<NewPerson>()
             .answers_created::<Person>(),
         Route::delete("/api/admin/people/{id}", Owner, remove_person)
-            .summary("Takes it away; files stay")
+            .summary("Delete an account; its files are kept")
             .path_value("id", PathValue::NAME)
             .answers_nothing(),
         Route::put("/api/admin/people/{id}/password", Owner, set_password)
-            .summary("Sets a password")
+            .summary("Set a person's password")
             .path_value("id", PathValue::NAME)
             .body::<NewPassword>()
             .answers_nothing(),
         Route::delete("/api/admin/people/{id}/password", Owner, remove_password)
-            .summary("Takes it away")
+            .summary("Remove a person's password")
             .path_value("id", PathValue::NAME)
             .answers_nothing(),
         Route::get("/api/admin/tokens", Owner, tokens)
-            .summary("Everything that is signed in")
+            .summary("List credentials: tokens, devices and browsers")
             .answers_json::<Credentials>(),
         Route::post("/api/admin/tokens", Owner, create_token)
-            .summary("Makes a token, shown once")
+            .summary("Create a token (shown once)")
             .body::<TokenRequest>()
             .answers_created::<TokenMade>(),
         Route::delete("/api/admin/tokens/{id}", Owner, revoke)
-            .summary("Ends a credential")
+            .summary("Revoke a credential")
             .path_value("id", PathValue::Uuid)
             .answers_nothing(),
         Route::get("/api/admin/pairings", Owner, pairings)
-            .summary("Devices that wait")
+            .summary("List devices that wait for approval")
             .answers_json::<Pairings>(),
         Route::post("/api/admin/pairings/approve", Owner, approve_pairing)
-            .summary("Lets a device in")
+            .summary("Approve a device")
             .body::<Approve>()
             .answers_nothing(),
         Route::post("/api/admin/pairings/reject", Owner, reject_pairing)
-            .summary("Turns it away")
+            .summary("Reject a device")
             .body::<Reject>()
             .answers_nothing(),
         Route::post("/api/admin/links", Owner, create_link)
-            .summary("A link that signs the owner in, once")
+            .summary("Create a link that signs the owner in once")
             .answers_json::<Link>(),
     ];
     Routes::tagged("admin", rows)
@@ -86,7 +86,7 @@ pub(super) async fn add_person(
     JsonBody(new): JsonBody<NewPerson>,
 ) -> Result<(StatusCode, Json<Person>), Problem> {
     if state.auth.identity().people().iter().any(|person| person.id == new.id) {
-        let there = Problem::field("id", format!("there is a person `{}` already", new.id));
+        let there = Problem::field("id", format!("a person `{}` already exists", new.id));
         return Err(there.with_status(StatusCode::CONFLICT));
     }
     let person = state.auth.identity().add_person(new.id, new.name).await?;
@@ -99,7 +99,7 @@ pub(super) async fn remove_person(
 ) -> Result<StatusCode, Problem> {
     let person = person_id(&id)?;
     state.auth.identity().remove_person(&person).await?;
-    // Whoever has the same name later must not speak for them.
+    // A later person with the same name must not get this sign-in.
     if let Err(fault) = state.extensions.linkedin.revoke(&person).await {
         tracing::warn!(%person, %fault, "the LinkedIn sign-in of a removed person is still kept");
     }
@@ -134,7 +134,7 @@ fn person_id(text: &str) -> Result<PersonId, Problem> {
     text.parse().map_err(|error| Problem::field("id", error))
 }
 
-/// A credential as it may be shown: everything but what opens the door.
+/// A credential without its secret.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CredentialView {
     id: CredentialId,
@@ -174,13 +174,13 @@ pub(super) async fn tokens(State(state): State<ApiState>) -> Json<Credentials> {
 pub(crate) struct TokenRequest {
     #[schemars(length(min = 1, max = 100), regex(pattern = r"^[!-~]+$"))]
     name: String,
-    /// Absent: the caller. Several make a household token.
+    /// Absent: the caller. A token of several people is a household token.
     #[serde(default)]
     people: Vec<PersonId>,
-    /// Absent: everything a person does for themselves.
+    /// Absent: all rights for a person's own data.
     #[schemars(length(min = 1))]
     scopes: Option<Grants>,
-    /// Seconds; absent: until it is revoked.
+    /// In seconds; absent: valid until it is revoked.
     #[schemars(range(min = 1))]
     expires_in: Option<u64>,
 }
@@ -189,7 +189,7 @@ pub(crate) struct TokenRequest {
 pub(crate) struct TokenMade {
     #[serde(flatten)]
     view: CredentialView,
-    /// Shown here and never again.
+    /// Shown only here.
     token: String,
 }
 
@@ -233,7 +233,7 @@ pub(super) async fn pairings(State(state): State<ApiState>) -> Result<Json<Pairi
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Approve {
     code: String,
-    /// Whom the device is for; absent: the caller.
+    /// The person who gets the device; absent: the caller.
     person: Option<PersonId>,
 }
 
@@ -262,7 +262,7 @@ pub(super) async fn reject_pairing(
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Link {
-    /// To be opened in a browser on the machine that runs the server.
+    /// An address to open in a browser on the machine that runs the server.
     url: String,
 }
 
@@ -271,7 +271,10 @@ pub(super) async fn create_link(
     caller: AuthContext,
 ) -> Result<Json<Link>, Problem> {
     let url = state.auth.create_link(&caller).await?.ok_or_else(|| {
-        Problem::new(ErrorCode::NotFound, "the server does not listen where a link could lead")
+        Problem::new(
+            ErrorCode::NotFound,
+            "the server listens on no address of this machine that a link could open",
+        )
     })?;
     Ok(Json(Link { url }))
 }

@@ -33,24 +33,24 @@ use models::{Budgets, Models, NewLimits};
 use providers::{ProviderDetails, Providers, PutProvider};
 use usage::{UsageQuery, UsageReport};
 
-/// What a provider or a secret may be called in the config.
+/// The allowed names of providers and secrets in the config.
 pub(super) const CONFIG_NAME: PathValue = PathValue::Pattern("^[A-Za-z0-9._-]{1,64}$");
 
 pub(super) fn routes() -> Routes {
     use Access::Owner;
     let rows = [
         Route::post("/api/admin/reindex", Owner, reindex)
-            .summary("Makes everything derived anew")
+            .summary("Rebuild everything derived from the files")
             .answers_json::<Reindexed>(),
         Route::get("/api/admin/config", Owner, config::read)
-            .summary("The config file")
+            .summary("Get the config file")
             .answers_json::<ConfigView>(),
         Route::put("/api/admin/config", Owner, config::write)
-            .summary("Writes it; If-Match holds")
+            .summary("Replace the config file; honours If-Match")
             .body::<NewConfig>()
             .answers_nothing(),
         Route::post("/api/admin/import", Owner, import::import)
-            .summary("Brings what another program exported; twice brings nothing twice")
+            .summary("Import an export of another program; repeating it adds nothing twice")
             .query::<ImportQuery>()
             .answers_json_or_lines::<ImportReport, ImportLine>(),
     ];
@@ -62,10 +62,10 @@ fn gateway_routes() -> Routes {
     use Access::Owner;
     let rows = [
         Route::get("/api/admin/gateways", Owner, gateways::list)
-            .summary("The gateways that share one database, and what each does")
+            .summary("List the gateways that share the database")
             .answers_json::<GatewayList>(),
         Route::post("/api/admin/gateways/{id}/drain", Owner, gateways::drain)
-            .summary("Has one give back what it holds; one that is silent is forgotten")
+            .summary("Drain a gateway: it gives back what it holds; a silent one is removed from the list")
             .path_value("id", CONFIG_NAME)
             .answers_nothing(),
     ];
@@ -76,48 +76,48 @@ fn provider_routes() -> Routes {
     use Access::Owner;
     let rows = [
         Route::get("/api/admin/providers", Owner, providers::list)
-            .summary("Where models come from")
+            .summary("List model providers")
             .answers_json::<Providers>(),
         Route::get("/api/admin/providers/found", Owner, logins::found)
-            .summary("What runs on this machine and is not configured")
+            .summary("List model servers found on this machine that are not configured")
             .answers_json::<FoundProviders>(),
         Route::get("/api/admin/providers/{name}", Owner, providers::show)
-            .summary("One of them, as it is and as it is written")
+            .summary("Get a provider: its state and its settings")
             .path_value("name", CONFIG_NAME)
             .answers_json::<ProviderDetails>(),
         Route::put("/api/admin/providers/{name}", Owner, providers::put)
-            .summary("Makes it, or sets it anew")
+            .summary("Create or replace a provider")
             .path_value("name", CONFIG_NAME)
             .body::<PutProvider>()
             .answers_json::<ProviderDetails>(),
         Route::delete("/api/admin/providers/{name}", Owner, providers::remove)
-            .summary("Takes it out of the config")
+            .summary("Remove a provider from the config")
             .path_value("name", CONFIG_NAME)
             .answers_nothing(),
         Route::post("/api/admin/providers/{name}/test", Owner, providers::test)
-            .summary("Asks it")
+            .summary("Test a provider with a request")
             .path_value("name", CONFIG_NAME)
             .answers_json::<TestView>(),
         Route::get("/api/admin/providers/{name}/models", Owner, providers::listed)
-            .summary("What it says it has")
+            .summary("List the models that a provider offers")
             .path_value("name", CONFIG_NAME)
             .answers_json::<Models>(),
         Route::get("/api/admin/providers/{name}/login", Owner, logins::show)
-            .summary("How it stands with the sign-in")
+            .summary("Get the state of a provider's sign-in")
             .path_value("name", CONFIG_NAME)
             .answers_json::<LoginView>(),
         Route::post("/api/admin/providers/{name}/login", Owner, logins::begin)
-            .summary("Begins a sign-in, or gives back the one that waits")
+            .summary("Begin a sign-in at a provider, or return the one under way")
             .path_value("name", CONFIG_NAME)
             .query::<logins::BeginLogin>()
             .answers_created::<LoginBegun>(),
         Route::post("/api/admin/providers/{name}/login/callback", Owner, logins::finish)
-            .summary("Takes the address at which a browser on another machine ended")
+            .summary("Finish a sign-in with the address that a browser on another machine ended at")
             .path_value("name", CONFIG_NAME)
             .body::<logins::FinishLogin>()
             .answers_json::<LoginView>(),
         Route::delete("/api/admin/providers/{name}/login", Owner, logins::end)
-            .summary("Signs out, or stops waiting")
+            .summary("Sign out of a provider, or cancel the sign-in under way")
             .path_value("name", CONFIG_NAME)
             .answers_nothing(),
     ];
@@ -128,27 +128,27 @@ fn model_routes() -> Routes {
     use Access::Owner;
     let rows = [
         Route::get("/api/admin/models", Owner, models::models)
-            .summary("The models to choose from")
+            .summary("List models")
             .answers_json::<Models>(),
         Route::get("/api/admin/models/{*id}", Owner, models::model)
-            .summary("What is known of one")
+            .summary("Get a model")
             .answers_json::<ModelView>(),
         Route::get("/api/admin/default-model", Owner, default_model::show)
-            .summary("What agents without a model of their own answer with")
+            .summary("Get the default model and its fallbacks")
             .answers_json::<DefaultModel>(),
         Route::put("/api/admin/default-model", Owner, default_model::set)
-            .summary("Sets it, and what is asked in its place")
+            .summary("Set the default model and its fallbacks")
             .body::<DefaultModel>()
             .answers_json::<DefaultModel>(),
         Route::get("/api/admin/budgets", Owner, models::budgets)
-            .summary("Today's spending and its limits")
+            .summary("Get today's spending and its limits")
             .answers_json::<Budgets>(),
         Route::put("/api/admin/budgets", Owner, models::set_limits)
-            .summary("Sets the limits")
+            .summary("Set spending limits")
             .body::<NewLimits>()
             .answers_json::<Budgets>(),
         Route::get("/api/admin/usage", Owner, usage::usage)
-            .summary("What was used, by day, agent, model and person")
+            .summary("Get usage by day, agent, model and person")
             .query::<UsageQuery>()
             .answers_json::<UsageReport>(),
     ];
@@ -158,14 +158,14 @@ fn model_routes() -> Routes {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Reindexed {
     sessions: u64,
-    /// Logs with lines that cannot be read; the rest of them was.
+    /// Logs with unreadable lines; their other lines were read.
     damaged: u64,
-    /// Files that were read for the index, and how many of them held something new.
+    /// Files that were read for the index, and how many of them had changed.
     files: u64,
     changed: u64,
 }
 
-/// Makes everything derived anew from the files.
+/// Rebuilds everything that is derived from the files.
 pub(super) async fn reindex(State(state): State<ApiState>) -> Result<Json<Reindexed>, Problem> {
     let mut all = Reindexed { sessions: 0, damaged: 0, files: 0, changed: 0 };
     for person in state.store.files.people().await.map_err(Fault::from)? {

@@ -30,75 +30,75 @@ pub(super) fn routes() -> Routes {
     use Access::{Chat, Read, Write};
     let rows = [
         Route::post("/api/agent/chat-stream", Chat, chat_stream)
-            .summary("Answers a message, event by event")
+            .summary("Send a message and stream the answer's events")
             .body::<ChatRequest>()
             .answers_lines::<Line<'static>>(),
         Route::post("/api/agent/chat", Chat, chat)
-            .summary("Answers a message whole")
+            .summary("Send a message and get the whole answer")
             .body::<ChatRequest>()
             .answers_json::<ChatReply>(),
         Route::post("/api/agent/stop", Chat, stop)
-            .summary("Stops a run")
+            .summary("Stop a run, by its id or its session")
             .body::<StopRequest>()
             .answers_json::<Stopped>(),
         Route::post("/api/agent/session/clear", Write, clear)
-            .summary("Archives a session, makes a new one")
+            .summary("Archive a session and begin a new one")
             .body::<SessionRequest>()
             .answers_json::<Cleared>(),
         Route::get("/api/agent/session/history", Read, history)
-            .summary("What was said")
+            .summary("Get the messages of a session")
             .query::<HistoryQuery>()
             .answers_json::<History>(),
         Route::get("/api/agent/config", Read, preferences::show)
-            .summary("What the person chose for their agents")
+            .summary("Get a person's preferences for agents")
             .answers_json::<PreferencesView>(),
         Route::post("/api/agent/config", Write, preferences::change)
-            .summary("Changes some of it")
+            .summary("Change a person's preferences for agents")
             .body::<PreferencesChange>()
             .answers_json::<PreferencesView>(),
         Route::get("/api/agent/actions", Read, actions::list)
-            .summary("Prompt files to run")
+            .summary("List actions (prompt files)")
             .answers_json::<Vec<ActionView>>(),
         Route::post("/api/agent/actions/{id}/run", Chat, actions::run)
-            .summary("Runs one, event by event")
+            .summary("Run an action and stream its events")
             .body::<RunAction>()
             .answers_lines::<Line<'static>>(),
         Route::post("/api/agent/actions/{id}/prompt", Read, actions::prompt)
-            .summary("What the agent would be told")
+            .summary("Preview the prompt of an action")
             .body::<FilledWith>()
             .answers_json::<ActionPrompt>(),
         Route::get("/api/agent/action-runs", Read, action_runs::list)
-            .summary("Runs of actions, newest first")
+            .summary("List runs of actions, newest first")
             .query::<RunsQuery>()
             .answers_json::<ActionRuns>(),
         Route::get("/api/agent/health", Read, health::show)
-            .summary("Can agents do their work?")
+            .summary("Check whether agents can work")
             .answers_json::<AgentHealth>(),
     ];
     Routes::tagged("agent", rows).merge(older_routes())
 }
 
-/// The same under the paths of clients of before the schema.
+/// The same routes under the paths of older clients.
 fn older_routes() -> Routes {
     use Access::{Chat, Read, Write};
     let rows = [
         Route::post("/api/claude/chat-stream", Chat, claude_chat_stream)
-            .summary("As /api/agent/chat-stream")
+            .summary("Same as /api/agent/chat-stream")
             .deprecated()
             .body::<ChatRequest>()
             .answers_lines::<OlderLine<'static>>(),
         Route::post("/api/claude/chat", Chat, chat)
-            .summary("As /api/agent/chat")
+            .summary("Same as /api/agent/chat")
             .deprecated()
             .body::<ChatRequest>()
             .answers_json::<ChatReply>(),
         Route::post("/api/claude/clear", Write, clear)
-            .summary("As /api/agent/session/clear")
+            .summary("Same as /api/agent/session/clear")
             .deprecated()
             .body::<SessionRequest>()
             .answers_json::<Cleared>(),
         Route::get("/api/claude/history", Read, history)
-            .summary("As /api/agent/session/history")
+            .summary("Same as /api/agent/session/history")
             .deprecated()
             .query::<HistoryQuery>()
             .answers_json::<History>(),
@@ -116,7 +116,7 @@ pub(super) async fn chat_stream(
     Ok(lines(run, Ndjson::default().named(names)).await)
 }
 
-/// The same stream for older clients, which know a tool call as `tool_use`.
+/// The same stream for older clients, where a tool call is named `tool_use`.
 pub(super) async fn claude_chat_stream(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -137,7 +137,7 @@ pub(super) async fn chat(
     caller: AuthContext,
     JsonBody(request): JsonBody<ChatRequest>,
 ) -> Result<Json<ChatReply>, Problem> {
-    // This future is dropped when the client goes away, and the run with it.
+    // This future is dropped when the client disconnects, and the run with it.
     let mut run = start(&state, caller, request).await?;
     let mut collect = Collect::default();
     while let Some(envelope) = run.next().await {
@@ -146,7 +146,7 @@ pub(super) async fn chat(
     let reply = collect
         .finish()
         .pop()
-        .ok_or_else(|| Problem::new(ErrorCode::Internal, "the run ended before it began"))?;
+        .ok_or_else(|| Problem::new(ErrorCode::Internal, "the run ended without an answer"))?;
     match reply.status {
         RunStatus::Done | RunStatus::AwaitingClient => Ok(Json(reply)),
         RunStatus::Cancelled => Err(unfinished(ErrorCode::Cancelled, reply)),
@@ -155,7 +155,8 @@ pub(super) async fn chat(
     }
 }
 
-/// A run that did not end well, with what there is of it: the session goes on from there.
+/// A run that did not end well, with the part of the answer that exists: the session can continue
+/// from it.
 fn unfinished(code: ErrorCode, reply: ChatReply) -> Problem {
     Problem::from(reply.error.unwrap_or_else(|| Fault::plain(code)))
         .with("session_id", reply.session_id.to_string())
@@ -172,7 +173,7 @@ async fn start(
         let meta = state.agent.sessions.meta(&caller.person, session).await?;
         if !meta.agents.contains(agent) {
             let agents: Vec<_> = meta.agents.iter().map(|agent| agent.as_str()).collect();
-            let why = format!("in this session answer: {}", agents.join(", "));
+            let why = format!("the agents of this session are: {}", agents.join(", "));
             return Err(Problem::field("agent", why));
         }
     }
@@ -221,9 +222,11 @@ pub(super) async fn stop(
         (Some(session), None) => StopTarget::Session(session),
         (None, Some(run)) => StopTarget::Run(run),
         (Some(_), Some(_)) => {
-            return Err(Problem::field("run_id", "give it or `session_id`, not both"));
+            return Err(Problem::field("run_id", "give either `run_id` or `session_id`"));
         }
-        (None, None) => return Err(Problem::field("session_id", "missing; give it or `run_id`")),
+        (None, None) => {
+            return Err(Problem::field("session_id", "missing; give `session_id` or `run_id`"));
+        }
     };
     Ok(Json(Stopped { stopped: state.agent.runs.stop(&caller.person, target).await? }))
 }
@@ -259,7 +262,7 @@ pub(crate) struct HistoryQuery {
 pub(crate) struct History {
     session_id: SessionId,
     messages: Vec<HistoryMessage>,
-    /// Give it as `before` to get what came before these; absent at the beginning.
+    /// Give it as `before` to get the messages before these; absent at the beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<u64>,
 }

@@ -1,5 +1,4 @@
-//! `/v1/agents`: who there is. Whoever they are is edited by the owner, in the config and in the
-//! files of each.
+//! `/v1/agents`: the agents. The owner edits them, in the config and in each agent's files.
 
 pub(crate) mod change;
 pub(crate) mod files;
@@ -27,35 +26,35 @@ const FILE_NAME: PathValue = PathValue::Pattern("^[A-Za-z0-9_-]{1,64}\\.md$");
 pub(super) fn routes() -> Routes {
     use Access::{Owner, Read};
     let rows = [
-        Route::get("/v1/agents", Read, list).summary("Who there is").answers_json::<AgentList>(),
+        Route::get("/v1/agents", Read, list).summary("List agents").answers_json::<AgentList>(),
         Route::post("/v1/agents", Owner, change::create)
-            .summary("Makes an agent")
+            .summary("Create an agent")
             .body::<NewAgent>()
             .answers_created::<AgentDetails>(),
         Route::get("/v1/agents/{id}", Read, show)
-            .summary("One agent and its files")
+            .summary("Get an agent and the list of its files")
             .answers_json::<AgentDetails>(),
         Route::put("/v1/agents/{id}", Owner, change::replace)
-            .summary("Sets it anew; If-Match holds")
+            .summary("Replace an agent's settings; honours If-Match")
             .body::<AgentFields>()
             .answers_json::<AgentDetails>(),
         Route::patch("/v1/agents/{id}", Owner, change::patch)
-            .summary("Changes what is named")
+            .summary("Change the given settings of an agent")
             .body::<AgentFields>()
             .answers_json::<AgentDetails>(),
         Route::delete("/v1/agents/{id}", Owner, change::remove)
-            .summary("Takes it out of the config")
+            .summary("Remove an agent from the config")
             .answers_nothing(),
         Route::get("/v1/agents/{id}/files/{name}", Read, files::read)
-            .summary("A file, with its ETag")
+            .summary("Read an agent's file, with its ETag")
             .path_value("name", FILE_NAME)
             .answers_text("text/markdown"),
         Route::put("/v1/agents/{id}/files/{name}", Owner, files::write)
-            .summary("Writes a file; If-Match and If-None-Match hold")
+            .summary("Write an agent's file; honours If-Match and If-None-Match")
             .path_value("name", FILE_NAME)
             .answers_nothing(),
         Route::post("/v1/agents/{id}/files/{name}/accept", Owner, files::accept)
-            .summary("I have read this: the agent may follow what the file holds")
+            .summary("Accept an agent's file as read, so that the agent may follow it")
             .path_value("name", FILE_NAME)
             .body::<files::AcceptFile>()
             .answers_nothing(),
@@ -63,16 +62,16 @@ pub(super) fn routes() -> Routes {
     Routes::tagged("agents", rows)
 }
 
-/// An agent as it works: what it says itself, filled in from the defaults.
+/// An agent as it works: its own settings, completed by the defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct AgentView {
     id: AgentId,
     name: String,
     default: bool,
-    /// One that is not answers nobody.
+    /// A disabled agent answers no one.
     enabled: bool,
     tier: Tier,
-    /// None: the config's default.
+    /// None: the config's default model.
     model: Option<String>,
     fallbacks: Vec<String>,
     temperature: Option<f32>,
@@ -88,20 +87,20 @@ pub(crate) struct AgentList {
 pub(crate) struct AgentDetails {
     #[serde(flatten)]
     agent: AgentView,
-    /// Every tool that it has.
+    /// All tools of the agent.
     tools: Vec<String>,
-    /// What the config says of it; its version is the ETag.
+    /// The agent's settings in the config; their version is the ETag.
     settings: AgentFields,
     /// Markdown files in the agent's own folder.
     files: Vec<String>,
 }
 
-/// What an agent says of itself. What is absent is as `agents.defaults` has it.
+/// An agent's own settings. Absent ones are taken from `agents.defaults`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct AgentFields {
     name: Option<String>,
-    /// Answers who names nobody; there is one.
+    /// Answers messages that name no agent; exactly one agent is the default.
     default: bool,
     enabled: Option<bool>,
     tier: Option<Tier>,
@@ -114,23 +113,23 @@ pub(crate) struct AgentFields {
     temperature: Option<f32>,
     #[schemars(range(min = 1))]
     max_output_tokens: Option<u32>,
-    /// A folder whose files are read instead of the agent's own.
+    /// A folder whose files are read instead of those in the agent's own folder.
     workspace: Option<String>,
     /// Other agents whose memory it may search.
     #[serde(default)]
     memory_read: Vec<String>,
-    /// It uses models of this machine and no others.
+    /// It uses only models of this machine.
     local_only: Option<bool>,
 }
 
-/// Names of tools, or `group:<name>`. Deny wins.
+/// Names of tools, or `group:<name>`. Deny takes precedence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ToolFields {
     /// None: every tool.
     allow: Option<Vec<String>>,
     deny: Vec<String>,
-    /// Commands that need no person: each the beginning of an argument list.
+    /// Commands that need no approval: each is the beginning of an argument list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     commands: Vec<Vec<String>>,
 }
@@ -170,12 +169,12 @@ impl AgentFields {
                 Some(ModelSetting::Chain { primary, fallbacks })
             }
             (None, fallbacks) if !fallbacks.is_empty() => {
-                return Err(Problem::field("fallbacks", "they need a `model` to fall back from"));
+                return Err(Problem::field("fallbacks", "they need a `model`"));
             }
             (model, _) => model.map(ModelSetting::One),
         };
         if let Some(temperature) = self.temperature.filter(|given| !(0.0..=2.0).contains(given)) {
-            let why = format!("{temperature} is not from 0 to 2");
+            let why = format!("{temperature} is not between 0 and 2");
             return Err(Problem::field("temperature", why));
         }
         if self.max_output_tokens == Some(0) {
@@ -184,7 +183,7 @@ impl AgentFields {
         if self.default && self.enabled == Some(false) {
             return Err(Problem::field(
                 "enabled",
-                "the default agent answers; choose another first",
+                "the default agent cannot be disabled; choose another default first",
             ));
         }
         Ok(AgentSettings {
@@ -248,11 +247,12 @@ async fn details(state: &ApiState, id: &str) -> Result<Response, Problem> {
             .map(|entry| entry.key.as_str().to_owned())
             .filter(|name| name.ends_with(".md"))
             .collect(),
-        // An agent that nobody has described yet.
+        // An agent that has no files yet.
         Err(StoreError::NotFound) => Vec::new(),
         Err(error) => return Err(Fault::from(error).into()),
     };
-    // While the file is broken, the agent is shown as it works; the config's own route says why.
+    // While the config file is broken, the agent is shown as it works; the route of the config
+    // gives the reason.
     let written = state.configuration.agent(&agent.id).ok().flatten();
     let tag = written.as_ref().map(|written| etag(&written.hash));
     let details = AgentDetails {

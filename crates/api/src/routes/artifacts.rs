@@ -1,4 +1,4 @@
-//! `/api/artifacts`: outputs of tools that were too long for a model, kept whole for a while.
+//! `/api/artifacts`: tool outputs that were too long for a model, kept whole for a while.
 
 use axum::extract::{Path, State};
 use axum::http::header;
@@ -11,7 +11,7 @@ const KEY: PathValue = PathValue::Pattern("^[A-Za-z0-9_/-]{1,200}\\.txt$");
 
 pub(super) fn routes() -> Routes {
     let rows = [Route::get("/api/artifacts/{*key}", Access::Read, show)
-        .summary("The whole of an output, as a result's `report.artifact` names it")
+        .summary("Read the whole of a tool's long output, by the `report.artifact` of its result")
         .path_value("key", KEY)
         .answers_text("text/plain")];
     Routes::tagged("artifacts", rows)
@@ -23,7 +23,7 @@ async fn show(
     Path(key): Path<String>,
 ) -> Result<Response, Problem> {
     let kept = state.extensions.artifacts.read(&caller.person, &key).await?;
-    // Whatever it holds, a browser is to show it as text and nothing else.
+    // A browser must show the content as text, even if it is HTML.
     let headers = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),

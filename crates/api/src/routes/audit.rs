@@ -1,4 +1,4 @@
-//! `/api/admin/audit`: what was done and decided, and whether the record is whole.
+//! `/api/admin/audit`: the audit log, and whether it is complete.
 
 use axum::extract::State;
 use onyx_storage::{AuditRow, ChainState};
@@ -12,11 +12,11 @@ use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 pub(super) fn routes() -> Routes {
     let rows = [
         Route::get("/api/admin/audit", Access::Owner, list)
-            .summary("What was done and decided")
+            .summary("List audit entries")
             .query::<AuditQuery>()
             .answers_json::<AuditPage>(),
         Route::get("/api/admin/audit/verify", Access::Owner, verify)
-            .summary("Is the record whole?")
+            .summary("Verify that the audit log is complete")
             .query::<VerifyQuery>()
             .answers_json::<AuditChains>(),
     ];
@@ -25,7 +25,7 @@ pub(super) fn routes() -> Routes {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct AuditQuery {
-    /// Whose; without it the caller's own.
+    /// The person whose entries are listed; without it, the caller.
     person: Option<PersonId>,
     before: Option<u64>,
     #[schemars(range(min = 1, max = 200))]
@@ -56,7 +56,7 @@ pub(crate) struct AuditRowView {
     decision: Option<&'static str>,
     diff_summary: String,
     result: String,
-    /// Hash of the row before.
+    /// Hash of the previous row.
     #[schemars(with = "String")]
     previous: Hash,
     #[schemars(with = "String")]
@@ -100,7 +100,7 @@ pub(super) async fn list(
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct VerifyQuery {
-    /// Whose; without it everybody's.
+    /// The person whose log is verified; without it, all people.
     person: Option<PersonId>,
 }
 
@@ -115,8 +115,8 @@ pub(crate) struct AuditChain {
     whole: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<u64>,
-    /// Up to this row no key that is here protects the chain: the rows are older than the key, or
-    /// came with a home whose key lies elsewhere.
+    /// Up to this row no available key protects the chain: the rows are older than the key, or came
+    /// with a home whose key is kept elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     unkeyed_until: Option<u64>,
     /// The first row that is missing, changed or does not belong.

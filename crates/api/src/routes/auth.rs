@@ -1,4 +1,4 @@
-//! `/auth/link` and `/api/auth/*`: coming in, going out, and who one is.
+//! `/auth/link` and `/api/auth/*`: signing in and out, and who the caller is.
 
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
@@ -24,31 +24,33 @@ pub(super) fn routes() -> Routes {
     use Access::{Person, Public};
     let rows = [
         Route::get("/auth/link", Public, link)
-            .summary("Signs a browser on this machine in, once")
+            .summary("Sign in a browser on this machine with a one-time link")
             .query::<LinkQuery>()
             .answers_text("text/html"),
         Route::post("/api/auth/login", Public, login)
-            .summary("Signs a browser in")
+            .summary("Sign in a browser")
             .body::<Login>()
             .answers_json::<SignedIn>(),
         Route::post("/api/auth/refresh", Public, refresh)
-            .summary("The next of them")
+            .summary("Exchange a refresh token for new tokens")
             .body::<Refresh>()
             .answers_json::<TokenReply>(),
         Route::post("/api/auth/pair", Public, pair)
-            .summary("A code for the owner to approve")
+            .summary("Begin to pair a device: get a code for the owner to approve")
             .body::<BeginPairing>()
             .answers_created::<PairingBegun>(),
         Route::get("/api/auth/pair/{id}", Public, pairing)
-            .summary("What became of it")
+            .summary("Get the state of a pairing, and its credential once approved")
             .answers_json::<PairingReply>(),
-        Route::post("/api/auth/logout", Person, logout).summary("Signs it out").answers_nothing(),
+        Route::post("/api/auth/logout", Person, logout).summary("Sign out").answers_nothing(),
         Route::post("/api/auth/token", Person, token)
-            .summary("Short-lived tokens for an SDK")
+            .summary("Create short-lived tokens for an SDK")
             .answers_json::<TokenReply>(),
-        Route::get("/api/auth/me", Person, me).summary("Who is asking").answers_json::<Me>(),
+        Route::get("/api/auth/me", Person, me)
+            .summary("Get the signed-in person")
+            .answers_json::<Me>(),
         Route::put("/api/auth/password", Person, set_own_password)
-            .summary("Sets one's own password")
+            .summary("Change your own password")
             .body::<OwnPassword>()
             .answers_nothing(),
     ];
@@ -60,7 +62,7 @@ pub(crate) struct LinkQuery {
     code: String,
 }
 
-/// The one-time link that the server prints: for a browser on this machine and for nobody else.
+/// The one-time link that the server prints; it works only in a browser on this machine.
 pub(super) async fn link(
     State(state): State<ApiState>,
     peer: Option<Extension<Peer>>,
@@ -74,7 +76,7 @@ pub(super) async fn link(
         .and_then(|kinds| kinds.to_str().ok())
         .is_some_and(|kinds| kinds.contains("text/html"));
     match signed_in_by_link(&state, peer, scheme, &uri, &headers, &query.code).await {
-        // A person looks at this in a browser.
+        // A person sees this in a browser, so it is a page.
         Err(problem) if is_browser => Ok(refused_page(&problem)),
         answer => answer,
     }
@@ -105,7 +107,7 @@ async fn signed_in_by_link(
     Ok((cookie, LINK_HEADERS, Html(link_page(&session))).into_response())
 }
 
-/// The page may run its own script, by its hash, and nothing else.
+/// The page may run only its own script, identified by its hash.
 pub(super) const LINK_HEADERS: [(header::HeaderName, &str); 4] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -117,7 +119,7 @@ pub(super) const LINK_HEADERS: [(header::HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
 ];
 
-/// What a person reads whose link does not work.
+/// The page for a person whose link does not work.
 fn refused_page(problem: &Problem) -> Response {
     let fault = problem.fault();
     let page = include_str!("auth/refused.html")
@@ -130,8 +132,8 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Hands the page's key to the storage of this origin, then leads to the app. The key is made of
-/// letters and digits, so it needs no escaping.
+/// Stores the page's key for this origin, then opens the app. The key is made of letters and
+/// digits, so it needs no escaping.
 fn link_page(session: &BrowserSession) -> String {
     include_str!("auth/link.html").replace("{{page_key}}", session.page_key.reveal())
 }
@@ -155,7 +157,7 @@ pub(super) async fn login(
     let caller = match identity.caller(Attempt { proof, from, speaks_for: None }).await {
         Ok(caller) => caller,
         Err(fault) => {
-            // Of people only: anybody can make up a name.
+            // Attempts are recorded only for existing people: anyone can invent a name.
             let meant = identity.people().into_iter().find(|it| it.id.as_str() == login.person);
             if let Some(meant) = meant.filter(|_| fault.code == ErrorCode::Unauthenticated) {
                 sign_in_audit::note(&state, &meant.id, By::Password, from, Outcome::Refused).await;
@@ -171,12 +173,12 @@ pub(super) async fn login(
     Ok((cookie, Json(signed_in)).into_response())
 }
 
-/// What a person recognises the browser by in a list.
+/// The text by which a person recognises the browser in a list.
 fn browser_of(headers: &HeaderMap) -> &str {
     headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("browser")
 }
 
-/// Ends what the caller was signed in by; a token that was made on purpose stays.
+/// Ends the caller's browser session or access token; an API token stays.
 pub(super) async fn logout(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -258,15 +260,16 @@ pub(super) async fn pair(
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PairingReply {
     status: PairingState,
-    /// For a device.
+    /// The token, for a device.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
-    /// For a browser, beside its cookie: sent as `X-Onyx-Page-Key` with every request.
+    /// The page key, for a browser, in addition to its cookie: sent as `X-Onyx-Page-Key` with every
+    /// request.
     #[serde(skip_serializing_if = "Option::is_none")]
     page_key: Option<String>,
 }
 
-/// The id is known to the device alone, so it is proof enough to hand over what was approved.
+/// Only the device knows the id, so the id is enough to get the approved credential.
 pub(super) async fn pairing(
     State(state): State<ApiState>,
     peer: Option<Extension<Peer>>,
@@ -327,12 +330,13 @@ impl Me {
     }
 }
 
-/// Who signed in, and what the page keeps to show with every request.
+/// The signed-in person, and the key that the page sends with every request.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SignedIn {
     #[serde(flatten)]
     me: Me,
-    /// Sent as `X-Onyx-Page-Key`: without it the cookie opens nothing. Told here and never again.
+    /// Sent as `X-Onyx-Page-Key`: without it the cookie alone is not accepted. It is given only
+    /// here.
     page_key: String,
 }
 
@@ -342,13 +346,13 @@ pub(super) async fn me(State(state): State<ApiState>, caller: AuthContext) -> Js
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct OwnPassword {
-    /// The one that counts now, where there is one.
+    /// The current password, where there is one.
     current: Option<String>,
     #[schemars(length(min = 8, max = 1024))]
     password: String,
 }
 
-/// Whoever is signed in by the old one, this caller too, signs in again.
+/// All who are signed in with the old password, this caller too, have to sign in again.
 pub(super) async fn set_own_password(
     State(state): State<ApiState>,
     peer: Option<Extension<Peer>>,
@@ -360,20 +364,23 @@ pub(super) async fn set_own_password(
     }
     let identity = state.auth.identity();
     let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
-    // Who knows the password may change it; a first one is made by what the caller came with.
+    // A person who knows the password may change it; a first password is set by the caller's
+    // credential.
     let maker = if identity.has_password(&caller.person) {
         let current = new.current.as_deref().unwrap_or_default();
         let proof = Proof::Password { person: caller.person.as_str(), password: current };
         let proved = identity.caller(Attempt { proof, from, speaks_for: None }).await;
         proved.map_err(|fault| match fault.code {
-            ErrorCode::Unauthenticated => Problem::field("current", "it is not the password")
-                .with_status(StatusCode::FORBIDDEN),
+            ErrorCode::Unauthenticated => {
+                Problem::field("current", "the current password is wrong")
+                    .with_status(StatusCode::FORBIDDEN)
+            }
             _ => fault.into(),
         })?
     } else {
         (*caller).clone()
     };
-    // On its own: this request may end with the session that the old password signed in.
+    // In a task of its own: this request may end with the session that the old password signed in.
     let changed = tokio::spawn({
         let state = state.clone();
         async move {

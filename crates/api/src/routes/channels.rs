@@ -1,4 +1,4 @@
-//! `/api/channels` and `/api/threads`: where coworkers answer.
+//! `/api/channels` and `/api/threads`: channels in which coworkers answer.
 
 pub(super) mod coworkers;
 pub(super) mod events;
@@ -23,22 +23,22 @@ pub(super) fn routes() -> Routes {
     use Access::{Read, Write};
     let rows = [
         Route::get("/api/channels", Read, list)
-            .summary("Channels")
+            .summary("List channels")
             .query::<ChannelsQuery>()
             .answers_json::<ChannelList>(),
         Route::post("/api/channels", Write, create)
-            .summary("Makes one")
+            .summary("Create a channel")
             .body::<NewChannel>()
             .answers_created::<ChannelView>(),
         Route::get("/api/channels/{id}", Read, show)
-            .summary("One channel")
+            .summary("Get a channel")
             .answers_json::<ChannelView>(),
         Route::patch("/api/channels/{id}", Write, patch)
-            .summary("Changes name or purpose")
+            .summary("Change a channel's name or purpose")
             .body::<ChannelPatch>()
             .answers_json::<ChannelView>(),
         Route::delete("/api/channels/{id}", Write, remove)
-            .summary("Removes it with its threads and sources")
+            .summary("Delete a channel with its threads and sources")
             .answers_nothing(),
     ];
     Routes::tagged("channels", rows)
@@ -49,7 +49,7 @@ pub(super) fn routes() -> Routes {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ChannelsQuery {
-    /// Only those of this space.
+    /// Only channels of this space.
     space: Option<String>,
 }
 
@@ -155,7 +155,8 @@ pub(super) async fn patch(
     Ok(answer(&changed.await?))
 }
 
-/// With its threads and what is attached to any of them; what its file held is kept.
+/// Deletes the channel with its threads and all attached sources; the content of its file is kept
+/// in the history.
 pub(super) async fn remove(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -217,7 +218,7 @@ fn seen(headers: &HeaderMap) -> Result<Option<Hash>, Problem> {
     }
 }
 
-/// A body that names no space of the person's is wrong in that field.
+/// A body that names no space of the person is wrong in that field.
 async fn named_space(state: &ApiState, caller: &AuthContext, id: &str) -> Result<SpaceId, Problem> {
     let found = find_space(state, caller, id).await;
     let space = found.map_err(|problem| match problem.fault().code {
@@ -234,7 +235,7 @@ fn checked_purpose(purpose: &str) -> Result<String, Problem> {
     Ok(purpose.trim().to_owned())
 }
 
-/// One id in all spaces: threads and sources name a channel by it alone.
+/// The id is unique across all spaces, because threads and sources name a channel by it alone.
 async fn free_id(channels: &Channels, name: &str) -> Result<ChannelId, Problem> {
     for id in candidates(name, "channel") {
         let id: ChannelId = id.parse().map_err(|error| Problem::field("name", error))?;
@@ -242,5 +243,5 @@ async fn free_id(channels: &Channels, name: &str) -> Result<ChannelId, Problem> 
             return Ok(id);
         }
     }
-    Err(Problem::field("name", "there are too many of that name"))
+    Err(Problem::field("name", "too many channels have this name; choose another"))
 }

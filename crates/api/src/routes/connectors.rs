@@ -1,5 +1,5 @@
 //! `/api/admin/connectors*`: accounts on other networks, for the owner; and `/connectors/…`, where
-//! networks bring their messages.
+//! networks deliver their messages.
 
 mod accounts;
 mod door;
@@ -24,18 +24,18 @@ pub(super) fn routes() -> Routes {
     use Access::{Owner, Public};
     let rows = [
         Route::get("/api/admin/connectors", Owner, accounts::list)
-            .summary("Every account and how it is")
+            .summary("List connector accounts and their state")
             .answers_json::<AccountList>(),
         Route::post("/api/admin/connectors/pair", Owner, peers::pair)
-            .summary("Lets in whoever has this code")
+            .summary("Approve the peer that has this pairing code")
             .body::<PairCode>()
             .answers_json::<PeerJson>(),
         Route::post("/api/admin/connectors/test", Owner, accounts::test_new)
-            .summary("Asks a network about a token before it is kept")
+            .summary("Test a network token before it is saved")
             .body::<TestAccount>()
             .answers_json::<TestedAccount>(),
         Route::post("/connectors/{network}/{account}", Public, door::receive)
-            .summary("Where a network brings its messages, signed as the account says")
+            .summary("Receive updates from a network, signed as the account requires")
             .path_value("network", NETWORK)
             .path_value("account", ACCOUNT)
             .answers_nothing(),
@@ -48,16 +48,16 @@ fn widget_routes() -> Routes {
     use Access::Public;
     let rows = [
         Route::get("/widget/{account}/widget.js", Public, widget::script)
-            .summary("The script that shows the widget on a site")
+            .summary("Get the script that shows the widget on a site")
             .path_value("account", ACCOUNT)
             .answers_text("text/javascript"),
         Route::post("/widget/{account}/messages", Public, widget::write)
-            .summary("What a visitor writes, from a page of a site that the account names")
+            .summary("Send a visitor's message from a site that the account names")
             .path_value("account", ACCOUNT)
             .body::<WrittenByVisitor>()
             .answers_nothing(),
         Route::get("/widget/{account}/messages", Public, widget::read)
-            .summary("What a visitor is answered; waits a while for something to come")
+            .summary("Get the answers to a visitor; waits a while for new ones")
             .path_value("account", ACCOUNT)
             .query::<MailAsked>()
             .answers_json::<MailList>(),
@@ -69,34 +69,34 @@ fn account_routes() -> Routes {
     use Access::Owner;
     let rows = [
         Route::get("/api/admin/connectors/{network}/{account}", Owner, accounts::show)
-            .summary("One account, as it is and as it is written")
+            .summary("Get an account: its state and its settings")
             .path_value("network", NETWORK)
             .path_value("account", ACCOUNT)
             .answers_json::<AccountDetails>(),
         Route::put("/api/admin/connectors/{network}/{account}", Owner, accounts::put)
-            .summary("Makes it, or sets it anew; the token goes into the store of secrets")
+            .summary("Create or replace an account; its token is kept in the store of secrets")
             .path_value("network", NETWORK)
             .path_value("account", ACCOUNT)
             .body::<PutAccount>()
             .answers_json::<AccountDetails>(),
         Route::delete("/api/admin/connectors/{network}/{account}", Owner, accounts::remove)
-            .summary("Takes it out of the config")
+            .summary("Remove an account from the config")
             .path_value("network", NETWORK)
             .path_value("account", ACCOUNT)
             .answers_nothing(),
         Route::put("/api/admin/connectors/{network}/{account}/agent", Owner, peers::bind_account)
-            .summary("Which agent answers whoever writes to the account; writes a binding")
+            .summary("Choose the agent that answers on an account; writes a binding")
             .path_value("network", NETWORK)
             .path_value("account", ACCOUNT)
             .body::<BindPeer>()
             .answers_nothing(),
         Route::post("/api/admin/connectors/{network}/{account}/test", Owner, accounts::test)
-            .summary("Asks the network about its token")
+            .summary("Test an account's token with its network")
             .path_value("network", NETWORK)
             .path_value("account", ACCOUNT)
             .answers_json::<TestedAccount>(),
         Route::get("/api/admin/connectors/{network}/{account}/dead-letters", Owner, letters::list)
-            .summary("What nobody could answer, and what may not have arrived")
+            .summary("List messages that could not be answered or may not have arrived")
             .path_value("network", NETWORK)
             .path_value("account", ACCOUNT)
             .answers_json::<LetterList>(),
@@ -105,7 +105,7 @@ fn account_routes() -> Routes {
             Owner,
             letters::retry,
         )
-        .summary("Tries it again")
+        .summary("Retry a dead letter")
         .path_value("id", LETTER)
         .path_value("network", NETWORK)
         .path_value("account", ACCOUNT)
@@ -115,7 +115,7 @@ fn account_routes() -> Routes {
             Owner,
             letters::remove,
         )
-        .summary("Lets it go")
+        .summary("Discard a dead letter")
         .path_value("id", LETTER)
         .path_value("network", NETWORK)
         .path_value("account", ACCOUNT)
@@ -128,7 +128,7 @@ fn peer_routes() -> Routes {
     use Access::Owner;
     let rows = [
         Route::get("/api/admin/connectors/{network}/{account}/peers", Owner, peers::list)
-            .summary("Whom the account has met")
+            .summary("List the peers of an account")
             .path_value("network", NETWORK)
             .path_value("account", ACCOUNT)
             .answers_json::<PeerList>(),
@@ -137,7 +137,7 @@ fn peer_routes() -> Routes {
             Owner,
             peers::approve,
         )
-        .summary("Lets a peer talk to the agents of a person, the owner's where none is named")
+        .summary("Approve a peer for a person's agents (the owner's by default)")
         .path_value("network", NETWORK)
         .path_value("account", ACCOUNT)
         .body::<ApprovePeer>()
@@ -147,7 +147,7 @@ fn peer_routes() -> Routes {
             Owner,
             peers::block,
         )
-        .summary("Answers the peer no more")
+        .summary("Block a peer")
         .path_value("network", NETWORK)
         .path_value("account", ACCOUNT)
         .answers_json::<PeerJson>(),
@@ -156,13 +156,13 @@ fn peer_routes() -> Routes {
             Owner,
             peers::bind,
         )
-        .summary("Which agent answers the peer; writes a binding into the config")
+        .summary("Choose the agent that answers a peer; writes a binding")
         .path_value("network", NETWORK)
         .path_value("account", ACCOUNT)
         .body::<BindPeer>()
         .answers_nothing(),
         Route::delete("/api/admin/connectors/{network}/{account}/peers/{id}", Owner, peers::remove)
-            .summary("Forgets the peer; its sessions stay")
+            .summary("Forget a peer; its sessions are kept")
             .path_value("network", NETWORK)
             .path_value("account", ACCOUNT)
             .answers_nothing(),
@@ -176,10 +176,10 @@ fn key(network: String, account: String) -> Result<AccountKey, Problem> {
         (1..=longest).contains(&text.len()) && text.chars().all(fits)
     };
     if !is_name(&network, 32, "") {
-        return Err(Problem::field("network", "a network's name has a-z only"));
+        return Err(Problem::field("network", "a network's name may hold only a-z"));
     }
     if !is_name(&account, 64, "0123456789_-") {
-        return Err(Problem::field("account", "an account's name has a-z, 0-9, - and _ only"));
+        return Err(Problem::field("account", "an account's name may hold only a-z, 0-9, - and _"));
     }
     Ok(AccountKey { network, account })
 }

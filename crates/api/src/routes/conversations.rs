@@ -1,5 +1,5 @@
-//! `/api/conversations`: the companion of a space. A message is kept when it is sent, and run when
-//! its stream is asked for; the run goes on whoever watches.
+//! `/api/conversations`: the companion of a space. A message is added when it is sent and answered
+//! when its stream is requested; the run continues without a reader.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -33,19 +33,19 @@ pub(super) fn routes() -> Routes {
     use Access::{Chat, Read};
     let rows = [
         Route::get("/api/spaces/{id}/companion", Chat, companion)
-            .summary("The space's conversation")
+            .summary("Get or open the conversation of a space")
             .tag("spaces")
             .answers_json::<CompanionView>(),
         Route::get("/api/conversations/{id}/messages", Read, messages)
-            .summary("What was said in it")
+            .summary("List the messages of a conversation")
             .query::<MessagesQuery>()
             .answers_json::<Messages>(),
         Route::post("/api/conversations/{id}/messages", Chat, post)
-            .summary("Keeps a message; Idempotency-Key holds")
+            .summary("Add a message to a conversation; honours Idempotency-Key")
             .body::<PostMessage>()
             .answers_created::<Posted>(),
         Route::get("/api/conversations/{id}/stream", Chat, stream)
-            .summary("Runs a message, event by event")
+            .summary("Run a message and stream its events")
             .query::<StreamQuery>()
             .answers_events::<CompanionEvent<'static>>(),
     ];
@@ -56,7 +56,7 @@ pub(super) fn routes() -> Routes {
 pub(crate) struct CompanionView {
     conversation_id: SessionId,
     space: String,
-    /// Who answers now.
+    /// The agent that answers now.
     agent: String,
     agent_name: String,
 }
@@ -84,7 +84,7 @@ fn name_of(state: &ApiState, agent: &AgentId) -> String {
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct PostMessage {
     content: String,
-    /// What the person looks at.
+    /// The view that the person looks at.
     view: Option<ViewRequest>,
 }
 
@@ -115,7 +115,7 @@ pub(super) async fn post(
     let view =
         request.view.map(|view| View { entity_type: view.entity_type, entity_id: view.entity_id });
     let delivery = match state.agent.runs.on_session(&caller.person, session) {
-        // It follows the answer under way, whether or not anybody asks for it.
+        // It follows the answer in progress, even if no client asks for its stream.
         Some(_) => Delivery::FollowUp,
         None => Delivery::OnRequest,
     };
@@ -135,7 +135,7 @@ pub(super) async fn post(
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct MessagesQuery {
-    /// Only those before this message.
+    /// Only messages before this one.
     before: Option<String>,
     limit: Option<usize>,
 }
@@ -144,7 +144,7 @@ pub(crate) struct MessagesQuery {
 pub(crate) struct Messages {
     /// Oldest first.
     messages: Vec<MessageView>,
-    /// Give it as `before` for what came before these; absent at the beginning.
+    /// Give it as `before` for the messages before these; absent at the beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<TurnId>,
 }
@@ -168,7 +168,7 @@ pub(super) async fn messages(
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct StreamQuery {
-    /// The latest message unless it is given.
+    /// The message to answer; the latest if it is absent.
     #[serde(rename = "messageId")]
     message_id: Option<String>,
 }
@@ -202,7 +202,8 @@ pub(super) async fn stream(
     Ok(Sse::new(frames).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
-/// Where a client was when it lost the stream: `<run>:<seq>` of a feed, `<run>:log-<seq>` of a log.
+/// The position of a client that lost the stream: `<run>:<seq>` in a feed, `<run>:log-<seq>` in a
+/// log.
 pub(super) struct StreamPosition {
     pub(super) run: RunId,
     pub(super) after: u64,
@@ -219,10 +220,12 @@ pub(super) fn seen(headers: &HeaderMap) -> Result<Option<StreamPosition>, Proble
         };
         Some(StreamPosition { run: run.parse().ok()?, after: seq.parse().ok()?, from })
     });
-    parsed.map(Some).ok_or_else(|| Problem::field("Last-Event-ID", "is not one of this stream"))
+    parsed
+        .map(Some)
+        .ok_or_else(|| Problem::field("Last-Event-ID", "does not belong to this stream"))
 }
 
-/// What is told next.
+/// What the stream sends next.
 enum Wanted {
     /// The answer to a message, once its turn has come.
     Answer(TurnId),
@@ -239,7 +242,8 @@ enum Wanted {
     Nothing,
 }
 
-/// Nothing is run here: what the run told after that is told, or its end when no more is known.
+/// No run is started here: the stream sends the rest of the run's events, or only its end when the
+/// events are gone.
 async fn rejoined(
     state: &ApiState,
     caller: &AuthContext,
@@ -248,7 +252,7 @@ async fn rejoined(
     StreamPosition { run, after, from }: StreamPosition,
 ) -> Result<Wanted, Problem> {
     if state.agent.sessions.of_run(&caller.person, run).await? != Some(session) {
-        return Err(Problem::field("Last-Event-ID", "is not one of this stream"));
+        return Err(Problem::field("Last-Event-ID", "does not belong to this stream"));
     }
     if from == EventsFrom::Feed
         && let Ok(events) = state.agent.runs.events(&caller.person, run, 0).await
@@ -261,7 +265,7 @@ async fn rejoined(
     let is_end = |event: &Told| matches!(event, Told::Error { .. } | Told::Done { .. });
     let after = match from {
         EventsFrom::Log => after,
-        // How far the feed had come in these words nobody knows any more.
+        // The feed's position cannot be mapped to the log any more, so only the end is sent.
         EventsFrom::Feed => events.iter().take_while(|event| !is_end(&event.event)).count() as u64,
     };
     let frames = CompanionFrames::reading_from(EventsFrom::Log).named(names);
@@ -325,7 +329,7 @@ impl ConversationStream {
     }
 }
 
-/// A session of the person's that lives in a space as its companion.
+/// The person's session with this id, if it is the companion of a space.
 async fn conversation(
     state: &ApiState,
     caller: &AuthContext,

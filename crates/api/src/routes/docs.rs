@@ -1,4 +1,4 @@
-//! `/openapi.json` and `/docs`: what the routes of this server are, for programs and for people.
+//! `/openapi.json` and `/docs`: the description of the routes, for programs and for people.
 
 use axum::Json;
 use axum::http::header;
@@ -12,10 +12,10 @@ use crate::{Access, Route, Routes};
 pub(super) fn routes() -> Routes {
     let rows = [
         Route::get("/openapi.json", Access::Public, document)
-            .summary("This document")
+            .summary("Get the OpenAPI document")
             .answers_json_as(any_object),
         Route::get("/docs", Access::Public, page)
-            .summary("This document as a page")
+            .summary("Show the OpenAPI document as a page")
             .tag("docs")
             .answers_text("text/html"),
     ];
@@ -30,7 +30,7 @@ fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "object"})
 }
 
-/// A page that shows the document. Everything it needs is in it; nothing is loaded from elsewhere.
+/// A page that shows the document. It is self-contained; nothing is loaded from elsewhere.
 async fn page() -> impl IntoResponse {
     let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
         connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";

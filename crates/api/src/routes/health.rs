@@ -1,4 +1,4 @@
-//! `/health` and `/ready`: whether the server lives, and whether it can work.
+//! `/health` and `/ready`: whether the server is alive, and whether it can work.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -14,14 +14,14 @@ pub(super) fn routes() -> Routes {
         "health",
         [
             Route::get("/health", Access::Public, health)
-                .summary("Is it alive?")
+                .summary("Check that the server is alive")
                 .answers_json::<Health>(),
             Route::get("/ready", Access::Public, ready)
-                .summary("What it stands on, each with its state")
+                .summary("Check that the server can work, with the state of each dependency")
                 .tag("ready")
                 .answers_json::<Ready>(),
             Route::get("/api/health", Access::Read, everything)
-                .summary("Everything it uses, each with its state and what to do")
+                .summary("Get the state of each dependency, with hints")
                 .answers_json::<Everything>(),
         ],
     )

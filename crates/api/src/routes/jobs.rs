@@ -1,4 +1,4 @@
-//! `/api/jobs`: work that happens at a time.
+//! `/api/jobs`: work that runs at certain times.
 
 mod view;
 
@@ -25,52 +25,52 @@ pub(super) fn routes() -> Routes {
     use Access::{Read, Write};
     let rows = [
         Route::get("/api/jobs", Read, list)
-            .summary("Every job, broken ones too")
+            .summary("List jobs, including those whose file has errors")
             .answers_json::<JobViews>(),
         Route::post("/api/jobs", Write, create)
-            .summary("Makes a job and accepts it")
+            .summary("Create and accept a job")
             .body::<JobBody>()
             .answers_created::<JobView>(),
         Route::post("/api/jobs/preview", Read, preview)
-            .summary("What a job would be: plain words and the next times")
+            .summary("Preview a job: its description and next times")
             .body::<JobChangeBody>()
             .answers_json::<JobPreview>(),
         Route::get("/api/jobs/{id}", Read, show)
-            .summary("One job")
+            .summary("Get a job")
             .path_value("id", ID)
             .answers_json::<JobView>(),
         Route::patch("/api/jobs/{id}", Write, change)
-            .summary("Changes the fields that are named, and accepts the job as it is then")
+            .summary("Change the given fields of a job and accept it")
             .path_value("id", ID)
             .body::<JobChangeBody>()
             .answers_json::<JobView>(),
         Route::delete("/api/jobs/{id}", Write, remove)
-            .summary("Takes it away; its file's last version is kept")
+            .summary("Delete a job; its file's last version is kept")
             .path_value("id", ID)
             .answers_nothing(),
         Route::post("/api/jobs/{id}/accept", Write, accept)
-            .summary("Lets it fire as it is now")
+            .summary("Accept a job as it is now")
             .path_value("id", ID)
             .body::<JobShown>()
             .answers_json::<JobView>(),
         Route::post("/api/jobs/{id}/run", Write, run)
-            .summary("Fires it once, now")
+            .summary("Run a job now")
             .path_value("id", ID)
             .answers_json::<JobRunView>(),
         Route::post("/api/jobs/{id}/pause", Write, pause)
-            .summary("Fires no more until it is resumed")
+            .summary("Pause a job until it is resumed")
             .path_value("id", ID)
             .answers_json::<JobView>(),
         Route::post("/api/jobs/{id}/resume", Write, resume)
-            .summary("Fires again from the next time on")
+            .summary("Resume a job from its next time")
             .path_value("id", ID)
             .answers_json::<JobView>(),
         Route::put("/api/jobs/{id}/seen", Write, seen)
-            .summary("The person has looked at what became of it")
+            .summary("Mark a job's results as seen")
             .path_value("id", ID)
             .answers_json::<JobView>(),
         Route::get("/api/jobs/{id}/runs", Read, runs)
-            .summary("What became of its times, newest first")
+            .summary("List the runs of a job, newest first")
             .path_value("id", ID)
             .query::<RunsQuery>()
             .answers_json::<JobRuns>(),
@@ -120,7 +120,7 @@ async fn preview(
     caller: AuthContext,
     JsonBody(fields): JsonBody<Map<String, Value>>,
 ) -> Result<Json<JobPreview>, Problem> {
-    // What is of another kind is no job that somebody is still writing.
+    // A value of the wrong type is an error of the request, not an unfinished job.
     if let Err(error) = serde_json::from_value::<JobChangeBody>(Value::Object(fields.clone())) {
         return Err(Fault::new(ErrorCode::InvalidRequest, error.to_string()).into());
     }
@@ -162,7 +162,7 @@ async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Says what was looked at.
+/// The state of the job that the person looked at.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct JobShown {
     /// The `hash` of the job as it was shown.
@@ -177,7 +177,7 @@ async fn accept(
     JsonBody(seen): JsonBody<JobShown>,
 ) -> Result<Json<JobView>, Problem> {
     let seen = Hash::from_hex(&seen.hash)
-        .ok_or_else(|| Problem::field("hash", "64 hex digits are expected"))?;
+        .ok_or_else(|| Problem::field("hash", "expected 64 hex digits"))?;
     let job = state.agent.jobs.accept(&caller.approver()?, &job_id(&id)?, seen).await?;
     shown(&state, &caller, job).await
 }
@@ -234,7 +234,7 @@ async fn runs(
 ) -> Result<Json<JobRuns>, Problem> {
     let limit = query.limit.unwrap_or(RUNS_DEFAULT);
     if !(1..=RUNS_MAX).contains(&limit) {
-        return Err(Problem::field("limit", format!("1 to {RUNS_MAX}")));
+        return Err(Problem::field("limit", format!("it must be from 1 to {RUNS_MAX}")));
     }
     let id = job_id(&id)?;
     let mut slots = state.agent.jobs.history(&caller.person, &id, query.before, limit + 1).await?;

@@ -1,6 +1,6 @@
-//! `/api/linkedin`: a person's own account at LinkedIn. The browser comes back to `callback`, which
-//! nobody is signed in for (cookies do not travel with it), so the page hands what it brought to the
-//! app, and only the person who began the sign-in can end it.
+//! `/api/linkedin`: a person's own LinkedIn account. The browser returns to `callback` without a
+//! signed-in person (cookies do not travel with it), so the page passes what it brought to the app,
+//! and only the person who began the sign-in can finish it.
 
 use std::convert::Infallible;
 
@@ -21,31 +21,33 @@ use crate::{
 };
 
 const CALLBACK: &str = "/api/linkedin/callback";
-/// Where the app takes up what the browser brought back.
+/// The page of the app that finishes the sign-in.
 const APP_PAGE: &str = "/settings/you#linkedin";
 
 pub(super) fn routes() -> Routes {
     use Access::{Public, Read, Write};
     let rows = [
         Route::get("/api/linkedin", Read, show)
-            .summary("Your account at LinkedIn, and where its application must send browsers back to")
+            .summary("Get your LinkedIn connection and the redirect address of its application")
             .answers_json::<LinkedInView>(),
         Route::post("/api/linkedin/login", Write, begin)
-            .summary("Begins to connect your account: where to send the browser")
+            .summary("Begin to connect LinkedIn: get the address to open")
             .answers_created::<LoginBegun>(),
         Route::get(CALLBACK, Public, callback)
-            .summary("Where LinkedIn sends the browser back to; leads to the app, which ends the sign-in")
+            .summary(
+                "Receive the browser from LinkedIn; leads to the app, which finishes the sign-in",
+            )
             .query::<LinkedInReturn>()
             .answers_text("text/html"),
         Route::post("/api/linkedin/login/callback", Write, finish)
-            .summary("Ends the sign-in that you began, with what the browser brought back")
+            .summary("Finish the LinkedIn sign-in with what the browser brought back")
             .body::<LinkedInReturn>()
             .answers_json::<LinkedInView>(),
         Route::post("/api/linkedin/check", Write, check)
-            .summary("Asks LinkedIn whether it takes the sign-in")
+            .summary("Check that LinkedIn accepts the sign-in")
             .answers_json::<LinkedInView>(),
         Route::delete("/api/linkedin/login", Write, revoke)
-            .summary("Forgets your sign-in here and takes it back at LinkedIn")
+            .summary("Disconnect LinkedIn and revoke the sign-in there")
             .answers_json::<LinkedInRevoked>(),
     ];
     Routes::tagged("linkedin", rows)
@@ -55,11 +57,11 @@ pub(super) fn routes() -> Routes {
 pub(crate) struct LinkedInView {
     #[serde(flatten)]
     account: LinkedInAccount,
-    /// To be registered with the application at LinkedIn.
+    /// The redirect address to register with the application at LinkedIn.
     redirect_uri: String,
 }
 
-/// Where browsers reach us: the public address, else how this request came.
+/// The address at which browsers reach the server: the public address, or the one of this request.
 struct Reached(String);
 
 impl FromRequestParts<ApiState> for Reached {
@@ -105,7 +107,7 @@ async fn begin(
     Ok((StatusCode::CREATED, Json(begun)))
 }
 
-/// As the browser brought it.
+/// What the browser brought back from LinkedIn.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct LinkedInReturn {
     state: String,
@@ -121,13 +123,13 @@ impl LinkedInReturn {
     }
 }
 
-/// Nothing of this page is sent anywhere: what follows `#` stays in the browser.
+/// The page sends nothing anywhere: the part after `#` stays in the browser.
 async fn callback(QueryOf(back): QueryOf<LinkedInReturn>) -> Response {
     let query = onyx_mcp::oauth::form(&back.fields());
-    // A form holds only what an attribute may, but for `&`.
+    // The encoded query is safe in an attribute except for `&`.
     let target = format!("{APP_PAGE}?{query}").replace('&', "&amp;");
     let page = include_str!("linkedin/callback.html").replace("{{target}}", &target);
-    // It runs nothing, though the policy of that other page would let it run that page's script.
+    // The page runs no script, although the policy of the link page would allow that page's script.
     (LINK_HEADERS, Html(page)).into_response()
 }
 
@@ -152,9 +154,9 @@ async fn check(
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LinkedInRevoked {
-    /// Whether LinkedIn confirmed that its tokens are of no more use.
+    /// Whether LinkedIn confirmed that its tokens are revoked.
     confirmed: bool,
-    /// Why not, and what to do then.
+    /// Why it did not, and what to do.
     detail: Option<String>,
 }
 
@@ -165,7 +167,7 @@ async fn revoke(
     let revoked = state.extensions.linkedin.revoke(&caller.person).await?;
     let detail = revoked.as_ref().err().map(|why| {
         format!(
-            "Forgotten here, but LinkedIn did not confirm it ({why}). Remove the application at \
+            "Disconnected here, but LinkedIn did not confirm it ({why}). Remove the application at \
              linkedin.com under Settings → Data privacy → Permitted services."
         )
     });

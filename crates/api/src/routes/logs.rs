@@ -1,5 +1,5 @@
-//! `GET /api/admin/logs`: the newest lines, or, for who takes an event stream, those and all that
-//! follow. `logs.tail` of the WebSocket asks for the same.
+//! `GET /api/admin/logs`: the newest lines, or, for a client that accepts an event stream, those
+//! lines and all that follow. `logs.tail` of the WebSocket does the same.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -27,20 +27,20 @@ const USUAL: usize = 200;
 
 pub(super) fn routes() -> Routes {
     let row = Route::get("/api/admin/logs", Access::Owner, logs)
-        .summary("The newest lines of the log, or a feed of them")
+        .summary("Get the newest log lines, or follow the log")
         .query::<LogsQuery>()
         .answers_json_or_events(schema_of::<LogLines>, schema_of::<LogLine>);
     let level = "/api/admin/logs/level";
     let levels = [
         Route::get(level, Access::Owner, show_level)
-            .summary("What is logged, and what the next start logs")
+            .summary("Get the log level, now and after a restart")
             .answers_json::<LogLevels>(),
         Route::put(level, Access::Owner, set_level)
-            .summary("Logs more or less until the next start")
+            .summary("Set the log level until the next start")
             .body::<NewLevel>()
             .answers_json::<LogLevels>(),
         Route::delete(level, Access::Owner, reset_level)
-            .summary("Logs what the next start logs")
+            .summary("Reset the log level to that of the next start")
             .answers_json::<LogLevels>(),
     ];
     Routes::tagged("admin", [row]).merge(Routes::tagged("admin", levels))
@@ -48,20 +48,20 @@ pub(super) fn routes() -> Routes {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct LogsQuery {
-    /// This level and worse.
+    /// This level and more severe ones.
     pub(super) level: Option<LogLevel>,
-    /// Part of the words, the target or a detail.
+    /// A part of the message, the target or a field.
     pub(super) q: Option<String>,
     /// Only lines after this one.
     pub(super) after: Option<u64>,
-    /// The newest so many; 200 unless given.
+    /// The largest number of lines; 200 if it is absent.
     #[schemars(range(min = 1, max = 2000))]
     pub(super) limit: Option<usize>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewLevel {
-    /// This level and worse.
+    /// This level and more severe ones.
     level: LogLevel,
 }
 
@@ -90,8 +90,9 @@ async fn change_level(
     level: Option<LogLevel>,
 ) -> Result<Json<LogLevels>, Problem> {
     let before = state.logs.levels().level;
-    let failed =
-        |why: String| Fault::new(ErrorCode::Internal, format!("It stays as it is: {why}."));
+    let failed = |why: String| {
+        Fault::new(ErrorCode::Internal, format!("The log level was not changed: {why}."))
+    };
     let now = state.logs.set_level(level).map_err(failed)?;
     let entry = AuditEntry {
         ts: state.agent.now(),
@@ -132,7 +133,7 @@ pub(super) async fn logs(
     Ok(Sse::new(feed).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
 }
 
-/// What is there, and what follows. `limit_at` is what the client calls the limit.
+/// The kept lines, and those that follow. `limit_at` is the client's name of the limit.
 pub(super) fn tail(
     state: &ApiState,
     query: LogsQuery,
@@ -152,7 +153,8 @@ pub(super) fn tail(
     Ok((kept, following(more, filter)))
 }
 
-/// A reader that fell behind goes on with what is there: the numbers show the gap.
+/// A reader that fell behind continues with the lines that are still kept: the numbers show the
+/// gap.
 fn following(more: Receiver<Arc<LogLine>>, filter: LogFilter) -> impl Stream<Item = Arc<LogLine>> {
     unfold((more, filter), |(mut more, filter)| async move {
         loop {

@@ -1,4 +1,4 @@
-//! `/api/admin/mcp`: programs that offer tools, and which of their tools agents may have.
+//! `/api/admin/mcp`: MCP servers, and which of their tools agents may use.
 
 mod view;
 
@@ -25,45 +25,47 @@ pub(super) fn routes() -> Routes {
     use Access::Owner;
     let rows = [
         Route::get("/api/admin/mcp", Owner, list)
-            .summary("Every MCP server with its tools, as they were last seen")
+            .summary("List MCP servers with the tools they last offered")
             .answers_json::<McpServerViews>(),
         Route::post("/api/admin/mcp", Owner, add)
-            .summary("Adds servers, as other clients write them down; their tools wait")
+            .summary(
+                "Add MCP servers in the format of other clients; their tools wait for acceptance",
+            )
             .body::<NewMcpServers>()
             .answers_created::<McpServerViews>(),
         Route::get("/api/admin/mcp/{name}", Owner, show)
-            .summary("One server: how it is, its tools, its log")
+            .summary("Get an MCP server: its state, tools and log")
             .path_value("name", NAME)
             .answers_json::<McpServerView>(),
         Route::delete("/api/admin/mcp/{name}", Owner, remove)
-            .summary("Takes a server out of the config")
+            .summary("Remove an MCP server from the config")
             .path_value("name", NAME)
             .answers_nothing(),
         Route::post("/api/admin/mcp/{name}/test", Owner, test)
-            .summary("Starts it anew and looks at its tools")
+            .summary("Restart an MCP server and list its tools")
             .path_value("name", NAME)
             .answers_json::<McpServerView>(),
         Route::post("/api/admin/mcp/{name}/accept", Owner, accept)
-            .summary("Lets agents use tools as they describe themselves now")
+            .summary("Accept tools as they describe themselves now")
             .path_value("name", NAME)
             .body::<SeenTools>()
             .answers_json::<McpServerView>(),
         Route::post("/api/admin/mcp/{name}/login", Owner, login)
-            .summary("Begins a sign-in at a server: where to send the browser")
+            .summary("Begin a sign-in at an MCP server: get the address to open")
             .path_value("name", NAME)
             .body::<McpLogin>()
             .answers_json::<McpLoginBegun>(),
         Route::post("/api/admin/mcp/{name}/login/finish", Owner, finish_login)
-            .summary("Ends a sign-in with what the browser brought back")
+            .summary("Finish a sign-in at an MCP server with what the browser brought back")
             .path_value("name", NAME)
             .body::<McpCallback>()
             .answers_json::<McpServerView>(),
         Route::post("/api/admin/mcp/{name}/logout", Owner, logout)
-            .summary("Forgets the sign-in at a server")
+            .summary("Sign out of an MCP server")
             .path_value("name", NAME)
             .answers_json::<McpServerView>(),
         Route::put("/api/admin/mcp/{name}/tools/{tool}", Owner, set_tool)
-            .summary("Switches one tool on or off, or says what it does")
+            .summary("Switch a tool on or off, or set its effect")
             .path_value("name", NAME)
             .body::<McpToolSettings>()
             .answers_json::<McpServerView>(),
@@ -111,7 +113,7 @@ fn taken(name: &str, problem: Problem) -> Problem {
     if problem.fault().code != ErrorCode::VersionConflict {
         return problem;
     }
-    let message = format!("There is an MCP server {name} already.");
+    let message = format!("An MCP server {name} already exists.");
     let hint = "Remove it first, or choose another name.";
     Fault::new(ErrorCode::VersionConflict, message).with_hint(hint).into()
 }
@@ -135,13 +137,13 @@ async fn test(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct McpLogin {
-    /// Where the browser comes back to: an address of this machine.
+    /// The address that the browser returns to; it must be on this machine.
     redirect_uri: String,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct McpLoginBegun {
-    /// Where to send the browser.
+    /// The address to open in the browser.
     address: String,
     /// Comes back with the browser.
     state: String,
@@ -160,7 +162,7 @@ async fn login(
     Ok(Json(McpLoginBegun { address: begun.address, state: begun.state }))
 }
 
-/// As the browser brought it.
+/// What the browser brought back.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct McpCallback {
@@ -190,7 +192,7 @@ async fn logout(
     Ok(Json(McpServerView::of(state.extensions.mcp.sign_out(&name).await?)))
 }
 
-/// Says what was looked at.
+/// The tools as the person saw them.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SeenTools {
@@ -206,7 +208,7 @@ async fn accept(
 ) -> Result<Json<McpServerView>, Problem> {
     let hash = |(tool, hash): (&String, &String)| {
         let hash = Hash::from_hex(hash);
-        let hash = hash.ok_or_else(|| Problem::field("tools", "64 hex digits are expected"))?;
+        let hash = hash.ok_or_else(|| Problem::field("tools", "expected 64 hex digits"))?;
         Ok((tool.clone(), hash))
     };
     let seen = seen.tools.iter().map(hash).collect::<Result<BTreeMap<_, _>, Problem>>()?;
@@ -214,7 +216,7 @@ async fn accept(
     Ok(Json(McpServerView::of(view)))
 }
 
-/// What is not said stays.
+/// Absent settings stay as they are.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct McpToolSettings {
@@ -228,8 +230,8 @@ async fn set_tool(
     JsonBody(wish): JsonBody<McpToolSettings>,
 ) -> Result<Json<McpServerView>, Problem> {
     if let Some(plugin) = state.extensions.plugins.plugin_of_server(&name) {
-        let message = format!("The MCP server {name} came with the plugin {plugin}.");
-        let hint = "What its tools do counts as reaching out. Accept those that agents may have.";
+        let message = format!("The MCP server {name} belongs to the plugin {plugin}.");
+        let hint = "The effect of its tools is fixed: they reach out. Accept the tools that agents may use.";
         return Err(Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint).into());
     }
     let view = state.extensions.mcp.get(&name).await?;
@@ -255,11 +257,11 @@ async fn set_tool(
     Ok(Json(McpServerView::of(state.extensions.mcp.get(&name).await?)))
 }
 
-/// As the config says it: without what is as it would be anyway.
+/// The settings as the config has them, without defaults.
 fn written(settings: &ServerSettings) -> Result<Map<String, Value>, Problem> {
     let usual = serde_json::to_value(ServerSettings::default());
     let (Ok(Value::Object(mut fields)), Ok(usual)) = (serde_json::to_value(settings), usual) else {
-        return Err(Problem::field("settings", "they cannot be written down"));
+        return Err(Problem::field("settings", "they cannot be written to the config"));
     };
     fields.retain(|key, value| usual.get(key) != Some(value));
     Ok(fields)

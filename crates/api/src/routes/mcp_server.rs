@@ -1,8 +1,8 @@
-//! `/mcp`: an agent for other programs, over MCP's streamable HTTP. How the protocol is spoken is
-//! `onyx_mcp::serving`'s; here is what is offered: the agent's tools, the person's files and
-//! conversations as resources, their actions as prompts. Every call goes through the gate. What needs
-//! a person is asked of them where their client can ask; else it becomes a draft, and the answer says
-//! so.
+//! `/mcp`: an agent for other programs, over MCP's streamable HTTP. `onyx_mcp::serving` speaks the
+//! protocol; this module offers the agent's tools, the person's files and conversations as
+//! resources, and their actions as prompts. Every call goes through the gate. An approval is asked
+//! for in the client where it can ask its person; otherwise the call becomes a draft, and the
+//! answer says so.
 
 mod approval;
 mod prompts;
@@ -32,15 +32,15 @@ pub(super) fn routes() -> Routes {
     use Access::Chat;
     let rows = [
         Route::post("/mcp", Chat, post)
-            .summary("An agent for MCP clients: one JSON-RPC message a request")
+            .summary("Use an agent as an MCP server: one JSON-RPC message per request")
             .query::<WhichAgent>()
             .body::<JsonRpc>()
             .answers_json_as(any_object),
         Route::get("/mcp", Chat, listen)
-            .summary("For MCP clients with a session: nothing is told here, so it is refused")
+            .summary("Refused (405): this MCP server sends no notifications of changes")
             .query::<WhichAgent>()
             .answers_events_as(any_object),
-        Route::delete("/mcp", Chat, end).summary("Ends an MCP client's session").answers_nothing(),
+        Route::delete("/mcp", Chat, end).summary("End an MCP client's session").answers_nothing(),
     ];
     Routes::tagged("mcp", rows)
 }
@@ -51,7 +51,7 @@ fn any_object(_: &mut SchemaGenerator) -> Schema {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct WhichAgent {
-    /// Whose tools; the default agent's without it.
+    /// The agent whose tools are offered; without it, the default agent.
     agent: Option<AgentId>,
 }
 
@@ -100,7 +100,7 @@ fn known(headers: &HeaderMap) -> Headers {
     Headers::read(|name| headers.get(name).and_then(|value| value.to_str().ok()))
 }
 
-/// What the protocol answers, over HTTP.
+/// Turns a reply of the protocol into an HTTP response.
 pub fn mcp_response(answer: HttpReply) -> Response {
     let status = |number: u16| StatusCode::from_u16(number).unwrap_or(StatusCode::BAD_REQUEST);
     match answer {

@@ -1,5 +1,5 @@
-//! `/api/admin/pending-changes`: what members' agents proposed and only the owner may approve. The
-//! rest of what is proposed to a member is theirs, and is not there for the owner.
+//! `/api/admin/pending-changes`: drafts of members' agents that only the owner may approve. A
+//! member's other drafts are private to the member and not shown to the owner.
 
 use crate::wire::Json;
 use axum::extract::{Path, State};
@@ -13,22 +13,22 @@ use crate::routing::PathValue;
 use crate::wire::OptionalBody;
 use crate::{Access, ApiState, AuthContext, Problem, Route, Routes};
 
-/// Of each person; who has more to be decided than this decides some first.
+/// The most drafts listed for each person; others follow once these are decided.
 const MOST: u32 = 200;
 
 pub(super) fn routes() -> Routes {
     let rows = [
         Route::get("/api/admin/pending-changes", Access::Owner, list)
-            .summary("What members may not approve for themselves")
+            .summary("List members' drafts that need the owner's approval")
             .answers_json::<MembersChanges>(),
         Route::post("/api/admin/pending-changes/{person}/{id}/approve", Access::Owner, approve)
-            .summary("Does it for a member")
+            .summary("Approve and apply a member's draft")
             .path_value("person", PathValue::NAME)
             .path_value("id", PathValue::Uuid)
             .body::<DraftDecision>()
             .answers_json::<PendingChange>(),
         Route::post("/api/admin/pending-changes/{person}/{id}/reject", Access::Owner, reject)
-            .summary("Turns it down for a member")
+            .summary("Reject a member's draft")
             .path_value("person", PathValue::NAME)
             .path_value("id", PathValue::Uuid)
             .body::<DraftDecision>()

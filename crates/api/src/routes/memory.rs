@@ -1,4 +1,4 @@
-//! `/v1/memory/*` and `/api/search`: what is remembered and known, for the person whose it is.
+//! `/v1/memory/*` and `/api/search`: a person's own memory and knowledge.
 
 mod files;
 mod graph;
@@ -24,19 +24,19 @@ pub(super) fn routes() -> Routes {
     use Access::{Read, Write};
     let rows = [
         Route::get("/v1/memory/search", Read, search)
-            .summary("What is remembered and noted, best first")
+            .summary("Search memory and notes, best first")
             .query::<MemoryQuery>()
             .answers_json::<SearchResultsView>(),
         Route::post("/v1/memory", Write, write)
-            .summary("Adds to a daily log or MEMORY.md")
+            .summary("Add to a daily log or MEMORY.md")
             .body::<NewMemory>()
             .answers_json::<Remembered>(),
         Route::get("/v1/memory/status", Read, status)
-            .summary("How the index is")
+            .summary("Get the state of the index")
             .answers_json::<IndexStatus>(),
     ];
     let everything = Route::get("/api/search", Read, search_all)
-        .summary("Everything of the person's, by kind")
+        .summary("Search all that a person has, by kind")
         .query::<KnowledgeQuery>()
         .answers_json::<SearchResultsView>();
     Routes::tagged("memory", rows)
@@ -67,7 +67,8 @@ pub(crate) struct KnowledgeQuery {
     q: String,
     #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9_-]{0,63}$"))]
     space: Option<String>,
-    /// Some of page, task, ref, project, note, source, memory, daily, session, shared, by commas.
+    /// Some of page, task, ref, project, note, source, memory, daily, session, shared, separated by
+    /// commas.
     #[schemars(regex(
         pattern = r"^ *(page|task|ref|project|note|source|memory|daily|session|shared|)( *, *(page|task|ref|project|note|source|memory|daily|session|shared|))* *$"
     ))]
@@ -80,17 +81,17 @@ pub(crate) struct KnowledgeQuery {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SearchResultsView {
     pub(super) results: Vec<FoundView>,
-    /// Meaning was not searched for, only words; `reason` says why.
+    /// The search used words only, not meaning; `reason` says why.
     pub(super) degraded: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<String>,
-    /// Not everything is indexed yet: more may be found later.
+    /// Not everything is indexed yet: a later search may find more.
     pub(super) partial: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct FoundView {
-    /// What it is: a memory, a note, a page, …
+    /// The kind: a memory, a note, a page, …
     pub(super) source: SourceKind,
     pub(super) path: String,
     pub(super) title: String,
@@ -100,22 +101,22 @@ pub(crate) struct FoundView {
     pub(super) start_line: u32,
     pub(super) end_line: u32,
     pub(super) text: String,
-    /// A part of the text in pieces; a hit is what was looked for.
+    /// A part of the text in pieces; `hit` marks the pieces that match.
     pub(super) snippet: Vec<SnippetPart>,
     pub(super) score: f32,
     pub(super) match_type: MatchType,
     pub(super) modified: Timestamp,
-    /// Of a message: the conversation it was said in, its run and its turn.
+    /// For a message: its conversation, run and turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<SessionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<RunId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) turn: Option<TurnId>,
-    /// Who said it.
+    /// The author of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) author: Option<String>,
-    /// When it was said.
+    /// When it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) time: Option<Timestamp>,
 }
@@ -166,7 +167,7 @@ pub(super) async fn search(
     Ok(Json(find(&state, &caller, query).await?))
 }
 
-/// What the person remembers with their agents, their notes, and what was said.
+/// Searches what the person's agents remember, the person's notes, and their conversations.
 pub(super) async fn find(
     state: &ApiState,
     caller: &AuthContext,
@@ -175,7 +176,7 @@ pub(super) async fn find(
     let all = || SourceKind::ALL.into_iter();
     let (wanted, kinds): (_, Vec<SourceKind>) = match (query.agent, query.scope.as_deref()) {
         (Some(_), Some(_)) => {
-            return Err(Problem::field("scope", "give it or `agent`, not both"));
+            return Err(Problem::field("scope", "give either `scope` or `agent`"));
         }
         (Some(agent), None) => {
             let kinds = vec![SourceKind::Memory, SourceKind::Daily];
@@ -222,7 +223,7 @@ async fn ask(
     Ok(state.index.search(&search).await.map_err(Fault::from)?.into())
 }
 
-/// Everything of the caller's, or the one scope of it that a field asks for.
+/// All scopes of the caller, or the single scope that a field names.
 async fn scopes_of(
     state: &ApiState,
     caller: &AuthContext,
@@ -230,7 +231,7 @@ async fn scopes_of(
 ) -> Result<ScopeSet, Problem> {
     let all = async || state.index.all_scopes(&caller.person).await.map_err(Fault::from);
     let Some((field, scope)) = wanted else { return Ok(all().await?) };
-    // What is gone but left something behind can still be searched.
+    // A deleted place whose content is still indexed can be searched.
     if !is_there(state, caller, &scope).await? && !all().await?.allows(&scope) {
         return Err(Problem::unknown(field, format!("there is no {}", named(&scope))));
     }
@@ -279,7 +280,7 @@ fn parse_scope(text: &str) -> Result<Scope, Problem> {
 fn parse_kind(name: &str) -> Result<SourceKind, Problem> {
     SourceKind::ALL.into_iter().find(|kind| kind.as_str() == name).ok_or_else(|| {
         let known: Vec<&str> = SourceKind::ALL.into_iter().map(SourceKind::as_str).collect();
-        Problem::field("types", format!("{name:?} is none of {}", known.join(", ")))
+        Problem::field("types", format!("{name:?} is not one of {}", known.join(", ")))
     })
 }
 
@@ -301,7 +302,7 @@ pub(crate) struct NewMemory {
     #[schemars(regex(pattern = r"\S"))]
     text: String,
     target: Target,
-    /// Of MEMORY.md; needed there.
+    /// The heading in MEMORY.md; required there.
     #[schemars(regex(pattern = r"\S"))]
     heading: Option<String>,
 }
@@ -315,7 +316,7 @@ enum Target {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Remembered {
-    /// Where it was written.
+    /// The file that was written.
     path: String,
 }
 
@@ -339,7 +340,7 @@ pub(super) async fn write(
     let path = match (new.target, new.heading.as_deref().map(str::trim)) {
         (Target::Daily, None) => own.note(&agent, &new.text).await?,
         (Target::Daily, Some(_)) => {
-            return Err(Problem::field("heading", "a daily log has none"));
+            return Err(Problem::field("heading", "a daily log has no headings"));
         }
         (Target::Memory, Some(heading)) if !heading.is_empty() => {
             own.remember(&agent, heading, &new.text).await?

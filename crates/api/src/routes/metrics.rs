@@ -1,7 +1,8 @@
-//! `GET /metrics`, in Prometheus's text format. Labels hold no person and nothing that was said.
+//! `GET /metrics`, in Prometheus's text format. Labels hold no person and no content.
 //!
-//! Written here and not by a crate: the figures are counted where they arise and only read for the page. The usual crates
-//! (`metrics` with an exporter, `prometheus-client`) keep a registry of their own that each run would have to write to.
+//! This is written without a crate: the figures are counted where they arise and only read for the
+//! page. The usual crates (`metrics` with an exporter, `prometheus-client`) keep a registry of
+//! their own that each run would have to write to.
 
 use std::fmt::{Display, Write as _};
 
@@ -15,7 +16,7 @@ use crate::{Access, ApiState, Route, Routes};
 
 pub(super) fn routes() -> Routes {
     let row = Route::get("/metrics", Access::Owner, metrics)
-        .summary("Figures for Prometheus")
+        .summary("Get metrics for Prometheus")
         .answers_text("text/plain");
     Routes::tagged("metrics", [row])
 }
@@ -24,13 +25,13 @@ pub(super) async fn metrics(State(state): State<ApiState>) -> impl IntoResponse 
     let mut page = Page::default();
     runs(&mut page, &state.agent.runs.figures());
     let (requests, open) = state.traffic.figures();
-    page.family("onyx_http_responses_total", "counter", "Answers by the class of their status");
+    page.family("onyx_http_responses_total", "counter", "HTTP responses by status class");
     for (class, count) in requests {
         page.sample("onyx_http_responses_total", &[("class", &class)], count);
     }
-    page.one("onyx_http_streams", "gauge", "Answers that are being streamed", open);
+    page.one("onyx_http_streams", "gauge", "Responses that are being streamed", open);
     let connections = state.admission.figures();
-    page.family("onyx_connections", "gauge", "Open connections by who is on them");
+    page.family("onyx_connections", "gauge", "Open connections by whether a caller is signed in");
     for (who, count) in
         [("signed_in", connections.signed_in), ("unauthenticated", connections.unauthenticated)]
     {
@@ -39,7 +40,7 @@ pub(super) async fn metrics(State(state): State<ApiState>) -> impl IntoResponse 
     page.one(
         "onyx_connections_closed_total",
         "counter",
-        "Connections without sign-in that were closed for being too many or too slow",
+        "Connections without sign-in that were closed because they were too many or too slow",
         connections.closed,
     );
     models(&mut page, &state.upstream.figures());
@@ -47,14 +48,14 @@ pub(super) async fn metrics(State(state): State<ApiState>) -> impl IntoResponse 
 }
 
 fn runs(page: &mut Page, runs: &RunFigures) {
-    page.one("onyx_runs_active", "gauge", "Runs at work", runs.at_work);
-    page.family("onyx_runs_total", "counter", "Runs by how they ended");
+    page.one("onyx_runs_active", "gauge", "Runs in progress", runs.at_work);
+    page.family("onyx_runs_total", "counter", "Finished runs by result");
     for (status, count) in &runs.ended {
         page.sample("onyx_runs_total", &[("status", status)], count);
     }
     page.histogram(
         "onyx_run_seconds",
-        "How long runs took",
+        "Duration of runs in seconds",
         &[],
         &RUN_SECONDS,
         &runs.buckets,
@@ -74,11 +75,11 @@ fn runs(page: &mut Page, runs: &RunFigures) {
 }
 
 fn models(page: &mut Page, models: &[ModelFigures]) {
-    page.family("onyx_model_up", "gauge", "1: calls go to it; 0: it failed and is left alone");
+    page.family("onyx_model_up", "gauge", "1: the model is called; 0: it failed and is paused");
     for model in models {
         page.sample("onyx_model_up", &model.labels(), u8::from(model.admitted));
     }
-    page.family("onyx_model_calls_total", "counter", "Calls by how they ended");
+    page.family("onyx_model_calls_total", "counter", "Model calls by result");
     for model in models {
         for (result, count) in &model.results {
             let mut labels = model.labels();
@@ -86,11 +87,11 @@ fn models(page: &mut Page, models: &[ModelFigures]) {
             page.sample("onyx_model_calls_total", &labels, count);
         }
     }
-    page.family("onyx_model_calls_active", "gauge", "Calls under way");
+    page.family("onyx_model_calls_active", "gauge", "Model calls in progress");
     for model in models {
         page.sample("onyx_model_calls_active", &model.labels(), model.in_flight);
     }
-    page.family("onyx_model_tokens_total", "counter", "Tokens of calls by kind");
+    page.family("onyx_model_tokens_total", "counter", "Tokens of model calls by kind");
     for model in models {
         for (kind, count) in [("input", model.usage.input), ("output", model.usage.output)] {
             let mut labels = model.labels();
@@ -102,7 +103,7 @@ fn models(page: &mut Page, models: &[ModelFigures]) {
         let first = &model.first_content;
         page.histogram(
             "onyx_model_first_content_seconds",
-            "From a call to the first word",
+            "Seconds from a model call to its first content",
             &model.labels(),
             first.bounds,
             &first.buckets,
@@ -122,7 +123,7 @@ impl ModelFigures {
 struct Page(String);
 
 impl Page {
-    /// Once for each name, before its first sample.
+    /// Written once for each name, before its first sample.
     fn family(&mut self, name: &str, kind: &str, help: &str) {
         let heading = format!("# TYPE {name} {kind}\n");
         if !self.0.contains(&heading) {

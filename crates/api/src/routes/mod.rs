@@ -1,4 +1,5 @@
-//! The handlers, each folder with the routes it declares; and the router that is made of them all.
+//! The handlers, each folder with the routes it declares; and the router that is built from them
+//! all.
 
 mod accounts;
 mod admin;
@@ -108,8 +109,8 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn_with_state(state, on_the_way_in))
 }
 
-/// What every request goes through before its route, and every answer after it, from the outside in.
-/// One layer for all: each layer of axum's boxes a future and copies the routes once more.
+/// The steps around every route, from the outside in. They are one layer, because each layer of
+/// axum boxes a future and copies the routes once more.
 async fn on_the_way_in(State(state): State<ApiState>, request: Request, next: Next) -> Response {
     let routed = async |request| match without_unused_body(request).await {
         Ok(request) => next.run(request).await,
@@ -125,7 +126,7 @@ async fn on_the_way_in(State(state): State<ApiState>, request: Request, next: Ne
     followed(&state, request, formed).await
 }
 
-/// A path that no route has may be a page or file of the web app.
+/// A path without a route may be a page or file of the web app.
 async fn no_route(method: Method, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
     crate::web_app::answer(&method, uri.path(), &headers).ok_or_else(|| {
         Problem::new(ErrorCode::NotFound, format!("there is no route {}", uri.path()))
@@ -137,7 +138,8 @@ async fn wrong_method(uri: Uri) -> Problem {
         .with_status(StatusCode::METHOD_NOT_ALLOWED)
 }
 
-/// The panic itself is logged by the process's hook; the client only learns that it was ours.
+/// The panic itself is logged by the process's hook; the client only learns that it is an internal
+/// error.
 fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     Problem::new(ErrorCode::Internal, ErrorCode::Internal.sentence()).into_response()
 }
@@ -148,7 +150,8 @@ mod tests {
 
     use super::*;
 
-    /// The document is looked up by these names, and a name that is not in the path says nothing.
+    /// The document looks values up by these names, so a name that is not in the path would be
+    /// ignored.
     #[test]
     fn what_is_declared_of_a_path_is_in_the_path_and_no_route_is_declared_twice() {
         let mut declared = BTreeSet::new();

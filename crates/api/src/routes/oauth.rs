@@ -1,8 +1,9 @@
-//! OAuth 2.1 for programs that know nothing of this server but its address, such as MCP clients: they
-//! read here where to sign in, make themselves known, and send their person's browser to our page
-//! `/oauth/authorize`. The person says yes there, the program picks its tokens up.
+//! OAuth 2.1 for programs that know only this server's address, such as MCP clients: they read here
+//! where to sign in, register, and send their person's browser to our page `/oauth/authorize`. The
+//! person grants access there, and the program fetches its tokens.
 //!
-//! What a program may be and where codes go is `onyx_mcp::granting`'s; tokens are `onyx_identity`'s.
+//! The rules for programs and redirect addresses are in `onyx_mcp::granting`; tokens are in
+//! `onyx_identity`.
 
 mod exchange;
 mod metadata;
@@ -24,33 +25,33 @@ use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Ro
 pub use exchange::Agreed;
 pub(super) use metadata::{base as base_address, tell_where_to_sign_in};
 
-/// What a program gets that does not say what it wants: tools and looking, but no approving.
+/// The scopes of a program that requests none: tools and reading, but no approving.
 const USUAL_SCOPE: &str = "chat read";
 
 pub(super) fn routes() -> Routes {
     use Access::{Chat, Public};
     let rows = [
         Route::get("/.well-known/oauth-protected-resource", Public, metadata::resource)
-            .summary("Who signs programs in for /mcp (RFC 9728)")
+            .summary("Get the OAuth metadata of /mcp (RFC 9728)")
             .answers_json_as(metadata::any_object),
         Route::get("/.well-known/oauth-protected-resource/mcp", Public, metadata::resource)
-            .summary("The same, where MCP clients look for it")
+            .summary("Get the OAuth metadata where MCP clients look for it (RFC 9728)")
             .answers_json_as(metadata::any_object),
         Route::get("/.well-known/oauth-authorization-server", Public, metadata::server)
-            .summary("How programs sign in (RFC 8414)")
+            .summary("Get the authorization server's metadata (RFC 8414)")
             .answers_json_as(metadata::any_object),
         Route::post("/oauth/register", Public, register)
-            .summary("Makes a program known (RFC 7591)")
+            .summary("Register a program (RFC 7591)")
             .answers_json_as(metadata::any_object),
         Route::post("/oauth/token", Public, exchange::token)
-            .summary("Tokens for a code or a refresh token, asked for by a form (RFC 6749)")
+            .summary("Exchange a code or a refresh token for tokens (form-encoded, RFC 6749)")
             .answers_json_as(metadata::any_object),
         Route::get("/api/oauth/request", Chat, look)
-            .summary("What a program asks for, for the page on which a person decides")
+            .summary("Get what a program asks for, for the consent page")
             .query::<AuthorizeQuery>()
             .answers_json::<AccessRequestView>(),
         Route::post("/api/oauth/authorize", Chat, authorize)
-            .summary("Lets a program in: where to send the browser")
+            .summary("Grant a program access: get the address to open")
             .body::<AuthorizeQuery>()
             .answers_json::<AccessGranted>(),
     ];
@@ -65,13 +66,13 @@ async fn register(RawBody(body): RawBody) -> Response {
     }
 }
 
-/// As RFC 6749 says it.
+/// An error in the form of RFC 6749.
 fn refused(refusal: &GrantRefusal) -> Response {
     let body = json!({"error": refusal.error, "error_description": refusal.message});
     (StatusCode::BAD_REQUEST, axum::Json(body)).into_response()
 }
 
-/// What the program put into the address of the page.
+/// The query that the program put into the address of the page.
 #[derive(Clone, Deserialize, JsonSchema)]
 pub(crate) struct AuthorizeQuery {
     response_type: String,
@@ -86,11 +87,11 @@ pub(crate) struct AuthorizeQuery {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AccessRequestView {
-    /// As the program calls itself; nobody has checked it.
+    /// The program's own name for itself; it is not verified.
     name: String,
-    /// Where the browser goes then: who gets in.
+    /// The address that the browser goes to, which receives the access.
     goes_to: String,
-    /// chat, read, write.
+    /// Scopes: chat, read, write.
     scopes: Vec<&'static str>,
 }
 
@@ -122,7 +123,7 @@ async fn authorize(
     let client = checked(&state, &base, &query).await?;
     let grants = scopes(query.scope.as_deref())?;
     if grants.within(caller.grants()).is_empty() {
-        return Err(Problem::new(ErrorCode::Forbidden, "you may not grant what is asked for"));
+        return Err(Problem::new(ErrorCode::Forbidden, "you cannot grant the requested access"));
     }
     let agreed = Agreed { caller: caller.clone(), grants, name: client.name };
     let request = GrantRequest {
@@ -138,8 +139,8 @@ async fn authorize(
     Ok(Json(AccessGranted { redirect: with_query(&query.redirect_uri, &pairs) }))
 }
 
-/// The program and its request, if both can be meant. What is wrong is shown to the person and never
-/// sent on: an address that was not checked gets nothing.
+/// The program of a valid request. An error is shown to the person and never sent to the program:
+/// an unverified address gets nothing.
 async fn checked(
     state: &ApiState,
     base: &str,
@@ -150,18 +151,18 @@ async fn checked(
         let client = GrantClient::documented(&query.client_id, &document);
         client.map_err(|refusal| Problem::field("client_id", refusal.message))?
     } else {
-        let unknown = || Problem::field("client_id", "no program is known by it");
+        let unknown = || Problem::field("client_id", "no registered program has this id");
         GrantClient::read(&query.client_id).ok_or_else(unknown)?
     };
     if !client.comes_back_to(&query.redirect_uri) {
-        return Err(Problem::field("redirect_uri", "the program did not name it before"));
+        return Err(Problem::field("redirect_uri", "the program did not register this address"));
     }
     if query.response_type != "code" {
-        return Err(Problem::field("response_type", "only `code` is known"));
+        return Err(Problem::field("response_type", "only `code` is supported"));
     }
     let challenge = &query.code_challenge;
     if query.code_challenge_method != "S256" || !(43..=128).contains(&challenge.len()) {
-        return Err(Problem::field("code_challenge", "PKCE with S256 is needed"));
+        return Err(Problem::field("code_challenge", "PKCE with S256 is required"));
     }
     let own = format!("{base}/mcp");
     let is_own = |resource: &String| {
@@ -169,7 +170,7 @@ async fn checked(
         resource == base || resource == own
     };
     if query.resource.as_ref().is_some_and(|resource| !is_own(resource)) {
-        return Err(Problem::field("resource", "it is another server than this one"));
+        return Err(Problem::field("resource", "it names another server than this one"));
     }
     Ok(client)
 }
@@ -180,14 +181,17 @@ fn scopes(asked: Option<&str>) -> Result<Grants, Problem> {
         "read" => Some(Grant::Read),
         "write" => Some(Grant::Write),
         "chat" => Some(Grant::Chat),
-        // Refresh tokens come by themselves; nothing here administers.
+        // Refresh tokens are always included; administration cannot be granted here.
         _ => None,
     };
     let grants: Grants = asked.split(' ').filter_map(known).collect();
     if grants.is_empty() {
-        return Err(Fault::new(ErrorCode::InvalidRequest, "scope: none of it is known")
-            .with_hint("Ask for `chat`, `read` or `write`.")
-            .into());
+        return Err(Fault::new(
+            ErrorCode::InvalidRequest,
+            "scope: none of the requested scopes is known",
+        )
+        .with_hint("Ask for `chat`, `read` or `write`.")
+        .into());
     }
     Ok(grants)
 }

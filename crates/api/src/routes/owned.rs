@@ -15,13 +15,13 @@ use onyx_types::{Envelope, ErrorCode, Event, Fault, RunId, RunStatus, SessionId}
 
 use crate::Problem;
 
-/// Events that are there already share a chunk up to this size; none waits for another.
+/// Events that are available share a chunk up to this size; none waits for another.
 const CHUNK: usize = 16 * 1024;
 
 /// Dropping it before its last event stops the run.
 pub(crate) struct OwnedRun {
     run: onyx_agent::OwnedRun,
-    /// Events that were looked at before they are told.
+    /// Events that were read ahead of sending them.
     ahead: VecDeque<Arc<Envelope>>,
 }
 
@@ -49,8 +49,8 @@ impl OwnedRun {
         self.run.has_ended() && self.ahead.is_empty()
     }
 
-    /// Waits until the run says or does something. `Some`: it failed before it did either, so that
-    /// whoever asked can still be answered with a status.
+    /// Waits until the run says or does something. `Some`: the run failed before that, so the
+    /// request can still be answered with a status.
     pub(super) async fn early_failure(&mut self) -> Option<Fault> {
         let mut fault = None;
         while let Some(envelope) = self.run.next().await {
@@ -58,7 +58,8 @@ impl OwnedRun {
                 Event::Error { code, message, hint, retry_after_seconds } => {
                     let mut failed = Fault::new(*code, message.clone()).with_hint(hint.clone());
                     failed.retry_after = retry_after_seconds.map(Duration::from_secs);
-                    // An answer that met its length is one, if an empty one.
+                    // An answer that reached its length limit counts as an answer, even an empty
+                    // one.
                     fault = Some(failed).filter(|fault| fault.code != ErrorCode::LimitOutput);
                     false
                 }
@@ -102,8 +103,8 @@ impl OwnedRun {
         Body::from_stream(stream::unfold(frames, Frames::next_chunk))
     }
 
-    /// The same once its first frame is there, so that the answer's head goes out with it. For
-    /// formats that tell the run's start, which no model keeps waiting.
+    /// The same once the first frame exists, so that the response's head is sent with it. For
+    /// formats that report the start of the run, which does not wait for a model.
     pub(super) async fn into_begun_body<E>(self, encoder: E) -> Body
     where
         E: Encoder<Frame = Bytes> + Send + 'static,
@@ -119,7 +120,7 @@ impl OwnedRun {
     }
 }
 
-/// In a box: it is moved for every chunk.
+/// Boxed, because it is moved for every chunk.
 struct Frames<E> {
     run: OwnedRun,
     encoder: E,

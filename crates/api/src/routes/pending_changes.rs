@@ -1,4 +1,4 @@
-//! `/api/pending-changes`: what agents proposed, and a person's decisions on it.
+//! `/api/pending-changes`: drafts, and a person's decisions on them.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -22,7 +22,7 @@ use crate::routing::PathValue;
 use crate::wire::{FieldNames, Json, OptionalBody};
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
-/// Proxies close a connection on which nothing is said for a minute or so.
+/// Proxies close a connection that is silent for about a minute.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// The longest reason that goes into the log and to the model.
 const REASON_BYTES: usize = 16 * 1024;
@@ -31,23 +31,23 @@ pub(super) fn routes() -> Routes {
     use Access::{Read, Write};
     let rows = [
         Route::get("/api/pending-changes", Read, list)
-            .summary("What agents proposed")
+            .summary("List drafts")
             .query::<PendingChangesQuery>()
             .answers_json::<PendingChanges>(),
         Route::get("/api/pending-changes/events", Read, events)
-            .summary("Tells of each that changes")
+            .summary("Stream changes of drafts")
             .answers_events::<PendingChange>(),
         Route::get("/api/pending-changes/{id}", Read, show)
-            .summary("One of them, whole")
+            .summary("Get a draft")
             .path_value("id", PathValue::Uuid)
             .answers_json::<PendingChange>(),
         Route::post("/api/pending-changes/{id}/approve", Write, approve)
-            .summary("Does it")
+            .summary("Approve and apply a draft")
             .path_value("id", PathValue::Uuid)
             .body::<DraftDecision>()
             .answers_json::<PendingChange>(),
         Route::post("/api/pending-changes/{id}/reject", Write, reject)
-            .summary("Turns it down")
+            .summary("Reject a draft")
             .path_value("id", PathValue::Uuid)
             .body::<DraftDecision>()
             .answers_json::<PendingChange>(),
@@ -61,23 +61,23 @@ pub(crate) struct PendingChange {
     id: DraftId,
     state: DraftState,
     tool: String,
-    /// read, write, destroy, reach or execute.
+    /// One of read, write, destroy, reach and execute.
     effect: &'static str,
     summary: String,
     preview: Preview,
     asks_for: AsksFor,
     targets: Vec<String>,
-    /// Files that steer agents are among the targets.
+    /// Whether its targets include files that steer agents.
     instruction: bool,
-    /// The run had read from outside when it proposed this.
+    /// The run had read content from outside before it proposed this.
     tainted: bool,
-    /// Only the owner may approve it, whoever it belongs to.
+    /// Only the owner may approve it, even if it is a member's.
     needs_owner: bool,
     #[serde(flatten)]
     came_from: DraftSource,
     created_at: Timestamp,
     expires_at: Timestamp,
-    /// Stands for exactly what will happen: give it back to approve what was looked at.
+    /// Identifies exactly what will happen: send it back to approve what was shown.
     #[schemars(with = "String")]
     plan_hash: Hash,
     #[serde(flatten)]
@@ -93,7 +93,7 @@ struct DraftSource {
     agent: AgentId,
 }
 
-/// What became of a draft, as far as something has.
+/// The result of a draft, as far as there is one.
 #[derive(Serialize, JsonSchema)]
 struct DraftOutcome {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,7 +102,7 @@ struct DraftOutcome {
     decided_by: Option<PersonId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// What came of it.
+    /// The output of the approved call.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -186,7 +186,7 @@ pub(super) async fn page(
         state: query.state,
         session: query.session,
         before: query.before,
-        // One more tells whether there are older ones.
+        // One more than asked for shows whether there are older ones.
         limit: limit + 1,
     };
     let mut drafts = state.agent.approvals.list(&caller.person, &filter).await?;
@@ -206,12 +206,12 @@ pub(super) async fn show(
     Ok(Json(PendingChange::of(&state, draft)))
 }
 
-/// What a person says with a decision.
+/// A person's decision with its options.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct DraftDecision {
     pub(super) reason: Option<String>,
     pub(super) scope: Option<Scope>,
-    /// The `plan_hash` of what was looked at; needed for a draft that is `stale`.
+    /// The `plan_hash` that was shown; required for a draft that is `stale`.
     #[serde(alias = "planHash")]
     #[schemars(regex(pattern = r"^[0-9A-Fa-f]{64}$"))]
     pub(super) plan_hash: Option<String>,
@@ -233,7 +233,7 @@ impl DraftDecision {
             None => None,
             Some(text) => Some(
                 Hash::from_hex(text)
-                    .ok_or_else(|| Problem::field("plan_hash", "64 hex digits are expected"))?,
+                    .ok_or_else(|| Problem::field("plan_hash", "expected 64 hex digits"))?,
             ),
         };
         let scope = match self.scope.unwrap_or_default() {
@@ -246,7 +246,7 @@ impl DraftDecision {
     pub(super) fn reason(&self) -> Result<Option<String>, Problem> {
         match &self.reason {
             Some(reason) if reason.len() > REASON_BYTES => {
-                Err(Problem::field("reason", format!("at most {REASON_BYTES} bytes")))
+                Err(Problem::field("reason", format!("it may have at most {REASON_BYTES} bytes")))
             }
             Some(reason) if reason.trim().is_empty() => Ok(None),
             reason => Ok(reason.clone()),
@@ -278,7 +278,7 @@ pub(super) async fn reject(
     Ok(Json(PendingChange::of(&state, rejected)))
 }
 
-/// With the draft as it is now, and its preview where it is a fresh one.
+/// The refusal with the draft as it is now, and its preview if that is new.
 pub(super) fn refused(state: &ApiState, not: NotApproved) -> Problem {
     let problem = Problem::from(not.fault);
     let draft = not.draft.map(|draft| PendingChange::of(state, *draft));
@@ -288,8 +288,8 @@ pub(super) fn refused(state: &ApiState, not: NotApproved) -> Problem {
     }
 }
 
-/// Tells of every draft of the person's that is new or in another state, as it is then. `missed`
-/// asks to read the list anew.
+/// Streams every draft of the person that is new or has changed. `missed` tells the client to
+/// reload the list.
 pub(super) async fn events(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -326,7 +326,7 @@ async fn frame(state: &ApiState, person: &PersonId, id: DraftId, names: FieldNam
             event.data(names.json_text(&PendingChange::of(state, draft)))
         }
         Err(fault) => {
-            tracing::warn!(%id, %fault, "a draft could not be told of");
+            tracing::warn!(%id, %fault, "a draft could not be sent to its reader");
             missed()
         }
     }

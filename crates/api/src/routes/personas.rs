@@ -26,30 +26,30 @@ pub(super) fn routes() -> Routes {
     use Access::{Owner, Read};
     let editor = [
         Route::post("/api/persona-agent/chat", Owner, editor::chat)
-            .summary("Asks the persona editor")
+            .summary("Send a message to the persona editor")
             .body::<ChatRequest>()
             .answers_events::<PersonaEvent<'static>>(),
         Route::post("/api/persona-agent/clear", Owner, editor::clear)
-            .summary("Begins the conversation anew")
+            .summary("Begin a new conversation with the persona editor")
             .body::<OfPersona>()
             .answers_json::<Cleared>(),
         Route::get("/api/persona-agent/history", Read, editor::history)
-            .summary("What was said to it")
+            .summary("Get the messages of the persona editor")
             .query::<HistoryQuery>()
             .answers_json::<History>(),
     ];
     let personas = [
         Route::get("/api/storage/personas/{id}", Read, storage::show)
-            .summary("An agent as a persona")
+            .summary("Get an agent as a persona")
             .path_value("id", PathValue::NAME)
             .answers_json::<PersonaView>(),
         Route::put("/api/storage/personas/{id}", Owner, storage::put)
-            .summary("Makes or changes it")
+            .summary("Create or change a persona")
             .path_value("id", PathValue::NAME)
             .body::<PutPersona>()
             .answers_json::<PersonaView>(),
         Route::delete("/api/storage/personas/{id}", Owner, storage::delete)
-            .summary("Takes the agent out of the config")
+            .summary("Remove a persona's agent from the config")
             .path_value("id", PathValue::NAME)
             .answers_nothing(),
     ];
@@ -62,32 +62,32 @@ fn test_input_routes() -> Routes {
     use Access::{Chat, Owner, Read};
     let rows = [
         Route::get("/api/storage/personas/{id}/test-inputs", Read, test_inputs::list)
-            .summary("What it is tried with")
+            .summary("List a persona's test inputs")
             .path_value("id", PathValue::NAME)
             .answers_json::<TestInputList>(),
         Route::post("/api/storage/personas/{id}/test-inputs", Owner, test_inputs::create)
-            .summary("Adds a test input")
+            .summary("Add a test input")
             .path_value("id", PathValue::NAME)
             .body::<Content>()
             .answers_created::<TestInputView>(),
         Route::get("/api/storage/personas/{id}/test-inputs/{tid}", Read, test_inputs::show)
-            .summary("One test input")
+            .summary("Get a test input")
             .path_value("id", PathValue::NAME)
             .path_value("tid", TEST_INPUT)
             .answers_json::<TestInputView>(),
         Route::put("/api/storage/personas/{id}/test-inputs/{tid}", Owner, test_inputs::put)
-            .summary("Makes or changes it")
+            .summary("Create or change a test input")
             .path_value("id", PathValue::NAME)
             .path_value("tid", TEST_INPUT)
             .body::<Content>()
             .answers_json::<TestInputView>(),
         Route::delete("/api/storage/personas/{id}/test-inputs/{tid}", Owner, test_inputs::delete)
-            .summary("Removes it; what it held is kept")
+            .summary("Delete a test input; its last version is kept")
             .path_value("id", PathValue::NAME)
             .path_value("tid", TEST_INPUT)
             .answers_nothing(),
         Route::post("/api/storage/personas/{id}/test-inputs/{tid}/run", Chat, test_inputs::run)
-            .summary("What the persona answers to it")
+            .summary("Run a test input and stream the persona's answer")
             .path_value("id", PathValue::NAME)
             .path_value("tid", TEST_INPUT)
             .answers_events::<PersonaEvent<'static>>(),
@@ -123,7 +123,7 @@ fn not_kept(error: StoreError) -> Problem {
     }
 }
 
-/// The run as this surface tells it, with what is needed to come back to it.
+/// The run in this surface's format, with the headers that are needed to resume it.
 fn streamed(run: OwnedRun) -> Response {
     let kind = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     let place = [

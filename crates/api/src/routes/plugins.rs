@@ -1,4 +1,4 @@
-//! `/api/admin/plugins`: packages of other people, what each asks for, and which are on.
+//! `/api/admin/plugins`: packages of other people, what each asks for, and which are enabled.
 
 mod view;
 
@@ -26,35 +26,35 @@ pub(super) fn routes() -> Routes {
     use Access::Owner;
     let rows = [
         Route::get("/api/admin/plugins", Owner, list)
-            .summary("Every plugin: what it asks for, whether it is on, and how it is")
+            .summary("List plugins: what each asks for, whether it is on, and its state")
             .answers_json::<PluginWires>(),
         Route::post("/api/admin/plugins", Owner, add)
-            .summary("Brings a plugin along, or another version of one; it waits to be accepted")
+            .summary("Add or update a plugin; it waits for acceptance")
             .body::<NewPlugin>()
             .answers_created::<PluginWire>(),
         Route::get("/api/admin/plugins/{name}", Owner, show)
-            .summary("One plugin, with what waits to be accepted and its log")
+            .summary("Get a plugin, with what waits for acceptance and its log")
             .path_value("name", NAME)
             .answers_json::<PluginWire>(),
         Route::delete("/api/admin/plugins/{name}", Owner, remove)
-            .summary("Takes a plugin away, with its settings and what it kept")
+            .summary("Delete a plugin with its settings and data")
             .path_value("name", NAME)
             .answers_nothing(),
         Route::post("/api/admin/plugins/{name}/accept", Owner, accept)
-            .summary("Accepts a plugin and what it asks for, exactly as it is now")
+            .summary("Accept a plugin and what it asks for, exactly as it is now")
             .path_value("name", NAME)
             .body::<SeenPlugin>()
             .answers_json::<PluginWire>(),
         Route::post("/api/admin/plugins/{name}/enable", Owner, enable)
-            .summary("Switches an accepted plugin on; one that failed too often starts again")
+            .summary("Enable an accepted plugin, or restart one that failed too often")
             .path_value("name", NAME)
             .answers_json::<PluginWire>(),
         Route::post("/api/admin/plugins/{name}/disable", Owner, disable)
-            .summary("Switches a plugin off")
+            .summary("Disable a plugin")
             .path_value("name", NAME)
             .answers_json::<PluginWire>(),
         Route::put("/api/admin/plugins/{name}/config", Owner, set_config)
-            .summary("Says what a plugin is told; checked against its schema")
+            .summary("Set a plugin's configuration; checked against its schema")
             .path_value("name", NAME)
             .body::<PluginConfig>()
             .answers_json::<PluginWire>(),
@@ -84,14 +84,14 @@ async fn shown(state: &ApiState, name: &str) -> Result<Json<PluginWire>, Problem
     Ok(Json(PluginWire::of(view, config)))
 }
 
-/// One of the three.
+/// A plugin as exactly one of `files`, `zip` and `git`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewPlugin {
     files: Option<Vec<PluginFile>>,
     /// A ZIP archive, in base64.
     zip: Option<String>,
-    /// The https address of a repository; its newest commit is taken.
+    /// The https address of a repository; its newest commit is used.
     git: Option<String>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct NewPlugin {
 #[serde(deny_unknown_fields)]
 struct PluginFile {
     path: String,
-    /// In base64.
+    /// The content in base64.
     content: String,
 }
 
@@ -117,7 +117,7 @@ async fn add(
         (None, None, Some(address)) => {
             PackageFiles::of_files(state.extensions.repositories.files(&address).await?)?
         }
-        _ => return Err(Problem::field("files", "one of `files`, `zip` and `git` is needed")),
+        _ => return Err(Problem::field("files", "give one of `files`, `zip` and `git`")),
     };
     let view = state.extensions.plugins.add(files).await?;
     let config = state.configuration.plugin(&view.name)?;
@@ -125,10 +125,10 @@ async fn add(
 }
 
 fn decoded(content: &str) -> Result<Vec<u8>, Problem> {
-    STANDARD.decode(content).map_err(|_| Problem::field("content", "base64 is expected"))
+    STANDARD.decode(content).map_err(|_| Problem::field("content", "expected base64"))
 }
 
-/// Says what was looked at.
+/// The plugin as the person saw it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SeenPlugin {
@@ -144,7 +144,7 @@ async fn accept(
     JsonBody(seen): JsonBody<SeenPlugin>,
 ) -> Result<Json<PluginWire>, Problem> {
     let seen = Hash::from_hex(&seen.hash)
-        .ok_or_else(|| Problem::field("hash", "64 hex digits are expected"))?;
+        .ok_or_else(|| Problem::field("hash", "expected 64 hex digits"))?;
     let view = state.extensions.plugins.accept(&caller.approver()?, &name, seen).await?;
     let config = state.configuration.plugin(&name)?;
     Ok(Json(PluginWire::of(view, config)))
@@ -165,7 +165,7 @@ async fn disable(
     State(state): State<ApiState>,
     Path(name): Path<String>,
 ) -> Result<Json<PluginWire>, Problem> {
-    // One whose folder is gone can be switched off too.
+    // A plugin whose folder is gone can be disabled too.
     state.extensions.plugins.get(&name).await?;
     let change = ConfigChange::SwitchPlugin { name: name.clone(), to: PluginSwitch::Off };
     state.configuration.change(change, Expect::Anything).await?;
@@ -178,7 +178,7 @@ async fn disable(
     }
 }
 
-/// By the plugin's own schema.
+/// The settings, by the plugin's own schema.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct PluginConfig {
     #[serde(flatten)]

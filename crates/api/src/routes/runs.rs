@@ -1,4 +1,4 @@
-//! `/api/runs/{run_id}`: coming back to a run, stopping it, taking back what it wrote.
+//! `/api/runs/{run_id}`: following a run, stopping it, and undoing what it wrote.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -17,32 +17,32 @@ use crate::routing::PathValue;
 use crate::wire::{FieldNames, Json};
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
-/// Proxies close a connection on which nothing is said for a minute or so.
+/// Proxies close a connection that is silent for about a minute.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub(super) fn routes() -> Routes {
     use Access::{Chat, Read, Write};
     let rows = [
         Route::get("/api/runs/{id}/events", Read, events)
-            .summary("What a run tells, from any event on")
+            .summary("Stream the events of a run, after any event")
             .path_value("id", PathValue::Uuid)
             .query::<EventsQuery>()
             .answers_events::<Envelope>(),
         Route::post("/api/runs/{id}/cancel", Chat, cancel)
-            .summary("Stops a run")
+            .summary("Stop a run")
             .path_value("id", PathValue::Uuid)
             .answers_json::<Stopped>(),
         Route::post("/api/runs/{id}/undo", Write, undo)
-            .summary("Takes back what a run wrote")
+            .summary("Undo what a run wrote")
             .path_value("id", PathValue::Uuid)
             .query::<UndoQuery>()
             .answers_json::<Undone>(),
         Route::post("/api/runs/{id}/redo", Write, redo)
-            .summary("Writes again what undoing a run took back")
+            .summary("Redo what undoing a run took back")
             .path_value("id", PathValue::Uuid)
             .answers_json::<Redone>(),
         Route::get("/api/runs/{id}/changes", Read, changes)
-            .summary("Which files a run changed, and whether that was undone")
+            .summary("List the files a run changed, and whether that was undone")
             .path_value("id", PathValue::Uuid)
             .answers_json::<ChangesOfRun>(),
     ];
@@ -54,8 +54,8 @@ pub(crate) struct EventsQuery {
     after: Option<u64>,
 }
 
-/// Everything the run told after a sequence number, then what it tells. `Last-Event-ID` says the
-/// same as `after`, for browsers that reconnect by themselves.
+/// Streams the run's events after a sequence number. `Last-Event-ID` means the same as `after`, for
+/// browsers that reconnect automatically.
 pub(super) async fn events(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -93,7 +93,7 @@ fn last_event_id(headers: &HeaderMap, run: RunId) -> Result<Option<u64>, Problem
         let same = sent_run.parse() == Ok(run);
         seq.parse().ok().filter(|_| same)
     });
-    parsed.map(Some).ok_or_else(|| Problem::field("Last-Event-ID", "is not one of this run"))
+    parsed.map(Some).ok_or_else(|| Problem::field("Last-Event-ID", "does not belong to this run"))
 }
 
 pub(super) async fn cancel(
@@ -104,7 +104,7 @@ pub(super) async fn cancel(
     let run = run_id(&id)?;
     let stopped = state.agent.runs.stop(&caller.person, StopTarget::Run(run)).await?;
     if !stopped {
-        // One that has ended is fine; one that the person never had is not there.
+        // A run that has ended is fine; a run that is not the person's is `not_found`.
         state.agent.sessions.check_run(&caller.person, run).await?;
     }
     Ok(Json(Stopped { stopped }))
@@ -118,7 +118,7 @@ pub(crate) struct UndoQuery {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Undone {
-    /// What holds again what it held before the run; with `dry_run`, what would.
+    /// Files that have their content from before the run again; with `dry_run`, files that would.
     restored: Vec<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
@@ -141,7 +141,7 @@ pub(super) async fn undo(
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Redone {
-    /// What holds again what the run had left in it.
+    /// Files that have the content again that the run left in them.
     restored: Vec<String>,
 }
 
@@ -157,7 +157,7 @@ pub(super) async fn redo(
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ChangesOfRun {
     paths: Vec<String>,
-    /// Every one of them holds again what it held before the run.
+    /// All files have their content from before the run again.
     undone: bool,
 }
 

@@ -1,4 +1,5 @@
-//! `/api/admin/secrets`: what the config refers to as `secret:<name>`. Values go in and never out.
+//! `/api/admin/secrets`: secrets that the config refers to as `secret:<name>`. Values can be
+//! written, never read.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -14,19 +15,19 @@ pub(super) fn routes() -> Routes {
     use Access::Owner;
     let rows = [
         Route::get("/api/admin/secrets", Owner, list)
-            .summary("Names, and enough to know them by")
+            .summary("List secrets by name, without their values")
             .answers_json::<SecretList>(),
         Route::put("/api/admin/secrets/{name}", Owner, set)
-            .summary("Keeps a secret")
+            .summary("Set a secret")
             .path_value("name", CONFIG_NAME)
             .body::<SecretValue>()
             .answers_nothing(),
         Route::delete("/api/admin/secrets/{name}", Owner, remove)
-            .summary("Forgets it")
+            .summary("Delete a secret")
             .path_value("name", CONFIG_NAME)
             .answers_nothing(),
         Route::post("/api/admin/secrets/rotate", Owner, rotate)
-            .summary("Seals all anew")
+            .summary("Encrypt all secrets with a new key")
             .answers_json::<Rotated>(),
     ];
     Routes::tagged("admin", rows)
@@ -38,7 +39,7 @@ pub(crate) struct SecretList {
 }
 
 pub(super) async fn list(State(state): State<ApiState>) -> Json<SecretList> {
-    // Who looks has perhaps just unlocked their keyring.
+    // The person may have just unlocked their keyring.
     state.secrets.reopen().await;
     Json(SecretList { secrets: state.secrets.list() })
 }

@@ -1,4 +1,4 @@
-//! `/v1/sessions`: what there is, and what was said.
+//! `/v1/sessions`: the list of conversations, and their content.
 
 pub(super) mod change;
 pub(super) mod export;
@@ -27,65 +27,65 @@ const LIST_DEFAULT: u32 = 50;
 const LIST_MAX: u32 = 200;
 const TURNS_DEFAULT: usize = 200;
 const TURNS_MAX: usize = 1_000;
-/// A whole conversation, for nearly everybody; only a longer one is told in pages.
+/// A whole conversation in nearly all cases; only a longer one is read in pages.
 const HISTORY_DEFAULT: usize = 5_000;
-/// Beyond this many turns a page is not stretched to the start of its first run.
+/// A page that is longer than this is not extended to the start of its first run.
 const LONGEST_RUN: usize = 1_000;
 
 pub(super) fn routes() -> Routes {
     use Access::{Read, Write};
     let rows = [
         Route::get("/v1/sessions", Read, list)
-            .summary("Conversations, newest first")
+            .summary("List conversations, newest first")
             .query::<ListQuery>()
             .answers_json::<SessionList>(),
         Route::get("/v1/sessions/{id}", Read, show)
-            .summary("One conversation")
+            .summary("Get a conversation")
             .path_value("id", PathValue::Uuid)
             .answers_json::<SessionWithSiblings>(),
         Route::patch("/v1/sessions/{id}", Write, change::patch)
-            .summary("Renames, archives")
+            .summary("Rename, archive or tag a conversation")
             .path_value("id", PathValue::Uuid)
             .body::<Patch>()
             .answers_json::<SessionView>(),
         Route::delete("/v1/sessions/{id}", Write, change::delete)
-            .summary("Removes it for good")
+            .summary("Delete a conversation permanently")
             .path_value("id", PathValue::Uuid)
             .answers_nothing(),
         Route::put("/v1/sessions/{id}/read", Write, change::read)
-            .summary("The person has read it, on whatever device")
+            .summary("Mark a conversation as read, on every device")
             .path_value("id", PathValue::Uuid)
             .answers_nothing(),
         Route::put("/v1/sessions/{id}/turns/{turn}/feedback", Write, change::rate)
-            .summary("What the person thinks of an answer")
+            .summary("Rate an answer")
             .path_value("id", PathValue::Uuid)
             .path_value("turn", PathValue::Uuid)
             .body::<GivenFeedback>()
             .answers_json::<Feedback>(),
         Route::get("/v1/tags", Read, tags)
-            .summary("The tags of conversations")
+            .summary("List the tags of conversations")
             .answers_json::<TagList>(),
         Route::post("/v1/sessions/{id}/fork", Write, change::fork)
-            .summary("A copy up to a turn")
+            .summary("Copy a conversation up to a turn")
             .path_value("id", PathValue::Uuid)
             .body::<Fork>()
             .answers_created::<SessionView>(),
         Route::get("/v1/sessions/{id}/queued", Read, queued::list)
-            .summary("Messages that no run has read yet")
+            .summary("List messages that no run has read yet")
             .path_value("id", PathValue::Uuid)
             .answers_json::<QueuedMessages>(),
         Route::delete("/v1/sessions/{id}/queued/{message}", Write, queued::discard)
-            .summary("Discards a message that no run has read")
+            .summary("Discard a message that no run has read yet")
             .path_value("id", PathValue::Uuid)
             .path_value("message", PathValue::Uuid)
             .answers_nothing(),
         Route::get("/v1/sessions/{id}/turns", Read, turns)
-            .summary("Its log, in pages")
+            .summary("Get the turns of a conversation, in pages")
             .path_value("id", PathValue::Uuid)
             .query::<TurnsQuery>()
             .answers_json::<TurnList>(),
         Route::get("/v1/sessions/{id}/export", Read, export::export)
-            .summary("The log, or a page to read")
+            .summary("Export a conversation: its log, or a page to read")
             .path_value("id", PathValue::Uuid)
             .query::<ExportQuery>()
             .answers_texts(&["application/x-ndjson", "text/markdown"]),
@@ -93,13 +93,13 @@ pub(super) fn routes() -> Routes {
     Routes::tagged("sessions", rows)
 }
 
-/// One session as the wire shows it.
+/// One session as it appears on the wire.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct SessionView {
     pub(super) id: SessionId,
     agent: AgentId,
     origin: SessionOrigin,
-    /// Who answers, in this order.
+    /// The agents that answer, in this order.
     agents: Vec<AgentId>,
     mode: LaneOrder,
     title: Option<String>,
@@ -115,25 +115,25 @@ pub(crate) struct SessionView {
     last_run_status: Option<RunStatus>,
     #[serde(flatten)]
     marks: SessionMarks,
-    /// In a list that was asked for a text: where somebody said it. Absent where only the title or
-    /// the preview holds it.
+    /// In a list that was searched for a text: the matching message. Absent where only the title or
+    /// the preview matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     found: Option<FoundTurn>,
 }
 
-/// The message of a conversation that says best what was looked for.
+/// The message of a conversation that matches best.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct FoundTurn {
-    /// Where it was said: the listed session, or another fork of it.
+    /// The session that holds the message: the listed one, or another fork of it.
     session: SessionId,
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<RunId>,
-    /// The turn to open at.
+    /// The turn to scroll to.
     #[serde(skip_serializing_if = "Option::is_none")]
     turn: Option<TurnId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<String>,
-    /// A part of what was said, in pieces; a hit is what was looked for.
+    /// A part of the message in pieces; `hit` marks the pieces that match.
     snippet: Vec<SnippetPart>,
 }
 
@@ -176,13 +176,13 @@ pub(crate) struct ListQuery {
     agent: Option<AgentId>,
     status: Option<SessionStatus>,
     origin: Option<SessionOrigin>,
-    /// Part of the title or of the newest words, or words that somebody said in it.
+    /// Text of the title or the newest messages, or of any message.
     q: Option<String>,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
-    /// Only those that are, or are not, pinned.
+    /// Only pinned, or only unpinned, conversations.
     pinned: Option<bool>,
-    /// Only those that have this tag.
+    /// Only conversations with this tag.
     tag: Option<String>,
     before: Option<SessionId>,
     #[schemars(range(min = 1, max = 200))]
@@ -195,7 +195,7 @@ pub(crate) struct SessionList {
     /// Give it as `before` to get the older ones; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<SessionId>,
-    /// Why titles and newest words alone were looked at, and not what was said.
+    /// Why only titles and newest messages were searched, and not all messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<String>,
 }
@@ -246,9 +246,9 @@ pub(super) fn turns_limit(name: &str, given: Option<usize>) -> Result<usize, Pro
 
 pub(super) struct ListPage {
     pub(super) sessions: Vec<SessionView>,
-    /// The cursor of the older ones, if there are any.
+    /// The cursor of older ones, if there are any.
     pub(super) before: Option<SessionId>,
-    /// Why what was said was not looked at.
+    /// Why the messages were not searched.
     pub(super) degraded: Option<String>,
 }
 
@@ -258,12 +258,12 @@ pub(super) async fn list_page(
     mut filter: SessionFilter,
 ) -> Result<ListPage, Problem> {
     let wanted = usize::try_from(filter.limit).unwrap_or(usize::MAX);
-    // One more tells whether there are older ones.
+    // One more than asked for shows whether there are older ones.
     filter.limit += 1;
     let (said, degraded) = match filter.text.as_deref().filter(|text| !text.trim().is_empty()) {
         Some(text) => match state.index.search_sessions(&caller.person, text).await {
             Ok(hits) => (hits.into_iter().filter_map(FoundTurn::of).collect(), None),
-            // The list still serves by titles, and says what it lacks.
+            // The list still works by titles, and reports what is missing.
             Err(error) => (Vec::new(), Some(error.to_string())),
         },
         None => (Vec::new(), None),
@@ -281,7 +281,7 @@ pub(super) async fn list_page(
     Ok(ListPage { sessions: listed, before, degraded })
 }
 
-/// Where a listed session, or another fork of it, says what was looked for.
+/// Finds the matching message in a listed session or in another fork of it.
 async fn found_in(
     state: &ApiState,
     caller: &AuthContext,
@@ -304,7 +304,8 @@ async fn found_in(
 pub(crate) struct SessionWithSiblings {
     #[serde(flatten)]
     session: SessionView,
-    /// The first of the family and all forks, this one among them, in the order they were made.
+    /// The first session of the family and all its forks, this one included, in the order of their
+    /// creation.
     siblings: Vec<Sibling>,
 }
 
@@ -317,7 +318,7 @@ pub(super) struct Sibling {
     updated_at: Timestamp,
     message_count: u64,
     preview: String,
-    /// Where it leaves the one it was forked from; absent for the first.
+    /// The turn at which it leaves the session it was forked from; absent for the first.
     fork_turn: Option<TurnId>,
 }
 

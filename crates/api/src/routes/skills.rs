@@ -23,33 +23,33 @@ pub(super) fn routes() -> Routes {
     use Access::{Read, Write};
     let rows = [
         Route::get("/api/skills", Read, list)
-            .summary("Every skill of the vault and of the agents, broken ones too")
+            .summary("List the skills of the vault and of agents, including those with errors")
             .answers_json::<SkillViews>(),
         Route::post("/api/skills/import", Write, import)
-            .summary("Puts skills of somebody else into the vault; they wait to be accepted")
+            .summary("Import skills into the vault; they wait for acceptance")
             .body::<SkillImport>()
             .answers_created::<SkillViews>(),
         Route::get("/api/skills/{name}", Read, show)
-            .summary("One skill with its text, and what waits to be accepted")
+            .summary("Get a skill with its text and what waits for acceptance")
             .path_value("name", NAME)
             .query::<WhoseSkill>()
             .answers_json::<SkillView>(),
         Route::put("/api/skills/{name}", Write, write)
-            .summary("Writes a skill of the vault and accepts it; If-Match and If-None-Match hold")
+            .summary("Write and accept a skill of the vault; honours If-Match and If-None-Match")
             .path_value("name", NAME)
             .body::<SkillText>()
             .answers_json::<SkillView>(),
         Route::delete("/api/skills/{name}", Write, remove)
-            .summary("Takes it away; its files' last versions are kept")
+            .summary("Delete a skill; its files' last versions are kept")
             .path_value("name", NAME)
             .answers_nothing(),
         Route::post("/api/skills/{name}/accept", Write, accept)
-            .summary("Lets agents open it as it is now")
+            .summary("Accept a skill as it is now")
             .path_value("name", NAME)
             .body::<SeenSkill>()
             .answers_json::<SkillView>(),
         Route::get("/api/skills/{name}/file", Read, file)
-            .summary("A file of a skill")
+            .summary("Read a file of a skill")
             .path_value("name", NAME)
             .query::<FileOfSkill>()
             .answers_json::<SkillFileView>(),
@@ -69,7 +69,7 @@ async fn list(
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct WhoseSkill {
-    /// The agent in whose folder it lies; the vault's without it.
+    /// The agent in whose folder the skill is; without it, the vault.
     agent: Option<AgentId>,
 }
 
@@ -109,7 +109,7 @@ async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Says what was looked at.
+/// The skill as the person saw it.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct SeenSkill {
     /// The `hash` of the skill as it was shown.
@@ -124,13 +124,13 @@ async fn accept(
     JsonBody(seen): JsonBody<SeenSkill>,
 ) -> Result<Json<SkillView>, Problem> {
     let seen = Hash::from_hex(&seen.hash)
-        .ok_or_else(|| Problem::field("hash", "64 hex digits are expected"))?;
+        .ok_or_else(|| Problem::field("hash", "expected 64 hex digits"))?;
     shown(state.extensions.skills.accept(&caller.approver()?, &name, seen).await?)
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct FileOfSkill {
-    /// As the skill's `files` name it.
+    /// A path as the skill's `files` list it.
     path: String,
     agent: Option<AgentId>,
 }
@@ -154,12 +154,12 @@ async fn file(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SkillImport {
-    /// What a skill at the top is called where it does not say so itself.
+    /// The name of a skill at the top of the package that does not name itself.
     name: Option<String>,
     files: Option<Vec<BroughtFile>>,
-    /// In base64.
+    /// A ZIP archive in base64.
     zip: Option<String>,
-    /// The https address of a repository; its newest commit is taken.
+    /// The https address of a repository; its newest commit is used.
     git: Option<String>,
 }
 
@@ -167,7 +167,7 @@ pub(crate) struct SkillImport {
 #[serde(deny_unknown_fields)]
 struct BroughtFile {
     path: String,
-    /// In base64.
+    /// The content in base64.
     content: String,
 }
 
@@ -188,7 +188,7 @@ async fn import(
             let name = name.or_else(|| Some(last.trim_end_matches(".git").to_lowercase()));
             SkillPackage::of_files(name, state.extensions.repositories.files(&address).await?)?
         }
-        _ => return Err(Problem::field("files", "one of `files`, `zip` and `git` is needed")),
+        _ => return Err(Problem::field("files", "give one of `files`, `zip` and `git`")),
     };
     let skills = state.extensions.skills.import(&caller.approver()?, package).await?;
     let skills = skills.iter().map(SkillView::of).collect();
@@ -196,7 +196,7 @@ async fn import(
 }
 
 fn decoded(content: &str) -> Result<Vec<u8>, Problem> {
-    STANDARD.decode(content).map_err(|_| Problem::field("content", "base64 is expected"))
+    STANDARD.decode(content).map_err(|_| Problem::field("content", "expected base64"))
 }
 
 fn shown(skill: Skill) -> Result<Json<SkillView>, Problem> {

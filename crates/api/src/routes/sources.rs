@@ -1,4 +1,5 @@
-//! `/api/sources`: what a person attached to a space, channel, thread or agent for it to be known.
+//! `/api/sources`: files, folders, addresses and texts that a person attached to a space, channel,
+//! thread or agent, as knowledge for its agents.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -28,24 +29,24 @@ pub(super) fn routes() -> Routes {
     use Access::{Read, Write};
     let rows = [
         Route::get("/api/sources", Read, list)
-            .summary("What is attached, newest first")
+            .summary("List sources, newest first")
             .query::<SourcesQuery>()
             .answers_json::<SourceList>(),
         Route::post("/api/sources", Write, add)
-            .summary("Attaches a file, folder, address or text")
+            .summary("Attach a file, folder, address or text")
             .body::<SourceRequest>()
             .answers_created::<SourceView>(),
         Route::get("/api/sources/{id}", Read, show)
-            .summary("One source and its documents")
+            .summary("Get a source and its documents")
             .answers_json::<SourceView>(),
         Route::post("/api/sources/{id}", Write, sync)
-            .summary("Looks at what it comes from again")
+            .summary("Check a source for changes")
             .answers_json::<SourceView>(),
         Route::delete("/api/sources/{id}", Write, remove)
-            .summary("Takes it away with its text")
+            .summary("Delete a source with its text")
             .answers_nothing(),
         Route::get("/api/sources/{id}/events", Read, events)
-            .summary("How far its import is")
+            .summary("Stream the progress of a source's import")
             .answers_events::<ProgressView>(),
     ];
     Routes::tagged("sources", rows)
@@ -65,7 +66,7 @@ struct ScopeRequest {
     #[serde(rename = "type")]
     kind: ScopeKind,
     id: String,
-    /// Where a channel or thread is, when no space lists it.
+    /// The space of a channel or thread that no space lists.
     space: Option<SpaceId>,
 }
 
@@ -81,7 +82,7 @@ enum ScopeKind {
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum SupplyRequest {
-    /// A file of the vault by its path, or one that is sent, as base64 with its name.
+    /// A file of the vault by its path, or an uploaded file in base64 with its name.
     File {
         path: Option<String>,
         name: Option<String>,
@@ -110,7 +111,7 @@ pub(crate) struct SourceView {
     id: String,
     scope: Scope,
     kind: &'static str,
-    /// The path, address or name it comes from.
+    /// The path, address or name of its origin.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
     title: String,
@@ -132,7 +133,7 @@ struct DocumentView {
     error: Option<String>,
 }
 
-/// How far an import is; the last of a stream has another state than `importing`.
+/// The progress of an import; the last event of a stream has another state than `importing`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ProgressView {
     state: SourceStateView,
@@ -157,7 +158,7 @@ enum SourceStateView {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct SourcesQuery {
-    /// Only those of this space, channel, thread or agent.
+    /// Only sources of this space, channel, thread or agent.
     scope: Option<String>,
 }
 
@@ -199,7 +200,7 @@ pub(super) async fn show(
     Ok(Json(record.into()))
 }
 
-/// Looks at what it comes from again.
+/// Checks the source for changes.
 pub(super) async fn sync(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -228,7 +229,7 @@ pub(super) async fn events(
     Ok(Sse::new(frames(progress, names)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
-/// What is, then every change, up to the end.
+/// Sends the current state, then every change, up to the end.
 fn frames(
     progress: watch::Receiver<Progress>,
     names: FieldNames,
@@ -236,7 +237,7 @@ fn frames(
     futures::stream::unfold(Some((progress, IsFirst::Yes)), move |following| async move {
         let (mut progress, is_first) = following?;
         if matches!(is_first, IsFirst::No) {
-            // The sender goes only with the import: then there is no more to tell.
+            // The sender is dropped with the import: then there is nothing more to report.
             progress.changed().await.ok()?;
         }
         let now = progress.borrow_and_update().clone();
@@ -253,7 +254,7 @@ enum IsFirst {
 }
 
 fn source_id(id: &str) -> Result<SourceId, Problem> {
-    // What is no id names nothing.
+    // A text that is not an id names no source.
     id.parse().map_err(|_| problem(SourceError::NotFound))
 }
 
@@ -284,8 +285,8 @@ impl TryFrom<SourceRequest> for NewSource {
     }
 }
 
-/// The name of a file that is sent. It is shown and it names what is kept, so it must be one that a
-/// file can have: nothing in it climbs, and nothing in it is invisible.
+/// The name of an uploaded file. It is shown and used for the stored file, so it must be a possible
+/// file name without path traversal and invisible characters.
 pub(super) fn document_name(name: String) -> Result<String, Problem> {
     let climbs = |part: &str| matches!(part.trim(), "" | "." | "..");
     if name.len() > LONGEST_NAME
@@ -293,7 +294,7 @@ pub(super) fn document_name(name: String) -> Result<String, Problem> {
         || name.split(['/', '\\']).any(climbs)
     {
         let why = format!(
-            "a file's name: 1 to {LONGEST_NAME} bytes, no control characters, no part `.` or `..`"
+            "it must be 1 to {LONGEST_NAME} bytes, without control characters and parts `.` or `..`"
         );
         return Err(Problem::field("name", why));
     }

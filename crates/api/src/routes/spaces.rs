@@ -1,5 +1,5 @@
-//! `/api/spaces`: a person's spaces and what is in them. Files are the truth; these routes read and
-//! write them.
+//! `/api/spaces`: a person's spaces and their contents. The files are the truth; these routes read
+//! and write them.
 
 mod attached;
 mod capture;
@@ -26,7 +26,7 @@ pub(super) use entities::check_entity;
 use entities::{EntitiesQuery, EntityList, EntityPatch, EntityView, NewEntity};
 
 const LONGEST_NAME: usize = 120;
-/// Spaces whose names make the same id.
+/// The most spaces whose names give the same id.
 const MOST_NAMESAKES: usize = 99;
 
 const KIND: PathValue = PathValue::OneOf(&["pages", "tasks", "refs", "projects"]);
@@ -34,23 +34,23 @@ const KIND: PathValue = PathValue::OneOf(&["pages", "tasks", "refs", "projects"]
 pub(super) fn routes() -> Routes {
     use Access::{Read, Write};
     let rows = [
-        Route::get("/api/spaces", Read, list)
-            .summary("The person's spaces")
-            .answers_json::<SpaceList>(),
+        Route::get("/api/spaces", Read, list).summary("List spaces").answers_json::<SpaceList>(),
         Route::post("/api/spaces", Write, create)
-            .summary("Makes one")
+            .summary("Create a space")
             .body::<NewSpace>()
             .answers_created::<SpaceView>(),
-        Route::get("/api/spaces/{id}", Read, show).summary("One space").answers_json::<SpaceView>(),
+        Route::get("/api/spaces/{id}", Read, show)
+            .summary("Get a space")
+            .answers_json::<SpaceView>(),
         Route::patch("/api/spaces/{id}", Write, patch)
-            .summary("Changes its name or agent")
+            .summary("Change a space's name or agent")
             .body::<SpacePatch>()
             .answers_json::<SpaceView>(),
         Route::delete("/api/spaces/{id}", Write, remove)
-            .summary("Removes it with all in it; versions are kept")
+            .summary("Delete a space with its contents; versions are kept")
             .answers_nothing(),
         Route::post("/api/spaces/{id}/capture", Write, capture::capture)
-            .summary("An address, text or file becomes a ref")
+            .summary("Save an address, text or file as a ref")
             .body::<CaptureRequest>()
             .answers_created::<EntityView>(),
     ];
@@ -63,30 +63,30 @@ fn entity_routes() -> Routes {
     let about = "/api/spaces/{id}/{kind}/{entity}/conversations";
     let rows = [
         Route::get(all, Read, entities::list)
-            .summary("What it holds of a kind")
+            .summary("List the entities of one kind in a space")
             .path_value("kind", KIND)
             .query::<EntitiesQuery>()
             .answers_json::<EntityList>(),
         Route::post(all, Write, entities::create)
-            .summary("Makes one")
+            .summary("Create an entity in a space")
             .path_value("kind", KIND)
             .body::<NewEntity>()
             .answers_created::<EntityView>(),
         Route::get(one, Read, entities::show)
-            .summary("One of them, whole")
+            .summary("Get an entity of a space")
             .path_value("kind", KIND)
             .answers_json::<EntityView>(),
         Route::patch(one, Write, entities::patch)
-            .summary("Changes some of it")
+            .summary("Change an entity of a space")
             .path_value("kind", KIND)
             .body::<EntityPatch>()
             .answers_json::<EntityView>(),
         Route::get(about, Read, attached::list)
-            .summary("The conversations that are attached to it, newest first")
+            .summary("List the conversations attached to an entity, newest first")
             .path_value("kind", KIND)
             .answers_json::<AttachedConversations>(),
         Route::delete(one, Write, entities::remove)
-            .summary("Removes it; what it held is kept")
+            .summary("Delete an entity of a space; its last version is kept")
             .path_value("kind", KIND)
             .answers_nothing(),
     ];
@@ -102,19 +102,19 @@ pub(crate) struct SpaceList {
 pub(crate) struct SpaceView {
     id: String,
     name: String,
-    /// Absent: the agent that answers where none is named.
+    /// Absent: the general default agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     default_agent: Option<String>,
-    /// The session of its companion, once there is one.
+    /// The session of the space's companion, once there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     companion: Option<SessionId>,
-    /// Its conversations are for models of this machine only.
+    /// Only models of this machine may be used in its conversations.
     local_only: bool,
-    /// How far agents may go in it, whatever their own tier allows.
+    /// The highest tier of agents in the space, even if their own is higher.
     tier: Tier,
     #[serde(skip_serializing_if = "Option::is_none")]
     created_at: Option<Timestamp>,
-    /// Why its `space.json` cannot be read; what is in the space is not harmed.
+    /// Why its `space.json` cannot be read; the contents of the space are not affected.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -138,11 +138,11 @@ impl From<Space> for SpaceView {
 pub(crate) struct NewSpace {
     #[schemars(regex(pattern = r"\S"), length(max = 120))]
     name: String,
-    /// Made from the name unless it is given.
+    /// Made from the name if it is absent.
     #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9_-]{0,63}$"))]
     id: Option<String>,
     default_agent: Option<String>,
-    /// Its conversations are for models of this machine only.
+    /// Only models of this machine may be used in its conversations.
     local_only: Option<bool>,
 }
 
@@ -150,16 +150,16 @@ pub(crate) struct NewSpace {
 pub(crate) struct SpacePatch {
     #[schemars(regex(pattern = r"\S"), length(max = 120))]
     name: Option<String>,
-    /// `null`: nobody in particular.
+    /// `null`: no default agent of the space.
     #[serde(default, deserialize_with = "given")]
     #[schemars(with = "Option<String>")]
     default_agent: Option<Option<String>>,
-    /// Its conversations are for models of this machine only.
+    /// Only models of this machine may be used in its conversations.
     local_only: Option<bool>,
     tier: Option<Tier>,
 }
 
-/// Tells what was left out from what was given as null.
+/// Distinguishes an absent field from one that is `null`.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
@@ -185,7 +185,7 @@ pub(super) async fn create(
         Some(id) => {
             let id: SpaceId = id.parse().map_err(|error| Problem::field("id", error))?;
             if spaces.get(&id).await.map_err(Fault::from)?.is_some() {
-                let there = Problem::field("id", "there is such a space already");
+                let there = Problem::field("id", "a space with this id already exists");
                 return Err(there.with_status(StatusCode::CONFLICT));
             }
             id
@@ -238,8 +238,8 @@ pub(super) async fn patch(
     Ok(answer(changed.map_err(Fault::from)?))
 }
 
-/// Its conversations and sources go for good; its pages, tasks, refs and projects are kept in the
-/// history.
+/// Deletes its conversations and sources permanently; its pages, tasks, refs and projects are kept
+/// in the history.
 pub(super) async fn remove(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -273,7 +273,7 @@ pub(super) fn spaces(state: &ApiState, caller: &AuthContext) -> Result<Spaces, P
     Ok(Spaces::new(&*state.store.files, &caller.person).map_err(Fault::from)?)
 }
 
-/// A text that is no id names no space, so that is not found either.
+/// A text that is not an id names no space, so it is not found either.
 pub(super) async fn find(
     state: &ApiState,
     caller: &AuthContext,
@@ -297,7 +297,7 @@ pub(super) fn by(state: &ApiState, caller: &AuthContext) -> Change {
     }
 }
 
-/// `If-Match` names what the client has seen.
+/// Checks `If-Match` against the current version.
 pub(super) fn check_seen(headers: &HeaderMap, current: Option<Hash>) -> Result<(), Problem> {
     let is_so = match expected(headers)? {
         Expect::Anything => true,
@@ -336,11 +336,14 @@ async fn free_id(spaces: &Spaces, name: &str) -> Result<SpaceId, Problem> {
             return Ok(id);
         }
     }
-    Err(Problem::field("name", format!("there are {MOST_NAMESAKES} of that name")))
+    Err(Problem::field(
+        "name",
+        format!("{MOST_NAMESAKES} spaces have this name already; choose another"),
+    ))
 }
 
-/// Ids that a name makes, numbered after the first. Ids are plain ASCII: a name that has none of
-/// it gets the fallback.
+/// The possible ids of a name, numbered after the first. Ids are plain ASCII: a name without any
+/// ASCII letters or digits gets the fallback.
 pub(super) fn candidates(name: &str, fallback: &str) -> impl Iterator<Item = String> {
     const LONGEST: usize = 48;
     let ascii: String = name.chars().map(|c| if c.is_ascii() { c } else { ' ' }).collect();

@@ -1,5 +1,5 @@
-//! `/ws`: one connection for everything a live client needs. Runs belong to the server: a client
-//! that goes away, or reads too slowly and is closed, leaves them at work.
+//! `/ws`: one connection for everything a live client needs. Runs belong to the server: they
+//! continue when a client leaves, or is closed because it reads too slowly.
 
 mod command;
 mod connection;
@@ -26,20 +26,20 @@ use crate::{Access, ApiState, AuthContext, MAX_BODY, Problem, Route, Routes};
 use sent::SentKeys;
 use sign_in::Sender;
 
-/// Each connection keeps one for as long as it is open; most frames are shorter.
+/// Each connection keeps this buffer as long as it is open; most frames are shorter.
 const READ_BUFFER: usize = 8 * 1024;
-/// What is read from a client that has not said who it is.
+/// The most that is read from a client before it has authenticated.
 const FIRST_FRAME: usize = 16 * 1024;
 
 pub(super) fn routes() -> Routes {
     let sent = Extension(Arc::new(SentKeys::default()));
     let row = Route::get_with("/ws", Access::FirstFrame, get(upgrade).layer(sent))
-        .summary("One connection for a live client: commands in, events out")
+        .summary("Open a WebSocket: commands in, events out")
         .switches_protocols();
     Routes::tagged("ws", [row])
 }
 
-/// Says what to do instead, as HTTP wants it said.
+/// Tells the client what to do instead, in HTTP's form.
 fn no_upgrade(rejection: &WebSocketUpgradeRejection) -> Response {
     let mut response = Problem::field("Upgrade", rejection.body_text())
         .with_status(StatusCode::UPGRADE_REQUIRED)

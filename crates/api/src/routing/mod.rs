@@ -1,8 +1,8 @@
-//! How a route is declared: once, with its handler, what it asks of its caller, what it reads and
-//! what it answers. The router and `/openapi.json` are both made from these rows.
+//! How a route is declared: once, with its handler, its access, what it reads and what it answers.
+//! The router and `/openapi.json` are both made from these rows.
 //!
-//! Every folder of `routes` comes here to declare its rows, and `openapi` to read them. No route of
-//! its own is declared here, and nothing is known of what the handlers do.
+//! Every folder of `routes` declares its rows with this module, and `openapi` reads them. No route
+//! is declared here, and nothing here knows what the handlers do.
 
 mod path_value;
 mod reply;
@@ -18,40 +18,39 @@ use crate::{Access, ApiState};
 pub(crate) use path_value::PathValue;
 pub(crate) use reply::Reply;
 
-/// A type's schema, made when the document is.
+/// The schema of a type, generated together with the document.
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 pub(crate) fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-/// Everything that is declared of one route, but for its handler.
+/// The declaration of a route without its handler.
 #[derive(Clone, Debug)]
 pub struct Route {
     pub method: &'static str,
-    /// As the router knows it: the rest of a path is `{*name}`.
+    /// The router's path: the rest of a path is `{*name}`.
     pub path: &'static str,
     pub access: Access,
     pub(crate) description: Description,
     pub(crate) reply: Reply,
 }
 
-/// What a route says of itself, and what it reads.
+/// The description of a route, and what it reads.
 #[derive(Clone, Debug)]
 pub(crate) struct Description {
     pub(crate) summary: &'static str,
-    /// The chapter of the document that it stands in. `None`: that of its group.
+    /// Its chapter of the document. `None`: that of its group.
     pub(crate) tag: Option<&'static str>,
-    /// Kept for clients of before; another route does it now.
+    /// Kept for older clients; another route replaces it.
     pub(crate) deprecated: bool,
-    /// Pieces of the path that are more than any text.
+    /// Rules for pieces of the path that may not be any text.
     pub(crate) path_values: Vec<(&'static str, PathValue)>,
     pub(crate) query: Option<SchemaOf>,
     pub(crate) body: Option<SchemaOf>,
 }
 
-/// A route that nobody has described. It can only be described: there is no way to serve it as it
-/// is.
+/// A route without a description. It can only be described next, so no route is served without one.
 pub(crate) struct Undescribed {
     method: &'static str,
     path: &'static str,
@@ -74,8 +73,8 @@ impl Undescribed {
     }
 }
 
-/// A route of which it is not said yet what it answers. One of the methods that begin with
-/// `answers` says so and makes it whole.
+/// A route whose answer is not declared yet. One of the methods that begin with `answers` declares
+/// it and completes the route.
 pub(crate) struct Described {
     route: Undescribed,
     description: Description,
@@ -92,7 +91,7 @@ impl Described {
         self
     }
 
-    /// What a piece of the path has to be, where that is more than any text.
+    /// Sets the rule for a piece of the path that may not be any text.
     pub(crate) fn path_value(mut self, name: &'static str, value: PathValue) -> Self {
         self.description.path_values.push((name, value));
         self
@@ -144,14 +143,14 @@ impl Route {
         delete DELETE;
     }
 
-    /// The names of the pieces of its path that vary.
+    /// The names of the variable pieces of its path.
     pub(crate) fn path_names(&self) -> impl Iterator<Item = &'static str> {
         let pieces = self.path.split('/');
         let names = pieces.filter_map(|piece| piece.strip_prefix('{')?.strip_suffix('}'));
         names.map(|name| name.trim_start_matches('*'))
     }
 
-    /// A GET whose handler has layers of its own.
+    /// A GET whose handler has its own layers.
     pub(crate) fn get_with(
         path: &'static str,
         access: Access,
@@ -170,7 +169,7 @@ impl Routes {
         Self::default()
     }
 
-    /// Rows that stand in one chapter of the document, unless a row names another.
+    /// Rows of one chapter of the document, unless a row names another.
     pub(crate) fn tagged(tag: &'static str, rows: impl IntoIterator<Item = Declared>) -> Self {
         let mut rows: Vec<Declared> = rows.into_iter().collect();
         for row in &mut rows {

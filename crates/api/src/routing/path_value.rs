@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-/// What a piece of a path has to be. The router takes any text; the handler is stricter.
+/// The rule for a piece of a path. The router accepts any text; the handler is stricter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PathValue {
     Text,

@@ -1,4 +1,4 @@
-//! What a route answers when all goes well: the last thing that is said of it.
+//! The successful answer of a route: the last part of its declaration.
 
 use schemars::JsonSchema;
 
@@ -13,7 +13,7 @@ const LINES: &str = "application/x-ndjson";
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) forms: Vec<(&'static str, SchemaOf)>,
-    /// It may also have nothing to tell, and then answers 204.
+    /// The route may also have nothing to return, and then answers 204.
     pub(crate) or_nothing: bool,
 }
 
@@ -22,12 +22,12 @@ impl Described {
         self.answers_json_as(schema_of::<T>)
     }
 
-    /// For an answer that has no type of its own, such as one in another maker's format.
+    /// For an answer without its own Rust type, such as one in another maker's format.
     pub(crate) fn answers_json_as(self, schema: SchemaOf) -> Declared {
         self.answers(200, vec![(JSON, schema)])
     }
 
-    /// What was made, whole.
+    /// Answers with the whole of what was created.
     pub(crate) fn answers_created<T: JsonSchema>(self) -> Declared {
         self.answers(201, vec![(JSON, schema_of::<T>)])
     }
@@ -36,7 +36,7 @@ impl Described {
         self.answers(204, Vec::new())
     }
 
-    /// What follows is no HTTP any more.
+    /// The connection is no longer HTTP after the answer.
     pub(crate) fn switches_protocols(self) -> Declared {
         self.answers(101, Vec::new())
     }
@@ -45,13 +45,13 @@ impl Described {
         self.answers_texts(&[kind])
     }
 
-    /// A text of one kind or another, as the request asks for it.
+    /// Text of one of several kinds, as the request asks.
     pub(crate) fn answers_texts(self, kinds: &[&'static str]) -> Declared {
         let forms = kinds.iter().map(|kind| (*kind, schema_of::<String> as SchemaOf)).collect();
         self.answers(200, forms)
     }
 
-    /// One server-sent event after another.
+    /// A stream of server-sent events.
     pub(crate) fn answers_events<T: JsonSchema>(self) -> Declared {
         self.answers_events_as(schema_of::<T>)
     }
@@ -60,22 +60,22 @@ impl Described {
         self.answers(200, vec![(EVENTS, event)])
     }
 
-    /// The same where there may be none to wait for.
+    /// The same where there may be nothing to wait for.
     pub(crate) fn answers_events_or_nothing(self, event: SchemaOf) -> Declared {
         self.declared(Reply { status: 200, forms: vec![(EVENTS, event)], or_nothing: true })
     }
 
-    /// One JSON object a line.
+    /// One JSON object per line.
     pub(crate) fn answers_lines<T: JsonSchema>(self) -> Declared {
         self.answers(200, vec![(LINES, schema_of::<T>)])
     }
 
-    /// The whole answer, or one JSON object a line that tells how far it is.
+    /// The whole answer, or progress lines of one JSON object each.
     pub(crate) fn answers_json_or_lines<T: JsonSchema, Line: JsonSchema>(self) -> Declared {
         self.answers(200, vec![(JSON, schema_of::<T>), (LINES, schema_of::<Line>)])
     }
 
-    /// The whole answer or one event after another, as the request asks for it.
+    /// The whole answer or a stream of events, as the request asks.
     pub(crate) fn answers_json_or_events(self, whole: SchemaOf, event: SchemaOf) -> Declared {
         self.answers(200, vec![(JSON, whole), (EVENTS, event)])
     }

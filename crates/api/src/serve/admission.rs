@@ -1,7 +1,8 @@
-//! Who may stay. Connections on which nobody has signed in are *guests*: they are few, in all and from
-//! each network, and when there is no room for one more, the one goes that has been silent longest.
-//! Where all of them are busy, a newcomer takes a place in a small reserve, in which one request is
-//! heard (see [`super::reserve`]). People who have signed in take none of these places.
+//! Which connections may stay. Connections without sign-in are *guests*: their number is limited,
+//! in all and per network, and when there is no room for one more, the guest that has been silent
+//! longest is closed. Where all of them are busy, a new one takes a place in a small reserve, in
+//! which one request is read (see [`super::reserve`]). Connections of people who have signed in
+//! take none of these places.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -16,32 +17,32 @@ use super::network::Network;
 use super::slot::{ConnectionSlot, CountedAs, OpenSlot};
 use super::{ConnectionLimits, Peer};
 
-/// How long a guest may take for an answer once its request is there: to compute it, and to read it.
+/// How long a guest's answer may take once its request has arrived: to compute it, and to read it.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
-/// In the reserve a request is expected at once.
+/// In the reserve a request must arrive at once.
 const RESERVE_LIMIT: Duration = Duration::from_secs(2);
-/// A guest that came a moment ago is about to send its request. Until then its network may have more
-/// guests than its share, as long as there is room in all: a client that opens many connections at
-/// once and then signs in on each of them is an honest one.
+/// A new guest is about to send its request. During this time its network may have more guests than
+/// its share, as long as there is room in all: a client that opens many connections at once and
+/// then signs in on each of them is legitimate.
 const GRACE: Duration = Duration::from_secs(1);
-/// Connections that were accepted and that nobody has looked at yet, or that were closed and are
-/// still open. A burst is accepted at the speed at which it can be looked at: otherwise those who
-/// have sent their request would be taken for silent ones.
+/// Connections that were accepted but not examined yet, or closed but still open. A burst is
+/// accepted only as fast as it can be examined: otherwise clients that have sent their request
+/// would count as silent.
 const MOST_UNSETTLED: usize = 128;
-/// A thread that is held up must not hold up the accepting for ever.
+/// The longest that accepting waits for a blocked thread.
 const SETTLE_LIMIT: Duration = Duration::from_millis(100);
 
-/// Counts connections and closes those that there is no room for.
+/// Counts connections and closes those without room.
 #[derive(Debug)]
 pub struct Admission {
     limits: RwLock<ConnectionLimits>,
     state: Mutex<State>,
-    /// One connection more was looked at, or is gone.
+    /// Notified when one more connection was examined, or is gone.
     settled: Notify,
     closed: AtomicU64,
 }
 
-/// Connections by who is on them, for `/metrics`.
+/// Counts of connections for `/metrics`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectionFigures {
     pub(crate) signed_in: usize,
@@ -54,7 +55,7 @@ pub(crate) struct ConnectionFigures {
 pub(super) struct State {
     sequence: u64,
     pub(super) signed_in: usize,
-    /// By when each began what it is doing now.
+    /// By the time at which each began its current phase.
     guests: BTreeMap<u64, Guest>,
     /// Guests outside the reserve.
     ordinary: usize,
@@ -80,13 +81,13 @@ pub(super) enum SlotKind {
 /// What a guest is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// A request is expected, or the rest of one, or the first frame of a WebSocket.
+    /// Waiting for a request, the rest of one, or the first frame of a WebSocket.
     Waiting,
     Answering,
 }
 
 impl Guest {
-    /// Nothing is lost when it goes: it asked for nothing yet, and has read what it was told.
+    /// Closing it loses nothing: it has not requested anything yet, and has read its last answer.
     fn is_silent(&self) -> bool {
         self.phase == Phase::Waiting && !self.slot.is_writing()
     }
@@ -118,7 +119,7 @@ impl Admission {
         })
     }
 
-    /// Holds from the next connection on; those that are open stay.
+    /// Applies from the next connection on; open ones stay.
     pub fn set_limits(&self, limits: ConnectionLimits) {
         *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
     }
@@ -136,7 +137,7 @@ impl Admission {
         }
     }
 
-    /// A place for one more connection. There is always one: another may have to go for it.
+    /// Gives a new connection its place. There always is one: another guest may be closed for it.
     pub(crate) fn admit(self: &Arc<Self>, peer: &Peer) -> OpenSlot {
         let slot = Arc::new(ConnectionSlot::new(Arc::clone(self)));
         let mut state = self.state();
@@ -153,7 +154,7 @@ impl Admission {
         OpenSlot::new(slot)
     }
 
-    /// Waits until most of what was accepted was looked at.
+    /// Waits until most of the accepted connections were examined.
     pub(crate) async fn settle(&self) {
         let settled = async {
             loop {
@@ -164,11 +165,11 @@ impl Admission {
                 one_more.await;
             }
         };
-        // Too late: accepting goes on, and silent guests are closed as there is need.
+        // On a timeout accepting continues, and silent guests are closed as needed.
         let _ = timeout(SETTLE_LIMIT, settled).await;
     }
 
-    /// Closes guests that have had their time.
+    /// Closes guests whose time is over.
     pub(crate) fn close_overdue(&self, now: Instant) {
         let limits = self.limits();
         let mut state = self.state();
@@ -237,7 +238,7 @@ impl State {
         self.oldest(|guest| guest.is_ordinary_of(network) && guest.is_silent() && !guest.is_young())
     }
 
-    /// Is somebody of this network about to send a request?
+    /// Whether a guest of this network is about to send a request.
     fn has_young(&self, network: Network) -> bool {
         let mut guests = self.guests.values();
         guests.any(|guest| guest.is_ordinary_of(network) && guest.is_silent() && guest.is_young())
@@ -269,7 +270,7 @@ impl State {
         self.guests.insert(self.sequence, guest);
     }
 
-    /// The guest begins something else, and is the youngest again.
+    /// The guest enters another phase and counts as the youngest again.
     pub(super) fn turn_to(&mut self, key: u64, phase: Phase) {
         if let Some(guest) = self.guests.remove(&key) {
             self.put(Guest { phase, since: Instant::now(), ..guest });

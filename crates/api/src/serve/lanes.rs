@@ -1,4 +1,4 @@
-//! Where connections are answered. Each lane is a runtime with one thread, and a connection stays in
+//! Lanes that answer connections. Each lane is a runtime with one thread, and a connection stays in
 //! its lane with everything that it starts: threads that share their tasks wake each other at every
 //! step to ask for work, which costs more than most steps do.
 
@@ -19,7 +19,7 @@ struct Lane {
 }
 
 impl Lanes {
-    /// The runtime this is called in, and others.
+    /// The current runtime, and others.
     pub fn here_and(others: impl IntoIterator<Item = Handle>) -> Self {
         let runtimes = std::iter::once(Handle::current()).chain(others);
         let lane = |runtime| Arc::new(Lane { runtime, open: AtomicUsize::new(0) });
@@ -29,14 +29,14 @@ impl Lanes {
     /// A place in the lane with the fewest connections.
     pub(crate) fn quietest(&self) -> LanePermit {
         let fewest = self.0.iter().min_by_key(|lane| lane.open.load(Ordering::Relaxed));
-        // There is one at least.
+        // There is at least one lane.
         let lane = Arc::clone(fewest.unwrap_or(&self.0[0]));
         lane.open.fetch_add(1, Ordering::Relaxed);
         LanePermit(lane)
     }
 }
 
-/// Of one connection.
+/// The lane's permit of one connection.
 pub(crate) struct LanePermit(Arc<Lane>);
 
 impl LanePermit {
@@ -75,7 +75,7 @@ mod tests {
         Builder::new_multi_thread().worker_threads(1).build().unwrap()
     }
 
-    /// Connections that say where they are answered and stay until they are told to go.
+    /// Connections that record their lane and stay until the test ends them.
     struct Visitors {
         lanes: Lanes,
         tasks: TaskTracker,

@@ -1,4 +1,4 @@
-//! How many connections there may be, and how long those may take that have not signed in.
+//! The limits of connections: their number, and the time that those without sign-in may take.
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use onyx_types::{ErrorCode, Fault};
 use serde::Deserialize;
 
-/// Far more than two cores stream well.
+/// Far more than two cores can stream well.
 const DEFAULT_MAX: usize = 8_192;
 const DEFAULT_UNAUTHENTICATED: usize = 1_024;
 const DEFAULT_PER_ADDRESS: usize = 256;
@@ -14,11 +14,11 @@ const DEFAULT_HEAD: Duration = Duration::from_secs(10);
 const DEFAULT_BODY: Duration = Duration::from_secs(60);
 const DEFAULT_SIGN_IN: Duration = Duration::from_secs(5);
 
-/// Nobody waits longer than this for anything that is typed or uploaded.
+/// The longest time that may be set.
 const LONGEST: u64 = 3_600;
-/// Fewer are no server: a browser alone opens six.
+/// Fewer are not enough for a server: a browser alone opens six.
 const FEWEST: usize = 16;
-/// Open files that connections leave to everything else: the database, the index, commands.
+/// Open files that are left for everything else: the database, the index, commands.
 const OTHER_FILES: u64 = 128;
 /// The largest reserve. One place in it is taken for milliseconds.
 const LARGEST_RESERVE: usize = 64;
@@ -29,24 +29,25 @@ const LARGEST_RESERVE: usize = 64;
 pub struct ConnectionSettings {
     /// Connections in all.
     pub max: Option<NonZeroUsize>,
-    /// Connections on which nobody has signed in, in all.
+    /// The most connections without sign-in, in all.
     pub unauthenticated: Option<NonZeroUsize>,
-    /// The same from one address (all of loopback, one IPv6 network of 64 bits).
+    /// The most connections without sign-in from one address (all of loopback, or one IPv6 network
+    /// of 64 bits).
     pub per_address: Option<NonZeroUsize>,
-    /// How long the head of a request may take from somebody who has not signed in, and a body.
+    /// How long the head of a request may take without sign-in, and also a body.
     pub head_seconds: Option<NonZeroU64>,
-    /// How long a body of 8 MiB may take from somebody who has signed in.
+    /// How long a body of 8 MiB may take with sign-in.
     pub body_seconds: Option<NonZeroU64>,
-    /// How long a WebSocket may be open before its first frame says who it is.
+    /// How long a WebSocket may stay open before its first frame authenticates it.
     pub sign_in_seconds: Option<NonZeroU64>,
 }
 
 impl ConnectionSettings {
-    /// The limits that hold where the system allows this many open files.
+    /// The effective limits on a system that allows this many open files.
     pub fn limits(&self, open_files: u64) -> Result<ConnectionLimits, Fault> {
         let max = or_default(self.max, DEFAULT_MAX);
         if max < FEWEST {
-            return Err(wrong("max", &format!("{max} is too few; {FEWEST} is the least")));
+            return Err(wrong("max", &format!("{max} is too few; the minimum is {FEWEST}")));
         }
         let unauthenticated =
             or_default(self.unauthenticated, DEFAULT_UNAUTHENTICATED.min(max / 4));
@@ -88,7 +89,7 @@ fn wrong(key: &str, why: &str) -> Fault {
         .with_hint("Remove the key to use the default.")
 }
 
-/// The limits that hold.
+/// The effective limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
     pub max: usize,
@@ -100,13 +101,13 @@ pub struct ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    /// Places beyond `unauthenticated` in which one request is heard, to find out whether it is
-    /// `/health` or somebody who has signed in.
+    /// Places beyond `unauthenticated` in which one request is read, to find out whether it is
+    /// `/health` or comes from a signed-in person.
     pub(crate) fn reserve(&self) -> usize {
         (self.max / 16).clamp(2, LARGEST_RESERVE)
     }
 
-    /// Places that only people who have signed in take.
+    /// Places for connections with sign-in only.
     pub(crate) fn signed_in(&self) -> usize {
         self.max.saturating_sub(self.unauthenticated + self.reserve()).max(1)
     }

@@ -1,8 +1,8 @@
-//! Connections: accepted from the network and from the home's socket, bounded in number and slowness,
-//! ended in order. Who may stay is decided in [`admission`].
+//! Connections: accepted from the network and from the home's socket, limited in number and in
+//! slowness, and closed in order. [`admission`] decides which may stay.
 //!
-//! The binary opens listeners and hands them in with the router. Nothing here knows a route or who
-//! a caller is; only that somebody has signed in on a connection is told to its slot.
+//! The binary opens listeners and passes them in with the router. Nothing here knows a route or a
+//! caller; a connection's slot only learns that a person has signed in on it.
 
 mod admission;
 mod lanes;
@@ -46,8 +46,8 @@ pub(crate) use traffic::followed;
 use slot::OpenSlot;
 use stream::GuardedStream;
 
-/// Whoever sent the request has shown who they are without a credential of a person: another gateway. Its connection is
-/// no stranger's from now on.
+/// Marks the sender of a request as known without a person's credential: it is another gateway. Its
+/// connection is not a guest's from now on.
 pub fn know_sender(extensions: &axum::http::Extensions) -> Result<(), crate::Problem> {
     match extensions.get::<Arc<ConnectionSlot>>() {
         Some(slot) => slot.sign_in(),
@@ -55,20 +55,22 @@ pub fn know_sender(extensions: &axum::http::Extensions) -> Result<(), crate::Pro
     }
 }
 
-/// From the first byte of a connection (or the end of its last answer) to the end of a head, for
-/// people who have signed in. Others have `gateway.connections.headSeconds`.
+/// The time from the first byte of a connection (or the end of its last answer) to the end of a
+/// head, with sign-in. Without it, `gateway.connections.headSeconds` applies.
 const HEAD_LIMIT: Duration = Duration::from_secs(60);
 
-/// The longest head of a request. Clients stay far below it, and until its end nobody knows who asks.
+/// The longest head of a request. Clients stay far below it, and before its end the caller is
+/// unknown.
 const LONGEST_HEAD: usize = 32 * 1024;
 
 /// How often slow guests are looked for.
 const SWEEP: Duration = Duration::from_millis(500);
 
-/// After a failed accept (no descriptors left, usually): others may end meanwhile.
+/// The pause after a failed accept, usually because no descriptors are left: other connections may
+/// end meanwhile.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Where a request came from, in its extensions.
+/// The origin of a request, in its extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
     Network {
@@ -76,8 +78,8 @@ pub enum Peer {
         /// This machine's end of the connection.
         at: SocketAddr,
     },
-    /// The same user of this machine, as the kernel says. The router that is served on the home's
-    /// socket asks for more ([`crate::SocketKey`]): an agent's commands are that user too.
+    /// The same user of this machine, according to the kernel. The router on the home's socket also
+    /// requires a key ([`crate::SocketKey`]), because an agent's commands run as the same user.
     LocalUser,
 }
 
@@ -85,10 +87,10 @@ pub enum Peer {
 pub trait Accept: Send + 'static {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
-    /// The next connection that may speak.
+    /// The next connection that is allowed to speak.
     fn accept(&mut self) -> impl Future<Output = io::Result<(Self::Stream, Peer)>> + Send;
 
-    /// The same connection, woken by the runtime that this is called in.
+    /// The same connection, registered with the current runtime.
     fn at_home_here(stream: Self::Stream) -> io::Result<Self::Stream>;
 
     /// Waits for the first byte, or for the end.
@@ -100,7 +102,7 @@ impl Accept for TcpListener {
 
     async fn accept(&mut self) -> io::Result<(TcpStream, Peer)> {
         let (stream, address) = TcpListener::accept(self).await?;
-        // Every event is flushed at once; waiting to fill a packet would hold it back.
+        // Every event is flushed at once; waiting to fill a packet would delay it.
         stream.set_nodelay(true)?;
         let at = stream.local_addr()?;
         Ok((stream, Peer::Network { from: address, at }))
@@ -126,7 +128,7 @@ impl Accept for UnixListener {
             if user == own.as_raw() || user == 0 {
                 return Ok((stream, Peer::LocalUser));
             }
-            tracing::warn!(user, "another user tried the home's socket; the connection is closed");
+            tracing::warn!(user, "closing a connection of another user to the home's socket");
         }
     }
 
@@ -139,7 +141,7 @@ impl Accept for UnixListener {
     }
 }
 
-/// Serves until `stop`, then lets answers under way end and returns when the last has.
+/// Serves until `stop`, then lets answers in progress finish and returns after the last one.
 pub async fn serve<A: Accept>(
     mut listener: A,
     router: Router,
@@ -176,7 +178,7 @@ pub async fn serve<A: Accept>(
     connections.wait().await;
 }
 
-/// Nothing is set up for a connection before it says something: one that is silent costs little.
+/// Nothing is set up for a connection before its first bytes arrive, so a silent one costs little.
 async fn take_up<A: Accept>(
     stream: A::Stream,
     slot: OpenSlot,
@@ -186,9 +188,9 @@ async fn take_up<A: Accept>(
 ) {
     let stream = match A::at_home_here(stream) {
         Ok(stream) => stream,
-        Err(error) => return tracing::warn!(%error, "a connection could not be taken up"),
+        Err(error) => return tracing::warn!(%error, "a connection could not be set up"),
     };
-    // After one turn of the runtime, what a client sent together with its connection was heard.
+    // One turn of the runtime is enough to receive what a client sent together with its connection.
     tokio::select! {
         biased;
         _ = A::readable(&stream) => {}
@@ -227,7 +229,7 @@ async fn connection(
         }
     };
     if let Err(error) = ended {
-        // Clients come and go; only somebody who looks for it wants to see that.
+        // Clients disconnect all the time; this is of interest only for debugging.
         tracing::debug!(%error, "connection ended");
     }
 }
@@ -244,7 +246,7 @@ async fn answer(
     request.extensions_mut().insert(peer);
     request.extensions_mut().insert(Arc::clone(&slot));
     let response = router.oneshot(request).await;
-    // What a guest is told is whole by now; no public route streams.
+    // The answer to a guest is complete now; no public route streams.
     slot.waiting();
     response
 }

@@ -1,9 +1,9 @@
-//! Which connections count as one and the same party.
+//! Groups of addresses that count as one party.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Addresses that one party can choose among freely count as one. That is all of loopback, which any
-/// program of this machine can use, and the 64 bits of IPv6 that every customer gets.
+/// Addresses that one party can freely choose from count as one: all of loopback, which any program
+/// of this machine can use, and the 64 bits of IPv6 that every customer gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Network(IpAddr);
 

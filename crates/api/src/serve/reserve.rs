@@ -1,4 +1,5 @@
-//! What is answered when there is no room for one more guest: `/health`, and whoever has signed in.
+//! Answers when there is no room for one more guest: only `/health` and requests with a valid
+//! credential are served.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::{ApiState, Problem};
 
 const HEALTH: &str = "/health";
 
-/// In the reserve a connection is there for one request.
+/// A connection in the reserve serves one request.
 pub(crate) async fn spare_the_reserve(
     state: &ApiState,
     request: Request,
@@ -23,7 +24,7 @@ pub(crate) async fn spare_the_reserve(
         return next(request).await;
     };
     let (parts, body) = request.into_parts();
-    // A wrong credential is not tried a second time by the route: it would count twice.
+    // A wrong credential is not tried again by the route, because it would count twice.
     if parts.uri.path() != HEALTH {
         let caller = state.auth.authenticate(&parts).await;
         if !matches!(caller, Ok(Some(_))) || slot.sign_in().is_err() {
@@ -40,10 +41,9 @@ fn for_one_request(mut response: Response) -> Response {
 }
 
 fn no_room() -> Problem {
-    Fault::new(
-        ErrorCode::Overloaded,
-        "there are too many connections on which nobody has signed in",
-    )
-    .with_hint("Try again after the time in Retry-After, or send a credential with the request.")
-    .into()
+    Fault::new(ErrorCode::Overloaded, "there are too many connections without sign-in")
+        .with_hint(
+            "Try again after the time in Retry-After, or send a credential with the request.",
+        )
+        .into()
 }

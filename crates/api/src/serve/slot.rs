@@ -1,5 +1,5 @@
-//! One connection as the rest of the server sees it: whether somebody has signed in on it, and whether
-//! it must go.
+//! One connection as the rest of the server sees it: whether a person has signed in on it, and
+//! whether it must be closed.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,18 +13,18 @@ use super::ConnectionLimits;
 use super::admission::{Admission, Phase, SlotKind};
 use crate::Problem;
 
-/// In the extensions of every request that came over a connection.
+/// This is in the extensions of every request of a connection.
 #[derive(Debug)]
 pub(crate) struct ConnectionSlot {
     admission: Arc<Admission>,
     /// Changed only while the admission's state is locked.
     standing: Mutex<CountedAs>,
-    /// Nobody closes a connection on which somebody has signed in; it need not look.
+    /// A connection with sign-in is never closed by the admission, so it need not check.
     is_known: AtomicBool,
     is_closed: AtomicBool,
     is_settled: AtomicBool,
     is_writing: AtomicBool,
-    /// Bytes that may still be read before somebody signs in.
+    /// Bytes that may still be read before sign-in.
     allowance: AtomicUsize,
     task: AtomicWaker,
 }
@@ -32,7 +32,7 @@ pub(crate) struct ConnectionSlot {
 /// What a connection is counted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CountedAs {
-    /// Of the user who owns the home: not counted.
+    /// The user who owns the home: not counted.
     LocalUser,
     Guest {
         key: u64,
@@ -60,7 +60,7 @@ impl ConnectionSlot {
         self.admission.limits()
     }
 
-    /// Has somebody signed in on it, or is it the owner's own?
+    /// Whether a person has signed in on it, or it is the owner's own.
     pub(crate) fn is_known(&self) -> bool {
         self.is_known.load(Ordering::Acquire)
     }
@@ -69,8 +69,8 @@ impl ConnectionSlot {
         matches!(self.standing(), CountedAs::Guest { place: SlotKind::Reserve, .. })
     }
 
-    /// Somebody has shown a good credential. From now on the connection takes a place among those of
-    /// people who have signed in; an error where there is none left.
+    /// Called after a valid credential. From now on the connection takes a place among those with
+    /// sign-in; an error if there is none left.
     pub(crate) fn sign_in(&self) -> Result<(), Problem> {
         if self.is_known() {
             return Ok(());
@@ -86,7 +86,7 @@ impl ConnectionSlot {
         Ok(())
     }
 
-    /// From here until somebody signs in, no more than this is read.
+    /// From now on until sign-in, no more than this is read.
     pub(crate) fn allow(&self, bytes: usize) {
         self.allowance.store(bytes, Ordering::Relaxed);
     }
@@ -109,7 +109,7 @@ impl ConnectionSlot {
         }
     }
 
-    /// The connection's task has run: if its client has said something, it was heard.
+    /// The connection's task has run, so what its client sent so far was received.
     pub(super) fn settle(&self) {
         if self.is_settled.load(Ordering::Relaxed) {
             return;
@@ -123,12 +123,12 @@ impl ConnectionSlot {
         self.is_writing.load(Ordering::Relaxed)
     }
 
-    /// Is there something that the client does not read?
+    /// Records whether there are bytes that the client has not read.
     pub(super) fn set_writing(&self, is_writing: bool) {
         self.is_writing.store(is_writing, Ordering::Relaxed);
     }
 
-    /// Is there still something that may be read, once this many bytes were?
+    /// Records that bytes were read; returns whether more may be read.
     pub(super) fn spend(&self, bytes: usize) -> bool {
         let left = self.allowance.load(Ordering::Relaxed);
         if left == usize::MAX || self.is_known() {
@@ -138,7 +138,7 @@ impl ConnectionSlot {
         bytes <= left
     }
 
-    /// Whether it must go; if not, `context` is woken when it must.
+    /// Whether it must close; if not, `context` is woken when it must.
     pub(super) fn poll_closed(&self, context: &Context<'_>) -> Poll<()> {
         if self.is_known() {
             return Poll::Pending;
@@ -167,9 +167,9 @@ impl ConnectionSlot {
     }
 }
 
-/// Too many people who have signed in are connected.
+/// The error for too many connections with sign-in.
 fn no_room() -> Problem {
-    Fault::new(ErrorCode::Overloaded, "there are as many connections as there may be")
+    Fault::new(ErrorCode::Overloaded, "the limit of open connections is reached")
         .with_hint("Try again after the time in Retry-After, or raise `gateway.connections.max`.")
         .into()
 }

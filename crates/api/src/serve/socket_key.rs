@@ -1,6 +1,7 @@
-//! What the home's socket asks for beside the same user: a key from a file that only a program which
-//! can read the home has. A command of an agent runs as the same user, but in a sandbox that shows
-//! it nothing of the home, so the socket is no way in for it even if it could connect.
+//! The key that the home's socket requires in addition to the same user: it is in a file that only
+//! a program with access to the home can read. A command of an agent runs as the same user, but in
+//! a sandbox that shows it nothing of the home, so it could not use the socket even if it could
+//! connect.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -11,10 +12,10 @@ use onyx_types::{ErrorCode, Fault, Hash};
 
 use crate::Problem;
 
-/// Where a request over the socket carries the key.
+/// The header that carries the key of a request over the socket.
 pub const SOCKET_KEY: HeaderName = HeaderName::from_static("x-onyx-socket-key");
 
-/// Known by its hash: comparing hashes takes a time that tells nothing of the key.
+/// The key's hash: comparing hashes takes a time that reveals nothing about the key.
 #[derive(Clone, Copy, Debug)]
 pub struct SocketKey(Hash);
 
@@ -23,7 +24,7 @@ impl SocketKey {
         Self(Hash::of(key.as_bytes()))
     }
 
-    /// The same routes for those who have the key, and nothing for others.
+    /// Serves the routes only to requests with the key.
     pub fn guard(self, router: Router) -> Router {
         router.layer(from_fn_with_state(self, check))
     }
@@ -40,7 +41,7 @@ async fn check(State(key): State<SocketKey>, request: Request, next: Next) -> Re
     }
     let fault = Fault::new(
         ErrorCode::Unauthenticated,
-        "The home's socket asks for the key that lies beside it.",
+        "The home's socket requires the key that is kept beside it.",
     )
     .with_hint(
         "Use the `onyx` command, or send the content of onyx.sock.key as x-onyx-socket-key.",

@@ -1,6 +1,7 @@
-//! The stream of one connection. Its peer may be slow to read, but not for ever: what it does not take
-//! within the limit is an error, and its connection ends. So is every read and write once the
-//! connection must go, and every byte too many from somebody who has not signed in.
+//! The stream of one connection. Its peer may be slow to read, but not endlessly: bytes that it
+//! does not take within the limit are an error, and its connection ends. The same holds for every
+//! read and write once the connection must close, and for every byte beyond the limit without
+//! sign-in.
 
 use std::io;
 use std::pin::Pin;

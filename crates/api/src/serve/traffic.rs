@@ -1,4 +1,4 @@
-//! Every request's id, and what becomes of requests in numbers.
+//! The id of every request, and counts of requests by result.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ use crate::problem::{Form, form_of};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const ANTHROPIC_ID: HeaderName = HeaderName::from_static("request-id");
-/// Longer ones are not taken over from the client.
+/// Longer ids of clients are replaced.
 const LONGEST_ID: usize = 128;
 
 /// Counts of answers since the start.
@@ -58,7 +58,7 @@ impl Drop for OpenStream {
     }
 }
 
-/// Names the request in the log and in the answer, by the client's own name for it if it has one.
+/// Names the request in the log and in the answer, by the client's own id if it sent one.
 pub(crate) async fn followed(
     state: &ApiState,
     request: Request,

@@ -1,5 +1,5 @@
-//! The manual at `/manual`: `docs/dist` as `scripts/docs-site` builds it, carried inside the binary. A
-//! binary built without it says how to build it.
+//! The manual at `/manual`: `docs/dist` as `scripts/docs-site` builds it, inside the binary. A
+//! binary built without it explains how to build it.
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -15,8 +15,8 @@ pub(super) const NAME: &str = "manual";
 #[allow_missing = true]
 struct Files;
 
-/// Scripts and pictures of its own and nothing from elsewhere. Styles may stand in the page: the
-/// generator writes some there.
+/// Only the manual's own scripts and pictures. Inline styles are allowed: the generator writes
+/// some.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
     img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'self'; \
     form-action 'none'; frame-ancestors 'self'; frame-src 'self'";

@@ -1,5 +1,5 @@
-//! A folder of files that the binary carries, as browsers are sent it: each as brotli, gzip or plain, by
-//! its content with a tag, and never without the headers that keep a page to itself.
+//! A folder of files inside the binary, as browsers get it: each as brotli, gzip or plain, tagged
+//! by its content, and always with the headers that isolate a page.
 
 use std::io::Read as _;
 
@@ -12,7 +12,7 @@ pub(super) struct Site {
     pub(super) get: fn(&str) -> Option<EmbeddedFile>,
     /// The content policy of a file.
     pub(super) policy: fn(&str) -> &'static str,
-    /// Whether a file under this name never changes; all others are asked for again each time.
+    /// Whether a file of this name never changes; all others are revalidated each time.
     pub(super) is_fixed: fn(&str) -> bool,
 }
 
@@ -91,7 +91,7 @@ impl Site {
         safe(response, (self.policy)(path))
     }
 
-    /// Few clients take neither coding; theirs is unpacked for them.
+    /// Few clients accept neither coding; the file is unpacked for them.
     fn body(&self, path: &str, file: &EmbeddedFile, coding: Coding) -> Body {
         let packed = coding == Coding::Identity && (self.get)(path).is_none();
         if !packed {
@@ -101,7 +101,7 @@ impl Site {
         match flate2::read::GzDecoder::new(&*file.data).read_to_end(&mut plain) {
             Ok(_) => Body::from(plain),
             Err(error) => {
-                tracing::error!(path, %error, "a file that this binary carries is damaged");
+                tracing::error!(path, %error, "a file inside this binary is damaged");
                 Body::empty()
             }
         }
@@ -130,7 +130,7 @@ fn content_type(path: &str) -> &'static str {
     }
 }
 
-/// Says what the page may load and do, and that it is nobody else's to show.
+/// Adds the headers that limit what the page may load and do, and forbid other sites to embed it.
 pub(super) fn safe(mut response: Response, policy: &'static str) -> Response {
     let fields = response.headers_mut();
     fields.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));

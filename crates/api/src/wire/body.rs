@@ -1,5 +1,5 @@
-//! Reading request bodies and queries: bounded, and wrong in a way that names the field. A body is
-//! JSON whatever its Content-Type says: `curl -d` says that it is a form.
+//! Reads request bodies and queries: bounded, with errors that name the field. A body is read as
+//! JSON whatever its Content-Type: `curl -d` declares a form.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,25 +21,25 @@ use tokio::time::timeout;
 use crate::Problem;
 use crate::serve::ConnectionSlot;
 
-/// The largest request body, but for documents.
+/// The largest request body, except for documents.
 pub const MAX_BODY: usize = 8 * 1024 * 1024;
 
-/// The largest document that can be read, as base64, with something said of it.
+/// The largest body with a document: the largest readable document in base64, and its other fields.
 pub(crate) const MAX_DOCUMENT_BODY: usize = LARGEST_DOCUMENT / 3 * 4 + 64 * 1024;
 
-/// The makers take 25 MB of speech.
+/// The makers accept 25 MB of audio.
 const MAX_MEDIA_BODY: usize = 26 * 1024 * 1024;
 
-/// The largest body of somebody who has not signed in: a name and a password, or a code.
+/// The largest body without sign-in: a name and a password, or a code.
 const MAX_STRANGERS_BODY: usize = 64 * 1024;
 
 /// The largest body of a GET or HEAD, which is dropped.
 const MAX_UNUSED_BODY: usize = 64 * 1024;
 
-/// A client that takes longer for as much as `MAX_BODY` is gone or hostile.
+/// A client that takes longer for `MAX_BODY` bytes is gone or hostile.
 const READ_LIMIT: Duration = Duration::from_secs(60);
 
-/// What a refused upload may still send before the connection is closed on it.
+/// How much of a refused upload is still read before its connection is closed.
 const DRAIN_BYTES: usize = 64 * 1024 * 1024;
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
 
@@ -84,7 +84,7 @@ impl<S: Send + Sync> FromRequest<S> for RawBody {
     }
 }
 
-/// A body with speech or pictures in it, and what it says that it is.
+/// A body with audio or images, and its content type.
 #[derive(Debug)]
 pub(crate) struct MediaBody {
     pub(crate) content_type: String,
@@ -118,8 +118,9 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalB
     }
 }
 
-/// Reads and drops the body of a GET or HEAD, which no route looks at. If its bytes came after the answer had begun, the
-/// connection would no longer be read, and nobody would notice that the client has gone.
+/// Reads and drops the body of a GET or HEAD, which no route uses. If its bytes arrived after the
+/// answer had begun, the connection would no longer be read, and a client that leaves would go
+/// unnoticed.
 pub(crate) async fn without_unused_body(request: Request) -> Result<Request, Problem> {
     let is_unused = matches!(*request.method(), Method::GET | Method::HEAD);
     if !is_unused || request.body().is_end_stream() {
@@ -148,7 +149,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryOf<T> {
 fn bad_query(rejection: &QueryRejection) -> Problem {
     let text = rejection.body_text();
     let why = text.split_once("query string: ").map_or(text.as_str(), |(_, why)| why);
-    // axum tells the parameter's name and the reason in one text only.
+    // axum gives the parameter's name and the reason only as one text.
     let problem = Problem::new(ErrorCode::InvalidRequest, format!("query: {why}"));
     match missing_field(why).or_else(|| why.split_once(": ").map(|(name, _)| name)) {
         Some(name) => problem.with_field(name),
@@ -160,13 +161,13 @@ fn unreadable(why: impl Into<String>) -> Problem {
     Problem::new(ErrorCode::InvalidRequest, why)
 }
 
-/// How much of a body is read, and for how long. A stranger has as long as for the head.
+/// The size and time limits of a body. Without sign-in the time limit is that of the head.
 fn bounds(parts: &Parts, most: usize) -> (usize, Duration) {
     let bodies = u32::try_from(most.div_ceil(MAX_BODY)).unwrap_or(u32::MAX);
     match parts.extensions.get::<Arc<ConnectionSlot>>() {
         Some(slot) if slot.is_known() => (most, slot.limits().body.saturating_mul(bodies)),
         Some(slot) => (most.min(MAX_STRANGERS_BODY), slot.limits().head),
-        // Not over a connection: a test, or a part of this program.
+        // The request came over no connection: it is from a test, or a part of this program.
         None => (most, READ_LIMIT.saturating_mul(bodies)),
     }
 }
@@ -199,7 +200,7 @@ async fn collect(mut body: Body, most: usize) -> Result<Bytes, Problem> {
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
-            return Err(unreadable("the body broke off"));
+            return Err(unreadable("the body ended too early"));
         };
         let Ok(data) = frame.into_data() else { continue };
         if bytes.len() + data.len() > most {
@@ -212,7 +213,7 @@ async fn collect(mut body: Body, most: usize) -> Result<Bytes, Problem> {
 }
 
 /// Closing a connection with unread data resets it, and the client may lose the answer that says
-/// why. So the rest of a refused body is read and thrown away, within bounds.
+/// why. So the rest of a refused body is read and thrown away, within limits.
 async fn drain(mut body: Body) {
     let rest = async {
         let mut left = DRAIN_BYTES;
@@ -222,7 +223,7 @@ async fn drain(mut body: Body) {
             left = now;
         }
     };
-    // Not in time: the connection is closed under the client, which is all that is left to do.
+    // On a timeout the connection is closed, which is all that is left to do.
     let _ = timeout(DRAIN_LIMIT, rest).await;
 }
 
@@ -240,7 +241,7 @@ pub(crate) fn typed<T: DeserializeOwned>(mut value: Value) -> Result<T, Problem>
     serde_path_to_error::deserialize(value).map_err(misfit)
 }
 
-/// Well-formed, and not what was asked for.
+/// The body is well-formed JSON of the wrong shape.
 fn misfit(error: serde_path_to_error::Error<serde_json::Error>) -> Problem {
     let path = error.path().to_string();
     let inner = error.into_inner();
@@ -258,12 +259,13 @@ fn misfit(error: serde_path_to_error::Error<serde_json::Error>) -> Problem {
     }
 }
 
-/// serde has nothing but words for which field it misses.
+/// serde names the missing field only in its message.
 fn missing_field(said: &str) -> Option<&str> {
     said.strip_prefix("missing field `")?.split('`').next()
 }
 
-/// `3.0` is a whole number in JSON, whatever Rust's types say. Were there any?
+/// `3.0` is a whole number in JSON, unlike in Rust's types. Returns whether there were any such
+/// numbers.
 fn make_whole(value: &mut Value) -> bool {
     const EXACT: f64 = 9_007_199_254_740_991.0;
     match value {
@@ -286,7 +288,7 @@ fn make_whole(value: &mut Value) -> bool {
     }
 }
 
-/// JSON of any kind, to its end.
+/// Checks that the text is JSON of any kind, to its end.
 fn must_be_whole(text: &str) -> Result<(), Problem> {
     let read = serde_json::from_str::<IgnoredAny>(text);
     read.map(drop).map_err(|broken| unreadable(format!("the body: {broken}")))
@@ -298,15 +300,15 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         unreadable(format!("the body is not UTF-8 (byte {at})"))
     })?;
     if text.trim().is_empty() {
-        return Err(unreadable("the body is empty; a JSON object is expected"));
+        return Err(unreadable("the body is empty; expected a JSON object"));
     }
     let mut reader = serde_json::Deserializer::from_str(text);
-    // serde would take a list as the fields of a struct in their order.
+    // serde would accept a list as the fields of a struct in their order.
     if text.trim_start().starts_with('[') {
         must_be_whole(text)?;
         return Err(Problem::new(
             ErrorCode::InvalidRequest,
-            "the body is a list; a JSON object is expected",
+            "the body is a list; expected a JSON object",
         ));
     }
     let read = serde_path_to_error::deserialize(&mut reader);

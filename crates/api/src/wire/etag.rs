@@ -1,4 +1,4 @@
-//! Versions of what can be read and written: `ETag`, `If-Match`, `If-None-Match`.
+//! Versions of readable and writable content: `ETag`, `If-Match`, `If-None-Match`.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use onyx_storage::Expect;
@@ -17,13 +17,13 @@ pub(crate) fn expected(headers: &HeaderMap) -> Result<Expect, Problem> {
     if let Some(tag) = text(&header::IF_MATCH) {
         let hash = Hash::from_hex(tag.trim().trim_matches('"'));
         return hash.map(Expect::Is).ok_or_else(|| {
-            Problem::field("If-Match", "it is not an ETag of this server")
+            Problem::field("If-Match", "not an ETag of this server")
                 .with_status(StatusCode::PRECONDITION_FAILED)
         });
     }
     match text(&header::IF_NONE_MATCH) {
         Some("*") => Ok(Expect::Absent),
-        Some(_) => Err(Problem::field("If-None-Match", "only `*` has a meaning here")),
+        Some(_) => Err(Problem::field("If-None-Match", "only `*` is supported here")),
         None => Ok(Expect::Anything),
     }
 }

@@ -1,5 +1,5 @@
-//! Answers as JSON. A handler answers a value; it is written on its way out, when it is known which
-//! spelling of the fields the client reads.
+//! Answers as JSON. A handler returns a value; it is written after the handler, when the client's
+//! spelling of the fields is known.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use super::names::{FieldNames, NAMES_HEADER};
 
-/// An answer of ours. Other makers' formats are written by `axum::Json`: they have one spelling.
+/// An answer in our format. Other makers' formats are written by `axum::Json`: they have one
+/// spelling.
 #[derive(Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
 
@@ -37,7 +38,7 @@ impl<T: Serialize + Send + Sync + 'static> IntoResponse for Json<T> {
     }
 }
 
-/// Stands before every handler and writes what it answers.
+/// Runs around every handler and writes the value that it returns.
 pub(crate) async fn write_json(
     request: Request,
     next: impl AsyncFnOnce(Request) -> Response,

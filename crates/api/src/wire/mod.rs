@@ -1,8 +1,8 @@
-//! From bytes to what is asked, and from what happened to bytes: bodies and queries, versions
-//! (`ETag`), requests in other makers' formats, one pure encoder per format of ours and theirs, and how
-//! the fields of our answers are spelled.
+//! From bytes to requests, and from results to bytes: bodies and queries, versions (`ETag`),
+//! requests in other makers' formats, one pure encoder per format of ours and theirs, and the
+//! spelling of fields in our answers.
 //!
-//! Handlers come here to read and to write. Nothing here knows a route or starts anything.
+//! Handlers use this to read and to write. Nothing here knows a route or starts anything.
 
 mod body;
 pub(crate) mod decode;

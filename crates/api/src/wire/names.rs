@@ -1,5 +1,5 @@
-//! How the fields of an answer are spelled. Every view has one set of fields; the client says which
-//! spelling it reads, and the serializer writes that one.
+//! The spelling of fields in an answer. Every view has one set of fields; the client names the
+//! spelling that it reads, and the serializer writes it.
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
@@ -14,7 +14,7 @@ pub(crate) const NAMES_HEADER: &str = "x-onyx-names";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FieldNames {
-    /// As `/openapi.json` has them.
+    /// The spelling in `/openapi.json`.
     #[default]
     Documented,
     /// The same in camelCase. Names that people, models and tools chose stay as they are.
@@ -26,7 +26,7 @@ impl FieldNames {
         match headers.get(NAMES_HEADER).map(|value| value.as_bytes()) {
             None => Ok(Self::Documented),
             Some(b"camelCase") => Ok(Self::CamelCase),
-            Some(_) => Err(Problem::field(NAMES_HEADER, "it can only be `camelCase`")),
+            Some(_) => Err(Problem::field(NAMES_HEADER, "only `camelCase` is supported")),
         }
     }
 

@@ -1,9 +1,9 @@
-//! Tools that a client writes otherwise than as plain functions. Models are offered functions; the
-//! calls are written back in the client's own form.
+//! Tools that a client does not write as plain functions. Models are offered functions; the calls
+//! are converted back into the client's own form.
 
 use std::collections::BTreeMap;
 
-/// What stands between a namespace and a tool's name, in the name that models see.
+/// The separator between a namespace and a tool's name, in the name that models see.
 const SEPARATOR: &str = "__";
 
 /// The tools of one request that are not plain functions, by the name that the model sees.
@@ -14,7 +14,7 @@ pub struct ToolForms(BTreeMap<String, ToolForm>);
 pub enum ToolForm {
     /// Codex groups tools and names the group beside the tool.
     Namespaced { namespace: String, name: String },
-    /// Takes a text in place of JSON; models give it as the field `input`.
+    /// The tool takes a text instead of JSON; models give it as the field `input`.
     Custom,
     /// OpenAI's `functions`, as they were before there were tools.
     Legacy,

@@ -49,7 +49,7 @@ async fn a_good_body_is_read_and_unknown_fields_are_ignored() {
 #[tokio::test]
 async fn a_bad_body_is_refused_with_the_place_that_is_wrong() {
     let cases: [(&[u8], &str, Value); 6] = [
-        (b" [\"n\"]", "the body is a list; a JSON object is expected", Value::Null),
+        (b" [\"n\"]", "the body is a list; expected a JSON object", Value::Null),
         (
             b"7",
             "the body: invalid type: integer `7`, expected struct Asked at line 1 column 1",
@@ -78,8 +78,8 @@ async fn a_bad_body_is_refused_with_the_place_that_is_wrong() {
 #[tokio::test]
 async fn a_body_that_cannot_be_read_is_told_apart_from_one_that_does_not_fit() {
     let cases: [(&[u8], &str); 7] = [
-        (b"", "the body is empty; a JSON object is expected"),
-        (b"  \n", "the body is empty; a JSON object is expected"),
+        (b"", "the body is empty; expected a JSON object"),
+        (b"  \n", "the body is empty; expected a JSON object"),
         (b"{\"name\": ", "the body: EOF while parsing a value at line 1 column 9"),
         (b"not json", "the body: expected ident at line 1 column 2"),
         (b"{\"name\": \"\xff\"}", "the body is not UTF-8 (byte 10)"),

@@ -20,7 +20,7 @@ struct Details {
     title: Option<String>,
 }
 
-/// `None`: nobody has said anything.
+/// `None`: the conversation is empty.
 pub(super) fn page(log: &Path, text: &[u8], details: &[u8]) -> Option<ConversationPage> {
     let names: Vec<_> = log.components().map(Component::as_os_str).collect();
     let person = names.get(1)?.display().to_string();

@@ -1,5 +1,5 @@
-//! A home as plain files for whoever leaves: the files as they are, every conversation as a page to
-//! read, the ledgers as a SQLite file, and a README that says what is what.
+//! Exports a home as plain files: the files as they are, every conversation as a readable page, the
+//! ledgers as a SQLite file, and a README that explains all of it.
 
 mod conversation;
 
@@ -20,7 +20,7 @@ use crate::server::{Stored, walk_server};
 use crate::take::refuse_inside;
 
 const README: &str = include_str!("readme.md");
-/// Secrets that nobody needs who leaves.
+/// Secrets, which an export leaves out.
 const SECRETS: [&str; 2] = [".env", "token"];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -177,7 +177,7 @@ fn copy(
 fn page(log: &Path, aside: &FolderAside, report: &mut ExportReport) -> Result<(), BackupError> {
     let copied = aside.path().join("home").join(log);
     let text = std::fs::read(&copied).map_err(BackupError::at(&copied))?;
-    // What is kept beside the log is copied just before it; a conversation without it has none.
+    // The details are copied just before the log; a conversation without details has none.
     let details = std::fs::read(copied.with_extension("json")).unwrap_or_default();
     let Some(page) = conversation::page(log, &text, &details) else { return Ok(()) };
     let path = Path::new("conversations").join(&page.person).join(&page.name);

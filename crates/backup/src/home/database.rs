@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use super::DATABASE;
 use crate::error::BackupError;
 
-/// Removed when it is dropped. One process at a time has one.
+/// The copy of the database, removed when dropped. Only one process at a time can have it.
 pub(crate) struct DatabaseCopy {
     folder: PathBuf,
     is_there: bool,
@@ -79,7 +79,7 @@ impl DatabaseCopy {
 
 impl Drop for DatabaseCopy {
     fn drop(&mut self) {
-        // It lies in the cache, and the next backup removes what is left there.
+        // It lies in the cache, and the next backup removes leftovers there.
         let _ = self.remove();
     }
 }

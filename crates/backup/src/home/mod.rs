@@ -1,6 +1,6 @@
-//! What of a home is kept, and how it is read while a server works on it: the ledger's database as a
-//! copy of one moment, logs up to their last whole line, other files as they are between two
-//! changes. Reads only, but for the copy of the database in the cache.
+//! Which files of a home are backed up, and how they are read while a server works on it: the
+//! ledger's database as a copy of one moment, logs up to their last whole line, other files as they
+//! are between two changes. Only the copy of the database in the cache is written.
 
 mod database;
 mod reading;
@@ -14,10 +14,10 @@ pub(crate) use walk::{WalkEntry, walk};
 
 pub(crate) const DATABASE: &str = "onyx.db";
 
-/// What stands at the top of a home and is in no backup, and why.
+/// The entries at the top of a home that no backup contains, and why.
 pub const LEFT_OUT: &[(&str, &str)] = &[
-    ("cache", "derived; made anew where it is missing"),
-    ("models", "weights; `onyx models pull` fetches them again"),
+    ("cache", "derived; rebuilt if it is missing"),
+    ("models", "weights; `onyx models pull` downloads them again"),
     ("onyx.lock", "of the running server"),
     ("onyx.sock", "of the running server"),
     ("onyx.sock.key", "of the running server"),
@@ -26,7 +26,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("onyx.db-journal", "in the copy of onyx.db"),
 ];
 
-/// Files that were being written when somebody died.
+/// Unfinished files that a killed process left.
 const UNFINISHED: &str = ".onyx-tmp-";
 
 pub(crate) fn is_left_out(path: &Path) -> bool {
@@ -39,7 +39,7 @@ pub(crate) fn is_left_out(path: &Path) -> bool {
         || name.starts_with(UNFINISHED.as_bytes())
 }
 
-/// Is it a conversation, to which whole lines are appended while we read?
+/// Whether it is a conversation's log, to which whole lines are appended while we read.
 pub(crate) fn is_log(path: &Path) -> bool {
     let parts: Vec<_> = path.components().map(Component::as_os_str).collect();
     let is_of_person = matches!(parts.as_slice(), [people, _, sessions, _, ..]

@@ -1,4 +1,4 @@
-//! One file, read as it is between two changes.
+//! Reads a file in a state between two changes.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -13,24 +13,25 @@ use crate::repository::{CHUNK, FileStamp};
 const TRIES: usize = 3;
 const NANOS: i64 = 1_000_000_000;
 
-/// What was read of a file.
+/// The content read from a file.
 pub(crate) struct Read {
     pub(crate) size: u64,
     pub(crate) chunks: Vec<Hash>,
     pub(crate) seen: FileStamp,
-    /// Somebody wrote to it all the while, so it may be of no single moment.
+    /// The file was written to all the while, so the copy may mix several states.
     pub(crate) is_torn: bool,
 }
 
-/// How much of a file counts.
+/// How much of a file is backed up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     Whole,
-    /// Up to its last whole line: what follows is being written, and nobody was told of it.
+    /// Up to its last whole line: the rest is still being written and was not confirmed to a
+    /// caller.
     WholeLines,
 }
 
-/// By which the file is known again.
+/// The properties by which the file is recognised.
 pub(crate) fn seen(metadata: &Metadata) -> FileStamp {
     let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(NANOS).saturating_add(nanos);
     FileStamp {
@@ -46,7 +47,8 @@ pub(crate) fn kept_mode(metadata: &Metadata) -> u32 {
     metadata.mode() & 0o7777
 }
 
-/// Hands the file's chunks out one after the other. `Err(Failed::Reading)` is the file's own fault.
+/// Passes the file's chunks to the caller one after the other. `Err(Failed::Reading)` is the fault
+/// of the file itself.
 pub(crate) fn read_file(
     file: &File,
     extent: Extent,
@@ -70,11 +72,11 @@ pub(crate) fn read_file(
     Err(Failed::Reading(io::ErrorKind::Interrupted.into()))
 }
 
-/// Why a file was not kept.
+/// Why a file was not backed up.
 pub(crate) enum Failed {
     /// It cannot be read; others can.
     Reading(io::Error),
-    /// Nothing more can be kept.
+    /// The backup cannot store anything more.
     Keeping(BackupError),
 }
 
@@ -97,7 +99,7 @@ fn read_chunks(
     Ok((at, chunks))
 }
 
-/// As much as there is, up to the whole buffer.
+/// Reads as much as there is, up to the whole buffer.
 fn read_full(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

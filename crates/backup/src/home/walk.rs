@@ -1,4 +1,4 @@
-//! Everything that lies in a folder, in the order of its names. Links are seen and never followed.
+//! Lists everything in a folder, sorted by name. Links are listed and never followed.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::error::BackupError;
 use crate::folder::Folder;
 
-/// One thing that was met. Paths begin at the folder that is walked.
+/// One entry that was found. Paths begin at the folder that is walked.
 pub(crate) enum WalkEntry {
     /// Before what is in it.
     Folder {

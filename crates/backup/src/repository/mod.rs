@@ -7,8 +7,8 @@
 //! snapshots/<id>.snapshot  one manifest for each snapshot
 //! ```
 //!
-//! Everything but the manifest of a snapshot may be there without being named by anybody: that is
-//! what a killed backup leaves, and the next one uses or removes it.
+//! Any file but a snapshot's manifest may exist unreferenced: a killed backup leaves such files,
+//! and the next backup uses or removes them.
 
 mod pack;
 mod packs;
@@ -38,16 +38,16 @@ const LOCK: &str = "lock";
 const PACKS: &str = "packs";
 const SNAPSHOTS: &str = "snapshots";
 
-/// What a new folder of backups is to be.
+/// Whether a folder of backups must be encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
     /// Encrypted; a folder that is there and is not is refused.
     Wanted,
-    /// As the folder is; a new one is plain.
+    /// An existing folder stays as it is; a new one is not encrypted.
     AsItIs,
 }
 
-/// What the file of the format says, followed by a line with its checksum.
+/// The content of the format file, which is followed by a line with its checksum.
 #[derive(Debug, Serialize, Deserialize)]
 struct Format {
     format: u32,
@@ -55,7 +55,7 @@ struct Format {
     encryption: Option<KeyBox>,
 }
 
-/// What a process does with the folder.
+/// What a process uses the folder for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Read,
@@ -68,14 +68,14 @@ pub(crate) struct Repository {
     _lock: Option<Box<dyn Send>>,
 }
 
-/// The snapshots of a folder, oldest first, and what could not be read.
+/// The snapshots of a folder, oldest first, and the unreadable ones.
 #[derive(Debug, Default)]
 pub struct SnapshotListing {
     pub snapshots: Vec<SnapshotInfo>,
     pub damaged: Vec<String>,
 }
 
-/// Needs the repository a passphrase? `None`: there is none yet.
+/// Whether the repository needs a passphrase. `None`: there is none yet.
 pub fn is_encrypted(place: &BackupPlace) -> Result<Option<bool>, BackupError> {
     match read_format(&*place.open(Purpose::Read)?) {
         Ok(format) => Ok(Some(format.encryption.is_some())),
@@ -84,7 +84,7 @@ pub fn is_encrypted(place: &BackupPlace) -> Result<Option<bool>, BackupError> {
     }
 }
 
-/// What is in a repository.
+/// The snapshots of a repository.
 pub fn list(
     place: &BackupPlace,
     passphrase: Option<&Passphrase>,
@@ -130,7 +130,7 @@ impl Repository {
         Ok(Self { files, cipher: Arc::new(cipher), _lock: lock })
     }
 
-    /// The repository, made if there is none.
+    /// Opens the repository, or creates it.
     pub(crate) fn open_or_make(
         place: &BackupPlace,
         passphrase: Option<&Passphrase>,
@@ -159,7 +159,7 @@ impl Repository {
         Packs::open(&self.files, &self.cipher)
     }
 
-    /// The one that is asked for by the beginning of its id, or else the newest.
+    /// The snapshot whose id begins with `wanted`, or else the newest.
     pub(crate) fn choose(&self, wanted: Option<&str>) -> Result<Snapshot, BackupError> {
         let ids = self.snapshot_ids()?;
         let wanted = wanted.unwrap_or_default();
@@ -197,7 +197,7 @@ impl Repository {
         self.files.remove(&snapshot::file_name(id))
     }
 
-    /// Takes a damaged manifest out of the list; its bytes stay for whoever wants to look.
+    /// Removes a damaged manifest from the list; its bytes are kept for inspection.
     pub(crate) fn set_aside(&self, id: &str) -> Result<(), BackupError> {
         let aside = format!("{SNAPSHOTS}/{id}.damaged");
         self.files.rename(&snapshot::file_name(id), &aside)?;

@@ -14,10 +14,10 @@ const END: &[u8; 8] = b"ONYXEND1";
 const HEAD: usize = 32 + 4;
 const ROW: usize = 32 + 8 + 4;
 const FOOT: usize = 32 + 4 + 8;
-/// Longer than any chunk in its kept form.
+/// Longer than the stored form of any chunk.
 const LONGEST: u32 = 4 * 1024 * 1024;
 
-/// Where a chunk lies in its pack: its kept form, without name and length.
+/// The position of a chunk's stored form in its pack, without name and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
     pub(super) name: Hash,
@@ -62,7 +62,7 @@ impl PackWriter {
         self.at
     }
 
-    /// With its list, and durable when it returns.
+    /// Writes the list. The pack is durable when this returns.
     pub(super) fn finish(mut self) -> io::Result<Vec<Placed>> {
         self.file.write_all(&list_of(&self.placed))?;
         self.file.finish()?;
@@ -87,8 +87,7 @@ fn list_of(placed: &[Placed]) -> Vec<u8> {
     list
 }
 
-/// Puts a list at the end of a pack that has none that is whole. What follows the last good chunk is
-/// cut off.
+/// Adds a list to a pack that has no complete one. Anything after the last good chunk is cut off.
 pub(super) fn give_list(
     files: &dyn PlaceFiles,
     name: &str,
@@ -98,7 +97,7 @@ pub(super) fn give_list(
     files.replace_end(name, end, &list_of(placed))
 }
 
-/// The list of a pack that was finished; `None` where there is none that is whole.
+/// The list of a finished pack; `None` if it has no complete one.
 pub(super) fn listed(file: &dyn ReadAt) -> io::Result<Option<Vec<Placed>>> {
     let length = file.length()?;
     let foot_at = length.checked_sub(FOOT as u64).filter(|at| *at >= MAGIC.len() as u64);
@@ -127,8 +126,8 @@ fn row(bytes: &[u8]) -> Option<Placed> {
     is_sound.then_some(Placed { name: Hash::from_bytes(*name), offset, length })
 }
 
-/// What the heads before the chunks say, from the front as far as they make sense. The contents are
-/// still to be compared with their names.
+/// The chunks according to their heads, read from the front as far as they are valid. Their
+/// contents must still be compared with their names.
 pub(super) fn scanned(file: &dyn ReadAt) -> io::Result<Vec<Placed>> {
     let end = file.length()?;
     let (mut at, mut placed) = (MAGIC.len() as u64, Vec::new());
@@ -143,7 +142,7 @@ pub(super) fn scanned(file: &dyn ReadAt) -> io::Result<Vec<Placed>> {
     Ok(placed)
 }
 
-/// The chunk whose head is there.
+/// The chunk whose head is at this position.
 pub(super) fn head_at(file: &dyn ReadAt, at: u64) -> io::Result<Option<Placed>> {
     let mut head = [0; HEAD];
     file.read_exact_at(&mut head, at)?;
@@ -154,7 +153,7 @@ pub(super) fn head_at(file: &dyn ReadAt, at: u64) -> io::Result<Option<Placed>> 
     Ok((length <= LONGEST).then_some(placed))
 }
 
-/// Does the head before a chunk say what the list says, and does the pack begin as one?
+/// Whether the head before a chunk matches the list, and the pack has a valid beginning.
 pub(super) fn agrees(file: &dyn ReadAt, row: &Placed) -> io::Result<bool> {
     let Some(at) = row.offset.checked_sub(HEAD as u64) else { return Ok(false) };
     Ok(head_at(file, at)? == Some(*row))

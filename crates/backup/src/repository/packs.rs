@@ -1,4 +1,4 @@
-//! All chunks of a folder of backups: which there are, where each lies, and adding new ones.
+//! All chunks of a repository: which exist and in which pack, and how new ones are added.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -20,7 +20,7 @@ pub(crate) const CHUNK: usize = 256 * 1024;
 const LARGEST: usize = 1024 * 1024;
 /// A pack that is as long as this is finished and another one begun.
 const PACK: u64 = 32 * 1024 * 1024;
-/// A pack is written anew without what nobody names when that is more than a quarter of it.
+/// A pack is rewritten without unused chunks when they are more than a quarter of it.
 const WASTE: u64 = 4;
 const EXTENSION: &str = "pack";
 
@@ -31,7 +31,7 @@ pub(crate) struct Packs {
     places: HashMap<Hash, ChunkLocation>,
     open: HashMap<usize, Box<dyn ReadAt>>,
     writer: Option<PackWriter>,
-    /// Bytes of new chunks in their kept form.
+    /// Bytes of new chunks in their stored form.
     pub(crate) written: u64,
 }
 
@@ -48,7 +48,7 @@ struct ChunkLocation {
     placed: Placed,
 }
 
-/// What a look at every byte of one chunk found.
+/// The result of reading every byte of one chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChunkState {
     /// It is whole and has so many bytes.
@@ -56,15 +56,15 @@ pub(crate) enum ChunkState {
     Damaged,
 }
 
-/// What a look at every byte of all packs found.
+/// The result of reading every byte of all packs.
 #[derive(Default)]
 pub(crate) struct PacksState {
     pub(crate) chunks: HashMap<Hash, ChunkState>,
     pub(crate) flaws: Vec<PackFlaw>,
 }
 
-/// A pack whose list or beginning is damaged, which loses nothing by itself. One that no snapshot
-/// uses is only what a killed backup left.
+/// A pack whose list or beginning is damaged. No data is lost by that alone, and one that no
+/// snapshot uses was left by a killed backup.
 pub(crate) struct PackFlaw {
     pub(crate) what: String,
     pub(crate) chunks: Vec<Hash>,
@@ -96,7 +96,7 @@ impl Packs {
         let is_listed = listed.is_some();
         let chunks = match listed {
             Some(chunks) => chunks,
-            // Its writer died, so nobody has seen yet whether its bytes reached the disk.
+            // Its writer died, so it is unknown whether its bytes reached the disk.
             None => self.whole_ones(&*file).map_err(self.at(&name))?,
         };
         self.note(Pack { name, is_listed, chunks });
@@ -127,7 +127,7 @@ impl Packs {
         self.packs.push(pack);
     }
 
-    /// Gives packs whose writer died their list, so that they are read once only.
+    /// Adds the missing lists of packs whose writer died, so that they are scanned only once.
     pub(crate) fn mend(&mut self) -> Result<(), BackupError> {
         for pack in self.packs.iter_mut().filter(|pack| !pack.is_listed) {
             if pack.chunks.is_empty() {
@@ -154,7 +154,7 @@ impl Packs {
         self.places.contains_key(name)
     }
 
-    /// Keeps a chunk unless it is there.
+    /// Stores a chunk unless it exists.
     pub(crate) fn add(&mut self, content: &[u8]) -> Result<Hash, BackupError> {
         let name = self.cipher.name(content);
         if self.places.contains_key(&name) {
@@ -257,7 +257,7 @@ impl Packs {
         Ok(state)
     }
 
-    /// Removes chunks that are not wanted, and when it is thorough those that are damaged too.
+    /// Removes unwanted chunks, and damaged ones too if it is thorough.
     pub(crate) fn retain(
         &mut self,
         wanted: &HashSet<Hash>,
@@ -286,7 +286,7 @@ impl Packs {
                 left.push(pack.name);
             }
         }
-        // Copies are durable before anything goes.
+        // Copies are durable before anything is removed.
         self.finish()?;
         for name in left {
             self.files.remove(&name)?;
@@ -307,7 +307,7 @@ impl Packs {
         Ok(good)
     }
 
-    /// Writes chunks of a pack into another one, in their kept form.
+    /// Copies the stored form of chunks from one pack to another.
     fn rescue(&mut self, from: &str, useful: &[Placed]) -> Result<(), BackupError> {
         let file = self.files.open(from)?;
         for placed in useful {
@@ -329,16 +329,16 @@ fn is_wasteful(useful: &[Placed], all: &[Placed]) -> bool {
     (all - useful) * WASTE > all
 }
 
-/// How far removing goes.
+/// How thoroughly unused chunks are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Thorough {
     /// Nothing that is not wanted stays.
     Yes,
-    /// A little that nobody names may stay, where writing the pack anew would cost more.
+    /// A few unused chunks may stay if rewriting the pack would cost more.
     No,
 }
 
-/// Names that were made or taken away in a folder are on the disk when this returns.
+/// Names that were created or removed in a folder are on the disk when this returns.
 pub(crate) fn sync(folder: &Path) -> Result<(), BackupError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(BackupError::at(folder))
 }

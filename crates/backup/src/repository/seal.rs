@@ -1,9 +1,9 @@
-//! How bytes are kept: compressed where that helps, and in an encrypted folder sealed with
-//! XChaCha20-Poly1305, bound to what they are. Chunks are named by their content; in an encrypted
-//! folder by a keyed hash of it, which tells nothing to who lacks the key.
+//! How bytes are stored: compressed where that helps, and in an encrypted repository sealed with
+//! XChaCha20-Poly1305 and bound to their purpose. Chunks are named by a hash of their content; in an
+//! encrypted repository by a keyed hash, which reveals nothing without the key.
 //!
-//! The passphrase opens (by argon2id) one random key that lies sealed in the folder; keys for names
-//! and contents are derived from that one.
+//! The passphrase opens (by argon2id) one random key that is stored sealed in the repository; keys for
+//! names and contents are derived from it.
 
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
@@ -30,14 +30,14 @@ const DEFLATED: u8 = 1;
 /// Most of what a home holds is text; the fast level already halves it.
 const EFFORT: u32 = 1;
 
-/// What a new folder asks of whoever guesses: tens of milliseconds and 64 MiB for each guess.
+/// The cost of one guess at the passphrase of a new repository: tens of milliseconds and 64 MiB.
 const MEMORY_KIB: u32 = 64 * 1024;
 const PASSES: u32 = 3;
 /// A folder that asks for more than this was not made by us.
 const MOST_MEMORY_KIB: u32 = 1024 * 1024;
 const MOST_PASSES: u32 = 16;
 
-/// What opens encrypted backups. Never shown.
+/// The passphrase of encrypted backups. Never shown.
 #[derive(Clone)]
 pub struct Passphrase(String);
 
@@ -57,7 +57,7 @@ impl fmt::Debug for Passphrase {
     }
 }
 
-/// How the key of an encrypted folder is opened, as the folder says it.
+/// How the key of an encrypted folder is opened, as stored in the folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct KeyBox {
@@ -68,7 +68,7 @@ pub(super) struct KeyBox {
     sealed_key: String,
 }
 
-/// Why something that was kept does not open.
+/// A stored text cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable;
 
@@ -105,7 +105,7 @@ impl KeyBox {
         Ok((made, Cipher::with_key(&key)))
     }
 
-    /// `None`: it is not the passphrase.
+    /// `None`: the passphrase is wrong.
     pub(super) fn open(&self, passphrase: &Passphrase) -> Option<Cipher> {
         if self.memory_kib > MOST_MEMORY_KIB || self.passes > MOST_PASSES {
             return None;
@@ -141,7 +141,7 @@ impl Cipher {
         Self(Some(Keys { contents: XChaCha20Poly1305::new(&contents.into()), names }))
     }
 
-    /// What a chunk is called.
+    /// The name of a chunk.
     pub(crate) fn name(&self, content: &[u8]) -> Hash {
         match &self.0 {
             None => Hash::of(content),
@@ -149,7 +149,7 @@ impl Cipher {
         }
     }
 
-    /// The form in which bytes are kept. They open only as what they are bound to.
+    /// The stored form of bytes. It can only be opened for the purpose it is bound to.
     pub(crate) fn seal(&self, bound_to: &[u8], content: &[u8]) -> io::Result<Vec<u8>> {
         let packed = compressed(content)?;
         let Some(keys) = &self.0 else {

@@ -21,7 +21,7 @@ const LARGEST_HEAD: usize = 16 * 1024 * 1024;
 const LARGEST_BODY: usize = 2_000_000_000;
 pub(super) const EXTENSION: &str = "snapshot";
 
-/// What a snapshot says of itself.
+/// A snapshot's description of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub struct SnapshotInfo {
@@ -36,7 +36,7 @@ pub struct SnapshotInfo {
     pub unreadable: Vec<String>,
 }
 
-/// One thing of a home.
+/// One file, folder or link of a home.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub(crate) path: NamedPath,
@@ -67,13 +67,13 @@ pub(crate) struct FileEntry {
     pub(crate) state: Option<String>,
 }
 
-/// By which a file that has not changed is known again.
+/// The properties by which an unchanged file is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileStamp {
     pub(crate) size: u64,
     pub(crate) inode: u64,
     pub(crate) modified: i64,
-    /// Whoever sets a file's time of change back changes this one.
+    /// Changes even if a program sets the file's time of modification back.
     pub(crate) changed: i64,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Whole or not at all: nobody sees it before it is durable.
+    /// Writes the manifest in one step: it is invisible until it is durable.
     pub(super) fn write(&self, files: &dyn PlaceFiles, cipher: &Cipher) -> Result<(), BackupError> {
         let name = file_name(&self.info.id);
         let bytes = self.encoded(cipher).map_err(BackupError::at(&files.shown(&name)))?;
@@ -121,7 +121,8 @@ impl Snapshot {
         let entries = lines.map(serde_json::from_slice::<Entry>);
         let entries: Vec<Entry> =
             entries.collect::<Result<_, _>>().map_err(|_| self::damaged(id))?;
-        // Whoever can write to the folder must not reach beyond the folder that is restored to.
+        // A manifest may be forged, so its paths must not lead out of the folder that is restored
+        // to.
         if let Some(entry) = entries.iter().find(|entry| !entry.path.is_beneath()) {
             let path = entry.path.0.display();
             return Err(BackupError::Damaged(format!("snapshot {id} names the path {path}")));
@@ -187,7 +188,7 @@ fn bound(id: &str, part: Part) -> Vec<u8> {
     bound.as_bytes().to_vec()
 }
 
-/// A new file in the place of whatever a killed process left there.
+/// Creates a new file, replacing one that a killed process left.
 pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;

@@ -1,4 +1,4 @@
-//! A whole home, written beside its place and put there at the end.
+//! Restores a whole home: written beside its place, and moved there at the end.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::ErrorKind;
@@ -18,7 +18,7 @@ use crate::repository::{Entry, EntryKind, Packs, Purpose, Repository, Snapshot, 
 
 const LOCK: &str = "onyx.lock";
 
-/// What becomes of a file that is damaged.
+/// What is done about a damaged file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenDamaged {
     /// Nothing is restored.
@@ -116,7 +116,7 @@ fn is_filled(folder: &Folder) -> Result<bool, Errno> {
     Ok(false)
 }
 
-/// Takes the lock and the empty folders away. A file that came meanwhile stays, and so does its
+/// Removes the lock and the empty folders. A file that was added meanwhile stays, and so does its
 /// home.
 fn empty(home: &Path) -> Result<(), BackupError> {
     refuse_filled(home)?;
@@ -159,7 +159,7 @@ fn write_all(
             }
         }
     }
-    // Last, since a folder that nobody may write to takes no files.
+    // Set last, since files cannot be written to a read-only folder.
     for entry in snapshot.entries.iter().rev() {
         if let EntryKind::Folder { mode } = entry.kind {
             let path = aside.path().join(&entry.path);

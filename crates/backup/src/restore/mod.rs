@@ -1,5 +1,5 @@
-//! Out of a snapshot again: a whole home where there is none, or one file or session into a home
-//! that is in use, under a name that nothing has. Every chunk is compared with its name on the way.
+//! Restores from a snapshot: a whole home where there is none, or one file or session into a home
+//! that is in use, under a new name. Every chunk is compared with its name on the way.
 
 mod home;
 mod one;
@@ -14,7 +14,7 @@ pub use one::{RestoredFile, restore_file};
 pub use reading::{SnapshotFile, SnapshotSession, read_file, read_session};
 pub use session::{RestoredSession, SessionRequest, restore_session};
 
-/// What is restored from.
+/// The snapshot to restore from.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     pub place: &'a BackupPlace,

@@ -1,4 +1,4 @@
-//! One file into a home that may be in use, where nothing is overwritten.
+//! Restores one file into a home that may be in use, where nothing is overwritten.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use crate::error::BackupError;
 use crate::folder::Folder;
 use crate::repository::{EntryKind, FileEntry, Packs, Purpose, Repository, Snapshot};
 
-/// Names that are tried beside one that is taken.
+/// How many other names are tried if one is taken.
 const MOST_NAMES: usize = 100;
-/// As storage calls files that are not done yet, so that nobody shows them.
+/// The prefix that storage gives to unfinished files, so that they are not listed.
 const UNFINISHED: &str = ".onyx-tmp-restored";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct RestoredFile {
     pub path: PathBuf,
 }
 
-/// Restores one file under its own name, or beside it where that is taken.
+/// Restores one file under its own name, or under a similar one if that is taken.
 pub fn restore_file(
     source: Source<'_>,
     home: &Path,
@@ -43,7 +43,7 @@ pub fn restore_file(
     Ok(RestoredFile { snapshot: snapshot.info.id.clone(), path: path.with_file_name(name) })
 }
 
-/// Its own name, then those beside it.
+/// The file's own name, then similar ones.
 pub(super) fn names(path: &Path, made_at: Timestamp) -> impl Iterator<Item = OsString> {
     let own = path.file_name().unwrap_or_default().to_owned();
     let beside = {
@@ -80,7 +80,7 @@ fn beside(name: &OsStr, made_at: Timestamp, number: usize) -> OsString {
     made
 }
 
-/// Writes a file under a name that nobody sees, and gives it the first name that is free.
+/// Writes a file under a hidden name, then renames it to the first free name.
 pub(super) struct Placing<'a> {
     pub(super) packs: &'a mut Packs,
     pub(super) snapshot: &'a str,
@@ -108,7 +108,7 @@ impl Placing<'_> {
             Err(error) => Err(error),
         };
         if placed.is_err() {
-            // Nothing half-made stays; that it failed is told already.
+            // No unfinished file stays; the failure itself is already returned.
             let _ = unlinkat(parent.as_file(), &hidden, AtFlags::empty());
         }
         placed

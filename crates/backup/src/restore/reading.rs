@@ -1,4 +1,4 @@
-//! One file or one conversation of a snapshot as bytes, for a place that is no folder.
+//! Reads one file or one conversation of a snapshot as bytes, for a destination that is no folder.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -22,7 +22,7 @@ pub struct SnapshotFile {
 }
 
 impl SnapshotFile {
-    /// Its own path, then those beside it for where that is taken.
+    /// The file's own path, then similar ones in case it is taken.
     pub fn paths(&self) -> impl Iterator<Item = PathBuf> {
         names(&self.path, self.made_at).map(|name| self.path.with_file_name(name))
     }
@@ -47,18 +47,18 @@ pub struct SnapshotSession {
     pub snapshot: String,
     pub log: Vec<u8>,
     pub modified: SystemTime,
-    /// What is kept beside the log.
+    /// The details beside the log.
     details: Option<Vec<u8>>,
     path: PathBuf,
 }
 
 impl SnapshotSession {
-    /// Of the log of this conversation, or of a copy of it.
+    /// The path of this conversation's log, or of a copy of it.
     pub fn path(&self, session: SessionId) -> PathBuf {
         self.path.with_file_name(format!("{session}.jsonl"))
     }
 
-    /// What is kept beside its log, with the path of that.
+    /// The details beside its log, with their path.
     pub fn details(&self, session: SessionId) -> Option<(PathBuf, Vec<u8>)> {
         let path = self.path(session);
         let kept = self.details.as_deref()?;

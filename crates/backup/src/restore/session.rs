@@ -1,5 +1,5 @@
-//! One conversation into a home that may be in use: under its own id where that is free, else as
-//! another conversation.
+//! Restores one conversation into a home that may be in use: under its own id if that is free, else
+//! as another conversation.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -29,12 +29,12 @@ pub struct RestoredSession {
     pub snapshot: String,
     pub person: String,
     pub agent: String,
-    /// Another one than was asked for where the conversation is still there.
+    /// Differs from the requested one if that conversation still exists.
     pub session: SessionId,
 }
 
-/// Restores a conversation's log and what is kept beside it. Whoever holds the home's ledger has to
-/// read its sessions anew afterwards.
+/// Restores a conversation's log and the files beside it. The holder of the home's ledger must
+/// reload its sessions afterwards.
 pub fn restore_session(request: &SessionRequest<'_>) -> Result<RestoredSession, BackupError> {
     let Source { place, snapshot, passphrase } = request.source;
     let repository = Repository::open(place, passphrase, Purpose::Read)?;
@@ -77,7 +77,7 @@ pub(super) fn find_log(
     })
 }
 
-/// What is kept beside a log, for a copy of the conversation under another id. `None` where it does not read.
+/// The details for a copy of the conversation under another id. `None` if they cannot be read.
 pub(super) fn details_of_copy(details: &[u8], copy: SessionId) -> Option<Vec<u8>> {
     let mut details = serde_json::from_slice::<Map<String, Value>>(details).ok()?;
     details.insert("root".to_owned(), json!(copy));
@@ -91,7 +91,7 @@ pub(super) fn details_of_copy(details: &[u8], copy: SessionId) -> Option<Vec<u8>
 struct Restoring<'a> {
     snapshot: &'a Snapshot,
     parent: &'a Folder,
-    /// Of the log, in the snapshot.
+    /// The path of the log in the snapshot.
     path: &'a Path,
     session: SessionId,
 }
@@ -105,7 +105,7 @@ impl Restoring<'_> {
         let name = OsString::from(format!("{}.json", self.session));
         let snapshot = &self.snapshot.info.id;
         if !is_copy {
-            // A leftover of that name belongs to the conversation that is gone.
+            // A leftover of that name belongs to a deleted conversation.
             if self.parent.has(&name).map_err(BackupError::at_errno(&path))? {
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! One file of a snapshot, written out.
+//! Writes one file of a snapshot.
 
 use std::fs::{File, FileTimes, Permissions};
 use std::io::{self, Write as _};
@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use crate::error::BackupError;
 use crate::repository::{FileEntry, Packs};
 
-/// Whether a file came out as it went in.
+/// Whether a file was restored as it was backed up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
     Whole,
@@ -17,7 +17,8 @@ pub(super) enum Written {
     Damaged,
 }
 
-/// Writes contents, rights and time of change. Where it is damaged the rest is not written.
+/// Writes content, mode and time of modification. If the content is damaged, the rest is not
+/// written.
 pub(super) fn write_file(
     packs: &mut Packs,
     entry: &FileEntry,
@@ -45,7 +46,7 @@ fn finish(entry: &FileEntry, file: &File) -> io::Result<()> {
     }
 }
 
-/// When it was last changed, where the clock of this machine knows that time.
+/// The time of the last modification, if this machine's clock can represent it.
 pub(super) fn modified(entry: &FileEntry) -> Option<SystemTime> {
     let distance = Duration::from_nanos(entry.modified.unsigned_abs());
     if entry.modified < 0 {
@@ -55,7 +56,7 @@ pub(super) fn modified(entry: &FileEntry) -> Option<SystemTime> {
     }
 }
 
-/// The whole content, for what fits into memory.
+/// The whole content, for files that fit into memory.
 pub(super) fn content(
     packs: &mut Packs,
     entry: &FileEntry,

@@ -308,7 +308,7 @@ fn a_bucket_that_is_missing_closed_foreign_or_unreachable_is_told_with_what_to_d
 
     let missing = told(&place_at(host, "no-such-bucket"), &world);
     assert!(missing.message.contains("no bucket \"no-such-bucket\""), "{missing:?}");
-    assert!(hint(&missing).contains("Make the bucket"), "{missing:?}");
+    assert!(hint(&missing).contains("Create the bucket"), "{missing:?}");
     let unread = list(&place_at(host, "no-such-bucket"), None).unwrap_err();
     assert!(unread.to_string().contains("no bucket"), "{unread}");
 

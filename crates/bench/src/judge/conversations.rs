@@ -1,5 +1,5 @@
 //! Conversations in LoCoMo's form: sessions of turns, and questions with the turns that answer them.
-//! They lie outside of this project; nothing of them is kept.
+//! They are stored outside of this project; nothing of them is kept.
 
 use std::collections::HashMap;
 use std::fmt;

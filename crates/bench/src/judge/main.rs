@@ -1,5 +1,5 @@
-//! Judges search through the server, as anybody asks it: on our own labelled notes, and on
-//! conversations where a folder of them is given. Fails when either answers worse than it must.
+//! Judges search through the server, as any client uses it: on our own labelled notes, and on
+//! conversations if a folder of them is given. Fails when either result is worse than its target.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

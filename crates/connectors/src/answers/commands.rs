@@ -19,14 +19,14 @@ pub enum Command {
         number: u64,
         reason: Option<String>,
     },
-    /// An already paired chat lets somebody in.
+    /// The owner approves a pairing code from a chat that is already paired.
     Pair(String),
     /// A command that is malformed, and what is wrong with it.
     Malformed(&'static str),
 }
 
 impl Command {
-    /// `None`: it is no command, or none of ours.
+    /// `None`: it is no command, or not one of ours.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let rest = text.strip_prefix('/')?;
@@ -45,15 +45,15 @@ impl Command {
             "model" => Self::Model(word()),
             "approve" => match numbered(argument) {
                 Some((number, reason)) => Self::Approve { number, reason },
-                None => Self::Malformed("Say which one: /approve 3"),
+                None => Self::Malformed("Give the number of the approval, for example /approve 3"),
             },
             "reject" => match numbered(argument) {
                 Some((number, reason)) => Self::Reject { number, reason },
-                None => Self::Malformed("Say which one: /reject 3"),
+                None => Self::Malformed("Give the number of the approval, for example /reject 3"),
             },
             "pair" => match word() {
                 Some(code) => Self::Pair(code),
-                None => Self::Malformed("Say the code: /pair ABCD2345"),
+                None => Self::Malformed("Give the code, for example /pair ABCD2345"),
             },
             _ => return None,
         })
@@ -82,10 +82,10 @@ fn numbered(argument: &str) -> Option<(u64, Option<String>)> {
 }
 
 pub(super) const HELP: &str = "Write to me as you would to a person. Commands:\n\
-    /new – begin a new conversation\n\
-    /stop – stop the answer under way\n\
-    /status – what is going on\n\
-    /undo – take back what the last answer changed\n\
+    /new – start a new conversation\n\
+    /stop – stop the current answer\n\
+    /status – show what is running\n\
+    /undo – undo what the last answer changed\n\
     /agent name – talk to another agent\n\
     /model provider/model – use another model\n\
     /approve N, /reject N – decide on a proposed change";
@@ -108,8 +108,14 @@ mod tests {
                 "/reject 2 not now",
                 Some(Command::Reject { number: 2, reason: Some("not now".to_owned()) }),
             ),
-            ("/approve", Some(Command::Malformed("Say which one: /approve 3"))),
-            ("/approve all", Some(Command::Malformed("Say which one: /approve 3"))),
+            (
+                "/approve",
+                Some(Command::Malformed("Give the number of the approval, for example /approve 3")),
+            ),
+            (
+                "/approve all",
+                Some(Command::Malformed("Give the number of the approval, for example /approve 3")),
+            ),
             ("/unknown", None),
             ("new", None),
             ("/etc/passwd", None),

@@ -44,7 +44,7 @@ pub(super) async fn content(context: &AccountContext, incoming: &Incoming) -> Co
         pieces.push(format!("[{left} more files came with this message and were not read.]"));
     }
     if pieces.is_empty() {
-        pieces.push("[A picture without words.]".to_owned());
+        pieces.push("[A picture without text.]".to_owned());
     }
     Content { text: pieces.join("\n\n"), pictures }
 }
@@ -63,14 +63,14 @@ async fn read(context: &AccountContext, file: &FileRef) -> Read {
         FileKind::Document => LARGEST_TEXT,
     };
     if file.bytes > largest {
-        return unread(&format!("{} bytes are too many; {largest} are read.", file.bytes));
+        return unread(&format!("it has {} bytes; at most {largest} are read.", file.bytes));
     }
     if file.kind == FileKind::Document && !is_text(&file.media_type) {
-        return unread(&format!("{} cannot be read here.", file.media_type));
+        return unread(&format!("files of type {} cannot be read here.", file.media_type));
     }
     let bytes = match context.connector.download(file).await {
         Ok(bytes) if bytes.len() as u64 <= largest => bytes,
-        Ok(_) => return unread("it is larger than the network said."),
+        Ok(_) => return unread("it is larger than the network announced."),
         Err(error) => return unread(&format!("it could not be fetched: {error}")),
     };
     match file.kind {
@@ -80,10 +80,10 @@ async fn read(context: &AccountContext, file: &FileRef) -> Read {
             Read::Text(format!("File {name}:\n```\n{text}\n```"))
         }
         FileKind::Voice => match context.home.transcriber() {
-            None => unread("no transcriber is set up, so nobody can listen to it."),
+            None => unread("no transcriber is set up, so voice messages cannot be read."),
             Some(transcriber) => match transcriber.words(name, &bytes).await {
                 Ok(words) => Read::Text(words),
-                Err(error) => unread(&format!("it could not be understood: {error}")),
+                Err(error) => unread(&format!("it could not be transcribed: {error}")),
             },
         },
     }

@@ -1,4 +1,4 @@
-//! How a message is approached: a pure decision from what it says and whom it is from.
+//! Decides how a message is handled, as a pure function of its text and its sender.
 
 use onyx_storage::{PeerKind, PeerRow, PeerState};
 

@@ -1,5 +1,5 @@
-//! Files that an answer links to: those of the person's vault go along as attachments, where nobody
-//! else hears the answer and the network takes files.
+//! Files that an answer links to: those of the person's vault are sent as attachments, if the chat
+//! is private and the network takes files.
 
 use onyx_storage::{NewPart, PeerKind};
 use onyx_types::{Fault, PersonId};
@@ -20,7 +20,7 @@ pub(super) async fn file_parts(
     answer: &str,
 ) -> Result<Vec<NewPart>, Fault> {
     let traits = context.connector.traits();
-    // What is the person's own is shown to nobody else.
+    // The person's own files are not shown in groups.
     if kind == PeerKind::Group || traits.largest_file == 0 {
         return Ok(Vec::new());
     }

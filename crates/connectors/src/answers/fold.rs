@@ -1,4 +1,4 @@
-//! One fold from a run's events to what a chat shows of it, the same for every network and for a
+//! Folds a run's events into what a chat shows of the run, the same for every network and for a
 //! run that is read from its log after a crash.
 
 use onyx_surface::{Part, RunFold};
@@ -24,7 +24,7 @@ pub struct Proposal {
     pub expires_at: Option<Timestamp>,
 }
 
-/// The answer as it stands.
+/// The answer so far.
 #[derive(Debug, Default)]
 pub struct AnswerFold {
     fold: RunFold,
@@ -41,7 +41,7 @@ impl AnswerFold {
         parts.iter().filter_map(|part| self.add(part)).collect()
     }
 
-    /// The events are over. Where the run's own end is missing, it was interrupted.
+    /// Ends the events. If the run's own end is missing, the run was interrupted.
     pub fn finish(&mut self) {
         let parts: Vec<Part<'static>> = self.fold.finish().collect();
         for part in &parts {
@@ -96,8 +96,8 @@ impl AnswerFold {
         }
     }
 
-    /// What is shown while the run works. It ends with a mark that the answer never has, so that
-    /// nobody takes a part for the whole.
+    /// What is shown while the run works. It ends with a mark that a finished answer never has, so
+    /// that a part is not mistaken for the whole.
     pub fn growing(&self) -> String {
         match &self.activity {
             Some(activity) if self.text.is_empty() => format!("_{activity}_ …"),
@@ -106,13 +106,13 @@ impl AnswerFold {
         }
     }
 
-    /// The whole answer, with what went wrong. Never empty: a person who wrote hears something.
+    /// The whole answer, with any error. Never empty: every message gets an answer.
     pub fn answer(&self) -> String {
         let note = match self.status {
             Some(RunStatus::Done | RunStatus::AwaitingClient) => None,
             Some(RunStatus::Cancelled) => Some("Stopped.".to_owned()),
             Some(RunStatus::Interrupted) | None => Some(
-                "⚠ The server stopped while I was working on this, so the answer is not whole. \
+                "⚠ The server stopped while I was working on this, so the answer is incomplete. \
                  Send it again if you still need it."
                     .to_owned(),
             ),

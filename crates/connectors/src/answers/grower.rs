@@ -1,5 +1,5 @@
 //! The one message that grows while a run works. It is never the answer: if it cannot be shown, or
-//! nobody knows whether it was, the answer is sent by itself.
+//! it is not known whether it was, the answer is sent as a separate message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +55,7 @@ struct Growing {
     context: Arc<AccountContext>,
     place: GrowingPlace,
     message: Option<String>,
-    /// Nobody knows whether the message is there, or it cannot be changed.
+    /// It is not known whether the message arrived, or it cannot be changed.
     is_lost: bool,
 }
 
@@ -100,7 +100,7 @@ impl Growing {
         else {
             return traits.pace.chat_gap;
         };
-        // Messages that wait for this peer go first, so that the order is kept.
+        // Messages that wait for this peer are sent first, so that the order is kept.
         if !context.is_outbox_clear(&self.place.peer).await {
             return traits.pace.chat_gap;
         }
@@ -131,7 +131,7 @@ impl Growing {
             Ok(message) if self.message.is_none() => {
                 let noted = self.context.ledger.set_growing(self.place.update, &message).await;
                 if let Err(error) = noted {
-                    tracing::warn!(%error, "a growing message could not be noted");
+                    tracing::warn!(%error, "a message that grows could not be saved in the outbox");
                 }
                 self.message = Some(message);
             }

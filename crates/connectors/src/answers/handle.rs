@@ -19,7 +19,7 @@ use crate::port::{Decision, DraftVerdict};
 /// How old the note of when a peer was last seen may get before it is written again.
 const SEEN_ANEW: Duration = Duration::from_secs(600);
 
-/// What became of an attempt.
+/// The result of an attempt to handle an update.
 #[derive(Debug)]
 pub(crate) enum Handled {
     Done,
@@ -166,7 +166,7 @@ async fn obey(
     if incoming.kind == PeerKind::Group
         && speaker(context, incoming).await?.as_ref() != Some(person)
     {
-        let text = "Only somebody who is paired with me can give commands here.";
+        let text = "Only people who are paired with me can give commands here.";
         return say(context, update, incoming, text).await;
     }
     let outcome = perform(context, incoming, peer, person, command).await;
@@ -194,7 +194,7 @@ async fn perform(
         Command::Malformed(text) => Ok(text.to_owned()),
         Command::New => {
             keep(ConversationRow { session: None, ..conversation }).await?;
-            Ok("A new conversation begins with your next message.".to_owned())
+            Ok("Your next message starts a new conversation.".to_owned())
         }
         Command::Stop => match conversation.session {
             Some(session) if port.stop(person, session).await? => Ok("Stopped.".to_owned()),
@@ -221,15 +221,15 @@ async fn perform(
                         .await?;
                     Ok(text)
                 }
-                None => Ok(format!("There is no agent {name}.")),
+                None => Ok(format!("There is no agent named {name}.")),
             }
         }
         Command::Model(None) => Ok(match &conversation.model {
-            Some(model) => format!("The model here is {model}."),
-            None => "The agent's own model answers here.".to_owned(),
+            Some(model) => format!("This conversation uses {model}."),
+            None => "This conversation uses the agent's own model.".to_owned(),
         }),
         Command::Model(Some(model)) => {
-            let text = format!("{model} answers here from your next message on.");
+            let text = format!("This conversation uses {model} from your next message on.");
             let model = (model != "default").then_some(model);
             keep(ConversationRow { model, ..conversation }).await?;
             Ok(text)
@@ -284,8 +284,8 @@ async fn press_button(
 ) -> Result<(), Fault> {
     let is_person = speaker(context, incoming).await?.as_ref() == Some(person);
     let text = match pressed(&press.data) {
-        _ if !is_person => "Only somebody who is paired with me can decide here.".to_owned(),
-        None => "This button does nothing any more.".to_owned(),
+        _ if !is_person => "Only people who are paired with me can decide here.".to_owned(),
+        None => "This button no longer works.".to_owned(),
         Some((verdict, draft)) => {
             let decision = Decision { person: person.clone(), draft, verdict, reason: None };
             match context.port.decide(decision).await {
@@ -304,10 +304,10 @@ async fn press_button(
     context.finish(update.id, parts).await
 }
 
-/// The owner lets somebody in from a chat that is paired already.
+/// The owner approves a pairing code from a chat that is already paired.
 async fn pair(context: &AccountContext, person: &PersonId, code: &str) -> Result<String, Fault> {
     if *person != context.port.owner()? {
-        return Ok("Only the owner of this Onyx can let somebody in.".to_owned());
+        return Ok("Only the owner of this Onyx can approve a pairing code.".to_owned());
     }
     let now = context.clock.wall();
     let peers = context.ledger.peers(&context.account.key).await?;
@@ -320,6 +320,6 @@ async fn pair(context: &AccountContext, person: &PersonId, code: &str) -> Result
             context.approve(peer, person.clone()).await?;
             Ok(format!("{name} can talk to your agents now."))
         }
-        None => Ok("No such code waits here.".to_owned()),
+        None => Ok("This code is not known, or it has expired.".to_owned()),
     }
 }

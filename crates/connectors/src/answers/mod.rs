@@ -1,6 +1,6 @@
-//! What becomes of one message that came in: nothing, a pairing code, a command, a decision on a
-//! draft, or a run whose answer goes out. Updates come from `hub` one at a time for each
-//! conversation; what is said goes through the outbox, together with the end of the update.
+//! Handles one incoming message: it leads to nothing, a pairing code, a command, a decision on a
+//! draft, or a run whose answer is sent. Updates come from `hub` one at a time for each
+//! conversation; replies go through the outbox, together with the end of the update.
 
 mod commands;
 mod content;

@@ -1,6 +1,6 @@
-//! A message that is answered by a run: the run is promised in the ledger before it is started, so
-//! that whatever happens there is at most one; its answer and the end of the update are written in
-//! one transaction.
+//! Answers a message with a run: the run is promised in the ledger before it is started, so that
+//! even after a crash there is at most one; its answer and the end of the update are written in one
+//! transaction.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ enum TakenUp {
     Told(Told),
     /// By the answer to an earlier message, whose run has read this one too.
     Elsewhere,
-    /// By the reason why there is no answer.
+    /// The reason why there is no answer.
     Refused(Fault),
 }
 
@@ -256,7 +256,7 @@ async fn follow(
     context.finish(update.id, parts).await
 }
 
-/// The run cannot be started and trying again would not help, so the person is told why.
+/// The run cannot be started and trying again would not help, so the person gets the reason.
 async fn refuse(
     context: &Arc<AccountContext>,
     asked: &PeerMessage<'_>,

@@ -67,7 +67,7 @@ impl RunningAccount {
         let mut tasks = self.tasks.lock().await;
         let ended = async { while tasks.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, ended).await.is_err() {
-            tracing::warn!(account = %self.key(), "an account did not end in time");
+            tracing::warn!(account = %self.key(), "the account did not stop in time");
             tasks.shutdown().await;
         }
     }
@@ -107,7 +107,7 @@ fn deafness(context: &AccountContext, tempo: Tempo) -> Option<Duration> {
     }
 }
 
-/// Everything of one account.
+/// The parts of one account.
 struct Work {
     context: Arc<AccountContext>,
     health: Arc<Health>,
@@ -117,18 +117,18 @@ struct Work {
 }
 
 impl Work {
-    /// Works until it is told to stop.
+    /// Runs the account until it is stopped.
     async fn run(self, stop: Cancel) {
         let context = &self.context;
         match context.ledger.settle_sends(context.key()).await {
             Ok(0) => {}
             Ok(unknown) => context.home.tell(format!(
-                "{unknown} messages over {} were being sent when the server stopped; nobody knows \
+                "{unknown} messages over {} were being sent when the server stopped; it is not known \
                  whether they arrived. Look at Connectors to send them again.",
                 context.key()
             )),
             Err(error) => {
-                tracing::error!(account = %context.key(), %error, "sends could not be settled");
+                tracing::error!(account = %context.key(), %error, "interrupted sends could not be marked as unknown");
             }
         }
         let sender = Arc::new(Sender {
@@ -151,7 +151,7 @@ impl Work {
         );
     }
 
-    /// Keeps a listener at work; one that has heard nothing for too long is ended and started anew.
+    /// Keeps a listener running; a listener that received nothing for too long is ended and restarted.
     async fn watch(&self, stop: &Cancel) {
         let Self { context, health, tempo, .. } = self;
         while !stop.is_cancelled() {
@@ -166,11 +166,11 @@ impl Work {
             if !stop.is_cancelled() {
                 health.restarted(&*context.clock);
                 let key = context.key();
-                tracing::warn!(account = %key, "nothing was heard for too long; started anew");
+                tracing::warn!(account = %key, "the network was silent for too long; the listener was restarted");
                 if health.should_tell() {
                     let silent = tempo.deaf.as_secs();
                     self.tell_everywhere(format!(
-                        "{key} has heard nothing for {silent} s and was started anew."
+                        "{key} has received nothing for {silent} s and was restarted."
                     ))
                     .await;
                 }
@@ -178,7 +178,8 @@ impl Work {
         }
     }
 
-    /// Returns as soon as the listener has ended, or has heard nothing for as long as is allowed.
+    /// Returns as soon as the listener has ended, or has received nothing for the longest allowed
+    /// time.
     async fn until_deaf(&self, listener: &JoinHandle<()>, stop: &Cancel) {
         let clock = &self.context.clock;
         let most = deafness(&self.context, self.tempo);
@@ -188,7 +189,7 @@ impl Work {
             if listener.is_finished() || left == Some(Duration::ZERO) {
                 return;
             }
-            // Looked at from time to time, because a listener that ends by itself tells nobody.
+            // Checked from time to time, because a listener that ends sends no signal.
             let look = self.tempo.deaf / 8;
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -197,7 +198,7 @@ impl Work {
         }
     }
 
-    /// Tells the owner in the app and over every other account that works.
+    /// Notifies the owner in the app and over every other account that works.
     async fn tell_everywhere(&self, text: String) {
         if let Some(hub) = self.hub.upgrade() {
             hub.tell_elsewhere(self.context.key(), &text).await;
@@ -206,13 +207,13 @@ impl Work {
     }
 }
 
-/// Tells the owner of messages that did not arrive or may not have.
+/// Notifies the owner of messages that did not arrive or may not have.
 fn heard(context: &Arc<AccountContext>) -> SendListener {
     let (context, key) = (Arc::clone(context), context.key().clone());
     Arc::new(move |_, end| match end {
         SendEnd::Sent(_) | SendEnd::Again { .. } => {}
         SendEnd::Unknown(why) => context.home.tell(format!(
-            "Nobody knows whether a message over {key} arrived ({why}). Look at Connectors to \
+            "It is not known whether a message over {key} arrived ({why}). Look at Connectors to \
              send it again."
         )),
         SendEnd::Dead(why) => {
@@ -221,7 +222,7 @@ fn heard(context: &Arc<AccountContext>) -> SendListener {
     })
 }
 
-/// Asks the network who this account is, until it says so.
+/// Asks the network for the account's name until it answers.
 async fn introduce(context: &AccountContext, health: &Health, stop: &Cancel) {
     let mut wait = Duration::from_secs(2);
     loop {
@@ -246,11 +247,11 @@ async fn tidy(context: &AccountContext, stop: &Cancel) {
         let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
         let before = onyx_types::Timestamp::from_millis(now.as_millis().saturating_sub(kept));
         if let Err(error) = context.ledger.forget_before(context.key(), before).await {
-            tracing::warn!(account = %context.key(), %error, "old messages could not be removed");
+            tracing::warn!(account = %context.key(), %error, "old messages could not be removed from the ledger");
         }
         let visitors = forget_idle_visitors(&*context.ledger, context.key(), MOST_VISITORS);
         if let Err(error) = visitors.await {
-            tracing::warn!(account = %context.key(), %error, "idle visitors could not be forgotten");
+            tracing::warn!(account = %context.key(), %error, "idle visitors could not be removed");
         }
         tokio::select! {
             () = context.clock.sleep(TIDYING) => {}

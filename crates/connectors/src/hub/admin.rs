@@ -1,4 +1,4 @@
-//! What surfaces ask: how accounts are, who waits to be let in, what did not arrive.
+//! The hub's data for surfaces: the state of accounts, waiting pairing codes, and dead letters.
 
 use onyx_storage::{
     AccountKey, DeadLetter, LetterKind, Mail, PartState, PeerKey, PeerRow, PeerState,
@@ -15,7 +15,7 @@ use crate::settings::{Account, Binding, plain_origin};
 /// A peer as the owner sees it.
 pub type PeerView = PeerRow;
 
-/// What the network says of an account's token.
+/// What the network reports about an account's token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestReport {
     pub name: String,
@@ -76,10 +76,11 @@ impl Connectors {
             .map_err(|why| Fault::new(ErrorCode::InvalidRequest, why))?;
         match connector.identity().await {
             Ok(identity) => Ok(TestReport { name: identity.name, link: identity.link }),
-            Err(NetworkError::Unauthorized(why)) => {
-                Err(Fault::new(ErrorCode::InvalidRequest, format!("The token is not good: {why}"))
-                    .with_hint("Copy it once more from where the bot was made."))
-            }
+            Err(NetworkError::Unauthorized(why)) => Err(Fault::new(
+                ErrorCode::InvalidRequest,
+                format!("The token does not work: {why}"),
+            )
+            .with_hint("Copy it again from the page where the bot was created.")),
             Err(error) => Err(Fault::new(ErrorCode::ProviderUnavailable, error.to_string())
                 .with_hint("Check the network and `apiBase`, then test again.")),
         }
@@ -95,7 +96,8 @@ impl Connectors {
         Ok(self.shared.home.setup.ledger.peers(account).await?)
     }
 
-    /// Who answers a peer in its main chat: chosen there, else bound, else the default agent.
+    /// The agent that answers a peer in its main chat: chosen there, else bound, else the default
+    /// one.
     pub async fn answering(&self, peer: &PeerView) -> Result<AgentId, Fault> {
         let setup = &self.shared.home.setup;
         let known = setup.port.agents();
@@ -114,7 +116,7 @@ impl Connectors {
         Ok(agent_for(&self.bindings(), asker).unwrap_or_else(|| setup.port.default_agent()))
     }
 
-    /// Who answers somebody whom the account meets for the first time.
+    /// The agent that answers a peer who writes to the account for the first time.
     pub fn answering_new(&self, account: &AccountKey) -> AgentId {
         let asker = Asker {
             network: &account.network,
@@ -127,12 +129,12 @@ impl Connectors {
             .unwrap_or_else(|| self.shared.home.setup.port.default_agent())
     }
 
-    /// The bindings of the config, the most specific of which counts.
+    /// The bindings of the config; the most specific one wins.
     pub fn bindings(&self) -> Vec<Binding> {
         self.shared.home.bindings()
     }
 
-    /// Lets a peer in: it talks to the agents of this person.
+    /// Approves a peer: it then talks to the agents of this person.
     pub async fn approve_peer(
         &self,
         account: &AccountKey,
@@ -144,7 +146,7 @@ impl Connectors {
         running.context.approve(row, person).await
     }
 
-    /// Lets in whoever has this code, in any account.
+    /// Pairs the peer that has this code, in any account.
     pub async fn approve_code(&self, code: &str, person: PersonId) -> Result<PeerView, Fault> {
         let now = self.shared.home.setup.clock.wall();
         for running in self.running() {
@@ -158,8 +160,8 @@ impl Connectors {
                 }
             }
         }
-        Err(Fault::new(ErrorCode::NotFound, "Nobody waits with this code.")
-            .with_hint("Codes are good for an hour; the peer gets another by writing again."))
+        Err(Fault::new(ErrorCode::NotFound, "This code is not known, or it has expired.")
+            .with_hint("Codes expire after an hour; the person gets a new one by writing again."))
     }
 
     pub async fn block_peer(&self, account: &AccountKey, peer: &str) -> Result<PeerView, Fault> {
@@ -219,7 +221,7 @@ impl Connectors {
         there(self.shared.home.setup.ledger.drop_letter(account, kind, id).await?)
     }
 
-    /// Takes a message that a network pushes to us. Returns when it is stored.
+    /// Accepts a message that a network pushes to us. Returns when it is stored.
     pub async fn accept(&self, account: &AccountKey, pushed: &Pushed) -> Result<(), Fault> {
         let running = self.required(account)?;
         let batch = running.context.connector.accept(pushed).await.map_err(pushed_fault)?;
@@ -228,7 +230,7 @@ impl Connectors {
         Ok(())
     }
 
-    /// The messages that wait for somebody who fetches them.
+    /// The messages that wait until a client fetches them.
     pub async fn collect(
         &self,
         account: &AccountKey,
@@ -261,7 +263,7 @@ impl Connectors {
         running.context.queue(parts).await
     }
 
-    /// Whether a peer is paired with this person, so that it may hear what is theirs.
+    /// Whether a peer is paired with this person, so that it may receive what is theirs.
     pub async fn check_paired(&self, person: &PersonId, to: &PeerKey) -> Result<(), Fault> {
         self.required(&to.account)?;
         let row = self.peer(&to.account, &to.peer).await?;
@@ -274,8 +276,8 @@ impl Connectors {
 
     fn required(&self, account: &AccountKey) -> Result<std::sync::Arc<RunningAccount>, Fault> {
         self.find(account).ok_or_else(|| {
-            Fault::new(ErrorCode::NotFound, format!("No account {account} is at work."))
-                .with_hint("`onyx connectors list` shows them.")
+            Fault::new(ErrorCode::NotFound, format!("The account {account} is not running."))
+                .with_hint("`onyx connectors list` shows the accounts.")
         })
     }
 }

@@ -1,4 +1,4 @@
-//! When a network stops working, the owner is told over the other networks too.
+//! When a network stops working, the owner is also notified over the other networks.
 
 use onyx_storage::{PeerKind, PeerState};
 use onyx_types::Fault;
@@ -9,13 +9,13 @@ use super::health::AccountState;
 use crate::outbox::{main_chat, plain_part};
 
 impl Shared {
-    /// Tells the owner in the private chats of other accounts that work, too.
+    /// Notifies the owner in the private chats of the other accounts that work.
     pub(super) async fn tell_elsewhere(&self, not_over: &onyx_storage::AccountKey, text: &str) {
         for account in self.running() {
             if account.key() != not_over
                 && let Err(fault) = self.write_to_owner(&account, text).await
             {
-                tracing::warn!(account = %account.key(), %fault, "the owner could not be told here");
+                tracing::warn!(account = %account.key(), %fault, "the owner could not be notified in this chat");
             }
         }
     }

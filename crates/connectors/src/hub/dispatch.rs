@@ -1,5 +1,6 @@
-//! Hands updates to their handlers: in order within a conversation, conversations side by side, and
-//! urgent ones at once. Words that come while a run works in their conversation go to that run.
+//! Passes updates to their handlers: in order within a conversation, different conversations at the
+//! same time, and urgent updates at once. Words that come while a run works in their conversation
+//! go to that run.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::outbox::{main_chat, plain_part};
 
 const PAGE: u32 = 512;
 const MOST_AT_ONCE: usize = 64;
-/// An update is tried so often before a person has to look at it.
+/// How often an update is tried before a person must decide about it.
 const MOST_ATTEMPTS: u32 = 6;
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 const LATER: Duration = Duration::from_millis(500);
@@ -32,7 +33,7 @@ pub(super) async fn dispatch(context: Arc<AccountContext>, stop: Cancel) {
     while !stop.is_cancelled() {
         let woken = context.incoming.notified();
         let wait = dispatcher.start_ready().await.unwrap_or_else(|error| {
-            tracing::warn!(account = %context.key(), %error, "the inbox cannot be read");
+            tracing::warn!(account = %context.key(), %error, "the inbox of the account could not be read");
             LOOK_AGAIN
         });
         tokio::select! {
@@ -42,7 +43,7 @@ pub(super) async fn dispatch(context: Arc<AccountContext>, stop: Cancel) {
             () = stop.cancelled() => {}
         }
     }
-    // Runs go on without us; their answers are fetched when the account is back.
+    // Runs continue without us; their answers are fetched when the account is back.
     dispatcher.tasks.shutdown().await;
 }
 
@@ -58,8 +59,8 @@ struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Every task that has ended by now is noted before the ledger is read again, so that a crowd
-    /// costs one look for many messages.
+    /// Notes all tasks that have ended before the ledger is read again, so that many messages cost
+    /// one read.
     fn ended(&mut self, first: Result<(Id, ()), JoinError>) {
         let mut next = Some(first);
         while let Some(done) = next {
@@ -114,7 +115,7 @@ impl Dispatcher {
     }
 }
 
-/// Whom an update waits for.
+/// What an update waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Urgency {
     /// It waits for none.
@@ -185,7 +186,7 @@ async fn attend(context: &Arc<AccountContext>, id: i64) {
         Ok(Some(update)) => update,
         Ok(None) => return,
         Err(error) => {
-            return tracing::warn!(account = %context.key(), %error, "an update cannot be begun");
+            return tracing::warn!(account = %context.key(), %error, "an update could not be started");
         }
     };
     let now = context.clock.wall();
@@ -202,11 +203,11 @@ async fn attend(context: &Arc<AccountContext>, id: i64) {
         give_up(context, &update, &fault).await;
     }
     if let Err(error) = context.ledger.fail_update(id, failure, &fault.message).await {
-        tracing::error!(account = %context.key(), %error, "a failed update could not be noted");
+        tracing::error!(account = %context.key(), %error, "the failure of an update could not be saved");
     }
 }
 
-/// Tells both the person who wrote and the owner, who can do something about it.
+/// Informs both the person who wrote and the owner, who can do something about it.
 async fn give_up(context: &AccountContext, update: &InboxUpdate, fault: &Fault) {
     context.home.tell(format!(
         "A message over {} could not be answered: {}",
@@ -215,12 +216,12 @@ async fn give_up(context: &AccountContext, update: &InboxUpdate, fault: &Fault) 
     ));
     let name = format!("in:{}:dead", update.id);
     let to = main_chat(&update.peer, &name);
-    let text = "⚠ I could not answer this message. The owner of this Onyx was told.";
+    let text = "⚠ I could not answer this message. The owner of this Onyx was notified.";
     let said = match plain_part(&context.connector.traits(), to, text) {
         Ok(part) => context.queue(vec![part]).await,
         Err(fault) => Err(fault),
     };
     if let Err(fault) = said {
-        tracing::error!(account = %context.key(), %fault, "nobody could be told of a dead letter");
+        tracing::error!(account = %context.key(), %fault, "the sender of a failed message could not be notified");
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::connector::NetworkError;
 
-/// How an account is, as people see it.
+/// The state of an account, as people see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountStatus {
     pub key: AccountKey,
@@ -19,10 +19,10 @@ pub struct AccountStatus {
     pub last_heard: Option<Timestamp>,
     /// How many seconds ago that was.
     pub silent_seconds: Option<u64>,
-    /// How often it was restarted because it heard nothing for too long.
+    /// How often it was restarted because it received nothing for too long.
     pub restarts: u64,
     pub queues: QueueFigures,
-    /// Who it is there, once the network has said so.
+    /// Its name on the network, once the network has reported it.
     pub name: Option<String>,
     pub link: Option<String>,
 }
@@ -53,11 +53,11 @@ struct Inner {
     restarts: u64,
     started: Duration,
     identity: Option<(String, Option<String>)>,
-    /// Whether the owner was told.
+    /// Whether the owner was notified.
     is_told: bool,
 }
 
-/// What the health of a listener comes to.
+/// The resulting health of a listener.
 pub(super) struct HealthView {
     pub(super) state: AccountState,
     pub(super) detail: Option<String>,
@@ -72,7 +72,8 @@ impl Health {
         self.inner().started = clock.now().mono;
     }
 
-    /// Returns whether the owner was told that it failed, and so has to hear that it works again.
+    /// Returns whether the owner was notified of the failure, and so must be notified that it works
+    /// again.
     pub(super) fn heard(&self, clock: &dyn Clock) -> bool {
         let now = clock.now();
         let mut inner = self.inner();
@@ -95,12 +96,12 @@ impl Health {
         self.inner().identity = Some((name, link));
     }
 
-    /// `true` once each time it stops working, so that the owner is told once.
+    /// `true` once each time the account stops working, so that the owner is notified once.
     pub(super) fn should_tell(&self) -> bool {
         !std::mem::replace(&mut self.inner().is_told, true)
     }
 
-    /// How long ago it last heard something or was started.
+    /// The time since it last received something or was started.
     pub(super) fn waiting(&self, clock: &dyn Clock) -> Duration {
         let inner = self.inner();
         let since = inner.heard.map_or(inner.started, |(_, mono)| mono.max(inner.started));

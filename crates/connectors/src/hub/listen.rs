@@ -13,7 +13,7 @@ use crate::setup::Tempo;
 
 const LONGEST_BACKOFF: u32 = 60;
 
-/// Reads until it is told to stop.
+/// Reads updates until it is stopped.
 pub(super) async fn listen(
     context: Arc<AccountContext>,
     health: Arc<Health>,
@@ -36,7 +36,7 @@ pub(super) async fn listen(
             }
             Err(error) => {
                 failures += 1;
-                tracing::warn!(account = %context.key(), %error, "updates could not be read");
+                tracing::warn!(account = %context.key(), %error, "updates could not be read from the network");
                 health.failed(&error);
                 backoff(tempo.backoff, failures, &error)
             }
@@ -64,7 +64,7 @@ async fn listen_once(context: &AccountContext) -> Result<(), NetworkError> {
     keep(context, batch).await.map_err(|fault| NetworkError::Failed(fault.message))
 }
 
-/// Stores what came. Returns when it is durable.
+/// Stores a batch. Returns when it is durable.
 pub(super) async fn keep(context: &AccountContext, batch: Batch) -> Result<(), Fault> {
     let Batch { updates, cursor } = batch;
     let mut rows = Vec::with_capacity(updates.len());

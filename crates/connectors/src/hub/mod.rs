@@ -1,6 +1,6 @@
-//! The accounts of the config at work: each has a listener, a dispatcher and a sender, is watched
-//! for deafness, and is started and stopped as the config is edited. Surfaces come in through
-//! [`Connectors`]. What a message means is decided in `answers`, what a network is in `networks`.
+//! The accounts of the config at work: each has a listener, a dispatcher and a sender, is restarted
+//! if it hears nothing for too long, and is started and stopped as the config is edited. Surfaces
+//! use [`Connectors`]. `answers` decides what to do with a message, `networks` knows each network.
 
 mod account;
 mod admin;
@@ -72,8 +72,8 @@ impl Connectors {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Applies the plan that the config gives. Accounts that stay the same go on undisturbed; one
-    /// that changed has ended before it begins anew, so that no two ever read the same updates.
+    /// Applies the plan that the config gives. Unchanged accounts continue undisturbed; a changed
+    /// one is stopped before it is started again, so that no two ever read the same updates.
     pub async fn follow(&self, plan: Plan) {
         let _one_by_one = self.shared.changing.lock().await;
         self.shared.home.set_bindings(plan.bindings);
@@ -151,7 +151,7 @@ impl Connectors {
         self.accounts_mut(|accounts| accounts.running.clear());
     }
 
-    /// What the owner was told lately, newest first.
+    /// The notices that the owner got recently, newest first.
     pub fn notices(&self) -> Vec<OwnerNotice> {
         self.shared.home.notices.all()
     }

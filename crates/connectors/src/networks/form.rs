@@ -1,4 +1,4 @@
-//! Bodies of the kind `multipart/form-data`, for files.
+//! Request bodies of the kind `multipart/form-data`, for files.
 
 use super::hex;
 

@@ -1,4 +1,4 @@
-//! Questions over HTTP whose failures say whether the network was reached. No error holds a token.
+//! HTTP requests whose failures say whether the network was reached. No error holds a token.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ pub(super) struct Http {
 impl Http {
     /// The owner has chosen `base`, so it may be on this machine or in its network.
     pub(super) fn new(egress: &Egress, base: &str, token: &Secret) -> Result<Self, String> {
-        let base: Address = base
-            .parse()
-            .map_err(|_| "`apiBase` is no address: http://… or https://…".to_owned())?;
+        let base: Address = base.parse().map_err(|_| {
+            "`apiBase` must be an address that begins with http:// or https://".to_owned()
+        })?;
         let egress = egress.reaching(vec![PrivateHost::of(&base)]);
         Ok(Self { egress, base, token: token.clone() })
     }
@@ -58,7 +58,7 @@ impl Http {
         self.fetch(&self.address(path)?, within, bytes).await
     }
 
-    /// Sends any request and gives back the status and body of the answer.
+    /// Sends any request and returns the status and body of the answer.
     pub(super) async fn ask(
         &self,
         method: Method,
@@ -96,7 +96,7 @@ impl Http {
         let base = self.base.as_str().trim_end_matches('/');
         let address = format!("{base}{path}").parse();
         // The error would show the address, and the address may hold the token.
-        address.map_err(|_| NetworkError::Refused("that makes no address".to_owned()))
+        address.map_err(|_| NetworkError::Refused("the request has no valid address".to_owned()))
     }
 
     fn failed(&self, error: &EgressError) -> NetworkError {
@@ -114,7 +114,7 @@ impl Http {
         }
     }
 
-    /// The text without the token.
+    /// The text with the token masked.
     pub(super) fn masked(&self, text: &str) -> String {
         if self.token.is_empty() {
             text.to_owned()

@@ -31,7 +31,7 @@ pub(crate) fn connect(
         "telegram" => Ok(Arc::new(telegram::Telegram::new(account, setup)?)),
         "webhook" => Ok(Arc::new(webhook::Webhook::new(account, setup)?)),
         "widget" => Ok(Arc::new(widget::Widget::new(account, setup)?)),
-        other => Err(format!("there is no network {other}")),
+        other => Err(format!("there is no network named {other}")),
     }
 }
 

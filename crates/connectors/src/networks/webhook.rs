@@ -55,10 +55,9 @@ impl Webhook {
             return Err("`secret` must have 16 characters or more".to_owned());
         }
         let http = match &account.url {
-            Some(url) => Some(
-                Http::new(&setup.egress, url, &account.secret)
-                    .map_err(|_| "`url` is no address: http://… or https://…".to_owned())?,
-            ),
+            Some(url) => Some(Http::new(&setup.egress, url, &account.secret).map_err(|_| {
+                "`url` must be an address that begins with http:// or https://".to_owned()
+            })?),
             None => None,
         };
         let name = account.key.account.clone();
@@ -87,18 +86,19 @@ impl Webhook {
         let seconds: i64 = pushed
             .header("x-onyx-timestamp")
             .and_then(|text| text.parse().ok())
-            .ok_or_else(|| refused("x-onyx-timestamp is missing: seconds since 1970"))?;
+            .ok_or_else(|| refused("x-onyx-timestamp is missing; send the seconds since 1970"))?;
         let now = self.clock.wall().as_millis() / 1000;
         if (now - seconds).abs() > WINDOW_SECONDS {
-            return Err(refused("x-onyx-timestamp is too old or ahead of our clock"));
+            return Err(refused("x-onyx-timestamp is too old or too far in the future"));
         }
         let signature = pushed
             .header("x-onyx-signature")
             .and_then(|text| text.strip_prefix("sha256="))
             .and_then(bytes)
-            .ok_or_else(|| refused("x-onyx-signature is missing: sha256=<hex>"))?;
+            .ok_or_else(|| refused("x-onyx-signature is missing; send sha256=<hex>"))?;
         let mac = self.mac(seconds, &pushed.body).ok_or_else(|| refused("no key"))?;
-        mac.verify_slice(&signature).map_err(|_| refused("x-onyx-signature is not good"))
+        mac.verify_slice(&signature)
+            .map_err(|_| refused("x-onyx-signature does not match the message"))
     }
 }
 
@@ -136,7 +136,7 @@ impl Connector for Webhook {
             .map_err(|error| NetworkError::Refused(error.to_string()))?;
         for (name, value) in [("id", &message.id), ("peer", &message.peer)] {
             if value.is_empty() || value.len() > LONGEST_ID {
-                let why = format!("{name}: 1 to {LONGEST_ID} characters");
+                let why = format!("{name}: it must have 1 to {LONGEST_ID} characters");
                 return Err(NetworkError::Refused(why));
             }
         }
@@ -187,7 +187,7 @@ impl Connector for Webhook {
             408 | 429 | 500.. => {
                 Err(NetworkError::Failed(format!("it answered {}", answer.status)))
             }
-            other => Err(NetworkError::Refused(format!("it answered {other}"))),
+            other => Err(NetworkError::Refused(format!("the receiver answered {other}"))),
         }
     }
 }

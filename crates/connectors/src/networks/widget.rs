@@ -1,6 +1,6 @@
-//! The widget on a person's own site: its script brings what visitors write and fetches what they are
-//! answered. A visitor is known by a secret that its browser made; no cookie is involved. Only pages
-//! of the sites that the config names come in, and only so often.
+//! The widget on a person's own site: its script sends what visitors write and fetches the answers.
+//! A visitor is known by a secret that its browser made; no cookie is involved. Only pages of the
+//! sites in the config are accepted, and only at a limited rate.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,8 +21,8 @@ use crate::settings::{Account, Visitors, plain_origin};
 use crate::setup::ConnectorSetup;
 use crate::text::{TextFormat, TextLimits};
 
-/// Before the name of a visitor that is answered without pairing. The names of paired ones have none,
-/// so that closing a widget makes nobody a paired person.
+/// The prefix of a visitor that is answered without pairing. Paired peers have no prefix, so an
+/// unpaired visitor stays unpaired when the widget is closed to the public.
 const VISITOR: &str = "visitor-";
 const LONGEST_TEXT: usize = 4_000;
 const LONGEST_ID: usize = 64;
@@ -63,7 +63,7 @@ struct Written {
     text: String,
 }
 
-/// Whether a peer is a visitor that nobody has paired.
+/// Whether a peer is a visitor that was not paired.
 pub(crate) fn is_visitor(peer: &str) -> bool {
     peer.starts_with(VISITOR)
 }
@@ -71,7 +71,7 @@ pub(crate) fn is_visitor(peer: &str) -> bool {
 impl Widget {
     pub(super) fn new(account: &Account, setup: &ConnectorSetup) -> Result<Self, String> {
         if account.origins.is_empty() {
-            return Err("it has no `origins`: the sites that may show it".to_owned());
+            return Err("it needs `origins`, the sites that may show it".to_owned());
         }
         for origin in &account.origins {
             let host = origin.split_once("://").filter(|(scheme, host)| {
@@ -80,7 +80,9 @@ impl Widget {
                     && !host.contains(['/', '*', '@', '?', '#', ' '])
             });
             if host.is_none() {
-                return Err(format!("`origins`: {origin} is none: https://www.example.org"));
+                return Err(format!(
+                    "`origins`: {origin} is not a site such as https://www.example.org"
+                ));
             }
         }
         Ok(Self {
@@ -179,10 +181,14 @@ impl Connector for Widget {
             .map_err(|error| NetworkError::Refused(error.to_string()))?;
         let Written { id, text } = written;
         if id.is_empty() || id.len() > LONGEST_ID {
-            return Err(NetworkError::Refused(format!("id: 1 to {LONGEST_ID} characters")));
+            return Err(NetworkError::Refused(format!(
+                "id: it must have 1 to {LONGEST_ID} characters"
+            )));
         }
         if text.trim().is_empty() || text.chars().count() > LONGEST_TEXT {
-            return Err(NetworkError::Refused(format!("text: 1 to {LONGEST_TEXT} characters")));
+            return Err(NetworkError::Refused(format!(
+                "text: it must have 1 to {LONGEST_TEXT} characters"
+            )));
         }
         self.count(&visitor)?;
         let short: String = visitor.trim_start_matches(VISITOR).chars().take(6).collect();
@@ -237,7 +243,7 @@ impl Connector for Widget {
     async fn send(&self, message: &Outgoing) -> Result<String, NetworkError> {
         let text = match &message.what {
             OutgoingKind::Text { text, .. } | OutgoingKind::Edit { text, .. } => &text.plain,
-            // A page shows no buttons, so nobody waits for an answer to one.
+            // A page shows no buttons, so no answer to one is needed.
             OutgoingKind::PressAnswer { .. } | OutgoingKind::File(_) => return Ok(String::new()),
         };
         let peer = self.peer(&message.peer);

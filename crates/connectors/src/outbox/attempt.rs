@@ -1,4 +1,4 @@
-//! What an attempt to send means for the message: a pure decision.
+//! Decides, as a pure function, what the result of a send means for the message.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use onyx_types::Timestamp;
 use crate::connector::{NetworkError, Outgoing, OutgoingKind};
 use crate::text::Rendered;
 
-/// A message is tried so often before a person has to look at it.
+/// How often a message is tried before a person must decide about it.
 pub(super) const MOST_ATTEMPTS: u32 = 12;
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
-/// How an account repeats what failed.
+/// How an account repeats failed sends.
 pub(super) struct RetryRules {
     pub(super) repeat_sends: Repeat,
     /// How long to wait after the first failure; it doubles with each.
     pub(super) backoff: Duration,
 }
 
-/// How an attempt ended, for the ledger.
+/// The result of an attempt, for the ledger.
 pub(super) fn outcome(
     part: &OutboxPart,
     message: &Outgoing,

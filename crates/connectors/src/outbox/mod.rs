@@ -1,6 +1,6 @@
-//! What goes out: messages wait in the ledger, each is sent when the network's limits allow it
-//! (`pace.rs`), in order for each peer, and what came of it is written down (`sender.rs`). What a
-//! message says is decided elsewhere; `parts.rs` cuts it into what one message can hold.
+//! Outgoing messages wait in the ledger; each is sent when the network's limits allow it
+//! (`pace.rs`), in order for each peer, and its result is stored (`sender.rs`). `parts.rs` cuts a
+//! message into parts that the network accepts; its text is decided elsewhere.
 
 mod attempt;
 mod pace;

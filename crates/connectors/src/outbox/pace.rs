@@ -21,7 +21,7 @@ pub(crate) struct Pace {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Nothing of the account goes before this.
+    /// The account sends nothing before this.
     account_free: Duration,
     chats: HashMap<String, Chat>,
 }
@@ -40,8 +40,8 @@ impl Pace {
         Self { limits, state: Mutex::new(State { account_free, ..State::default() }) }
     }
 
-    /// Takes the right to write to a chat now. `Err`: when to ask again; a busy chat is asked for
-    /// again when its message is done.
+    /// Takes the right to write to a chat now. `Err`: when to ask again; a busy chat is also asked
+    /// for when its message is done.
     pub(crate) fn take(&self, chat: &str, now: Duration) -> Result<(), Duration> {
         let mut state = self.state();
         if state.account_free > now {
@@ -74,7 +74,7 @@ impl Pace {
         }
     }
 
-    /// The network asked for silence.
+    /// Holds messages back, because the network asked for silence.
     pub(crate) fn hold(&self, chat: &str, now: Duration, wait: Duration) {
         let mut state = self.state();
         state.account_free = state.account_free.max(now + wait);
@@ -128,8 +128,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is asked for and however long each message takes, no chat sees two within its
-        /// gap and the account never two within its own.
+        /// For any requests and any sending times, no chat sees two messages within its gap and the
+        /// account never two within its own.
         #[test]
         fn no_limit_is_ever_broken(steps in prop::collection::vec((0_u64..4, 0_u64..400, 0_u64..900), 1..200)) {
             let pace = Pace::new(LIMITS, ms(0));

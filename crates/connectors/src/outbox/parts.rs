@@ -1,4 +1,4 @@
-//! What is said to peers, as parts for the outbox.
+//! Turns messages to peers into parts for the outbox.
 
 use onyx_storage::{NewPart, PeerKey, Repeat};
 use onyx_types::{ErrorCode, Fault};
@@ -19,7 +19,7 @@ pub(crate) fn main_chat<'a>(peer: &'a PeerKey, name: &'a str) -> Destination<'a>
     Destination { peer, thread: "", name }
 }
 
-/// A text that answers nothing, as parts.
+/// A text that is no answer, as parts.
 pub(crate) fn answer_texts(
     traits: &NetworkTraits,
     to: Destination<'_>,
@@ -28,7 +28,7 @@ pub(crate) fn answer_texts(
     answer_parts(traits, to, text, None)
 }
 
-/// An answer as parts. The first takes the place of the growing message where there is one.
+/// An answer as parts. The first replaces the growing message, if there is one.
 pub(crate) fn answer_parts(
     traits: &NetworkTraits,
     to: Destination<'_>,
@@ -91,7 +91,7 @@ pub(crate) fn file_part(
     part(to, index, OutgoingKind::File(file), traits.repeat_sends)
 }
 
-/// Tells the network that a button was handled; doing so twice does no harm.
+/// Confirms to the network that a button was handled; doing so twice does no harm.
 pub(crate) fn press_answer(to: Destination<'_>, press: &str, text: &str) -> Result<NewPart, Fault> {
     let what = OutgoingKind::PressAnswer { press: press.to_owned(), text: text.to_owned() };
     part(Destination { name: &format!("{}:press", to.name), ..to }, 0, what, Repeat::Safe)

@@ -14,15 +14,15 @@ use crate::port::AgentPort;
 
 /// Messages of one account that are under way at once.
 const MOST_AT_ONCE: usize = 16;
-/// Peers whose next message is looked at in one go.
+/// How many peers' next messages are read at once.
 const PAGE: u32 = 256;
-/// The ledger is read at least this often, even where nobody signals a new message.
+/// The ledger is read at least this often, even when no new message is signalled.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Called with how an attempt to send ended.
+/// Called with the result of an attempt to send.
 pub(crate) type SendListener = Arc<dyn Fn(&OutboxPart, &SendEnd) + Send + Sync>;
 
-/// Sends what waits in the outbox of one account.
+/// Sends the waiting messages of one account's outbox.
 pub(crate) struct Sender {
     pub(crate) account: AccountKey,
     pub(crate) connector: Arc<dyn Connector>,
@@ -40,7 +40,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// Sends until it is told to stop; what is under way then is left to end.
+    /// Sends until `stop` is cancelled; sends under way are then allowed to end.
     pub(crate) async fn run(self: Arc<Self>, stop: Cancel) {
         let under_way = Arc::new(Mutex::new(HashSet::new()));
         let mut sends = JoinSet::new();
@@ -49,7 +49,7 @@ impl Sender {
             let wait = match self.send_ready(&under_way, &mut sends).await {
                 Ok(wait) => wait,
                 Err(fault) => {
-                    tracing::warn!(account = %self.account, %fault, "the outbox cannot be read");
+                    tracing::warn!(account = %self.account, %fault, "the outbox could not be read");
                     LOOK_AGAIN
                 }
             };
@@ -107,7 +107,7 @@ impl Sender {
                 Ok(true) => self.attempt(&part, &message, kind).await,
                 Ok(false) => return self.pace.done(&part.peer.peer, kind, self.clock.now().mono),
                 Err(fault) => {
-                    tracing::warn!(account = %self.account, %fault, "a send could not be noted");
+                    tracing::warn!(account = %self.account, %fault, "the start of a send could not be saved");
                     return self.pace.done(&part.peer.peer, kind, self.clock.now().mono);
                 }
             },
@@ -115,8 +115,8 @@ impl Sender {
         };
         (self.heard)(&part, &end);
         if let Err(fault) = self.ledger.end_send(part.id, end).await {
-            // It stays `sending`; the next start decides what became of it.
-            tracing::error!(account = %self.account, %fault, "an answer could not be noted");
+            // The message stays `sending`; the next start decides whether it may be repeated.
+            tracing::error!(account = %self.account, %fault, "the result of a send could not be saved");
         }
         self.wake.notify_one();
     }
@@ -148,7 +148,9 @@ impl Sender {
         let largest = self.connector.traits().largest_file;
         match self.port.file(&file.person, &file.path, largest).await {
             Ok(Some(bytes)) => self.connector.send_file(message, &bytes).await,
-            Ok(None) => Err(NetworkError::Refused(format!("{} is gone or too large", file.path))),
+            Ok(None) => {
+                Err(NetworkError::Refused(format!("{} was deleted or is too large", file.path)))
+            }
             Err(fault) => Err(NetworkError::Failed(fault.message)),
         }
     }

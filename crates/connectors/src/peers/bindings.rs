@@ -2,7 +2,7 @@ use onyx_types::AgentId;
 
 use crate::settings::{Binding, BindingMatch, PeerMatch};
 
-/// Where a message comes from, as far as bindings can tell.
+/// The origin of a message, as far as bindings can match it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asker<'a> {
     pub network: &'a str,

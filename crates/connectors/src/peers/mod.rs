@@ -1,5 +1,6 @@
-//! Whom an account talks to: which agent answers (`bindings.rs`), and how a stranger becomes
-//! somebody that is known (`pairing.rs`), how many visitors are remembered (`visitors.rs`). No message is sent from here.
+//! The peers of an account: which agent answers them (`bindings.rs`), how a stranger becomes a
+//! known peer (`pairing.rs`), and how many visitors are remembered (`visitors.rs`). No message is
+//! sent from here.
 
 mod bindings;
 mod pairing;

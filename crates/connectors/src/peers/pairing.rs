@@ -5,8 +5,8 @@ use subtle::ConstantTimeEq as _;
 
 /// How long a code is valid.
 pub(crate) const CODE_LIFE: Duration = Duration::from_secs(60 * 60);
-/// Strangers of one account that may have a code at once. Others are told nothing until one of
-/// these expires, so that a crowd costs no more than this.
+/// How many strangers of one account may have a code at once. Others get no answer until one of
+/// these expires, so that a crowd causes no further cost.
 pub(crate) const MOST_WAITING: u64 = 200;
 
 /// Letters and digits that are not mistaken for each other.

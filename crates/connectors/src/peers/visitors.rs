@@ -2,8 +2,8 @@ use onyx_storage::{AccountKey, ConnectorLedger, StoreError};
 
 use crate::networks::is_visitor;
 
-/// Visitors of an open widget that are remembered. Anybody can become one, so there is a bound; a
-/// visitor that was forgotten begins a new conversation with its next message.
+/// How many visitors of an open widget are remembered. Any browser can become one, so there is a
+/// bound; a visitor that was forgotten begins a new conversation with its next message.
 pub(crate) const MOST_VISITORS: usize = 2_000;
 
 /// Forgets the visitors that were idle longest until at most so many are left. Their sessions stay

@@ -117,7 +117,7 @@ struct Reader {
     quotes: usize,
     /// The next number of each open list, or none where it has marks.
     lists: Vec<Option<u64>>,
-    /// Stands before the next words: the mark of a list item.
+    /// The mark of a list item, to be written before the next words.
     mark: Option<String>,
     code: Option<(String, String)>,
     table: Option<Table>,
@@ -262,7 +262,7 @@ impl Reader {
     fn put(&mut self, text: &str, style: Style) {
         let indent = match self.mark.take() {
             Some(mark) => Some(mark),
-            // A second paragraph of an item stands under the words of the first.
+            // A second paragraph of an item is indented to the words of the first.
             None if self.spans.is_empty() && !self.lists.is_empty() && self.table.is_none() => {
                 Some("    ".repeat(self.lists.len() - 1) + "  ")
             }
@@ -290,7 +290,7 @@ impl Reader {
     }
 }
 
-/// A language is one short word; anything else would break the fence that it stands on.
+/// The language of a code block is one short word; anything else would break its fence.
 fn word(info: &str) -> String {
     let first = info.split([' ', ',', '{']).next().unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "+-_#.".contains(c);

@@ -7,7 +7,7 @@ pub(super) fn render(blocks: &[Block]) -> String {
     for (index, block) in blocks.iter().enumerate() {
         match block {
             Block::Text { spans, is_quote: true, .. } => {
-                // Paragraphs of one quote stand in one.
+                // Paragraphs of one quote are put into one element.
                 let before = index.checked_sub(1).and_then(|before| blocks.get(before));
                 if !before.is_some_and(Block::is_quote) {
                     out.push_str("<blockquote>");

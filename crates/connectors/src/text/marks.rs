@@ -7,7 +7,7 @@ const FENCE: &str = "```";
 /// Separates two marks in a row, which would be taken for one. Readers do not see it.
 const BETWEEN: char = '\u{200b}';
 
-/// At most so much. A slash counts twice for the brackets around an address.
+/// An upper bound. A slash counts twice for the brackets around an address.
 pub(super) fn escaped_length(character: char) -> usize {
     if MARKS.contains(character) || character == '/' { 2 } else { 1 }
 }
@@ -53,12 +53,12 @@ fn without_fences(code: &str) -> String {
     if code.contains(FENCE) { code.replace("``", "`\u{200b}`") } else { code.to_owned() }
 }
 
-/// How many characters that costs.
+/// The length of the fences.
 pub(super) fn fences_length(code: &str) -> usize {
     if code.contains(FENCE) { code.matches("``").count() } else { 0 }
 }
 
-/// Words that are no markdown, written so that they stay what they are.
+/// Escapes plain text, so that no character of it becomes markdown.
 pub(super) fn literal(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! What an agent writes, as each network can show it: markdown becomes blocks (`blocks.rs`), blocks
+//! Renders what an agent writes for each network: markdown becomes blocks (`blocks.rs`), blocks
 //! are packed into messages within the network's limit (`pack.rs`), and a format writes them
 //! (`html.rs` for Telegram, `marks.rs` for Discord). Nothing here knows of accounts or peers.
 
@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 pub use blocks::{Block, Span, Style};
 pub use pack::pack;
 
-/// One message as a network gets it, and the same without any marks for a network that will not
-/// have them.
+/// One message as a network gets it, and the same text without any marks, in case the network
+/// refuses them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rendered {
     pub marked: String,
@@ -42,7 +42,7 @@ pub enum TextFormat {
     Markdown,
 }
 
-/// What fits into one message.
+/// The size of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextLimits {
     pub length: usize,
@@ -100,7 +100,7 @@ impl TextFormat {
         }
     }
 
-    /// What stands around a block.
+    /// The length of the marks around a block.
     fn block_overhead(self, block: &Block) -> usize {
         match (self, block) {
             (Self::DiscordMarkdown, Block::Code { language, text }) => {

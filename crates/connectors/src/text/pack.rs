@@ -42,8 +42,8 @@ impl Packer {
         }
     }
 
-    /// Takes a heading off the end of a message that holds more than it, so that the heading goes to
-    /// the next message with its text.
+    /// Takes a heading off the end of a message that has other content, so that the heading moves
+    /// to the next message with its text.
     fn title(&mut self) -> Option<Block> {
         let is_title = self.open.len() > 1 && self.open.last().is_some_and(Block::is_heading);
         if is_title { self.open.pop() } else { None }

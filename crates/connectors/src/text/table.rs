@@ -6,8 +6,8 @@ use unicode_width::UnicodeWidthStr as _;
 use super::blocks::{Block, Span, Style};
 
 const WIDEST: usize = 46;
-/// Stands before each cell of a table with Hebrew or Arabic in it: without it such a line would be
-/// drawn from the right, with its columns in reverse.
+/// The mark before each cell of a table with Hebrew or Arabic in it: without it such a line would
+/// be drawn from the right, with its columns in reverse.
 const LEFT_TO_RIGHT: char = '\u{200e}';
 
 #[derive(Default)]

@@ -61,7 +61,7 @@ async fn an_open_widget_answers_visitors_without_anything_private_and_keeps_them
     let process = Process::start(home.path(), &agent, plan).await;
     let mine = texts(&process, SECRET, 0).await;
     assert!(mine[0].ends_with("hello you"), "{mine:?}");
-    assert!(mine[1].contains("Only somebody who is paired"), "{mine:?}");
+    assert!(mine[1].contains("Only people who are paired"), "{mine:?}");
     assert_eq!(mine.len(), 2);
     let theirs = texts(&process, OTHER, 0).await;
     assert!(theirs.len() == 1 && theirs[0].ends_with("from another"), "{theirs:?}");
@@ -121,7 +121,7 @@ async fn without_open_a_visitor_is_a_stranger_and_closing_a_widget_pairs_nobody(
 #[tokio::test(flavor = "multi_thread")]
 async fn an_origin_that_is_none_makes_the_account_unusable_with_a_reason() {
     let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
-    for (origins, why) in [(json!([]), "no `origins`"), (json!(["*"]), "is none")] {
+    for (origins, why) in [(json!([]), "needs `origins`"), (json!(["*"]), "is not a site")] {
         let plan = widget_plan(json!({ "origins": origins }));
         let process = Process::start(home.path(), &agent, plan).await;
         let status = process.status().await;

@@ -1,4 +1,4 @@
-//! Credentials that are made: tokens, browser sessions, access and refresh tokens, pairings.
+//! Creates credentials: tokens, browser sessions, access and refresh tokens, pairings.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const ACCESS_LASTS: Duration = Duration::from_secs(15 * 60);
 const LONGEST_NAME: usize = 100;
 const REFRESH_MARK: &str = "onyx_rt_";
 
-/// What an SDK works with.
+/// The tokens of an SDK.
 #[derive(Clone, Debug)]
 pub struct Tokens {
     pub access: Secret,
@@ -29,22 +29,23 @@ pub struct Tokens {
     pub expires_in: Duration,
 }
 
-/// What signs a browser in. The browser sends the cookie by itself, to every port of the machine;
-/// the key lies in the storage of the server's own origin and is sent by its pages alone.
+/// The credentials of a signed-in browser. The browser sends the cookie automatically, to every
+/// port of the machine; the key lies in the storage of the server's own origin and only its pages
+/// send it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrowserSession {
     pub cookie: Secret,
     pub page_key: Secret,
 }
 
-/// What a device that was approved gets.
+/// The credential that an approved device receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PickedUp {
     Browser(BrowserSession),
     Device(Secret),
 }
 
-/// What a new credential is made of.
+/// The properties of a new credential.
 struct Making {
     permit: Permit,
     kind: CredentialKind,
@@ -54,8 +55,8 @@ struct Making {
 }
 
 impl Identity {
-    /// A token for programs, good for no more than what its maker came with. The text is told here
-    /// and never again.
+    /// Creates a token for programs with no more rights than its maker's credential. The text is
+    /// returned once and cannot be read again.
     pub async fn create_token(
         &self,
         maker: &Caller,
@@ -93,7 +94,7 @@ impl Identity {
         Ok((self.make(making, self.new_id(), secret.hash()).await?, secret))
     }
 
-    /// Signs a browser in. The session ends with what it was signed in by.
+    /// Signs a browser in. The session ends together with the credential that it was signed in by.
     pub async fn create_session(
         &self,
         caller: &Caller,
@@ -103,27 +104,27 @@ impl Identity {
         self.session(permit, caller.credential, name).await
     }
 
-    /// For whoever opens a link that this server printed: the owner.
+    /// Signs in the browser that opens a link printed by this server, as the owner.
     pub async fn redeem_link(&self, code: &str, from: IpAddr) -> Result<BrowserSession, Fault> {
         let permit = self.links.redeem(code).await?;
         let Some(permit) = permit else {
             self.limits.failed(from)?;
             return Err(Fault::new(
                 ErrorCode::Unauthenticated,
-                "this link was used already, or its time is over",
+                "this link was already used, or it has expired",
             )
             .with_hint("Run `onyx` again: it prints a new one."));
         };
         self.session(permit, None, "link").await
     }
 
-    /// The code of a link that signs the owner in, once, for everything that an owner may do.
+    /// Creates the code of a link that signs the owner in, once, with all of the owner's rights.
     pub async fn create_link(&self, maker: &Caller) -> Result<Secret, Fault> {
         let permit = Permit::new(maker, vec![self.owner()?], Grants::all())?;
         self.links.make(&permit).await
     }
 
-    /// Short-lived and refresh token, good for no more than what they are asked with.
+    /// Creates a short-lived and a refresh token with no more rights than the caller's credential.
     pub async fn create_tokens(&self, caller: &Caller) -> Result<Tokens, Fault> {
         let usual = self.clock.wall().saturating_add(REFRESH_LASTS);
         let making = Making {
@@ -139,8 +140,8 @@ impl Identity {
         self.access(&row, refresh)
     }
 
-    /// The same for a program of another maker that the caller lets in: with the rights that they
-    /// agreed to, and lasting beyond the browser that they agreed in.
+    /// The same for a program that the caller allows: with the rights that they agreed to, and
+    /// valid after their browser session has ended.
     pub async fn create_client_tokens(
         &self,
         caller: &Caller,
@@ -149,7 +150,7 @@ impl Identity {
     ) -> Result<Tokens, Fault> {
         let grants = grants.within(caller.grants);
         if grants.is_empty() {
-            let message = "nothing that was asked for can be granted";
+            let message = "none of the requested scopes can be granted";
             return Err(Fault::new(ErrorCode::Forbidden, message));
         }
         let making = Making {
@@ -165,7 +166,7 @@ impl Identity {
         self.access(&row, refresh)
     }
 
-    /// A refresh token is good once: what comes back holds the next.
+    /// A refresh token is valid once: the answer holds the next one.
     pub async fn refresh(&self, text: &str, from: Option<IpAddr>) -> Result<Tokens, Fault> {
         let hash = Hash::of(text.as_bytes());
         let is_known =
@@ -183,7 +184,7 @@ impl Identity {
             if let Some(from) = from {
                 self.limits.failed(from)?;
             }
-            let message = "the refresh token is not known here, or its time is over";
+            let message = "the refresh token is not known, or it has expired";
             return Err(Fault::new(ErrorCode::Unauthenticated, message));
         };
         let refresh = refresh_secret(held.row.credential)?;
@@ -193,15 +194,15 @@ impl Identity {
         self.access(&row, refresh)
     }
 
-    /// A refresh token that was exchanged and comes again was copied by somebody: nobody can tell
-    /// who of the two is which, so both are out.
+    /// A refresh token that is used a second time was copied. The server cannot know which of the
+    /// two users is the right one, so both are signed out.
     async fn end_if_used_before(&self, text: &str) -> Result<(), Fault> {
         let Some(family) = family_of(text) else { return Ok(()) };
         let held = self.read().by_id(family, self.clock.wall());
         if held.is_none_or(|held| held.row.kind != CredentialKind::Refresh) {
             return Ok(());
         }
-        tracing::warn!(credential = %family, "a refresh token was used twice; what it opened is closed");
+        tracing::warn!(credential = %family, "a refresh token was used twice; its access was revoked");
         self.change(|register| register.drop_credentials(&[family])).await
     }
 
@@ -221,8 +222,8 @@ impl Identity {
         self.pairings.waiting().await
     }
 
-    /// Lets a device in: a browser for all that the person may do, another device for what people
-    /// do for themselves; neither for more than its approver may do.
+    /// Approves a device: a browser gets all rights of the person, another device those that people
+    /// need for themselves; neither gets more than its approver has.
     pub async fn approve_pairing(
         &self,
         maker: &Caller,
@@ -240,7 +241,7 @@ impl Identity {
         self.pairings.decide(code, Decision::Approved(permit)).await
     }
 
-    /// All that anything can be good for in this person's hands.
+    /// The most rights that a credential of this person can have.
     pub(super) fn all_grants_of(&self, person: &PersonId) -> Grants {
         if self.read().owner() == Some(person) { Grants::all() } else { Grants::personal() }
     }
@@ -249,7 +250,7 @@ impl Identity {
         self.pairings.decide(code, Decision::Rejected).await
     }
 
-    /// What became of a pairing; the credential once, when it was approved.
+    /// The state of a pairing; when it was approved, its credential, once.
     pub async fn pick_up_pairing(
         &self,
         id: &str,
@@ -329,7 +330,7 @@ impl Identity {
         Ok(row)
     }
 
-    /// To the ledger first: what is told to somebody must be there after a crash.
+    /// Writes to the ledger first: a credential that was given out must exist after a crash.
     async fn hold(&self, minted: Minted) -> Result<(), Fault> {
         self.accounts.put_credential(minted.row().clone()).await?;
         let now = self.clock.wall();
@@ -355,5 +356,5 @@ fn family_of(text: &str) -> Option<CredentialId> {
 
 pub(super) fn no_person(id: &PersonId) -> Fault {
     Fault::new(ErrorCode::NotFound, format!("there is no person `{id}`"))
-        .with_hint("`onyx people list` shows who there is.")
+        .with_hint("`onyx people list` shows the people.")
 }

@@ -1,4 +1,4 @@
-//! Changes by the owner: people, passwords, revocation, and what the config says.
+//! Changes by the owner: people, passwords, revocation, and the config.
 
 use onyx_storage::{CredentialRow, PersonRow, Role, StoreError};
 use onyx_types::{CredentialId, ErrorCode, Fault, Grants, PersonId};
@@ -24,12 +24,12 @@ impl Identity {
         self.read().rows(self.clock.wall())
     }
 
-    /// Is there a password or a token that somebody made on purpose?
+    /// Whether there is a password, or a token that a person created.
     pub fn has_chosen_credentials(&self) -> bool {
         self.read().has_chosen_credentials()
     }
 
-    /// Takes up what the config says now. Who left it is out at once.
+    /// Applies the config. A person who was removed from it is signed out at once.
     pub async fn declare(&self, declared: Declared) -> Result<(), Fault> {
         let _order = self.changing.lock().await;
         self.change(|register| register.declare(declared)).await
@@ -38,7 +38,7 @@ impl Identity {
     pub async fn add_person(&self, id: PersonId, name: Option<String>) -> Result<Person, Fault> {
         let _order = self.changing.lock().await;
         if self.read().is_person(&id) {
-            let message = format!("there is a person `{id}` already");
+            let message = format!("the person `{id}` already exists");
             return Err(Fault::new(ErrorCode::InvalidRequest, message));
         }
         let added_at = self.clock.wall();
@@ -52,7 +52,7 @@ impl Identity {
         self.people().into_iter().find(|person| person.id == id).ok_or_else(|| no_person(&id))
     }
 
-    /// Takes the account away: credentials, password, everything that is open. Files stay.
+    /// Deletes the account: its credentials, its password and its open connections. Files stay.
     pub async fn remove_person(&self, id: &PersonId) -> Result<(), Fault> {
         let _order = self.changing.lock().await;
         if self.owner().is_ok_and(|owner| owner == *id) {
@@ -79,8 +79,8 @@ impl Identity {
         self.read().password(id).is_some()
     }
 
-    /// A password opens everything that its person may do, so its maker must be good for all of
-    /// that. What was signed in with the password before is signed out.
+    /// Sets a password. It gives all rights of its person, so the maker must have all of them.
+    /// Sessions that were signed in with the old password end.
     pub async fn set_password(
         &self,
         maker: &Caller,
@@ -97,7 +97,7 @@ impl Identity {
         self.change(|register| register.set_password(&permit, &phc)).await
     }
 
-    /// Whoever writes the config can write the owner's token into it, which is good for everything.
+    /// A person who edits the config could write the owner's token into it, which has every right.
     pub fn may_set_owner_token(&self, maker: &Caller) -> Result<(), Fault> {
         Permit::new(maker, vec![self.owner()?], Grants::all()).map(|_| ())
     }
@@ -111,7 +111,7 @@ impl Identity {
         self.change(|register| register.remove_password(id)).await
     }
 
-    /// Ends a credential, what was made with it, and every answer under way to it.
+    /// Revokes a credential, the credentials made with it, and their requests under way.
     pub async fn revoke(&self, id: CredentialId) -> Result<(), Fault> {
         if self.read().by_id(id, self.clock.wall()).is_none() {
             self.catch_up().await?;

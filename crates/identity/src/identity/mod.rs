@@ -1,5 +1,5 @@
-//! The one place that says who a caller is. Everything it knows is in memory; what must outlive
-//! the process is in the ledger before anybody is told of it.
+//! The one place that decides who a caller is. All it knows is in memory; what must outlive the
+//! process is written to the ledger before a caller learns of it.
 
 mod making;
 mod manage;
@@ -48,7 +48,8 @@ pub struct Identity {
     mint: Mutex<IdGenerator>,
     passwords: Passwords,
     signer: Signer,
-    /// When the ledger was last looked at for something unknown; only where other gateways change it too.
+    /// When the ledger was last read for an unknown credential; only if other gateways change it
+    /// too.
     looked: Option<tokio::sync::Mutex<Duration>>,
 }
 
@@ -58,7 +59,7 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// A credential that was found good, before it is said whom it speaks for.
+/// A credential that is valid, before it is decided for which person it speaks.
 struct Opened {
     kind: CallerKind,
     people: Vec<PersonId>,
@@ -69,7 +70,7 @@ struct Opened {
 }
 
 impl Identity {
-    /// Reads who there is. The first start makes an owner.
+    /// Reads the people and credentials. The first start creates an owner.
     pub async fn open(
         accounts: Arc<dyn Accounts>,
         clock: Arc<dyn Clock>,
@@ -90,7 +91,7 @@ impl Identity {
         let passwords = accounts.passwords().await?;
         let rows = accounts.credentials().await?;
         let mut register = Register::new(declared, people, passwords, rows);
-        // What ended while nobody was looking.
+        // Credentials that expired while the server was not running.
         let over = register.over(clock.wall());
         let gone = register.drop_credentials(&over);
         accounts.remove_credentials(&gone).await?;
@@ -110,8 +111,8 @@ impl Identity {
         })
     }
 
-    /// Who is it? Fails with `Unauthenticated`, `SignInAgain`, `Forbidden` (it may not speak for that
-    /// person) or `RateLimited`.
+    /// Identifies the caller. Fails with `Unauthenticated`, `SignInAgain`, `Forbidden` (the
+    /// credential may not speak for that person) or `RateLimited`.
     pub async fn caller(&self, attempt: Attempt<'_>) -> Result<Caller, Fault> {
         let opened = match self.opened(attempt).await? {
             // A password is compared once: each comparison counts as a guess.
@@ -128,7 +129,7 @@ impl Identity {
             Proof::LocalUser => Some(self.by_local_user()?),
             Proof::Bearer(text) if jwt::is_jwt(text) => self.by_access_token(text),
             Proof::Bearer(text) => self.by_token(text)?,
-            // A browser that signed in before pages had a key, or somebody who has only the cookie.
+            // The browser signed in before pages had a key, or the sender has only the cookie.
             Proof::Session { page_key: None, .. } => {
                 return Err(Fault::plain(ErrorCode::SignInAgain));
             }
@@ -141,7 +142,7 @@ impl Identity {
         })
     }
 
-    /// This machine's own user, as the server itself acts for them: it prints their link.
+    /// The local user, for whom the server itself acts: it prints their link.
     pub fn local_user(&self) -> Result<Caller, Fault> {
         self.speaking(self.by_local_user()?, None)
     }
@@ -149,10 +150,8 @@ impl Identity {
     fn unknown(&self, attempt: Attempt<'_>) -> Fault {
         let what = match attempt.proof {
             Proof::Password { .. } => "the name or the password is wrong",
-            Proof::Session { .. } => "the browser is not signed in any more",
-            Proof::Bearer(_) | Proof::LocalUser => {
-                "the token is not known here, or its time is over"
-            }
+            Proof::Session { .. } => "the browser is no longer signed in",
+            Proof::Bearer(_) | Proof::LocalUser => "the token is not known, or it has expired",
         };
         let counted = match (attempt.from, attempt.proof) {
             // Counted as a guess where it was tried.
@@ -178,7 +177,7 @@ impl Identity {
             None => Fault::new(ErrorCode::Unauthenticated, "its person has no account here"),
         })?;
         let is_owner = register.owner() == Some(&person);
-        // A scope that only the owner can use is none in anybody else's hands.
+        // A scope that only the owner may use has no effect in a member's credential.
         let grants =
             if is_owner { opened.grants } else { opened.grants.within(Grants::personal()) };
         Ok(Caller {
@@ -262,8 +261,9 @@ impl Identity {
         }))
     }
 
-    /// While guesses flood in from the same network: made-up names cost no hash, and what is wrong
-    /// is answered alike and equally late whether or not there is such a person.
+    /// Checks a guess while guesses flood in from the same network: made-up names cost no hash, and
+    /// every wrong guess gets the same answer after the same time, whether or not there is such a
+    /// person.
     async fn compare_in_a_crowd(
         &self,
         person: &str,

@@ -1,5 +1,5 @@
-//! One of several gateways over the same ledger: what another one changed is taken up, and what is not known here is
-//! looked for there before anybody is turned away.
+//! Identity in one of several gateways over the same ledger: changes of the others are applied
+//! here, and a credential that is unknown here is looked up there before its caller is refused.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,21 +14,21 @@ use crate::links::Links;
 use crate::pairing::Pairings;
 use crate::settings::Declared;
 
-/// Whoever guesses must not make every guess a question to the database.
+/// Limits the database queries that guessed credentials can cause.
 const LEAST_BETWEEN: Duration = Duration::from_millis(200);
 
-/// What several gateways have in common, so that a sign-in that one began is finished at another.
+/// The state that several gateways share, so that a sign-in that one began is finished at another.
 pub struct SharedAuthentication {
-    /// By which access tokens are signed.
+    /// The key that signs access tokens.
     pub access_key: [u8; 32],
     /// Links and pairings that wait.
     pub pending: Arc<dyn PendingEntries>,
-    /// How often somebody guessed wrong.
+    /// The counts of failed guesses.
     pub failures: SharedFailures,
 }
 
 impl Identity {
-    /// The same as `open`, with what all gateways have in common.
+    /// The same as `open`, with the state that all gateways share.
     pub async fn open_shared(
         accounts: Arc<dyn Accounts>,
         clock: Arc<dyn Clock>,
@@ -45,7 +45,8 @@ impl Identity {
         Ok(identity)
     }
 
-    /// Reads people, passwords and credentials anew. What ended elsewhere ends here, with every answer under way.
+    /// Reloads people, passwords and credentials. A credential that ended elsewhere ends here, with
+    /// its running requests.
     pub async fn follow(&self) -> Result<(), Fault> {
         let _order = self.changing.lock().await;
         let people = self.accounts.people().await?;
@@ -54,8 +55,9 @@ impl Identity {
         self.change(|register| register.replace(people, passwords, rows)).await
     }
 
-    /// Something is not known here: another gateway may have made it a moment ago. Whoever comes while somebody looks, or
-    /// soon after, waits for the next look. `false`: there is nothing to look for.
+    /// Reloads after an unknown credential, since another gateway may have created it a moment ago.
+    /// Callers that come during a reload, or soon after, wait for the next one. `false`: this is
+    /// the only gateway.
     pub(super) async fn catch_up(&self) -> Result<bool, Fault> {
         let Some(looked) = &self.looked else { return Ok(false) };
         let came = self.clock.now().mono;

@@ -1,5 +1,5 @@
-//! One connection to a person's message bus: a socket of this machine, on which the kernel says who
-//! we are.
+//! One connection to a person's message bus: a socket of this machine, on which the kernel reports
+//! who we are.
 
 use std::io;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ impl Bus {
         Ok(bus)
     }
 
-    /// The answer to a call. Whatever else the bus has to tell is let go by.
+    /// Sends a call and returns its answer. Other messages on the bus are ignored.
     pub(super) async fn call(&mut self, call: &Call<'_>) -> Result<Message, KeyringError> {
         self.serial += 1;
         let bytes = call.encode(self.serial);
@@ -74,14 +74,14 @@ impl Bus {
         let mut line = Vec::new();
         while !line.ends_with(b"\r\n") {
             if line.len() > LONGEST_LINE {
-                return Err(io::Error::other("the bus does not speak as one"));
+                return Err(io::Error::other("the bus answers with an unknown protocol"));
             }
             line.push(self.socket.read_u8().await?);
         }
         if line.starts_with(expected.as_bytes()) {
             return Ok(());
         }
-        Err(io::Error::other("the bus does not let us in"))
+        Err(io::Error::other("the bus refuses the connection"))
     }
 }
 
@@ -89,9 +89,9 @@ fn absent(error: &io::Error) -> KeyringError {
     KeyringError::Absent(error.to_string())
 }
 
-/// The first of the addresses that there is.
+/// Connects to the first address that works.
 async fn connect(addresses: &str) -> io::Result<UnixStream> {
-    let mut failed = io::Error::other("the address of the bus is not one of a socket");
+    let mut failed = io::Error::other("the address of the bus is not a socket");
     for place in addresses.split(';').filter_map(place_of) {
         let connected = match place {
             SocketAddress::Path(path) => UnixStream::connect(path).await,

@@ -1,7 +1,6 @@
 //! The keyring of a person's desktop: the freedesktop.org Secret Service (GNOME, KDE, KeePassXC) on
-//! their message bus. It knows nothing of what is kept there.
-//!
-//! The few calls are spoken here: a D-Bus library would bring some sixty crates for them.
+//! their message bus. It does not know what the stored values mean.
+//! The few calls are implemented here: a D-Bus library would add some sixty crates for them.
 
 mod bus;
 mod wire;
@@ -16,16 +15,16 @@ use wire::{Call, Message, Writer};
 
 const SERVICE: &str = "org.freedesktop.secrets";
 const ROOT: &str = "/org/freedesktop/secrets";
-/// Where the service says "nothing".
+/// The path that the service returns for "nothing".
 const NOTHING: &str = "/";
 /// Kept in memory until the person logs out: no place for a key.
 const SESSION_COLLECTION: &str = "/org/freedesktop/secrets/collection/session";
-/// Whoever wants to keep something new has another place for it, and does not wait long.
+/// A new value can also be kept elsewhere, so the wait is short.
 const TO_KEEP: Duration = Duration::from_millis(900);
-/// What lies there is nowhere else, and the service may be starting.
+/// A stored value exists nowhere else, and the service may still be starting.
 const TO_FETCH: Duration = Duration::from_secs(5);
 
-/// A keyring that may or may not be there.
+/// A keyring, which may be absent.
 #[derive(Clone, Debug)]
 pub struct Keyring {
     addresses: String,
@@ -79,7 +78,8 @@ impl Keyring {
         Self { addresses: addresses.into() }
     }
 
-    /// Kept for good when it returns: in the person's own collection, and read back.
+    /// Stores a value in the person's own collection and reads it back, so it is durable when this
+    /// returns.
     pub(crate) async fn keep(
         &self,
         name: &str,
@@ -101,7 +101,7 @@ impl Keyring {
         within(TO_FETCH, async { Service::open(&self.addresses).await?.read(name).await }).await
     }
 
-    /// What is not there is removed already.
+    /// Removes a value; a missing one is no error.
     pub(crate) async fn remove(&self, name: &str) -> Result<(), KeyringError> {
         within(TO_FETCH, async { Service::open(&self.addresses).await?.remove(name).await }).await
     }
@@ -115,7 +115,7 @@ async fn within<T>(
     timeout(limit, work).await.unwrap_or_else(|_| late())
 }
 
-/// The service, on one connection.
+/// The keyring service, on one connection.
 struct Service {
     bus: Bus,
     session: String,
@@ -183,7 +183,7 @@ impl Service {
         let answer = self.bus.call(&service("ReadAlias", "s", arguments)).await?;
         match answer.body().string().ok_or_else(KeyringError::not_understood)? {
             NOTHING | SESSION_COLLECTION => {
-                Err(KeyringError::Absent("it has no place that lasts".to_owned()))
+                Err(KeyringError::Absent("it has no permanent collection".to_owned()))
             }
             collection => Ok(collection.to_owned()),
         }

@@ -1,5 +1,6 @@
-//! The little of D-Bus's wire that calls to a keyring need: strings, lists of bytes and of strings,
-//! little dictionaries. What comes from the bus is read with bounds, and `None` is "not understood".
+//! The part of D-Bus's wire format that calls to a keyring need: strings, lists of bytes and of
+//! strings, small dictionaries. Bytes from the bus are read within bounds, and `None` means "not
+//! understood".
 
 /// The longest message that is read: a key and some paths are far shorter.
 const LONGEST: usize = 64 * 1024;
@@ -19,7 +20,7 @@ mod field {
     pub(super) const SIGNATURE: u8 = 8;
 }
 
-/// A method and what it is given.
+/// A method and its arguments.
 pub(super) struct Call<'a> {
     pub(super) to: &'static str,
     pub(super) path: &'a str,
@@ -60,7 +61,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Everything is aligned to its own size, counted from the beginning of the message.
+    /// Pads to an alignment. Each value is aligned to its own size, counted from the beginning of
+    /// the message.
     pub(super) fn pad(&mut self, to: usize) {
         self.bytes.resize(self.bytes.len().next_multiple_of(to), 0);
     }
@@ -91,7 +93,7 @@ impl Writer {
         self.bytes.push(0);
     }
 
-    /// `alignment` is that of what the list holds.
+    /// `alignment` is that of the list's items.
     pub(super) fn list(&mut self, alignment: usize, fill: impl FnOnce(&mut Self)) {
         self.u32(0);
         let length_at = self.bytes.len() - 4;
@@ -131,7 +133,7 @@ enum Order {
     Big,
 }
 
-/// The first bytes of a message, which say how long it is.
+/// The first bytes of a message, which contain its length.
 pub(super) struct Head {
     order: Order,
     kind: u8,
@@ -162,7 +164,7 @@ impl Head {
     }
 }
 
-/// What came back, of whatever it answers.
+/// A message of the bus; `answers` is the number of the call that it answers.
 #[derive(Debug)]
 pub(super) struct Message {
     kind: u8,

@@ -1,4 +1,4 @@
-//! Which counts hold: those of this process, or those that several gateways share.
+//! Which counts apply: those of this process, or those that several gateways share.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,7 +27,7 @@ impl Limits {
         Self { here: Mutex::default(), shared: Some(shared), clock }
     }
 
-    /// Somebody guesses a password.
+    /// Counts a guess at a password.
     pub(crate) async fn guess(&self, guess: Guess) -> Result<Room, Fault> {
         let Some(shared) = &self.shared else { return self.here().guess(guess, &*self.clock) };
         let is_known = shared.knows(guess.name, &guess.network.to_string()).await?;
@@ -38,7 +38,7 @@ impl Limits {
         }
     }
 
-    /// They were right.
+    /// The guess was right and does not count.
     pub(crate) async fn guessed_right(&self, guess: Guess) -> Result<(), Fault> {
         let Some(shared) = &self.shared else {
             self.here().guessed_right(guess);
@@ -60,8 +60,8 @@ impl Limits {
         }
     }
 
-    /// A token that is not known. Counted by each gateway for itself: it cannot be guessed, and counting in the database
-    /// would let anybody make it work.
+    /// Counts a token that is not known. Each gateway counts for itself: a token cannot be guessed,
+    /// and counts in the database would let any sender cause work there.
     pub(crate) fn failed(&self, from: IpAddr) -> Result<(), Fault> {
         self.here().failed(from, &*self.clock)
     }

@@ -1,7 +1,7 @@
 //! Counts failures. A password can be guessed, so guesses are bounded: of one name from one
-//! network, of one name from everywhere, and of all names from one network. What fails for one name
-//! never keeps another person out. A token or a link is random and cannot be guessed: a good one
-//! always passes, and only failures are told to wait.
+//! network, of one name from everywhere, and of all names from one network. Failures for one name
+//! never lock out another person. A token or a link is random and cannot be guessed: a valid one
+//! always passes, and only failures have to wait.
 
 mod limits;
 
@@ -16,7 +16,7 @@ use crate::network::Network;
 
 pub(crate) use limits::Limits;
 
-/// Failures that are forgiven over time: `burst` at once, and one more every `every`.
+/// A rate of allowed failures: `burst` at once, and one more every `every`.
 #[derive(Clone, Copy)]
 struct Rate {
     burst: u32,
@@ -46,33 +46,32 @@ pub(crate) struct Limiter {
     known: HashMap<Hash, Vec<Network>>,
 }
 
-/// A guess at the password of a name, from somewhere.
+/// A guess at the password of a name, from one network.
 #[derive(Clone, Copy)]
 pub(crate) struct Guess {
     name: Hash,
     network: Network,
 }
 
-/// Whether a guess is looked at.
+/// Whether a guess is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
     Free,
     /// Too many guesses at other names came from the same network. A person's own password is still
-    /// looked at, and whatever is wrong gets one answer after one time, so that nobody learns here
-    /// which names there are.
+    /// checked, and every wrong guess gets the same answer after the same time, so that the answers
+    /// do not reveal which names exist.
     Crowded,
 }
 
 impl Guess {
     pub(crate) fn new(name: &str, from: IpAddr) -> Self {
-        // Fixed in size, however long a name somebody sends.
+        // The hash has a fixed size, even for a very long name.
         Self { name: Hash::of(name.as_bytes()), network: Network::of(from) }
     }
 }
 
 impl Limiter {
-    /// Somebody guesses. Counted before it is known whether they are right, so that many guesses
-    /// at once are not one.
+    /// Counts a guess before it is checked, so that many guesses at once do not count as one.
     pub(crate) fn guess(&mut self, guess: Guess, clock: &dyn Clock) -> Result<Room, Fault> {
         let now = clock.now().mono;
         let own = (guess.name, guess.network);
@@ -91,7 +90,7 @@ impl Limiter {
         Ok(Room::Free)
     }
 
-    /// They were right: this guess does not count. What others failed at stays counted.
+    /// The guess was right and does not count. Failures of others stay counted.
     pub(crate) fn guessed_right(&mut self, guess: Guess) {
         self.names_from_networks.take_back((guess.name, guess.network), NAME_FROM_NETWORK);
         self.names.take_back(guess.name, NAME_FROM_EVERYWHERE);
@@ -104,7 +103,7 @@ impl Limiter {
         }
     }
 
-    /// A device asks to be paired: each is a chance that the owner approves the wrong one.
+    /// Counts a pairing request: each is a chance that the owner approves the wrong device.
     pub(crate) fn pairing(&mut self, from: IpAddr, clock: &dyn Clock) -> Result<(), Fault> {
         let (network, now) = (Network::of(from), clock.now().mono);
         if self.pairings.is_full(network, PAIRINGS, now) {
@@ -114,7 +113,7 @@ impl Limiter {
         Ok(())
     }
 
-    /// A token that is not known: counted, and `Err` when it was one too many. By address, since
+    /// Counts a token that is not known; `Err` if there were too many. Counted by address, since
     /// this only quiets programs that keep asking: it protects nothing that can be guessed.
     pub(crate) fn failed(&mut self, from: IpAddr, clock: &dyn Clock) -> Result<(), Fault> {
         let (address, now) = (from.to_canonical(), clock.now().mono);
@@ -126,7 +125,7 @@ impl Limiter {
     }
 }
 
-/// Until when the failures so far are held against each.
+/// For each key, the time until which its failures so far count.
 #[derive(Debug)]
 struct Buckets<K>(HashMap<K, Duration>);
 
@@ -201,8 +200,8 @@ mod tests {
         ];
         assert!(sizes.into_iter().all(|size| size <= MAX_REMEMBERED), "{sizes:?}");
         assert!(limiter.known.is_empty());
-        // Nobody is forgotten for the sake of those who have failed less: time has passed, so there is
-        // room for one more and no more.
+        // The largest count is kept in favour of smaller ones: time has passed, so there is room
+        // for exactly one more guess.
         assert_eq!(limiter.guess(held, &clock), Ok(Room::Free));
         assert_eq!(limiter.guess(held, &clock), Err(too_many()));
     }

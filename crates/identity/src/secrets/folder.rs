@@ -1,5 +1,5 @@
-//! Keys in files: one each, for its owner's eyes, in a folder that is not the home's. Who copies a
-//! home does not copy what opens its secrets.
+//! Keys in files: one file each, readable by its owner only, in a folder outside the home. A copy
+//! of the home therefore does not contain what opens its secrets.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write as _};

@@ -1,6 +1,6 @@
-//! Keys, and where they lie: with the keyring of the desktop, or in files of a folder that is not
-//! the home's. A key's name says which, so a key is never looked for in the wrong place, and where
-//! it cannot be had nothing is made in its stead.
+//! Keys and their places: the keyring of the desktop, or files in a folder outside the home. A
+//! key's name says which, so a key is never looked for in the wrong place, and a key that cannot be
+//! read is never replaced by a new one.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ impl KeyPlace {
     }
 }
 
-/// The places for keys.
+/// The places where keys are kept.
 #[derive(Clone, Debug)]
 pub struct Keys {
     folder: KeyFolder,
@@ -65,26 +65,26 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// New keys go into files. `None`: nobody has said where, so nothing can be sealed.
+    /// New keys go into files. `None`: no folder is configured, so nothing can be sealed.
     pub fn in_folder(folder: Option<PathBuf>) -> Self {
         let folder = KeyFolder::at(folder);
         Self { folder, keyring: None, master: None, fresh: KeyPlace::File }
     }
 
-    /// Keys that lie in this keyring are found there; new ones go where they went before.
+    /// Adds a keyring, in which existing keys are found; the place of new keys does not change.
     #[must_use]
     pub fn and_of(self, keyring: Option<Keyring>) -> Self {
         Self { keyring, ..self }
     }
 
-    /// What is sealed from now on is sealed with the key that all gateways have.
+    /// New secrets are sealed with the key that all gateways share.
     #[must_use]
     pub fn rather_of_master(self, master: Option<MasterKey>) -> Self {
         let fresh = if master.is_some() { KeyPlace::MasterKey } else { self.fresh };
         Self { master, fresh, ..self }
     }
 
-    /// New keys go into the keyring, if one is there and open.
+    /// New keys go into the keyring, if there is one and it is open.
     #[must_use]
     pub fn rather_in_keyring(self) -> Self {
         Self { fresh: KeyPlace::Keyring, ..self }
@@ -101,7 +101,7 @@ impl Keys {
         Ok(Key { name: name.to_owned(), bytes })
     }
 
-    /// Durable when it returns: what is sealed with a lost key is lost.
+    /// Creates a key, which is durable when this returns: secrets sealed with a lost key are lost.
     pub(super) async fn make(&self) -> Result<Key, Fault> {
         if self.fresh == KeyPlace::MasterKey {
             return self.of_master();
@@ -121,7 +121,7 @@ impl Keys {
 
     pub(super) async fn remove(&self, name: &str) -> Result<(), Fault> {
         match KeyPlace::of(name) {
-            // Whoever gave it keeps it.
+            // The master key is kept by the operator who provides it.
             KeyPlace::MasterKey => Ok(()),
             KeyPlace::File => self.folder.remove(name).await,
             KeyPlace::Keyring => self.keyring()?.remove(name).await.map_err(|e| closed(&e)),
@@ -131,18 +131,18 @@ impl Keys {
     fn of_master(&self) -> Result<Key, Fault> {
         let master = self.master.as_ref().ok_or_else(|| {
             Fault::new(ErrorCode::KeyUnavailable, "the secret is sealed with the master key")
-                .with_hint("Set ONYX_MASTER_KEY as the other gateways have it.")
+                .with_hint("Set ONYX_MASTER_KEY to the value that the other gateways use.")
         })?;
         Ok(Key { name: OF_MASTER.to_owned(), bytes: master.derived("onyx: secrets") })
     }
 
-    /// A key that is given cannot be replaced here.
+    /// Fails for the master key, which comes from outside and cannot be replaced here.
     pub(super) fn check_rotation(&self) -> Result<(), Fault> {
         if self.fresh != KeyPlace::MasterKey {
             return Ok(());
         }
         Err(Fault::new(ErrorCode::InvalidRequest, "the key of the secrets is ONYX_MASTER_KEY")
-            .with_hint("It is given from outside: nothing here can make another."))
+            .with_hint("It comes from the environment; Onyx cannot replace it."))
     }
 
     fn keyring(&self) -> Result<&Keyring, Fault> {
@@ -151,7 +151,7 @@ impl Keys {
     }
 }
 
-/// It may be had again, but for one that the keyring says it does not have.
+/// The key may become available later, unless the keyring says that it does not have it.
 fn closed(error: &KeyringError) -> Fault {
     let message = format!("the key lies in the keyring: {error}");
     match error {
@@ -162,10 +162,10 @@ fn closed(error: &KeyringError) -> Fault {
     }
 }
 
-/// A key that will not come back by itself.
+/// The fault for a key that only the owner can bring back.
 pub(super) fn lost(message: &str) -> Fault {
     Fault::new(ErrorCode::StorageFailed, message)
-        .with_hint("Bring the key back, or set the secrets again with `onyx secrets set`.")
+        .with_hint("Restore the key, or set the secrets again with `onyx secrets set`.")
 }
 
 fn to_hex(bytes: &[u8]) -> String {

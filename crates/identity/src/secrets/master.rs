@@ -1,4 +1,5 @@
-//! One key for all gateways of a server: what each of them needs and none may keep is made from it.
+//! One key for all gateways of a server: keys that each of them needs and none may store are
+//! derived from it.
 
 use std::fmt;
 
@@ -6,7 +7,7 @@ use onyx_types::{ErrorCode, Fault, Hash};
 
 use super::key::from_hex;
 
-/// From a reference outside of everything that is stored. Never shown.
+/// The master key, from a reference outside of all stored data. Never shown.
 #[derive(Clone)]
 pub struct MasterKey([u8; 32]);
 
@@ -21,17 +22,17 @@ impl MasterKey {
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let bytes = from_hex(text.trim()).ok_or_else(|| {
             Fault::new(ErrorCode::InvalidRequest, "ONYX_MASTER_KEY is not 64 hexadecimal digits")
-                .with_hint("Make one with `openssl rand -hex 32`, the same for every gateway.")
+                .with_hint("Create one with `openssl rand -hex 32` and use it for every gateway.")
         })?;
         Ok(Self(bytes))
     }
 
-    /// A key for one use. Nobody finds the master key, or the key of another use, from it.
+    /// Derives a key for one use. It reveals neither the master key nor the key of another use.
     pub fn derived(&self, purpose: &str) -> [u8; 32] {
         *Hash::of(purpose.as_bytes()).keyed(&self.0).as_bytes()
     }
 
-    /// By which gateways see that they have the same one; says nothing of it.
+    /// A value by which gateways check that they have the same key; it reveals nothing of it.
     pub fn check_value(&self) -> String {
         Hash::from_bytes(self.derived("onyx: check of the master key")).to_string()
     }

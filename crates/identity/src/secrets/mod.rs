@@ -41,7 +41,7 @@ pub struct Secrets {
     changed: tokio::sync::Notify,
 }
 
-/// A row, and what is sealed in it.
+/// A row, and the secret sealed in it.
 type Resealed = (SealedSecret, Secret);
 
 struct Opened {
@@ -70,7 +70,7 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// A secret that cannot be opened (its key is gone) is there with the reason.
+    /// Opens the store. A secret that cannot be opened (its key is gone) is listed with the reason.
     pub async fn open(
         store: Arc<dyn SealedSecrets>,
         clock: Arc<dyn Clock>,
@@ -94,7 +94,7 @@ impl Secrets {
         })
     }
 
-    /// The value that the config's `secret:<name>` stands for.
+    /// The value of the config's `secret:<name>`.
     pub fn get(&self, name: &str) -> Result<Option<Secret>, Fault> {
         self.opened_at(&shelf_id(HOME, name)?)
     }
@@ -109,18 +109,18 @@ impl Secrets {
         opened.values().filter(|secret| secret.row.id.provider == HOME).map(Opened::view).collect()
     }
 
-    /// Returns after a change, for whoever follows them. One such reader.
+    /// Returns after a change. Supports one waiting reader.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// Every value there is, for those who keep them out of texts.
+    /// All values, for masking them in texts.
     pub fn values(&self) -> Vec<Secret> {
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
         opened.values().filter_map(|secret| secret.value.clone().ok()).collect()
     }
 
-    /// Reads everything anew: another gateway has changed something.
+    /// Reads all secrets again, because another gateway has changed something.
     pub async fn refresh(&self) -> Result<(), Fault> {
         let _order = self.changing.lock().await;
         let rows = open_all(&self.keys, self.store.secrets().await?).await;
@@ -130,7 +130,7 @@ impl Secrets {
             &mut *self.opened.write().unwrap_or_else(PoisonError::into_inner),
             fresh,
         );
-        // Nobody follows tokens of sign-ins: no config names them.
+        // Tokens of sign-ins do not count as a change: no config names them.
         let is_other = {
             let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
             of_home(&before).ne(of_home(&opened))
@@ -141,7 +141,7 @@ impl Secrets {
         Ok(())
     }
 
-    /// Looks again for keys that were locked away: a person may have opened their keyring since.
+    /// Tries again to read keys that were locked: a person may have opened their keyring since.
     pub async fn reopen(&self) {
         let _order = self.changing.lock().await;
         self.look_again().await;
@@ -153,19 +153,19 @@ impl Secrets {
         Ok(())
     }
 
-    /// The tokens of a sign-in at a provider.
+    /// The tokens of a sign-in to a provider.
     pub fn sign_in(&self, provider: &str) -> Result<Option<Secret>, Fault> {
         self.opened_at(&shelf_id(SIGN_INS, provider)?)
     }
 
-    /// Nobody follows these: no config names them.
+    /// Stores tokens of a sign-in without reporting a change: no config names them.
     pub async fn set_sign_in(&self, provider: &str, tokens: &str) -> Result<(), Fault> {
         self.seal(shelf_id(SIGN_INS, provider)?, tokens).await
     }
 
-    /// Nothing happens where there is none.
+    /// Removes the tokens of a sign-in; a missing one is no error.
     pub async fn remove_sign_in(&self, provider: &str) -> Result<(), Fault> {
-        // Under a name that is none, nothing can be kept.
+        // Nothing can be stored under an invalid name.
         let Ok(id) = shelf_id(SIGN_INS, provider) else { return Ok(()) };
         let _order = self.changing.lock().await;
         match self.store.remove_secret(&id).await {
@@ -213,7 +213,7 @@ impl Secrets {
         Ok(())
     }
 
-    /// Seals everything anew under a fresh key and throws the old one away. Returns how many.
+    /// Seals all secrets again under a new key and deletes the old key. Returns how many.
     pub async fn rotate(&self) -> Result<usize, Fault> {
         self.keys.check_rotation()?;
         let _order = self.changing.lock().await;
@@ -253,7 +253,8 @@ impl Secrets {
         Ok((rows, old))
     }
 
-    /// Every secret sealed with a key of another place, for a move there. A secret that cannot be opened would be lost.
+    /// All secrets sealed again with the keys of another place, for a move there. Fails if a secret
+    /// cannot be opened, because it would be lost.
     pub async fn sealed_for(&self, keys: &Keys) -> Result<Vec<SealedSecret>, Fault> {
         let _order = self.changing.lock().await;
         self.look_again().await;
@@ -268,7 +269,7 @@ impl Secrets {
             let value = secret.value.as_ref().map_err(|fault| {
                 let message = format!("the secret `{}`: {}", secret.row.id.name, fault.message);
                 Fault::new(fault.code, message)
-                    .with_hint("Put its key back, or remove it with `onyx secrets remove`.")
+                    .with_hint("Restore its key, or remove the secret with `onyx secrets remove`.")
             })?;
             rows.push(seal::seal(&key, secret.row.id.clone(), value, secret.row.updated_at)?);
         }
@@ -306,14 +307,14 @@ impl Secrets {
         opened.values().find(|at| at.is_locked_away()).and_then(|at| at.value.clone().err())
     }
 
-    /// The key of any secret that opens: there is only one but for those whose key is lost.
+    /// The key of any secret that opens: all have the same, except those whose key is lost.
     fn current_key(&self) -> Option<String> {
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
         opened.values().find(|secret| secret.value.is_ok()).map(|secret| secret.row.key.clone())
     }
 }
 
-/// Each key is asked for once, however many secrets it opens.
+/// Each key is read once, even if it opens many secrets.
 async fn open_all(
     keys: &Keys,
     rows: Vec<SealedSecret>,
@@ -354,7 +355,7 @@ fn of_home(opened: &BTreeMap<SecretId, Opened>) -> impl Iterator<Item = &SealedS
     opened.values().map(|secret| &secret.row).filter(|row| row.id.provider == HOME)
 }
 
-/// Kept under the first owner's name whoever owns the home now: they are the home's.
+/// The home's secrets are stored under the first owner's name, even if the owner changes.
 fn shelf_id(shelf: &str, name: &str) -> Result<SecretId, Fault> {
     let is_name = (1..=LONGEST_NAME).contains(&name.len())
         && !name.starts_with('.')

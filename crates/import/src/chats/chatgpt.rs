@@ -60,11 +60,11 @@ fn tell_the_rest(
     if pictures > 0 {
         reading.left_out(
             format!("{pictures} pictures, recordings and folders of them"),
-            "only the words of conversations are brought",
+            "only the text of conversations is imported",
         );
     }
     if !others.is_empty() {
-        reading.left_out(others.join(", "), "it holds no conversation");
+        reading.left_out(others.join(", "), "it has no conversation");
     }
     Ok(())
 }
@@ -76,7 +76,7 @@ fn list(file: &str, value: Value) -> Result<Vec<Value>, ImportError> {
     }
 }
 
-/// What of a conversation was not taken.
+/// The parts of a conversation that were left out.
 #[derive(Default)]
 struct Counts {
     beside: usize,
@@ -91,10 +91,10 @@ impl Counts {
             (
                 self.beside,
                 "messages of other branches",
-                "only the branch that was shown is brought",
+                "only the branch that was shown is imported",
             ),
-            (self.reasoning, "thoughts of models", "they are of use to their maker alone"),
-            (self.media, "pictures and recordings", "only words are brought"),
+            (self.reasoning, "thoughts of models", "only the provider can use them"),
+            (self.media, "pictures and recordings", "only text is imported"),
         ] {
             if count > 0 {
                 reading.left_out(format!("{count} {what} in {name}"), why);

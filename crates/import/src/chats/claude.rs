@@ -29,7 +29,7 @@ pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportE
         projects(opened, reading)?;
         for name in ["users.json", "memories.json"] {
             if opened.has(name) {
-                reading.left_out(name, "it holds no conversation and no document");
+                reading.left_out(name, "it has no conversation and no document");
             }
         }
     }
@@ -54,7 +54,7 @@ impl Counts {
         let name = session.title.as_ref().unwrap_or(&session.key);
         if self.reasoning > 0 {
             let what = format!("{} thoughts of models in {name}", self.reasoning);
-            reading.left_out(what, "they are of use to their maker alone");
+            reading.left_out(what, "only the provider can use them");
         }
         if self.files > 0 {
             let what = format!("{} pictures and files in {name}", self.files);
@@ -84,7 +84,7 @@ fn conversation(
         counts: Counts::default(),
     };
     for message in said {
-        let message = message.as_object().ok_or_else(|| flaw("a message is no object"))?;
+        let message = message.as_object().ok_or_else(|| flaw("a message is not an object"))?;
         talk.add(message);
     }
     let session = ImportedSession {

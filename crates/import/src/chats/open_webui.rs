@@ -114,7 +114,7 @@ fn database(opened: &Opened, file: &str, reading: &mut Reading) -> Result<(), Im
     if others > 0 {
         reading.left_out(
             format!("{others} chats of other accounts"),
-            "only those of the first administrator are brought",
+            "only those of the first administrator are imported",
         );
     }
     for chat in chats.iter().filter(|chat| Some(&chat.person) == person.as_ref()) {
@@ -143,14 +143,14 @@ fn database(opened: &Opened, file: &str, reading: &mut Reading) -> Result<(), Im
         if database.has_table(table)? {
             let count = database.rows(sql, |_| Ok(()))?.len();
             if count > 0 {
-                reading.left_out(format!("{count} {what}"), "only conversations are brought");
+                reading.left_out(format!("{count} {what}"), "only conversations are imported");
             }
         }
     }
     Ok(())
 }
 
-/// The first administrator, or whoever has chats where nobody is one.
+/// The first administrator, or without one the account that has chats.
 fn whose(database: &Database, chats: &[StoredChat]) -> Result<Option<String>, ImportError> {
     if database.has_table("user")? {
         let sql = "SELECT id FROM user WHERE role = 'admin' ORDER BY created_at, id LIMIT 1";
@@ -171,7 +171,7 @@ fn take(
         let name = session.title.as_ref().unwrap_or(&session.key);
         reading.left_out(
             format!("{beside} messages of other branches in {name}"),
-            "only the branch that was shown is brought",
+            "only the branch that was shown is imported",
         );
     }
     reading.add_session(session);

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// The way from the first message to `leaf`, and how many messages lie on none of it.
+/// The path from the first message to `leaf`, and how many messages are not on it.
 pub(crate) fn path<'t, T>(
     nodes: &'t HashMap<&str, T>,
     leaf: &str,

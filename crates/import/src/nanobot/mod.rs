@@ -17,7 +17,7 @@ use crate::reading::{Opened, Reading, json_file, json_lines, object, text, walk}
 
 const CONFIG: &str = "config.json";
 const AGENT: &str = "nanobot";
-/// What lies in a workspace and is read in another way, or is of use to nanobot alone.
+/// Files of a workspace that are read in another way, or that only nanobot can use.
 const APART: [&str; 4] = ["skills/", "sessions/", "cron/", "history/"];
 
 pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportError> {

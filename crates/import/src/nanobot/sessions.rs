@@ -1,4 +1,4 @@
-//! Sessions of nanobot: a JSONL file each, whose first line says what it is about.
+//! Sessions of nanobot: a JSONL file each, whose first line describes the session.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ fn read_folder(
             if let Some((session, pictures)) = reading.tolerate(session)? {
                 if pictures > 0 {
                     let what = format!("{pictures} pictures in {}", session.key);
-                    reading.left_out(what, "only words are brought");
+                    reading.left_out(what, "only text is imported");
                 }
                 reading.add_session(session);
             }
@@ -118,7 +118,7 @@ impl NanobotSession {
         for call in calls.into_iter().flatten().filter_map(Value::as_object) {
             let Some(function) = object(call, "function") else { continue };
             let arguments = text(function, "arguments").unwrap_or("{}");
-            // Arguments that a model wrote wrongly are kept as the words they are.
+            // Arguments that a model wrote wrongly are kept as text.
             let input = serde_json::from_str(arguments);
             let said = ImportedPart::Call {
                 id: text(call, "id").unwrap_or_default().to_owned(),

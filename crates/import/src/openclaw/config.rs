@@ -1,4 +1,4 @@
-//! What `openclaw.json` says of agents, providers, channels and MCP servers, as `onyx.json` says it.
+//! Translates the agents, providers, channels and MCP servers of `openclaw.json` for `onyx.json`.
 
 use onyx_types::{our_provider_name, our_tool_name};
 use serde_json::{Map, Value, json};
@@ -40,7 +40,7 @@ const NOT_HERE: [&str; 26] = [
 /// Networks that Onyx speaks too.
 const NETWORKS: [&str; 2] = ["telegram", "discord"];
 
-/// A model with its provider as Onyx calls it.
+/// A model's name with Onyx's name of its provider.
 pub(crate) fn our_model_name(model: &str) -> String {
     match model.split_once('/') {
         Some((provider, rest)) => format!("{}/{rest}", our_provider_name(provider)),
@@ -68,7 +68,7 @@ pub(super) fn settings(config: &Map<String, Value>, reading: &mut Reading) {
     }
 }
 
-/// An agent's settings, with what the defaults say where it says nothing.
+/// An agent's settings, filled up from the defaults.
 pub(super) fn agent(
     own: Option<&Map<String, Value>>,
     config: &Map<String, Value>,
@@ -161,7 +161,7 @@ fn our_tools(tools: &Map<String, Value>, reading: &mut Reading) -> Option<Value>
     (!ours.is_empty()).then_some(Value::Object(ours))
 }
 
-/// A provider that the config describes itself.
+/// A provider that the config defines itself.
 pub(crate) fn provider(name: &str, fields: &Map<String, Value>, reading: &mut Reading) {
     let api = text(fields, "api").unwrap_or("openai-completions");
     let kind = match api {
@@ -190,7 +190,8 @@ pub(crate) fn provider(name: &str, fields: &Map<String, Value>, reading: &mut Re
             settings.insert("apiKey".to_owned(), json!(format!("${{{variable}}}")));
         }
         Some(Value::Object(_)) => {
-            reading.left_out(format!("the key of provider {name}"), "it lies in another place");
+            reading
+                .left_out(format!("the key of provider {name}"), "it is stored in another place");
         }
         _ => {}
     }
@@ -223,7 +224,8 @@ fn channel(network: &str, fields: &Map<String, Value>, reading: &mut Reading) {
     }
 }
 
-/// Switched off: two programs that listen with one token take messages from each other.
+/// The connector is imported switched off: two programs with one token would take messages from
+/// each other.
 pub(crate) fn connector(
     network: &str,
     account: &str,

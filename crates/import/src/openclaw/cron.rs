@@ -59,7 +59,7 @@ fn from_database(opened: &Opened) -> Result<Vec<Map<String, Value>>, ImportError
     Ok(jobs)
 }
 
-/// One job, also of programs that took the form over.
+/// One job, also from programs that use the same format.
 pub(crate) fn cron_job(
     job: &Map<String, Value>,
     agent: Option<String>,
@@ -72,10 +72,10 @@ pub(crate) fn cron_job(
     let payload = object(job, "payload").unwrap_or(&none);
     let words = text(payload, "message").or_else(|| text(payload, "text"));
     let Some(prompt) = words else {
-        return reading.left_out(format!("job {name}"), "it asks an agent nothing");
+        return reading.left_out(format!("job {name}"), "it has no prompt for an agent");
     };
     let Some(mut fields) = object(job, "schedule").and_then(schedule) else {
-        return reading.left_out(format!("job {name}"), "its times do not read");
+        return reading.left_out(format!("job {name}"), "its schedule cannot be read");
     };
     if let Some(agent) = agent {
         fields.insert("agent".to_owned(), json!(agent));
@@ -91,7 +91,7 @@ pub(crate) fn cron_job(
         let via = delivery.and_then(|it| text(it, "channel").or_else(|| text(it, "mode")));
         reading.left_out(
             format!("delivery of job {name} to {} {to}", via.unwrap_or_default()),
-            "it is told in its session here; set `deliver` for more",
+            "its results are in its session; set `deliver` for more",
         );
     }
     let file = file_name(name, id, taken);
@@ -153,7 +153,7 @@ fn moment(at: Timestamp) -> String {
     format!("{}T{}Z", at.utc_date(), at.utc_time())
 }
 
-/// The largest unit that says it exactly.
+/// The largest unit that expresses it exactly.
 fn every(millis: f64) -> String {
     let seconds = (millis / 1_000.0).round() as u64;
     for (unit, length) in [("d", 86_400), ("h", 3_600), ("m", 60)] {

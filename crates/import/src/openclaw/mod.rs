@@ -22,7 +22,7 @@ pub(crate) use workspace::{agent_id, skill_folder, workspace_files};
 
 /// What the config was called over the years.
 const CONFIGS: [&str; 3] = ["openclaw.json", "moltbot.json", "clawdbot.json"];
-/// Of a home without a config, and of an agent that says nothing of it.
+/// The agent's name where no config gives one.
 const FIRST_AGENT: &str = "main";
 
 pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportError> {
@@ -48,7 +48,7 @@ pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportE
             Some(folder) => workspace::read(&folder, "openclaw", &agent.id, reading)?,
             None => reading.left_out(
                 format!("the workspace of {}", agent.id),
-                "it is not there, and lies in none of the usual places",
+                "it is missing, also in the usual places",
             ),
         }
     }
@@ -77,7 +77,7 @@ fn read_config(
     reading.tolerate(config)
 }
 
-/// An agent of the config, or of which only a folder is there.
+/// An agent of the config, or one that has only a folder.
 struct Agent<'c> {
     /// As OpenClaw has it, in paths too.
     name: String,
@@ -122,7 +122,7 @@ fn push<'c>(agents: &mut Vec<Agent<'c>>, name: &str, settings: Option<&'c Map<St
     agents.push(Agent { name: name.to_owned(), id, settings, is_first: agents.is_empty() });
 }
 
-/// The one that is marked answers when nobody is named; else the first one does.
+/// The agent that is marked as default, else the first one.
 fn settle_first(agents: &mut [Agent<'_>]) {
     let is_marked = |agent: &Agent<'_>| {
         let mark = agent.settings.and_then(|settings| settings.get("default"));
@@ -150,8 +150,8 @@ impl Agent<'_> {
 /// What OpenClaw's own folder was called over the years.
 const OWN_FOLDERS: [&str; 3] = [".openclaw", ".moltbot", ".clawdbot"];
 
-/// Where a folder that a config names lies now: what it names within OpenClaw's own folder lies in the
-/// home that was given, which may be a copy. An archive never names a folder outside itself.
+/// The path of a folder that a config names: within OpenClaw's own folder, it is looked for in the
+/// given home, which may be a copy. An archive never names a folder outside itself.
 fn located(named: &str, opened: &Opened) -> Option<PathBuf> {
     let path = Path::new(named);
     let parts: Vec<_> = path.components().collect();
@@ -172,14 +172,14 @@ fn tell_the_rest(opened: &Opened, config: &Map<String, Value>, reading: &mut Rea
     if opened.has_folder("credentials") || object(config, "auth").is_some() {
         reading.left_out(
             "sign-ins and keys of providers",
-            "connect the providers here: keys that programs were given stay with them",
+            "connect the providers here: sign-ins of other programs are not imported",
         );
     }
     for (section, why) in [
-        ("bindings", "say with `onyx connectors bind` who answers whom"),
+        ("bindings", "set `bindings` in onyx.json instead"),
         ("hooks", "Onyx has no hooks of this kind"),
         ("plugins", "plugins of OpenClaw do not run here"),
-        ("browser", "Onyx drives no browser"),
+        ("browser", "Onyx does not control a browser"),
     ] {
         let is_set = config.get(section).is_some_and(|value| match value {
             Value::Array(list) => !list.is_empty(),

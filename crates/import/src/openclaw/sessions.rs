@@ -1,5 +1,5 @@
-//! Where sessions lie: in the agent's `openclaw-agent.sqlite`, or as JSONL files from before. What is
-//! in both is read from the database.
+//! Reads sessions from the agent's `openclaw-agent.sqlite`, or from the JSONL files of older versions. A
+//! session that is in both is read from the database.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read as _;
@@ -91,10 +91,10 @@ fn records(database: &Database) -> Result<BTreeMap<String, Vec<Record>>, ImportE
         let json = match (plain, packed) {
             (Some(plain), _) => plain,
             (None, Some(packed)) => unpacked(&packed).map_err(&flaw)?,
-            (None, None) => return Err(flaw("it holds nothing".to_owned())),
+            (None, None) => return Err(flaw("it is empty".to_owned())),
         };
         let record = serde_json::from_str(&json).map_err(|error| flaw(error.to_string()))?;
-        let line = usize::try_from(seq).map_err(|_| flaw("its place is below zero".to_owned()))?;
+        let line = usize::try_from(seq).map_err(|_| flaw("its number is negative".to_owned()))?;
         sessions.entry(session).or_default().push((line, record));
     }
     Ok(sessions)
@@ -124,7 +124,7 @@ fn shown(database: &Database) -> Result<HashMap<String, HashSet<usize>>, ImportE
     Ok(shown)
 }
 
-/// What is known of a session beside its records.
+/// The details of a session beside its records.
 struct Node {
     title: Option<String>,
     archived: bool,
@@ -158,13 +158,13 @@ fn tell_archives(
         (
             "session_transcript_cold_archives",
             "SELECT 1 FROM session_transcript_cold_archives",
-            "sessions that OpenClaw has put away",
+            "sessions that OpenClaw has archived",
         ),
     ] {
         if database.has_table(table)? {
             let count = database.rows(sql, |_| Ok(()))?.len();
             if count > 0 {
-                reading.left_out(format!("{count} {what} of {agent}"), "they lie in archives");
+                reading.left_out(format!("{count} {what} of {agent}"), "they are in archives");
             }
         }
     }

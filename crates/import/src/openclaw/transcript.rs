@@ -11,10 +11,10 @@ use crate::error::ImportError;
 use crate::form::{ImportedMessage, ImportedPart, ImportedSession};
 use crate::reading::{Reading, iso, millis, number, object, text, words};
 
-/// A record and the line, or the row, that it stands in.
+/// A record, with the number of its line or row.
 pub(super) type Record = (usize, Map<String, Value>);
 
-/// A session and what is known of it beside its records.
+/// A session with its details beside the records.
 pub(super) struct Transcript<'a> {
     pub(super) file: &'a str,
     pub(super) session: &'a str,
@@ -28,7 +28,7 @@ pub(super) struct Transcript<'a> {
 pub(super) enum Branch<'a> {
     /// The newest one and those before it.
     OfNewest,
-    /// Those that stand in these places.
+    /// The records at these positions.
     Given(&'a HashSet<usize>),
 }
 
@@ -111,10 +111,10 @@ impl Counts {
     fn tell(&self, session: &ImportedSession, beside: usize, reading: &mut Reading) {
         let name = session.title.as_ref().unwrap_or(&session.key);
         for (count, what, why) in [
-            (beside, "messages of other branches", "only the branch that was shown is brought"),
-            (self.thoughts, "thoughts of models", "they are of use to their maker alone"),
-            (self.media, "pictures and files", "only words are brought"),
-            (self.summaries, "summaries", "all messages they stand for are brought"),
+            (beside, "messages of other branches", "only the branch that was shown is imported"),
+            (self.thoughts, "thoughts of models", "only the provider can use them"),
+            (self.media, "pictures and files", "only text is imported"),
+            (self.summaries, "summaries", "the messages they summarise are imported"),
         ] {
             if count > 0 {
                 reading.left_out(format!("{count} {what} in {name}"), why);

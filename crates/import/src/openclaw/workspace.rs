@@ -1,4 +1,4 @@
-//! An agent's folder: who it is, what it remembers, its skills, and the person's files beside them.
+//! An agent's folder: its persona, its memory, its skills, and the person's files beside them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::reading::{FoundFile, Reading, walk};
 
 const PERSONA: [&str; 5] = ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "HEARTBEAT.md"];
 
-/// The name as an agent can have it here; `None` where nothing of it can be one.
+/// The name as a valid agent id; `None` if no part of it is valid.
 pub(crate) fn agent_id(name: &str) -> Option<AgentId> {
     if let Ok(id) = name.parse() {
         return Some(id);
@@ -44,7 +44,7 @@ fn found(folder: &Path, shown: &str, reading: &mut Reading) -> Result<Vec<FoundF
     Ok(files)
 }
 
-/// Each file goes where Onyx has a place for it, and all others into the vault.
+/// Imports each file to its place in Onyx, and all others into the vault.
 pub(crate) fn workspace_files(
     files: Vec<FoundFile>,
     program: &str,
@@ -58,7 +58,8 @@ pub(crate) fn workspace_files(
             }
             "USER.md" => (ImportTarget::User, path),
             "BOOTSTRAP.md" => {
-                reading.left_out(format!("{agent}/{path}"), "it is for an agent's first hour");
+                reading
+                    .left_out(format!("{agent}/{path}"), "it is only for an agent's first start");
                 continue;
             }
             "memory.md" => (ImportTarget::Memory { agent: agent.clone() }, "MEMORY.md".to_owned()),
@@ -87,7 +88,7 @@ fn in_memory(name: &str) -> String {
     if is_day { format!("daily/{name}") } else { name.to_owned() }
 }
 
-/// Skills that every agent has.
+/// The skills that every agent has.
 pub(super) fn skills(folder: &Path, reading: &mut Reading) -> Result<(), ImportError> {
     if folder.is_dir() {
         let files = found(folder, "skills", reading)?;
@@ -116,7 +117,7 @@ fn add_skills(files: Vec<FoundFile>, prefix: &str, reading: &mut Reading) {
                     let file = SkillFile { path: "SKILL.md".to_owned(), content };
                     folders.entry(name.to_owned()).or_default().push(file);
                 }
-                None => reading.left_out(path, "it is no skill"),
+                None => reading.left_out(path, "it is not a skill"),
             },
         }
     }

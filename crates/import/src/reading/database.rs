@@ -1,5 +1,5 @@
-//! SQLite databases of other programs. They are copied first, with what is still in their write-ahead
-//! log, so that the original is not touched and its program may go on writing.
+//! SQLite databases of other programs. Each is copied first, with its write-ahead log, so that the
+//! original is not touched and its program may continue to write.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ impl Database {
         let opened = Connection::open_with_flags(&copy, flags);
         let connection = opened.map_err(|error| Self::flaw(&file, &error))?;
         let database = Self { connection, file, _copy: folder };
-        // A file that is no database says so here, before anything of it is used.
+        // A file that is no database fails here, before anything of it is used.
         database.has_table("sqlite_master")?;
         Ok(database)
     }
@@ -56,7 +56,7 @@ impl Database {
         rows().map_err(|error| Self::flaw(&self.file, &error))
     }
 
-    /// Versions of a program have different ones.
+    /// Whether a table has a column, which depends on the program's version.
     pub(crate) fn has_column(&self, table: &str, column: &str) -> Result<bool, ImportError> {
         let sql = "SELECT count(*) FROM pragma_table_info(?1) WHERE name = ?2";
         let count = self.connection.query_row(sql, [table, column], |row| row.get::<_, i64>(0));

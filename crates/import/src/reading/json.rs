@@ -1,4 +1,4 @@
-//! JSON, JSON5 and one JSON object a line; what does not read is told with its line.
+//! Reads JSON, JSON5 and JSON Lines; an error names its line.
 
 use jsonc_parser::ParseOptions;
 use serde_json::{Map, Value};
@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 use super::Opened;
 use crate::error::ImportError;
 
-/// A whole file. Numbers of lines are the file's own.
+/// Reads a whole file. Line numbers are the file's own.
 pub(crate) fn json_file(opened: &Opened, file: &str) -> Result<Value, ImportError> {
     let bytes = opened.bytes(file)?;
     serde_json::from_slice(&bytes)
         .map_err(|error| ImportError::broken(file, error.line(), plain(&error)))
 }
 
-/// A config as people write it: with comments, names without quotes and trailing commas.
+/// Reads a config with comments, unquoted names and trailing commas.
 pub(crate) fn json5(file: &str, text: &str) -> Result<Map<String, Value>, ImportError> {
     let options = ParseOptions {
         allow_comments: true,
@@ -36,10 +36,10 @@ pub(crate) fn json5(file: &str, text: &str) -> Result<Map<String, Value>, Import
     }
 }
 
-/// A line's number and what it holds.
+/// A line's number and its content.
 pub(crate) type NumberedLine = (usize, Map<String, Value>);
 
-/// Each line that holds something, with its number.
+/// Each non-empty line, with its number.
 pub(crate) fn json_lines(file: &str, bytes: &[u8]) -> Result<Vec<NumberedLine>, ImportError> {
     let mut values = Vec::new();
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
@@ -64,8 +64,8 @@ pub(crate) fn text<'v>(value: &'v Map<String, Value>, key: &str) -> Option<&'v s
     value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
-/// The words of a message that is a text, or a list of blocks. `wordless` counts the blocks that hold
-/// none, such as pictures.
+/// The text of a message that is a text, or a list of blocks. `wordless` counts the blocks without
+/// text, such as pictures.
 pub(crate) fn words(content: Option<&Value>, wordless: &mut usize) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),

@@ -1,5 +1,5 @@
-//! What every reader needs: the export opened, its files read within bounds, and a place for what is
-//! found and for what has to be left out.
+//! What every reader needs: the opened export, its files read within bounds, and a place for the
+//! items found and the reasons for those left out.
 
 mod database;
 mod json;
@@ -17,7 +17,7 @@ pub use opened::Upload;
 pub(crate) use times::{iso, millis, seconds};
 pub(crate) use walk::{FoundFile, walk};
 
-/// What happens at a file that is not as its program writes it.
+/// What to do with a file that is not in its program's format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Broken {
     /// The import stops, and nothing of it is written.
@@ -27,7 +27,7 @@ pub enum Broken {
     Skip,
 }
 
-/// What was found so far.
+/// The findings so far.
 #[derive(Debug)]
 pub(crate) struct Reading {
     broken: Broken,
@@ -56,7 +56,7 @@ impl Reading {
         }
     }
 
-    /// What a file says; `None` where it is broken and broken files are left out.
+    /// The content of a file; `None` if it is broken and broken files are skipped.
     pub(crate) fn tolerate<T>(
         &mut self,
         read: Result<T, ImportError>,
@@ -71,12 +71,12 @@ impl Reading {
         }
     }
 
-    /// A session that says nothing is none.
+    /// A session without messages is not added.
     pub(crate) fn add_session(&mut self, mut session: ImportedSession) {
         session.messages = without_orphans(session.messages);
         if session.messages.is_empty() {
             let name = session.title.unwrap_or(session.key);
-            return self.left_out(format!("session {name}"), "it holds no message");
+            return self.left_out(format!("session {name}"), "it has no messages");
         }
         self.add(Item::Session(session));
     }

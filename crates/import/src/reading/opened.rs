@@ -47,12 +47,12 @@ impl Opened {
         &self.root
     }
 
-    /// The one file that was named, where it was a file.
+    /// The file that was named, if a file was named.
     pub(crate) fn only(&self) -> Option<&str> {
         self.only.as_deref()
     }
 
-    /// May a config in it name folders elsewhere? Not one that came in an archive.
+    /// Whether a config in it may name folders elsewhere. One from an archive may not.
     pub(crate) fn may_look_outside(&self) -> bool {
         self.unpacked.is_none()
     }
@@ -69,7 +69,7 @@ impl Opened {
         read_bounded(&self.root.join(file), file)
     }
 
-    /// The names in a folder, in order; nothing where it is not there.
+    /// The names in a folder, in order; empty if it does not exist.
     pub(crate) fn names(&self, folder: &str) -> Result<Vec<String>, ImportError> {
         let path = self.root.join(folder);
         let entries = match fs::read_dir(&path) {
@@ -155,7 +155,8 @@ fn single_folder(folder: &Path) -> Result<PathBuf, ImportError> {
     }
 }
 
-/// An export while it arrives: a file in a folder of its own, which goes away with this value.
+/// An uploaded export while it arrives: a file in a folder of its own, which is deleted when this
+/// is dropped.
 #[derive(Debug)]
 pub struct Upload {
     file: File,

@@ -1,8 +1,8 @@
-//! Moments as other programs write them.
+//! Reads times in the formats of other programs.
 
 use onyx_types::Timestamp;
 
-/// With an offset, or in UTC where there is none.
+/// Parses a time with an offset, or in UTC without one.
 pub(crate) fn iso(text: &str) -> Option<Timestamp> {
     let moment: Result<jiff::Timestamp, _> = text.parse();
     let moment = moment.ok().or_else(|| {

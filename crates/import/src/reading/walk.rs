@@ -1,4 +1,4 @@
-//! The files below a folder of somebody's workspace.
+//! Lists the files below a folder of a workspace.
 
 use std::fs;
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::path::Path;
 use super::opened::read_bounded;
 use crate::error::ImportError;
 
-/// Deeper than anybody sorts their files.
+/// Deeper than people sort their files.
 const DEEPEST: usize = 24;
-/// Of a file that is brought; larger ones are named in the report.
+/// The largest file that is imported; larger ones are named in the report.
 const LARGEST: u64 = 16 * 1024 * 1024;
 const MOST_FILES: usize = 20_000;
 /// What programs can make again.
@@ -20,7 +20,7 @@ pub(crate) struct FoundFile {
     pub(crate) content: Vec<u8>,
 }
 
-/// Everything below a folder, in order, and what was left out with the reason.
+/// All files below a folder, in order, and those left out with the reason.
 pub(crate) fn walk(
     folder: &Path,
     left_out: &mut Vec<(String, String)>,
@@ -55,7 +55,7 @@ impl Walk<'_> {
             } else if kind.is_dir() && NOT_WORTH_IT.contains(&name.as_str()) {
                 self.skip(&path, "programs can make it again");
             } else if kind.is_dir() && deeper == 0 {
-                self.skip(&path, "it lies too deep");
+                self.skip(&path, "it is in too many nested folders");
             } else if kind.is_dir() {
                 self.folder(&entry.path(), &format!("{path}/"), deeper - 1)?;
             } else if kind.is_file() {

@@ -1,5 +1,6 @@
-//! Files, skills and jobs. All of them are foreign, but for those that make an agent: these are the
-//! owner's words, like everything in an agent's folder, and the owner names the folder they come from.
+//! Files, skills and jobs. All of them are foreign, except an agent's own files: these count as the
+//! owner's words, like everything in an agent's folder, and the owner names the folder they come
+//! from.
 
 use onyx_storage::{Area, Change, Expect, Object, ObjectKey, StoreError};
 use onyx_types::{Author, Fault, Origin};
@@ -11,7 +12,7 @@ use crate::report::Outcome;
 
 const LARGEST: u64 = 64 * 1024 * 1024;
 const SKILL_FILE: &str = "SKILL.md";
-/// What marks a line of a daily log that nobody here can account for, as `onyx_tools::DailyLog` reads it.
+/// The mark of a daily log's line whose origin is unknown, as `onyx_tools::DailyLog` reads it.
 const FOREIGN_LINE: &str = " <!-- agent_tainted -->";
 
 /// A file of a home: the area that has its history, and its path there.
@@ -42,7 +43,7 @@ impl Writer<'_> {
                 self.put(&target, Some(&before), &both).await
             }
             ImportTarget::Persona { .. } | ImportTarget::Vault => {
-                Ok(Written::kept("another file of this name is here"))
+                Ok(Written::kept("a different file with this name exists"))
             }
         }
     }
@@ -72,7 +73,8 @@ impl Writer<'_> {
         })
     }
 
-    /// Its `SKILL.md` comes last: without it a folder is no skill, so half of one is none.
+    /// `SKILL.md` is written last: without it a folder is no skill, so an interrupted import leaves
+    /// none.
     pub(super) async fn skill(&self, skill: &ImportedSkill) -> Result<Written, Fault> {
         let mut files: Vec<_> = skill.files.iter().collect();
         files.sort_by_key(|file| (file.path == SKILL_FILE, file.path.clone()));
@@ -83,7 +85,7 @@ impl Writer<'_> {
             match self.get(&target).await? {
                 None => missing.push((target, &file.content)),
                 Some(here) if here.bytes == file.content => {}
-                Some(_) => return Ok(Written::kept("another skill of this name is here")),
+                Some(_) => return Ok(Written::kept("a different skill with this name exists")),
             }
         }
         if missing.is_empty() {
@@ -95,8 +97,8 @@ impl Writer<'_> {
         Ok(Outcome::New.into())
     }
 
-    /// Nobody has accepted the file, so it does not fire: it waits in the Inbox. Where another job has
-    /// its name, it gets that of its program too.
+    /// A job that was not accepted does not fire: it waits in the Inbox. If another job has its
+    /// name, the name of its program is added.
     pub(super) async fn job(&self, job: &ImportedJob) -> Result<Written, Fault> {
         let text = job_file(&job.fields, &job.prompt);
         let other = format!("{}-{}", job.id, self.source.as_str());
@@ -114,7 +116,7 @@ impl Writer<'_> {
                 Some(_) => {}
             }
         }
-        Ok(Written::kept("other jobs of this name are here"))
+        Ok(Written::kept("different jobs with this name exist"))
     }
 
     fn in_vault(&self, path: &str) -> Result<Target, Fault> {
@@ -166,7 +168,7 @@ impl Writer<'_> {
     }
 }
 
-/// A JSON value is YAML too, so each field stands on one line.
+/// A JSON value is YAML too, so each field takes one line.
 fn job_file(fields: &Map<String, Value>, prompt: &str) -> String {
     let lines: String = fields.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
     format!("---\n{lines}---\n{}\n", prompt.trim())
@@ -184,7 +186,7 @@ fn joined(here: &[u8], content: &[u8]) -> Vec<u8> {
     [here.trim_ascii_end(), b"\n\n", content.trim_ascii(), b"\n"].concat()
 }
 
-/// Each line of a daily log says itself that it is foreign.
+/// Marks each line of a daily log as foreign.
 fn marked(content: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(content);
     let mut marked = String::new();

@@ -1,7 +1,7 @@
-//! Writes what was read into a home, through the stores that everything else uses. Each thing is
-//! written whole or not at all, and what is there already is compared and left alone: an import that
-//! was cut off goes on where it stopped when it is run again. What changes the config is not written
-//! here but by whoever owns the config.
+//! Writes what was read into a home, through the stores that everything else uses. Each item is written
+//! completely or not at all, and existing items are compared and left alone: an interrupted import
+//! continues where it stopped when it is run again. Changes of the config are not written here but by
+//! the owner of the config.
 
 mod files;
 mod sessions;
@@ -18,16 +18,16 @@ use crate::source::Source;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Write,
-    /// Everything is looked at and nothing is changed.
+    /// Everything is compared and nothing is changed.
     DryRun,
 }
 
-/// Brings things into one person's part of a home.
+/// Writes imported items into one person's part of a home.
 pub struct Writer<'a> {
     pub store: &'a Store,
     pub clock: &'a dyn Clock,
     pub person: PersonId,
-    /// Whose sessions those are that name no agent.
+    /// The agent of sessions that name none.
     pub default_agent: AgentId,
     pub source: Source,
     pub mode: Mode,
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Writer<'_> {
     }
 }
 
-/// What became of one thing.
+/// The result for one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     pub outcome: Outcome,
@@ -59,7 +59,7 @@ impl From<Outcome> for Written {
 }
 
 impl Writer<'_> {
-    /// `None` for what is not written here: agents, settings and notes.
+    /// `None` for items that are not written here: agents, settings and notes.
     pub async fn write(&self, item: &Item) -> Result<Option<Written>, Fault> {
         Ok(Some(match item {
             Item::File(file) => self.file(file).await?,

@@ -24,11 +24,11 @@ const PAGE: usize = 256;
 /// How far a log has come with an imported session.
 enum Progress {
     Nothing,
-    /// So many messages are there, and nothing else came after them.
+    /// So many of the messages are in the log, and nothing else follows them.
     UpTo(usize),
-    /// All messages are there, whatever came after them.
+    /// All messages are already there, perhaps with others after them.
     All,
-    /// Something else came after a part of them, or nothing of them is there.
+    /// Something else follows a part of them, or none of them is there.
     Elsewhere,
 }
 
@@ -44,7 +44,7 @@ impl Writer<'_> {
             Progress::Nothing => 0,
             Progress::UpTo(count) => count,
             Progress::All => {
-                // The log came before its row: an import that was cut off between them.
+                // The log exists without its row: an earlier import was interrupted between them.
                 if row.is_none() && self.mode == Mode::Write {
                     let all = self.turns_of(session, &ids, 0, &key.agent);
                     self.store.ledger.put_session(&self.person, &meta(session, &key, &all)).await?;
@@ -52,7 +52,7 @@ impl Writer<'_> {
                 return Ok(Outcome::AlreadyThere.into());
             }
             Progress::Elsewhere => {
-                return Ok(Written::kept("it went on here, so nothing was added to it"));
+                return Ok(Written::kept("it was continued here, so nothing was added"));
             }
         };
         let outcome = if first == 0 { Outcome::New } else { Outcome::Added };
@@ -127,7 +127,7 @@ fn meta(session: &ImportedSession, key: &SessionKey, turns: &[Turn]) -> SessionM
     turns.iter().for_each(|turn| messages.add(turn));
     let named = session.title.as_deref().and_then(title_of);
     let (title, titled_by) = match named {
-        // A name that the other program gave is kept: nobody asks a model for another one.
+        // A title from the other program is kept, so no model is asked for one.
         Some(title) => (Some(title), TitleSource::Person),
         None => (first_words(turns), TitleSource::Words),
     };

@@ -14,7 +14,7 @@ use crate::form::{ImportedMessage, ImportedPart, ImportedSession};
 use crate::ids;
 use crate::source::Source;
 
-/// The field of a run's start that says which program the run happened in.
+/// The field of a run's start that names the program of the original conversation.
 const IMPORTED_FROM: &str = "imported_from";
 
 /// The id of each message's turn, the same at each import.
@@ -69,7 +69,7 @@ struct Log<'a> {
     marks: onyx_types::IdGenerator,
     turns: Vec<Turn>,
     open: Option<RunId>,
-    /// Of the newest turn: a log's times do not go back.
+    /// The time of the newest turn: a log's times do not go back.
     at: Timestamp,
 }
 

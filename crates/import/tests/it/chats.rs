@@ -48,10 +48,10 @@ fn a_conversation_of_chatgpt_is_the_branch_that_was_shown() {
     assert_eq!(
         notes(&import),
         [
-            "1 messages of other branches in Boiling eggs -> only the branch that was shown is brought",
-            "1 thoughts of models in Boiling eggs -> they are of use to their maker alone",
-            "1 pictures and recordings in Boiling eggs -> only words are brought",
-            "user.json -> it holds no conversation",
+            "1 messages of other branches in Boiling eggs -> only the branch that was shown is imported",
+            "1 thoughts of models in Boiling eggs -> only the provider can use them",
+            "1 pictures and recordings in Boiling eggs -> only text is imported",
+            "user.json -> it has no conversation",
         ]
     );
 }
@@ -136,10 +136,10 @@ fn conversations_and_projects_of_claude_are_read() {
     assert_eq!(
         notes(&import),
         [
-            "1 thoughts of models in A letter -> they are of use to their maker alone",
+            "1 thoughts of models in A letter -> only the provider can use them",
             "1 pictures and files in A letter -> the export has their names and not their contents",
-            "session 0b0c0d0e-0000-4000-8000-000000000002 -> it holds no message",
-            "users.json -> it holds no conversation and no document",
+            "session 0b0c0d0e-0000-4000-8000-000000000002 -> it has no messages",
+            "users.json -> it has no conversation and no document",
         ]
     );
 }
@@ -175,7 +175,7 @@ fn chats_of_open_webui_are_the_same_from_its_export_and_its_database() {
     assert_eq!(only(&import, "Trees"), only(&export, "Trees"));
     assert!(
         notes(&import).contains(
-            &"1 chats of other accounts -> only those of the first administrator are brought"
+            &"1 chats of other accounts -> only those of the first administrator are imported"
                 .to_owned()
         )
     );

@@ -138,8 +138,8 @@ fn jobs_keep_their_times_and_those_of_openclaw_itself_stay_there() {
     for line in [
         "job heartbeat-main -> OpenClaw made it for itself",
         "job skill-collection-review-main -> OpenClaw made it for itself",
-        "delivery of job Birthday to webhook http://127.0.0.1:9/hook -> it is told in its session here; set `deliver` for more",
-        "main/BOOTSTRAP.md -> it is for an agent's first hour",
+        "delivery of job Birthday to webhook http://127.0.0.1:9/hook -> its results are in its session; set `deliver` for more",
+        "main/BOOTSTRAP.md -> it is only for an agent's first start",
         "tool read -> read_file",
         "job Morning brief -> morning-brief",
     ] {
@@ -246,7 +246,7 @@ fn the_older_generation_says_the_same_in_its_own_way() {
     let notes = notes(&import);
     for line in [
         "channel whatsapp/default -> Onyx does not speak this network",
-        "`bindings` of the config -> say with `onyx connectors bind` who answers whom",
+        "`bindings` of the config -> set `bindings` in onyx.json instead",
         "model google/gemini-pro -> gemini/gemini-pro",
         "tool browser in `deny` -> Onyx has no such tool",
     ] {
@@ -293,7 +293,7 @@ fn a_session_that_has_branches_is_read_as_it_was_shown() {
     );
     let notes = notes(&import);
     let told =
-        "2 messages of other branches in Shopping -> only the branch that was shown is brought";
+        "2 messages of other branches in Shopping -> only the branch that was shown is imported";
     assert!(notes.iter().any(|note| note == told), "{notes:#?}");
 }
 

@@ -233,8 +233,8 @@ async fn what_the_person_has_here_stays_and_memory_is_added_to() {
     assert_eq!(
         kept,
         [
-            ("main/SOUL.md", "another file of this name is here"),
-            ("tea", "another skill of this name is here"),
+            ("main/SOUL.md", "a different file with this name exists"),
+            ("tea", "a different skill with this name exists"),
         ]
     );
     assert_eq!(home.text("agents/main/SOUL.md"), "# Mine\n");

@@ -10,7 +10,7 @@ pub use pack::{Chunking, Piece};
 pub use ruler::Ruler;
 pub(crate) use wording::{embedded_text, indexed_text, searched_text};
 
-/// What a text says of itself.
+/// A text cut into pieces, with its title and date.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
     pub title: Option<String>,
@@ -40,7 +40,7 @@ fn value_of(front_matter: &str, names: &[&str]) -> Option<String> {
     })
 }
 
-/// `YYYY-MM-DD`, and whatever follows.
+/// `YYYY-MM-DD`, and any text after it.
 pub(crate) fn is_date(text: &str) -> bool {
     let shape = |(place, byte): (usize, u8)| match place {
         4 | 7 => byte == b'-',

@@ -61,7 +61,7 @@ impl FileIndexer {
     }
 
     /// Indexes the files that are known to have changed. When it returns all of them are indexed,
-    /// whoever has begun that.
+    /// no matter which task began that.
     pub(crate) async fn index_waiting(&self) -> Result<(), KnowledgeError> {
         while self.backlog.has_files() {
             let _one_at_a_time = self.indexing.lock().await;
@@ -238,7 +238,7 @@ async fn list(
     let mut files = Vec::new();
     while let Some((folder, depth)) = folders.pop() {
         let children = match objects.list(folder.as_ref(), usize::MAX).await {
-            // Nobody has made it yet, or somebody has just removed it.
+            // It does not exist yet, or was removed just now.
             Err(StoreError::NotFound) => continue,
             children => children?,
         };

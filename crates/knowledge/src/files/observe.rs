@@ -11,7 +11,7 @@ use onyx_types::{AgentId, Hash, PersonId};
 use crate::files::changes::{FileChanges, Touched};
 use crate::files::places::key_in;
 
-/// The same files; whatever is written through them is told to `changes`.
+/// The same files; every write through them is reported to `changes`.
 pub(crate) struct ObservedFiles {
     files: Arc<dyn Files>,
     changes: Arc<FileChanges>,
@@ -62,7 +62,7 @@ struct ObservedObjects {
 }
 
 impl ObservedObjects {
-    /// Called after a failed write too, because nobody knows how much of it was written.
+    /// Called after a failed write too, because part of it may have been written.
     fn wrote(&self, key: &ObjectKey) {
         if matches!(self.area, Area::Agent(_)) {
             self.changes.touch(Touched::Agents);

@@ -34,7 +34,7 @@ pub(crate) struct File<'a> {
 /// Reads the files of one person, or the shared ones.
 pub(crate) struct FileReader {
     pub(crate) objects: Arc<dyn Objects>,
-    /// `None` for shared files, whose versions nobody keeps.
+    /// `None` for shared files, whose versions are not kept.
     pub(crate) history: Option<History>,
     pub(crate) ruler: Ruler,
     pub(crate) chunking: Chunking,
@@ -92,7 +92,7 @@ impl FileReader {
         let text = text_of(&object);
         let declared = text.as_ref().map_or(Origin::Person, |text| declared_origin(text));
         row.origin = origin_of(&row, path, &object, self.history.as_ref()).await?.max(declared);
-        // The same bytes may have another origin by now: somebody else wrote them too, or a person
+        // The same bytes may have another origin by now: another writer wrote them too, or a person
         // accepted them.
         let is_known = before.as_ref().is_some_and(|before| before.origin == row.origin);
         if is_same && is_known && how == Look::Changes {
@@ -233,7 +233,7 @@ async fn origin_of(
 ) -> Result<Origin, KnowledgeError> {
     match history {
         _ if row.kind == SourceKind::Source => Ok(Origin::External),
-        // A hit shows the path too, so whoever named the file counts.
+        // A hit shows the path too, so the origin of the file's name counts.
         Some(history) => {
             let content = history.origin(path, object).await?;
             Ok(content.max(history.named_by([path]).await?))

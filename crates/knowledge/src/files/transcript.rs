@@ -1,4 +1,4 @@
-//! Notes that are conversations: lines that begin with who says them, exports of chat programs.
+//! Notes that are conversations: lines that begin with a speaker's name, and exports of chat programs.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -22,7 +22,7 @@ const MOST_NAME_WORDS: usize = 3;
 const FEWEST_MESSAGES: usize = 3;
 /// A text with more is a list of terms rather than a transcript.
 const MOST_SPEAKERS: usize = 12;
-/// Words before a colon that are nobody's name.
+/// Words before a colon that are not a person's name.
 const LABELS: &[&str] = &[
     "answer", "caution", "date", "edit", "error", "example", "fwd", "hint", "idea", "info", "link",
     "nb", "note", "notes", "ps", "question", "re", "reminder", "result", "source", "subject",

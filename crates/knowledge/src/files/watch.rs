@@ -109,7 +109,7 @@ impl Watcher {
             Ok(()) => self.watched.insert(path),
             Err(error) => {
                 if self.failed.is_none() {
-                    tracing::warn!(%error, "edits are seen when a session starts: files cannot be watched");
+                    tracing::warn!(%error, "files cannot be watched: edits are found when a session starts");
                 }
                 self.failed = Some(error.to_string());
                 false
@@ -129,7 +129,7 @@ impl Listener {
             Ok(event) if event.need_rescan() => return self.changes.everything_changed(),
             Ok(event) => event,
             Err(error) => {
-                tracing::warn!(%error, "edits may have been missed: everything is looked through");
+                tracing::warn!(%error, "edits may have been missed: all files are checked");
                 return self.changes.everything_changed();
             }
         };

@@ -230,7 +230,7 @@ impl ChangeFollower {
         Ok(changes.into_iter().map(update).collect())
     }
 
-    /// Deletes the text index; it is made anew when the tables follow the next time.
+    /// Deletes the text index; it is rebuilt when the tables follow the next time.
     pub(crate) async fn forget_text(&self) -> Result<(), KnowledgeError> {
         let folder = self.text_folder.clone();
         let tables = self.lock().await;
@@ -254,7 +254,7 @@ impl ChangeFollower {
             tables.text.as_mut().map_or(Ok(()), TextIndex::rest)
         });
         if let Err(error) = rested.await {
-            tracing::warn!(%error, "the text index could not be put to rest");
+            tracing::warn!(%error, "the idle text index could not be closed");
         }
     }
 }

@@ -47,7 +47,7 @@ struct Author {
     groups: HashSet<GroupId>,
 }
 
-/// Words that name the role of a speaker and are nobody's name.
+/// Words that name the role of a speaker and not a person.
 const NO_NAMES: &[&str] = &[
     "agent",
     "ai",
@@ -175,7 +175,7 @@ impl Outline {
     }
 }
 
-/// The words of a text that may be somebody's name.
+/// The words of a text that may be a person's name.
 fn name_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.chars().count() >= SHORTEST_NAME)

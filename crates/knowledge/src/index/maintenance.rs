@@ -1,5 +1,5 @@
 //! The work in the background: what changed is indexed, followed and given vectors and facts, until
-//! the index is told to stop.
+//! the index is stopped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ const GATHER: Duration = Duration::from_millis(300);
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 
 impl Maintenance {
-    /// Keeps the index in step until it is told to stop. At most one at a time.
+    /// Keeps the index in step until it is stopped. At most one such task runs at a time.
     pub(super) async fn run(&self, stop: Cancel) {
         tokio::select! {
             ((), ()) = async { tokio::join!(self.keep_in_step(), self.do_slow_work()) } => {}
@@ -111,12 +111,12 @@ impl Maintenance {
         Ok(report)
     }
 
-    /// Reads and cuts every file and conversation anew, whatever the index says of it, a few at a
+    /// Reads and cuts every file and conversation again, even those that are up to date, a few at a
     /// time: what it held serves until then. Vectors of what says the same are kept.
     pub(super) async fn rebuild(&self) -> Result<SyncReport, KnowledgeError> {
         let report = self.sync.look_through(Look::Anew).await?;
         if let Err(error) = self.follower.follow_to_the_end().await {
-            tracing::warn!(%error, "the text index cannot be repaired: it is made anew");
+            tracing::warn!(%error, "the text index cannot be repaired and is rebuilt");
             self.follower.forget_text().await?;
             self.follower.follow_to_the_end().await?;
         }

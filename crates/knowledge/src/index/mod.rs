@@ -162,7 +162,7 @@ impl Index {
         self.parts.vectors.missing_embedder().await
     }
 
-    /// Who finds facts beside the rules from now on; `None`: nobody.
+    /// Sets the finder that finds facts besides the rules from now on; `None`: only the rules do.
     pub fn set_fact_finder(&self, finder: Option<Arc<dyn FactFinder>>, daily_tokens: u64) {
         self.parts.facts.set_finder(finder, daily_tokens);
         self.parts.maintenance.wake_slow_work();
@@ -183,8 +183,9 @@ impl Index {
         self.parts.changes.touched().await
     }
 
-    /// A session has new turns, another name, or is gone. It is indexed when somebody searches
-    /// sessions, or when nothing has happened for a while: a chat at work is not kept waiting.
+    /// Notes that a session has new turns, another name, or was deleted. It is indexed at the next
+    /// search of sessions, or when nothing has happened for a while, so that an active chat is not
+    /// slowed down.
     pub fn session_changed(&self, person: PersonId, session: SessionId) {
         self.parts.backlog.add_session(person, session);
     }
@@ -198,7 +199,7 @@ impl Index {
 
 /// The work, and how far it is.
 impl Index {
-    /// Keeps the index in step until it is told to stop. At most one at a time.
+    /// Keeps the index in step until it is stopped. At most one such task runs at a time.
     pub async fn tend(&self, stop: Cancel) {
         self.parts.maintenance.run(stop).await;
     }
@@ -213,7 +214,7 @@ impl Index {
         self.parts.maintenance.sync().await
     }
 
-    /// Reads and cuts every file and conversation anew; what the index held serves until then.
+    /// Reads and cuts every file and conversation again; searches use the old index until then.
     pub async fn rebuild(&self) -> Result<SyncReport, KnowledgeError> {
         self.parts.maintenance.rebuild().await
     }
@@ -226,7 +227,7 @@ impl Index {
         Ok(counted.status(sync.work(), sync.synced_at(), embedders.status(), sync.watching()))
     }
 
-    /// What is left to do, of everybody's files and conversations.
+    /// What is left to index, of all people's files and conversations.
     pub fn work(&self) -> IndexWork {
         self.parts.sync.work()
     }
@@ -248,18 +249,18 @@ impl Index {
         self.parts.searcher.all_scopes(person).await
     }
 
-    /// What somebody typed to find something: words, "phrases" and beginnings*.
+    /// Searches for what a person typed to find something: words, "phrases" and prefixes*.
     pub async fn search(&self, search: &Search) -> Result<SearchResults, KnowledgeError> {
         self.parts.searcher.search(search).await
     }
 
-    /// What somebody said, word for word: whatever is quoted in it is no phrase to be found. A
-    /// message does not wait until what was said a moment ago is indexed.
+    /// Searches for a message's own words: quotes and stars in it have no meaning. A message does
+    /// not wait until what was said a moment ago is indexed.
     pub async fn search_said(&self, search: &Search) -> Result<SearchResults, KnowledgeError> {
         self.parts.searcher.search_said(search).await
     }
 
-    /// The conversations of a person in which somebody said all of these words, best first, each by
+    /// The conversations of a person in which all of these words were said, best first, each by
     /// the message that says them best.
     pub async fn search_sessions(
         &self,

@@ -17,7 +17,7 @@ const MOST_MESSAGES: usize = 2_000;
 const MOST_SESSIONS: usize = 200;
 
 impl Searcher {
-    /// The conversations of a person in which somebody said all of these words, best first, each by
+    /// The conversations of a person in which all of these words were said, best first, each by
     /// the message that says them best. By words alone: a list is to hold what was typed.
     pub(crate) async fn search_sessions(
         &self,

@@ -1,4 +1,4 @@
-//! What is asked of a search, and what it answers.
+//! The question of a search, and its answer.
 
 use onyx_storage::{ChunkId, Message, SourceKey, SourceKind, SourceRow, StoredChunk};
 use onyx_types::{MatchType, Origin, RunId, Scope, ScopeSet, SessionId, Timestamp};
@@ -8,7 +8,7 @@ use crate::chunk::is_date;
 use crate::settings::SearchSettings;
 use crate::text::snippet::SnippetPart;
 
-/// What is looked for, and where.
+/// A search: its question, and where to look.
 #[derive(Clone, Debug)]
 pub struct Search {
     pub text: String,

@@ -35,7 +35,7 @@ pub use retrieve::{Retrieval, Retrieved};
 
 const MOST_HITS: usize = 100;
 
-/// Answers what somebody looks for.
+/// Answers searches.
 pub(crate) struct Searcher {
     pub(crate) chunks: Arc<dyn ChunkStore>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -57,7 +57,7 @@ impl Searcher {
         Ok(ScopeSet::new(person.clone(), scopes.collect()))
     }
 
-    /// What somebody typed to find something: words, "phrases" and beginnings*.
+    /// Searches for what a person typed to find something: words, "phrases" and prefixes*.
     pub(crate) async fn search(&self, search: &Search) -> Result<SearchResults, KnowledgeError> {
         if search.kinds.is_empty() || search.kinds.contains(&SourceKind::Session) {
             self.sync.index_waiting_sessions().await?;
@@ -65,8 +65,8 @@ impl Searcher {
         self.find(search, &TextQuery::read(&search.text)).await
     }
 
-    /// What somebody said, word for word: whatever is quoted in it is no phrase to be found. A
-    /// message does not wait until what was said a moment ago is indexed.
+    /// Searches for a message's own words: quotes and stars in it have no meaning. A message does
+    /// not wait until what was said a moment ago is indexed.
     pub(crate) async fn search_said(
         &self,
         search: &Search,

@@ -1,4 +1,4 @@
-//! What a message is answered from without the model asking for it.
+//! Retrieval: what is found for a message and given to the model without the model asking.
 
 use std::collections::HashSet;
 

@@ -22,7 +22,7 @@ const BYTES_AT_ONCE: usize = 512 * 1024;
 #[derive(Debug)]
 pub(super) enum IndexedSession {
     Nothing,
-    /// Something from which indexing cannot go on, so the session is indexed anew.
+    /// A mark from which indexing cannot continue, so the whole session is indexed again.
     Something,
     UpTo(Mark),
 }
@@ -82,7 +82,7 @@ impl<'a> Batch<'a> {
         for key in std::mem::take(&mut self.gone) {
             chunks.remove(&key).await?;
         }
-        // The marks come last, so that whatever is marked as indexed is indexed.
+        // The marks come last, so that everything marked as indexed is indexed.
         let marks = std::mem::take(&mut self.marks);
         if !marks.is_empty() {
             chunks.set_marks(marks).await?;

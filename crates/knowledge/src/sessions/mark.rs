@@ -1,4 +1,4 @@
-//! What the index remembers of conversations, to tell what it has to look at again.
+//! How far each conversation is indexed, so that the indexer knows which ones to read again.
 
 use onyx_storage::SessionSequence;
 use onyx_types::{PersonId, RunId, Scope, SessionId};

@@ -50,7 +50,7 @@ impl SessionIndexer {
     }
 
     /// Indexes the sessions that are known to have changed. When it returns all of them are indexed,
-    /// whoever has begun that.
+    /// no matter which task began that.
     pub(crate) async fn index_waiting(&self) -> Result<(), KnowledgeError> {
         while self.backlog.has_sessions() {
             let _one_at_a_time = self.one_at_a_time.lock().await;
@@ -274,14 +274,14 @@ impl SessionIndexer {
         batch.index_new_runs(person, meta, known, scope).await
     }
 
-    /// Can indexing go on after the mark? Every chunk of a session holds its title and scope, so a
+    /// Can indexing continue after the mark? Every chunk of a session holds its title and scope, so a
     /// change of these means that all of it is indexed again.
     fn goes_on(&self, mark: &Mark, meta: &SessionMeta, scope: &Scope) -> bool {
         mark.title == title_of(meta) && mark.scope == *scope && self.is_cut_as_now(&mark.chunking)
     }
 }
 
-/// Whose searches may see a session; `None` where nobody's may. What is said in a thread is found in
+/// Whose searches may see a session; `None` if none may. What is said in a thread is found in
 /// that thread, and what is said with a companion in its space.
 fn scope_of(meta: &SessionMeta, spaces: &Companions) -> Option<Scope> {
     // The id of a thread is that of its session. A companion whose space is gone is treated as a

@@ -115,7 +115,7 @@ impl TextIndex {
             Ok(_) => Self::create(folder, epoch),
             Err(error) => {
                 if folder.exists() {
-                    tracing::info!(%error, "the text index is made anew");
+                    tracing::info!(%error, "the text index is rebuilt");
                 }
                 Self::create(folder, epoch)
             }
@@ -130,7 +130,7 @@ impl TextIndex {
         }
         let payload = index.load_metas()?.payload.unwrap_or_default();
         let followed = serde_json::from_str(&payload)
-            .map_err(|error| KnowledgeError::Text(format!("its notes do not read: {error}")))?;
+            .map_err(|error| KnowledgeError::Text(format!("its notes cannot be read: {error}")))?;
         Self::with(folder, index, fields, followed)
     }
 
@@ -437,7 +437,7 @@ fn term_query(field: Field, text: &str, weight: f32) -> Box<dyn Query> {
     Box::new(BoostQuery::new(Box::new(query), weight))
 }
 
-/// How texts are cut into words, with a version: an index of another version is made anew.
+/// How texts are cut into words, with a version: an index of another version is rebuilt.
 const PLAIN: &str = "plain 3";
 const FORMS: &str = "forms 4";
 const CHUNK: &str = "chunk";

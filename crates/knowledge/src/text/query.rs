@@ -1,4 +1,4 @@
-//! What somebody typed: words, "phrases", and beginnings*.
+//! Parses what a person typed: words, "phrases", and prefixes*.
 
 /// Which words of a query a text must hold to be found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(crate) struct TextQuery {
     pub(crate) beginnings: Vec<String>,
 }
 
-/// More than anybody types. A whole message that is searched for is cut here.
+/// More than a person types. A whole message that is searched for is cut here.
 const LONGEST: usize = 2_000;
 
 impl TextQuery {
@@ -37,12 +37,12 @@ impl TextQuery {
         wanted
     }
 
-    /// What somebody typed to pick some of a list: only what holds all of it belongs there.
+    /// What a person typed to filter a list: only entries that hold all of it match.
     pub(crate) fn all_of(text: &str) -> Self {
         Self { needed: Needed::All, ..Self::read(text) }
     }
 
-    /// What somebody wrote to somebody: quotes and stars in it are no commands.
+    /// The text of a message: quotes and stars in it have no meaning.
     pub(crate) fn said(text: &str) -> Self {
         let words = text[..text.floor_char_boundary(LONGEST)].to_owned();
         Self { words, ..Self::default() }

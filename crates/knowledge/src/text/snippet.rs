@@ -68,7 +68,7 @@ fn is_plain(run: &str) -> bool {
     run.is_ascii() && !run.contains('_') && !run.as_bytes().windows(2).any(seam)
 }
 
-/// Is a word, in whatever case, a form of what was looked for?
+/// Is a word, ignoring case, a form of a searched word?
 fn is_form(term: &str, word: &str) -> bool {
     let same = |(a, b): &(char, char)| *a == b.to_ascii_lowercase();
     let alike = term.chars().zip(word.chars()).take_while(same).count();

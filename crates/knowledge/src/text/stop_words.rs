@@ -1,4 +1,4 @@
-//! Words that stand in every question and say nothing about what is asked, by language. They are
+//! Words that occur in every question and say nothing about its subject, by language. They are
 //! left out only of questions in that language, because in another language they may mean something.
 
 use std::collections::HashSet;

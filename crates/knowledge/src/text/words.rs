@@ -1,4 +1,4 @@
-//! Cuts a text into what it is found by: words, their stems by language, parts of identifiers.
+//! Cuts a text into the terms that it is found by: words, their stems by language, parts of identifiers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -86,7 +86,7 @@ fn add_word(tokens: &mut Vec<Token>, text: &str, from: usize, to: usize, positio
         *position += 1;
     }
     if parts.len() > 1 && word.len() <= LONGEST_WORD {
-        // It has the position of its first part, so that phrases go on with its parts.
+        // It has the position of its first part, so that phrases continue with its parts.
         let at = *position - parts.len();
         push(tokens, text, from, to, at);
         let whole = tokens.pop();

@@ -1,4 +1,4 @@
-//! Who makes vectors now, who made them before, and how the last call went.
+//! The embedder that makes vectors now, the one that made them before, and how the last call went.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -16,7 +16,7 @@ pub(crate) struct Embedders {
 #[derive(Clone, Default)]
 struct EmbedderState {
     embedder: Option<Arc<dyn Embedder>>,
-    /// Which vectors fit together; empty where nobody makes any.
+    /// Which vectors fit together; empty if there is no embedder.
     model: String,
     failing: Option<String>,
     /// The vectors of one of these serve until the present embedder has made as many.
@@ -104,8 +104,8 @@ impl Embedders {
         state.embedder.map(|embedder| (embedder, state.model))
     }
 
-    /// Which vectors searches go by where the table serves those of this model. `None`: nobody is
-    /// there who makes any.
+    /// Which vectors searches go by where the table serves those of this model. `None`: there is
+    /// no embedder.
     pub(crate) fn serving(&self, served: Option<String>) -> Option<Serving> {
         let state = self.now();
         let is_whole = served.as_ref() == Some(&state.model);
@@ -134,7 +134,7 @@ impl Embedders {
             return;
         }
         if let (None, Some(reason)) = (&state.failing, failed) {
-            tracing::warn!(model, reason, "searches go by words alone: the embedder fails");
+            tracing::warn!(model, reason, "the embedder fails: searches use words only");
         }
         state.failing = failed.cloned();
     }

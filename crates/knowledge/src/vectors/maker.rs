@@ -102,7 +102,7 @@ impl VectorMaker {
         let text = text[..text.floor_char_boundary(LONGEST_TEXT)].to_owned();
         let asked = tokio::time::timeout(QUERY_PATIENCE, embedder.embed_tokens(vec![text])).await;
         let made = match asked {
-            Ok(Ok(made)) => made.into_iter().next().ok_or("no vector came".to_owned()),
+            Ok(Ok(made)) => made.into_iter().next().ok_or("the embedder gave no vector".to_owned()),
             Ok(Err(failure)) => Err(failure.message),
             Err(_) => Err(format!("{model} did not answer in time")),
         };

@@ -1,6 +1,6 @@
 //! Search by vectors. Every vector is kept in memory twice: as its signs, which pick candidates fast,
 //! and rounded to bytes, which rank them. The caller ranks the best of these by the vectors
-//! themselves. Who makes vectors is in `embedders`, how they are made in `maker`.
+//! themselves. `embedders` says which model makes vectors, `maker` makes them.
 
 mod embedders;
 mod maker;

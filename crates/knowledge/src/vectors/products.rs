@@ -36,7 +36,7 @@ fn has_vnni() -> bool {
     has_avx2() && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni")
 }
 
-/// The processor has AVX2 and counts bits by itself.
+/// The processor has AVX2 and an instruction that counts bits.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt")

@@ -171,7 +171,7 @@ async fn status_notices_that_the_cache_was_deleted() {
     fs::remove_dir_all(world.path("cache")).unwrap();
     let status = world.index.status(&anna).await.unwrap();
     assert_eq!((status.sources, status.complete), (0, false));
-    // It is made anew without anybody searching.
+    // It is rebuilt without a search.
     world.index.catch_up().await.unwrap();
     let status = world.index.status(&anna).await.unwrap();
     assert_eq!((status.sources, status.complete), (12, true));

@@ -1,4 +1,4 @@
-//! The index follows the files, whoever writes them.
+//! The index follows the files, no matter who writes them.
 
 use std::fs;
 use std::os::unix::fs::symlink;

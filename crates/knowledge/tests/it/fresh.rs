@@ -80,7 +80,7 @@ async fn what_has_no_vector_yet_is_ranked_by_its_words() {
     // The embedder has it and takes its time.
     slow.asked.acquire().await.unwrap().forget();
     assert_eq!(search(&world, "cellar code").await[0], (log(9), MatchType::Fts));
-    // What is cut anew because something was added to it has no vector either.
+    // A text that is cut again because something was added to it has no vector either.
     append(3, "- 11:00 The attic ladder is lent out\n").await;
     assert_eq!(search(&world, "attic ladder").await[0], (log(3), MatchType::Fts));
     // Words that say less come later, with a vector or without.

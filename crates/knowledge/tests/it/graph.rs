@@ -1,4 +1,4 @@
-//! What texts say of somebody is known, with since when and where it says so.
+//! The graph knows what texts say of a person, since when, and which text says so.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

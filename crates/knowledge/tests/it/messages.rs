@@ -152,7 +152,7 @@ async fn what_moved_while_nobody_looked_is_taken_up_and_the_rest_is_left_alone()
     let change = onyx_storage::SessionChange { title, ..onyx_storage::SessionChange::default() };
     let renamed = world.store.ledger.change_session(&talks[1].person, talks[1].session, &change);
     renamed.await.unwrap();
-    // Its log is gone and nobody noted a change: read again, it would be found no more.
+    // Its log was deleted and no change was reported: if it were read again, it would not be found.
     let log = format!("people/anna/sessions/main/{}.jsonl", talks[2].session);
     std::fs::remove_file(world.path(&log)).unwrap();
     world.index.sync().await.unwrap();
@@ -183,7 +183,7 @@ async fn a_message_is_given_with_its_neighbourhood_and_what_was_just_said_is_not
     world.index.catch_up().await.unwrap();
     let main = Scope::Agent("main".parse().unwrap());
     let thread = |talk: &Talk| Scope::Thread(talk.key.session.to_string().parse().unwrap());
-    // What was said in a chat with the agent is for whoever asks for it.
+    // What was said in a chat with the agent is found only by searches that ask for it.
     let scopes = vec![thread(&old), thread(&now), main];
     let retrieval = |session, max_tokens| Retrieval {
         person: "anna".parse().unwrap(),

@@ -1,4 +1,4 @@
-//! Nobody finds what is not theirs to see, whatever is asked.
+//! No person finds what they may not see, whatever they ask.
 
 use std::sync::Arc;
 
@@ -144,7 +144,7 @@ fn a_chunk_of_another_person_or_scope_is_never_returned() {
     outcome.unwrap();
     let found = (found_anything.get(), found_sessions.get());
     assert!(found.0 > 100 && found.1 > 30, "the search found hardly anything: {found:?}");
-    // Each person finds all that is theirs, and of conversations all that are for anybody.
+    // Each person finds all that is theirs, and all conversations that are for everyone.
     for person in PEOPLE {
         let scopes = ScopeSet::new(person.parse().unwrap(), places.clone());
         let kinds = vec![SourceKind::Session];

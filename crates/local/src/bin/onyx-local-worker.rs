@@ -1,4 +1,5 @@
-//! The model's process alone, for tests: `onyx` starts itself instead.
+//! The process of a model as a separate binary, for tests; in production `onyx` starts itself
+//! instead.
 
 fn main() {
     // Nothing holds it here: the tests of `onyx` look at the real one.

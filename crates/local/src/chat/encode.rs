@@ -1,4 +1,4 @@
-//! From a request to what a chat template takes.
+//! Turns a request into the input of a chat template.
 
 use onyx_providers::wire::unsupported;
 use onyx_types::{
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::worker::{Chat, ChatMessage};
 
-/// What a model is able to take.
+/// What a model is capable of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ability {
     /// A short prompt and no tools: more would take it longer to read than a person waits, and it
@@ -22,11 +22,11 @@ pub(crate) enum Ability {
 /// What is longer takes a very small model seconds to read.
 const MAX_SMALL_TALK_PROMPT: usize = 600;
 
-/// All that it is told then. With a name or a wish for brevity beside it, SmolLM2 no longer knew
+/// The whole system prompt then. With a name or a request for brevity in it, SmolLM2 no longer knew
 /// the capital of France.
 const SHORT_PROMPT: &str = "You are a helpful AI assistant.";
 
-/// A very small model that goes on for longer has lost its way.
+/// The longest answer of a very small model; a longer one is no longer useful.
 const SMALL_TALK_TOKENS: u32 = 512;
 
 pub(crate) fn encode(request: &ModelRequest, ability: Ability) -> Result<Chat, ModelFailure> {
@@ -115,8 +115,8 @@ fn push(messages: &mut Vec<ChatMessage>, message: &Message, ability: Ability) {
     messages.push(ChatMessage { tool_calls: calls, ..plain(role, texts.join("\n")) });
 }
 
-/// Without the time that stands before a person's words: a very small model takes it for a part of
-/// the question, and answers otherwise each minute.
+/// Removes the time before a person's words: a very small model takes it for a part of the
+/// question, and its answer would change each minute.
 fn without_time(text: &str) -> &str {
     const SHAPE: &[u8] = b"[0000-00-00T00:00Z] ";
     let fits = |(found, shape): (u8, &u8)| match shape {

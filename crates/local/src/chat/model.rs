@@ -29,7 +29,7 @@ impl LocalModel {
         Self { id, window, ability, keeper }
     }
 
-    /// One line for whoever meets a very small model, at the beginning of a conversation.
+    /// One line of warning at the beginning of a conversation with a very small model.
     fn notice(&self, request: &ModelRequest) -> Option<ModelEvent> {
         let begun = request.messages.iter().any(|message| message.role == Role::Assistant);
         (self.ability == Ability::SmallTalk && !begun).then(|| ModelEvent::Notice {
@@ -44,12 +44,12 @@ impl LocalModel {
 }
 
 impl Ability {
-    /// Whether a model is offered tools where the config says nothing of it.
+    /// Whether a model gets tools if the config does not say.
     pub(crate) fn takes_tools(gguf: &Gguf) -> bool {
         gguf.parameters >= SMALL && gguf.takes_tools()
     }
 
-    /// `tools`: whether it is offered them.
+    /// `tools`: whether it gets tools.
     pub(crate) fn of(gguf: &Gguf, tools: bool) -> Self {
         if tools {
             Self::Tools

@@ -1,4 +1,4 @@
-//! The chat template that a model's file brings.
+//! The chat template in a model's file.
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::worker::ChatMessage;
 
-/// The most common form, for files that bring none.
+/// The most common form, for files without a template.
 const USUAL: &str = "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + \
                      message.content + '<|im_end|>\n' }}{% endfor %}{{ '<|im_start|>assistant\n' }}";
 
@@ -41,7 +41,7 @@ impl Template {
         Ok(Self { environment, begin, end })
     }
 
-    /// The conversation as one text, up to where the model goes on.
+    /// The conversation as one text, up to the point where the model continues.
     pub(crate) fn render(
         &self,
         messages: &[ChatMessage],

@@ -88,12 +88,12 @@ fn mean(states: &[f32]) -> Result<Vec<f32>, String> {
     mean.iter_mut().for_each(|sum| *sum /= tokens as f32);
     let length = mean.iter().map(|number| number * number).sum::<f32>().sqrt();
     if !length.is_finite() || length == 0.0 {
-        return Err("the model made no vector of this text".to_owned());
+        return Err("the model returned no vector for this text".to_owned());
     }
     Ok(mean.into_iter().map(|number| number / length).collect())
 }
 
-/// The library is run as code, so it is looked at each time.
+/// The library is run as code, so it is checked each time.
 fn check_library(path: &Path) -> Result<(), Refusal> {
     let parts = Weights::named(MINILM).and_then(Weights::parts).unwrap_or_default();
     let expected = parts.iter().find(|part| part.file == LIBRARY).map(|part| part.sha256);

@@ -54,7 +54,7 @@ impl LocalEmbedder {
         self.keeper.is_loaded()
     }
 
-    /// How many tokens the model makes of each text; it reads the first 510 of them.
+    /// The number of the model's tokens in each text; the model reads the first 510 of them.
     pub async fn count_tokens(&self, texts: &[String]) -> Result<Vec<usize>, ModelFailure> {
         iter(texts).map(|text| self.count(text)).buffered(AT_ONCE).try_collect().await
     }
@@ -79,7 +79,7 @@ impl LocalEmbedder {
         check_length(&text)?;
         match self.keeper.ask(|id| Order::EmbedTokens { id, text }).await?.next().await? {
             Reply::TokenVectors { values, words, tokens, .. } => {
-                let garbled = |_| FailedClass::Unavailable.failure("a vector came garbled");
+                let garbled = |_| FailedClass::Unavailable.failure("a vector arrived damaged");
                 let bytes = STANDARD.decode(tokens).map_err(garbled)?;
                 let tokens = bytes.into_iter().map(u8::cast_signed).collect();
                 Ok(Embedded {
@@ -158,9 +158,9 @@ pub(crate) fn work(
             Order::Generate { id, .. } => Reply::Failed {
                 id,
                 class: FailedClass::Invalid,
-                message: "this model says no words".to_owned(),
+                message: "this model embeds text and cannot chat".to_owned(),
             },
-            // A vector takes less time than a look for whether it is still wanted.
+            // Computing a vector takes less time than checking whether it is still wanted.
             Order::Cancel { .. } => continue,
         };
         heard = replies.send(&reply);

@@ -1,4 +1,4 @@
-//! The model's tokens counted in this process: an index asks for each line of each file.
+//! Counts the model's tokens in this process, because an index asks for each line of each file.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use super::wordpiece::WordPiece;
 use crate::weights::TOKENIZER;
 
-/// The vocabulary, read when it is first asked for.
+/// The vocabulary, read on first use.
 pub(super) struct Tokens {
     path: PathBuf,
     words: OnceLock<Option<WordPiece>>,
@@ -18,7 +18,7 @@ impl Tokens {
         Self { path: folder.join(TOKENIZER), words: OnceLock::new() }
     }
 
-    /// `None`: there is no vocabulary that can be read.
+    /// `None`: there is no readable vocabulary.
     pub(super) fn count(&self, text: &str) -> Option<usize> {
         let words = self.words.get_or_init(|| match WordPiece::load(&self.path) {
             Ok(words) => Some(words),

@@ -8,9 +8,9 @@ use icu_normalizer::DecomposingNormalizerBorrowed;
 use serde::Deserialize;
 use unicode_general_category::{GeneralCategory as Category, get_general_category};
 
-/// Longer words are not looked at.
+/// Longer words are not split.
 const MAX_WORD_CHARS: usize = 100;
-/// Stands before a piece that does not begin its word.
+/// The prefix of a piece that does not begin its word.
 const INSIDE: &str = "##";
 
 pub(super) struct WordPiece {
@@ -31,7 +31,7 @@ struct Model {
 }
 
 impl WordPiece {
-    /// From a `tokenizer.json`, of which only the vocabulary is used.
+    /// Loads a `tokenizer.json`, of which only the vocabulary is used.
     pub(super) fn load(path: &Path) -> Result<Self, String> {
         let text = std::fs::read(path).map_err(|error| error.to_string())?;
         let file: TokenizerFile =
@@ -62,7 +62,7 @@ impl WordPiece {
         tokens
     }
 
-    /// As `sequence`, with the word that each token is of; `None` for marks and what is no word.
+    /// As `sequence`, with the index of each token's word; `None` for marks and other non-words.
     pub(super) fn sequence_of_words(
         &self,
         text: &str,
@@ -81,7 +81,7 @@ impl WordPiece {
         (tokens, of)
     }
 
-    /// How many tokens that is.
+    /// The number of tokens.
     pub(super) fn count(&self, text: &str) -> usize {
         let mut tokens = Vec::new();
         let mut count = 0;

@@ -1,4 +1,4 @@
-//! Reads and says the tokens of several conversations at once, one batch after the other.
+//! Reads and generates the tokens of several conversations at once, one batch after the other.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -16,11 +16,11 @@ use crate::worker::{Chat, Ended, FailedClass, NobodyListens, Order, Refusal, Rep
 /// Answers under way at once; others wait their turn.
 const SLOTS: i32 = 4;
 
-/// Tokens that are read in one go: few enough that a stop is heard soon and that others' words do
-/// not wait long behind a long prompt.
+/// How many tokens are read at once: few enough that a stop takes effect soon and that other
+/// conversations do not wait long behind a long prompt.
 const BATCH: usize = 128;
 
-/// The process's work: conversations in, words out.
+/// Runs the process's work: receives conversations, sends words.
 pub(super) fn work(
     llama: Llama,
     load: &Load<'_>,
@@ -57,7 +57,7 @@ pub(super) fn work(
         pace: Pace::new(load.threads),
     };
     if replies.send(&Reply::Ready).is_ok() {
-        // It returns when nobody listens any more, which is no failure.
+        // It returns when its reader is gone, which is no failure.
         let NobodyListens = engine.run(orders, replies);
     }
     Ok(())
@@ -67,7 +67,7 @@ struct Engine<'m> {
     model: &'m Model,
     context: Context<'m>,
     template: Template,
-    /// The words that structure a conversation: nobody may write them but the template.
+    /// The words that structure a conversation: only the template may write them.
     marks: Vec<String>,
     window: usize,
     slots: Vec<Slot>,
@@ -90,7 +90,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Takes what has come; waits for it where there is nothing else to do.
+    /// Receives the waiting orders; if there is no other work, waits for one.
     fn hear(
         &mut self,
         orders: &Receiver<Order>,
@@ -178,7 +178,7 @@ impl Engine<'_> {
                     .map_err(|error| format!("the schema makes no grammar: {error}"))?;
                 steps.push(Sampling::Grammar(grammar));
             }
-            // Small models come to say the same over and over; in JSON the same must be said.
+            // Small models tend to repeat themselves endlessly; JSON needs repetitions.
             None => steps.push(Sampling::Penalty { last_tokens: LAST_TOKENS, repeated: REPEATED }),
         }
         if chat.temperature > 0.0 {
@@ -236,7 +236,7 @@ impl Engine<'_> {
     fn cut(&mut self, place: usize, keep: usize) -> usize {
         let slot = &mut self.slots[place];
         let from = i32::try_from(keep).unwrap_or(0);
-        // Some kinds of models cannot go back by a part: they begin anew.
+        // Some kinds of models cannot drop a part of their cache: it is cleared and read again.
         let cut = self.context.forget(slot.sequence, from);
         let keep = if cut { keep } else { 0 };
         if !cut {
@@ -246,11 +246,13 @@ impl Engine<'_> {
         keep
     }
 
-    /// One batch: a word of each that speaks, and as much of the prompts as there is room for.
+    /// Runs one batch: a token for each conversation that is generating, and as much of the prompts
+    /// as there is room for.
     fn step(&mut self, batch: &mut Batch, replies: &mut Replies) -> Result<(), NobodyListens> {
         batch.clear();
         let mut room = BATCH;
-        // Who speaks goes first, so that a long prompt does not make others stutter.
+        // Generating conversations go first, so that a long prompt does not make the others
+        // stutter.
         let mut order: Vec<usize> =
             (0..self.slots.len()).filter(|place| self.slots[*place].task.is_some()).collect();
         order.sort_by_key(|place| {

@@ -60,7 +60,7 @@ impl Grammar<'_> {
         self.rules.push_str(&format!("{rule} ::= {expression}\n"));
     }
 
-    /// A rule's name, or an expression that stands for itself within any other.
+    /// A rule's name, or an expression that can be used within any other.
     fn expression(&mut self, schema: &Value, depth: usize) -> Result<String, String> {
         if depth > MAX_DEPTH {
             return Err("it is too deep".to_owned());
@@ -193,8 +193,8 @@ impl Grammar<'_> {
         Ok(rule)
     }
 
-    /// Members in their order, from the last to the first: each is written or, where it may be
-    /// absent, left out, and a comma stands before all but the first that is written.
+    /// Members in their order, from the last to the first: each is written or, if it is optional,
+    /// left out, and a comma precedes all but the first that is written.
     fn members(
         &mut self,
         members: &[(String, Need)],

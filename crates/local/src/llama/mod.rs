@@ -21,18 +21,18 @@ use crate::memory;
 use crate::weights::{ModelsFolder, Runtime};
 use crate::worker::{FailedClass, Order, Refusal, Replies};
 
-/// What a process is to load, and what it may take.
+/// What a process must load, and which resources it may use.
 pub(crate) struct Load<'a> {
     pub(crate) file: &'a Path,
-    /// Where llama.cpp's library lies; none where it is compiled in.
+    /// The path of llama.cpp's library; `None` if it is compiled in.
     pub(crate) library: Option<&'a Path>,
     pub(crate) window: u32,
     pub(crate) threads: usize,
 }
 
 impl Load<'_> {
-    /// Whether the file is a whole model and there is memory for it: llama.cpp ends the process
-    /// over either.
+    /// Checks that the file is a complete model and that there is memory for it: llama.cpp aborts
+    /// the process otherwise.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         let header = Gguf::read(self.file)
             .map_err(|error| (FailedClass::Invalid, format!("{}: {error}", self.file.display())))?;
@@ -40,7 +40,7 @@ impl Load<'_> {
     }
 }
 
-/// The process's work: conversations in, words out.
+/// Runs the process's work: receives conversations, sends words.
 pub(crate) fn work(
     load: &Load<'_>,
     orders: &Receiver<Order>,
@@ -53,7 +53,7 @@ pub(crate) fn work(
     engine::work(llama, load, orders, replies)
 }
 
-/// The library is run as code, so it is looked at each time.
+/// The library is run as code, so it is checked each time.
 fn loaded(folder: &Path) -> Result<Llama, Refusal> {
     let unusable = |why: String| {
         let message = format!(
@@ -85,7 +85,7 @@ pub(crate) fn is_here(folder: &ModelsFolder) -> bool {
     COMPILED_IN || folder.runtime().is_some()
 }
 
-/// What to say where they cannot.
+/// The message if they cannot.
 pub fn no_llama() -> String {
     let way = if Runtime::here().is_some() {
         "fetch it with `onyx models pull llama.cpp`"
@@ -98,7 +98,7 @@ pub fn no_llama() -> String {
     )
 }
 
-/// Whether `onyx models pull` is to fetch the library beside a language model.
+/// Whether `onyx models pull` must fetch the library with a language model.
 pub fn wants_llama(folder: &ModelsFolder) -> bool {
     !COMPILED_IN && folder.runtime().is_none() && Runtime::here().is_some()
 }

@@ -1,9 +1,11 @@
 //! How many threads work on a batch.
 //!
-//! llama.cpp's threads wait for each other by spinning, so one that gets no core holds up all the others. Measured on 2
-//! cores with SmolLM2 and 470 prompt tokens: on a machine with a load of 17, two threads took 18.7 s to the first word and
-//! made 0.7 tokens a second, one thread 3.3 s and 20. That two are faster on an idle machine is expected and not measured
-//! yet, nor is this module's choice. All cores are used as long as they are ours, which the share of time that the own
+//! llama.cpp's threads wait for each other by spinning, so one that gets no core holds up all the
+//! others. Measured on 2 cores with SmolLM2 and 470 prompt tokens: on a machine with a load of 17,
+//! two threads took 18.7 s to the first word and made 0.7 tokens a second, one thread 3.3 s and 20.
+//! That two are faster on an idle machine is expected and not measured yet, nor is this module's
+//! choice. All cores are used as long as no other program needs them, which this thread's share of
+//! time shows, and one otherwise.
 //! thread gets shows, and one otherwise.
 
 use std::time::{Duration, Instant};
@@ -14,7 +16,7 @@ use rustix::time::{ClockId, clock_gettime};
 const OWN_SHARE: f64 = 0.75;
 /// Shorter batches say little.
 const LONG_ENOUGH: Duration = Duration::from_millis(5);
-/// How often it is looked whether somebody else runs, while one thread works.
+/// How often the load of other programs is checked while one thread works.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// How long one thread works after all of them had to wait; doubled each time.
 const FIRST_REST: Duration = Duration::from_secs(2);
@@ -44,7 +46,7 @@ impl Pace {
         Self { most, spare, rests_until: None, rest: FIRST_REST }
     }
 
-    /// After a time without work: the cores may be others' now.
+    /// Called after a time without work, since other programs may use the cores now.
     pub(super) fn look_around(&mut self) {
         self.rests_until.get_or_insert_with(Instant::now);
     }
@@ -59,7 +61,7 @@ impl Pace {
         Measured { threads, began, worked: own_time() }
     }
 
-    /// Whether there is not a core for each thread.
+    /// Whether there are fewer free cores than threads.
     fn is_taken(&self, loadavg: &str) -> bool {
         others_running(loadavg) > self.spare
     }
@@ -88,7 +90,7 @@ impl Measured {
     }
 }
 
-/// The threads that run now besides this one; Linux says it in the fourth field.
+/// The number of other threads that run now, from the fourth field of Linux's load average.
 fn others_running(loadavg: &str) -> u32 {
     let running = loadavg.split(' ').nth(3).and_then(|field| field.split('/').next()?.parse().ok());
     running.unwrap_or(1_u32).saturating_sub(1)

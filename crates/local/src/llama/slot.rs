@@ -1,10 +1,10 @@
-//! One conversation's place in the model's memory, and the answer it is at.
+//! One conversation's place in the model's memory, and its current answer.
 
 use super::native::{Sampler, Token};
 use super::words::Utf8;
 
-/// A sequence of the model's cache. What it holds stays between turns, so that a conversation that
-/// goes on is not read again from its beginning.
+/// A sequence of the model's cache. It is kept between turns, so that a conversation that continues
+/// is not read again from its beginning.
 pub(super) struct Slot {
     pub(super) sequence: i32,
     /// What the cache holds of it.
@@ -21,7 +21,7 @@ pub(super) struct Task {
     /// How much of the prompt was in the cache.
     pub(super) cached: usize,
     pub(super) sampler: Sampler,
-    /// The word that was said last and is not read yet.
+    /// The token that was generated last and is not read yet.
     pub(super) next: Option<Token>,
     pub(super) said: usize,
     pub(super) most: usize,
@@ -29,7 +29,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// Cells of the cache that it may come to need.
+    /// Cells of the cache that it may need.
     pub(super) fn reserved(&self) -> usize {
         self.prompt.len() + self.most
     }
@@ -40,14 +40,14 @@ impl Slot {
         Self { sequence, tokens: Vec::new(), task: None, used: 0 }
     }
 
-    /// How much of a prompt is in the cache already. The last token is always read again: only
-    /// reading it tells what comes next.
+    /// How much of a prompt is in the cache already. The last token is always read again, because
+    /// only reading it yields the next one.
     pub(super) fn shared(&self, prompt: &[Token]) -> usize {
         let same = self.tokens.iter().zip(prompt).take_while(|(one, other)| one == other).count();
         same.min(prompt.len().saturating_sub(1))
     }
 
-    /// The cells that it takes, or may take before its answer ends.
+    /// The cells that it uses, or may use before its answer ends.
     pub(super) fn cells(&self) -> usize {
         self.task.as_ref().map_or(self.tokens.len(), |task| task.reserved().max(self.tokens.len()))
     }

@@ -1,9 +1,9 @@
-/// Characters from tokens, which may end in the middle of one.
+/// Decodes characters from tokens, which may end in the middle of one.
 #[derive(Default)]
 pub(super) struct Utf8(Vec<u8>);
 
 impl Utf8 {
-    /// What is whole by now; bytes that belong to no character are shown as such.
+    /// The characters that are complete now; invalid bytes are shown as such.
     pub(super) fn add(&mut self, bytes: &[u8]) -> String {
         self.0.extend_from_slice(bytes);
         let mut text = String::new();

@@ -12,7 +12,7 @@ pub fn sha256_of(path: &Path) -> Result<String, WeightsError> {
     copy_hashed(&mut file, &mut std::io::sink()).map_err(WeightsError::file(path))
 }
 
-/// Copies everything; the sum of what went through.
+/// Copies everything and returns its hash.
 pub(super) fn copy_hashed(from: &mut impl Read, to: &mut impl Write) -> std::io::Result<String> {
     let mut sum = Sha256::new();
     let mut buffer = vec![0; 256 * 1024];

@@ -5,12 +5,12 @@ use super::WeightsError;
 use super::known::{GGUF, KNOWN, SMOLLM2, Weights};
 use super::wheels::Wheels;
 
-/// The home's `models/`: a folder for each model that is known by name, a `.gguf` file for each
-/// that the person brought.
+/// The home's `models/`: a folder for each model that Onyx knows by name, a `.gguf` file for each
+/// that the person adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelsFolder(PathBuf);
 
-/// Weights that are there.
+/// Stored weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     pub name: String,
@@ -29,7 +29,7 @@ impl ModelsFolder {
         &self.0
     }
 
-    /// Every model that is there, by name.
+    /// All stored models, by name.
     pub fn list(&self) -> Result<Vec<Stored>, WeightsError> {
         let known = KNOWN.iter().filter_map(|weights| self.known(weights));
         let mut stored: Vec<Stored> = known.collect();
@@ -53,8 +53,8 @@ impl ModelsFolder {
         Ok(stored)
     }
 
-    /// A known model, if all of it is there in its full length. What it holds was checked when it
-    /// was unpacked.
+    /// A known model, if all its files have their full length. Their content was checked when they
+    /// were unpacked.
     pub fn known(&self, weights: &'static Weights) -> Option<Stored> {
         let path = self.0.join(weights.name);
         let parts = weights.parts()?;
@@ -70,7 +70,7 @@ impl ModelsFolder {
         })
     }
 
-    /// The GGUF file that a name leads to: a path, a known model's, or one of the folder's.
+    /// The GGUF file for a name: a path, a known model's file, or one in the folder.
     pub fn gguf(&self, name: &str) -> Result<PathBuf, WeightsError> {
         if name.contains('/') || name.ends_with(".gguf") {
             // An absolute path stays as it is.
@@ -82,7 +82,7 @@ impl ModelsFolder {
         self.own(name)
     }
 
-    /// Where a model that the person brings lies.
+    /// The path of a model that the person adds.
     pub fn own(&self, name: &str) -> Result<PathBuf, WeightsError> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
         if name.is_empty() || name.starts_with('.') || !name.bytes().all(plain) {
@@ -91,7 +91,7 @@ impl ModelsFolder {
         Ok(self.0.join(format!("{name}.gguf")))
     }
 
-    /// Unpacks a known model, all of it or nothing.
+    /// Unpacks a known model, completely or not at all.
     pub fn install(
         &self,
         weights: &'static Weights,
@@ -115,7 +115,7 @@ impl ModelsFolder {
     fn put_in_place(&self, weights: &'static Weights, fresh: &Path) -> Result<(), WeightsError> {
         let place = self.0.join(weights.name);
         if self.known(weights).is_some() {
-            // Somebody was faster, and may be using it.
+            // Another process was faster, and may be using it.
             return Ok(());
         }
         if place.exists() {

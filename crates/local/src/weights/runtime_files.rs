@@ -31,7 +31,7 @@ const fn file(name: &'static str, bytes: u64, sha256: &'static str) -> RuntimeFi
     RuntimeFile { name, bytes, sha256 }
 }
 
-/// The library that is loaded by name; it brings the others of its folder along.
+/// The library that is loaded by name; it loads the others of its folder.
 pub(crate) const LIBLLAMA: &str = "libllama.v0.5.0.so";
 
 #[rustfmt::skip]

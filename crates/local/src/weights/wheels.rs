@@ -6,7 +6,7 @@ use super::WeightsError;
 use super::checked::{check, copy_hashed, sha256_of};
 use super::known::Part;
 
-/// Wheels that lie somewhere: files, and folders of files.
+/// Local wheels: files, and folders of files.
 #[derive(Clone, Debug)]
 pub struct Wheels(Vec<PathBuf>);
 

@@ -28,7 +28,7 @@ pub(super) struct Worker {
     next: AtomicU64,
 }
 
-/// Whoever waits for an answer, by its id; after the process has ended, why it did.
+/// The waiting callers, by id; after the process has ended, the reason.
 type Open = Arc<Mutex<Result<HashMap<u64, mpsc::Sender<Reply>>, ModelFailure>>>;
 
 impl Worker {
@@ -42,7 +42,7 @@ impl Worker {
         };
         let mut child = Command::new(&launch.program)
             .args(&launch.arguments)
-            // No key of the person's goes where native code of others runs.
+            // The person's keys must not reach a process that runs third-party native code.
             .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -56,7 +56,7 @@ impl Worker {
             return Err(FailedClass::Unavailable.failure("the model's process has no pipes"));
         };
         tokio::spawn(log(BufReader::new(stderr).lines()));
-        // A process that ended at once tells more by its status than this does.
+        // If the process has ended already, its status says more than this error.
         let _ = write(&mut stdin, job).await;
         let mut lines = BufReader::new(stdout).lines();
         match lines.next_line().await.ok().flatten().as_deref().map(serde_json::from_str) {
@@ -79,7 +79,7 @@ impl Worker {
         locked(&self.open).is_ok()
     }
 
-    /// Sends an order; its answers come through the channel, which ends with the process.
+    /// Sends an order; its replies come through the channel, which closes when the process ends.
     pub(super) async fn ask(
         &self,
         order: impl FnOnce(u64) -> Order,
@@ -98,12 +98,13 @@ impl Worker {
         self.orders.send(order).await.map_err(|_| self.why_ended())
     }
 
-    /// Nobody waits for this answer any more.
+    /// Drops an answer that no caller waits for any more.
     pub(super) fn forget(&self, id: u64) {
         if let Ok(open) = &mut *locked(&self.open) {
             open.remove(&id);
         }
-        // With so many orders on their way that it does not fit, the process works in vain once.
+        // If the queue of orders is full, the cancellation is dropped and the process finishes one
+        // unused answer.
         let _ = self.orders.try_send(Order::Cancel { id });
     }
 
@@ -113,13 +114,14 @@ impl Worker {
     }
 }
 
-const GARBLED: &str = "the model's process speaks another language: is it the same program?";
+const GARBLED: &str =
+    "the model's process gave an answer that could not be parsed; is it the same version of Onyx?";
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Carries orders in and replies out until the process ends, or nobody can order any more.
+/// Carries orders in and replies out until the process ends or all senders are gone.
 async fn run(
     mut child: Child,
     mut stdin: ChildStdin,
@@ -145,13 +147,13 @@ async fn run(
         None
     };
     let failure = tokio::select! {
-        () = writing => Some(FailedClass::Unavailable.failure("the model was let go")),
+        () = writing => Some(FailedClass::Unavailable.failure("the model was unloaded")),
         failure = reading => failure,
     };
     let failure = match failure {
         Some(failure) => {
             if let Err(error) = child.kill().await {
-                tracing::warn!(%error, "a model's process could not be ended");
+                tracing::warn!(%error, "a model's process could not be stopped");
             }
             failure
         }

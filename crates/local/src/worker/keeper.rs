@@ -1,4 +1,4 @@
-//! Starts a model's process when it is needed and ends it when it has not been for a while.
+//! Starts a model's process when it is needed and ends it when it is idle for a while.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(crate) struct Keeper {
     idle: Duration,
     released: Released,
     state: Arc<Mutex<State>>,
-    /// Held while a process starts, so that there is only one.
+    /// Locked while a process starts, so that there is only one.
     starting: tokio::sync::Mutex<()>,
 }
 
@@ -35,7 +35,7 @@ impl Keeper {
         Self { launch, job, idle, released, state, starting }
     }
 
-    /// Sends an order to the process, which is started if there is none.
+    /// Sends an order to the process, which is started if necessary.
     pub(crate) async fn ask(
         &self,
         order: impl FnOnce(u64) -> Order,
@@ -80,7 +80,7 @@ fn locked(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A use of the process: it is not ended meanwhile.
+/// A use of the process, which is not ended while this lives.
 struct Lease {
     worker: Arc<Worker>,
     state: Arc<Mutex<State>>,
@@ -110,7 +110,7 @@ impl Drop for Lease {
     }
 }
 
-/// What comes back for one order.
+/// The replies to one order.
 pub(crate) struct OrderReplies {
     id: u64,
     replies: mpsc::Receiver<Reply>,
@@ -131,7 +131,7 @@ impl OrderReplies {
     }
 }
 
-/// An answer that nobody waits for is not worked on.
+/// Cancels the answer when its reader goes away.
 impl Drop for OrderReplies {
     fn drop(&mut self) {
         if self.open {

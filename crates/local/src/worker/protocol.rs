@@ -4,18 +4,18 @@ use onyx_types::{ModelFailure, ModelFailureClass};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a process is there for.
+/// The task of a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Job {
     Embed {
-        /// Of the model, its tokenizer and the runtime's library.
+        /// The folder of the model, its tokenizer and the runtime's library.
         folder: PathBuf,
         threads: usize,
     },
     Generate {
         file: PathBuf,
-        /// Where llama.cpp's library lies; none where it is compiled in.
+        /// The path of llama.cpp's library; `None` if it is compiled in.
         library: Option<PathBuf>,
         window: u32,
         threads: usize,
@@ -42,13 +42,13 @@ pub(crate) enum Order {
         id: u64,
         chat: Chat,
     },
-    /// Nobody wants the answer any more.
+    /// The answer is no longer needed.
     Cancel {
         id: u64,
     },
 }
 
-/// One call as the model's process gets it.
+/// One call as it is sent to the model's process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Chat {
     pub(crate) messages: Vec<ChatMessage>,
@@ -116,7 +116,7 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    /// Whose answer it is; `None` for what concerns the whole process.
+    /// The id of the order; `None` for a reply about the whole process.
     pub(crate) const fn id(&self) -> Option<u64> {
         match self {
             Self::Ready | Self::Broken { .. } => None,
@@ -129,7 +129,7 @@ impl Reply {
         }
     }
 
-    /// Whether nothing comes after it for the same order.
+    /// Whether this is the last reply to its order.
     pub(crate) const fn is_last(&self) -> bool {
         match self {
             Self::Ready | Self::Piece { .. } => false,
@@ -142,7 +142,7 @@ impl Reply {
         }
     }
 
-    /// The failure of an order that this is no answer to.
+    /// The failure of an order that got this unexpected reply.
     pub(crate) fn unexpected(&self) -> ModelFailure {
         FailedClass::Unavailable.failure(format!("the model's process answered {self:?}"))
     }

@@ -1,4 +1,4 @@
-//! How the process of a model answers.
+//! How the process of a model sends its replies.
 
 use std::io::Write;
 
@@ -7,14 +7,14 @@ use super::protocol::{FailedClass, Reply};
 /// Why a model cannot be loaded or answer.
 pub(crate) type Refusal = (FailedClass, String);
 
-/// Where an engine's replies go. When nobody reads them any more, the process is to end.
+/// Where an engine's replies go. When their reader is gone, the process must end.
 pub(crate) struct Replies(std::io::Stdout);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NobodyListens;
 
 impl Replies {
-    /// To whoever started this process.
+    /// Replies to the process that started this one.
     pub(crate) fn to_starter() -> Self {
         Self(std::io::stdout())
     }

@@ -1,4 +1,4 @@
-//! Commands for what comes from outside: other networks, other programs' tools, skills, plugins.
+//! Commands for connectors, MCP servers, plugins and skills.
 
 use clap::Subcommand;
 use onyx_types::AgentId;
@@ -7,37 +7,37 @@ use super::{AsJson, named_value};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConnectorsCommand {
-    /// Every account, how it is, and who waits to be let in
+    /// List accounts, their state, and who waits to be let in
     List(AsJson),
     /// Connect an account; its token is read from the terminal or from standard input
     Add {
-        /// telegram
+        /// The network, such as telegram
         network: String,
         /// A short name for the account: a-z, 0-9, `-` and `_`
         #[arg(default_value = "main")]
         account: String,
-        /// Peers that need no pairing, by the network's ids
+        /// A person or group that needs no pairing, by the network's id
         #[arg(long)]
         allow: Vec<String>,
-        /// Where the network's API is, if not where it usually is
+        /// The address of the network's API, instead of the usual one
         #[arg(long)]
         api_base: Option<String>,
-        /// Widget: a site whose pages may show it, as https://www.example.org
+        /// Widget: a site whose pages may show it, such as https://www.example.org
         #[arg(long)]
         origin: Vec<String>,
-        /// Widget: answer visitors without pairing, and without anything private
+        /// Widget: answer visitors without pairing, and without access to anything private
         #[arg(long)]
         open: bool,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Let in whoever was given this code
+    /// Let in the person or group with this pairing code
     Pair {
         code: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Ask the network about an account's token
+    /// Test an account's token with its network
     Test {
         network: String,
         #[arg(default_value = "main")]
@@ -45,7 +45,7 @@ pub(crate) enum ConnectorsCommand {
         #[command(flatten)]
         json: AsJson,
     },
-    /// Take an account out of the config
+    /// Remove an account from the config
     Remove {
         network: String,
         #[arg(default_value = "main")]
@@ -55,14 +55,14 @@ pub(crate) enum ConnectorsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// Every MCP server: how it is, and how many of its tools wait for you
+    /// List MCP servers, their state, and how many of their tools wait for your acceptance
     List(AsJson),
-    /// Add a server: a command with its arguments, or an address; or the JSON of another client
+    /// Add a server: a command with its arguments, an address, or the JSON of another client
     Add {
-        /// Its name; left out with --from
+        /// A name for the server; omitted with --from
         #[arg(required_unless_present = "from")]
         name: Option<String>,
-        /// Where it answers over HTTP, instead of a command
+        /// The server's HTTP address, instead of a command
         #[arg(long, conflicts_with = "command")]
         url: Option<String>,
         /// A file with `mcpServers`, as other clients write it
@@ -89,52 +89,52 @@ pub(crate) enum McpCommand {
         #[command(flatten)]
         json: AsJson,
     },
-    /// Start a server anew, look at its tools and its log
+    /// Restart a server, and show its tools and its log
     Test {
         server: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// The tools of a server, and what waits for you
+    /// List the tools of a server, and which wait for your acceptance
     Tools {
         server: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Let agents use tools as they describe themselves now
+    /// Accept tools as they describe themselves now, so that agents may use them
     Accept {
         server: String,
-        /// All that wait, without it
+        /// The tools to accept; without names, all that wait
         tools: Vec<String>,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Offer an agent's tools to another program over stdio; started by that program
+    /// Serve an agent's tools to another program over stdio; started by that program
     Serve {
-        /// Whose tools; the default agent's without it
+        /// The agent, instead of the default one
         #[arg(short, long)]
         agent: Option<AgentId>,
     },
-    /// Sign in at a server that asks for it, with your browser
+    /// Sign in to a server that asks for it, with your browser
     Login {
         server: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Forget the sign-in at a server
+    /// Sign out of a server: delete its tokens here
     Logout {
         server: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Write this Onyx into another program's config: shows what it will write first
+    /// Add Onyx to another program's config; shows first what it will write
     Install {
         client: McpClient,
-        /// Write it without asking
+        /// Do not ask
         #[arg(long)]
         yes: bool,
     },
-    /// Take a server out of the config
+    /// Remove a server from the config
     Remove {
         server: String,
         #[command(flatten)]
@@ -142,7 +142,7 @@ pub(crate) enum McpCommand {
     },
 }
 
-/// Programs whose config is known.
+/// The programs whose config `onyx mcp install` can write.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum McpClient {
     Claude,
@@ -153,47 +153,47 @@ pub(crate) enum McpClient {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginsCommand {
-    /// Every plugin, whether it is on, and what waits for you
+    /// List plugins, whether they are enabled, and which wait for your acceptance
     List(AsJson),
-    /// Bring a plugin along, or another version of one: a folder, a .zip file, or the address of a
-    /// git repository
+    /// Add a plugin, or another version of one, from a folder, a .zip file, or the address of a git
+    /// repository
     #[command(visible_alias = "install")]
     Add {
         from: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// One plugin: what it asks for, and what has changed since you accepted it
+    /// Show a plugin: what it asks for, and what has changed since you accepted it
     Show {
         plugin: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Accept a plugin and what it asks for, as it is now
+    /// Accept a plugin and what it asks for, in its current version
     Accept {
         plugin: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Switch an accepted plugin on; one that failed too often starts again
+    /// Enable an accepted plugin; one that failed too often starts again
     Enable {
         plugin: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Switch a plugin off
+    /// Disable a plugin
     Disable {
         plugin: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// The last lines that its program wrote
+    /// Show the last lines that the plugin's program wrote
     Logs {
         plugin: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Take a plugin away, with its settings and what it kept
+    /// Remove a plugin, with its settings and its stored data
     Remove {
         plugin: String,
         #[command(flatten)]
@@ -203,33 +203,33 @@ pub(crate) enum PluginsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillsCommand {
-    /// Every skill, and what waits for you
+    /// List skills, and which wait for your acceptance
     List(AsJson),
-    /// One skill: what it says, and what has changed since you accepted it
+    /// Show a skill: its text, and what has changed since you accepted it
     Show {
         skill: String,
-        /// The agent in whose folder it lies; the vault's without it
+        /// The agent whose folder holds the skill, instead of the vault
         #[arg(short, long)]
         agent: Option<AgentId>,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Bring skills along: a folder, a .zip or .md file, or the address of a git repository
+    /// Add skills from a folder, a .zip or .md file, or the address of a git repository
     Add {
         from: String,
-        /// Accept them at once: you have read them
+        /// Accept the skills at once, because you have read them
         #[arg(long)]
         accept: bool,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Let agents open a skill as it is now
+    /// Accept a skill in its current version, so that agents may open it
     Accept {
         skill: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Take a skill away
+    /// Remove a skill
     Remove {
         skill: String,
         #[command(flatten)]

@@ -4,13 +4,13 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LinkedInCommand {
-    /// Whether an account is connected, as whom, and what LinkedIn last said
+    /// Show whether an account is connected, its name, and what LinkedIn last answered
     Status {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Ask LinkedIn whether it takes the sign-in
+    /// Check with LinkedIn that the sign-in still works
     Check {
         /// Print JSON
         #[arg(long)]
@@ -18,11 +18,11 @@ pub(crate) enum LinkedInCommand {
     },
     /// Connect your account, in a browser that is signed in to Onyx
     Login {
-        /// Print JSON: which page to open, then what came of it
+        /// Print JSON: first the page to open, then the result
         #[arg(long)]
         json: bool,
     },
-    /// Forget the sign-in here and take it back at LinkedIn
+    /// Delete the sign-in here and revoke it at LinkedIn
     Logout {
         /// Print JSON
         #[arg(long)]

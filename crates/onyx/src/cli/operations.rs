@@ -1,4 +1,4 @@
-//! Commands for whoever runs a server: its log, what was used, starting it with the machine, devices that wait.
+//! Commands for operating a server: its log, usage, the system service, man pages and device pairing.
 
 use std::path::PathBuf;
 
@@ -9,19 +9,19 @@ use super::AsJson;
 
 #[derive(Debug, Args)]
 pub(crate) struct LogsArguments {
-    /// Go on with what is logged from now on, until Ctrl-C
+    /// Keep printing new lines until Ctrl-C
     #[arg(short, long)]
     pub(crate) follow: bool,
-    /// This level and worse
+    /// The lowest level to show
     #[arg(short, long, value_enum, default_value_t)]
     pub(crate) level: Level,
-    /// Only lines that have this text in their words, their source or a detail
+    /// Show only lines whose message, source or details contain this text
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) search: Option<String>,
-    /// The newest so many
+    /// The number of newest lines to show
     #[arg(short = 'n', long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=2_000))]
     pub(crate) limit: u32,
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -37,7 +37,7 @@ pub(crate) enum Level {
 }
 
 impl Level {
-    /// The word that the server takes.
+    /// The level's name in the server's API.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Trace => "trace",
@@ -51,22 +51,22 @@ impl Level {
 
 #[derive(Debug, Args)]
 pub(crate) struct UsageArguments {
-    /// One line for each of these
+    /// What each line adds up
     #[arg(short, long, value_enum, default_value_t)]
     pub(crate) by: UsageBy,
-    /// The first day, as YYYY-MM-DD; 30 days before the last without it
+    /// The first day, as YYYY-MM-DD; without it, 30 days before the last day
     #[arg(long, value_name = "DAY")]
     pub(crate) since: Option<String>,
-    /// The last day, as YYYY-MM-DD; today without it
+    /// The last day, as YYYY-MM-DD; without it, today
     #[arg(long, value_name = "DAY")]
     pub(crate) until: Option<String>,
-    /// Only this person's
+    /// Count only this person
     #[arg(short, long)]
     pub(crate) person: Option<String>,
-    /// Only this agent's
+    /// Count only this agent
     #[arg(short, long)]
     pub(crate) agent: Option<String>,
-    /// Only this model's
+    /// Count only this model
     #[arg(short, long)]
     pub(crate) model: Option<String>,
     #[command(flatten)]
@@ -84,20 +84,20 @@ pub(crate) enum UsageBy {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServiceCommand {
-    /// Start the server with the machine, and now
+    /// Install the service: start the server now and whenever the machine starts
     Install {
         #[command(flatten)]
         place: ServicePlace,
-        /// Who it runs as, with --system; whoever called sudo without it
+        /// The user to run as, with --system; without it, the user who called sudo
         #[arg(long, value_name = "NAME", requires = "system")]
         user: Option<String>,
     },
-    /// Stop the server and start it no more; the home stays
+    /// Stop the server and remove the service; the home is kept
     Uninstall {
         #[command(flatten)]
         place: ServicePlace,
     },
-    /// Is it installed, does it run?
+    /// Show whether the service is installed and running
     Status {
         #[command(flatten)]
         place: ServicePlace,
@@ -108,17 +108,17 @@ pub(crate) enum ServiceCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ServicePlace {
-    /// A service of the machine, not of the user who is signed in; needs root
+    /// Use a service of the whole machine, not of the current user; needs root
     #[arg(long)]
     pub(crate) system: bool,
-    /// A system that lies in this folder, such as an image: the service is enabled, not started
+    /// Use a system in this folder, such as an image: the service is enabled, not started
     #[arg(long, value_name = "FOLDER", requires = "system")]
     pub(crate) root: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArguments {
-    /// The folder that the pages are written to
+    /// The folder to write the pages to
     #[arg(
         long,
         value_name = "FOLDER",
@@ -126,25 +126,25 @@ pub(crate) struct ManArguments {
         required_unless_present = "markdown"
     )]
     pub(crate) to: Option<PathBuf>,
-    /// Print all of them as one page of the manual
+    /// Print all commands as one page of the manual
     #[arg(long)]
     pub(crate) markdown: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PairCommand {
-    /// Devices that wait
+    /// List the devices that wait
     List(AsJson),
-    /// Let the device with this code in
+    /// Approve the device with this code
     Approve {
         code: String,
-        /// As whom; without it the owner
+        /// The person it signs in as, instead of the owner
         #[arg(short, long)]
         person: Option<PersonId>,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Turn the device with this code away
+    /// Reject the device with this code
     Reject {
         code: String,
         #[command(flatten)]

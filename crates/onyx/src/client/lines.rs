@@ -1,4 +1,4 @@
-//! Reading NDJSON schema v2.
+//! Reads NDJSON schema v2.
 
 use bytes::{Buf, Bytes, BytesMut};
 use onyx_types::{DraftId, ErrorCode, Preview, RunId, RunStatus, SessionId};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::ClientError;
 
-/// The lines of one answer as they come.
+/// The lines of one answer as they arrive.
 #[derive(Debug)]
 pub(crate) struct ChatLines {
     response: Response,
@@ -24,7 +24,7 @@ pub(crate) enum ChatLine {
     },
     Text {
         delta: String,
-        /// Whose words they are, where several agents answer.
+        /// The agent whose words these are, if several answer.
         agent: Option<String>,
     },
     ToolCall {
@@ -57,7 +57,7 @@ pub(crate) enum ChatLine {
     Done {
         status: RunStatus,
     },
-    /// Of a newer server.
+    /// A line type of a newer server.
     #[serde(other)]
     Unknown,
 }
@@ -107,7 +107,7 @@ impl EventLines {
 
 impl ChatLine {
     pub(crate) fn parse(line: &[u8]) -> Self {
-        // What does not read is of a newer server too.
+        // An unreadable line may come from a newer server too.
         serde_json::from_slice(line).unwrap_or(Self::Unknown)
     }
 }

@@ -1,5 +1,5 @@
-//! The one way in which commands talk to a gateway: HTTP over the home's socket, whether the
-//! gateway is a server or this very process.
+//! How commands talk to a gateway: HTTP over the home's socket, whether the gateway is a server or
+//! runs in this process.
 
 mod lines;
 mod socket_path;
@@ -19,20 +19,20 @@ use crate::exit::Exit;
 pub(crate) use lines::{ChatLine, ChatLines, EventLines};
 pub(crate) use socket_path::SocketPath;
 
-/// Any name will do: the socket decides where it goes.
+/// The host name has no meaning: requests go to the socket.
 const BASE: &str = "http://localhost";
 
 #[derive(Debug)]
 pub(crate) struct Client {
     http: reqwest::Client,
-    /// The path is good while this lives.
+    /// Keeps the socket's path valid.
     socket: SocketPath,
 }
 
-/// Why a request did not bring what was asked for.
+/// Why a request failed.
 #[derive(Debug)]
 pub(crate) enum ClientError {
-    /// Nobody answered, or the answer broke off.
+    /// There was no answer, or it was cut off.
     Unreachable(reqwest::Error),
     Refused(Fault),
 }
@@ -53,11 +53,11 @@ impl Client {
             .no_proxy()
             .connect_timeout(Duration::from_secs(5))
             .build()
-            .context("cannot make an HTTP client")?;
+            .context("cannot create an HTTP client")?;
         Ok(Self { http, socket })
     }
 
-    /// Does anybody answer?
+    /// Whether a server answers.
     pub(crate) async fn is_alive(&self) -> bool {
         self.send(self.http.get(format!("{BASE}/health"))).await.is_ok()
     }
@@ -66,7 +66,7 @@ impl Client {
         self.send(self.http.get(format!("{BASE}{path}"))).await
     }
 
-    /// A stream of events, for as long as the server tells them.
+    /// A stream of events, until the server ends it.
     pub(crate) async fn follow(&self, path: &str) -> Result<EventLines, ClientError> {
         let request = self.http.get(format!("{BASE}{path}")).header("accept", "text/event-stream");
         Ok(EventLines::new(self.send(request).await?))
@@ -76,7 +76,7 @@ impl Client {
         self.get(path).await?.json().await.map_err(ClientError::Unreachable)
     }
 
-    /// The body of an answer whatever its status; for `/ready`, which says more with a 503.
+    /// The body of an answer with any status; for `/ready`, whose 503 has details.
     pub(crate) async fn get_any<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
         let request = self.http.get(format!("{BASE}{path}")).header(SOCKET_KEY, self.socket.key());
         let response = request.send().await.map_err(ClientError::Unreachable)?;
@@ -87,7 +87,7 @@ impl Client {
         self.send(self.http.post(format!("{BASE}{path}")).json(body)).await
     }
 
-    /// Bytes of any kind.
+    /// Sends raw bytes.
     pub(crate) async fn post_bytes(
         &self,
         path: &str,
@@ -96,7 +96,7 @@ impl Client {
         self.send(self.http.post(format!("{BASE}{path}")).body(bytes)).await
     }
 
-    /// The answer whatever its status, for who passes it on.
+    /// The answer with any status, for callers that pass it on.
     pub(crate) async fn post_through(
         &self,
         path: &str,
@@ -124,7 +124,7 @@ impl Client {
         self.send(self.http.put(format!("{BASE}{path}")).json(body)).await
     }
 
-    /// A text in the place of another, on a condition.
+    /// Replaces a text if the condition in `header` holds.
     pub(crate) async fn put_text(
         &self,
         path: &str,
@@ -159,7 +159,7 @@ impl Client {
 }
 
 impl ClientError {
-    /// An answer that is not what this version expects.
+    /// An answer in a form that this version does not know.
     pub(crate) fn unreadable(error: &serde_json::Error) -> Self {
         let message = format!("the server's answer was not understood: {error}");
         Self::Refused(Fault::new(ErrorCode::Internal, message))
@@ -170,8 +170,8 @@ impl ClientError {
             Self::Refused(fault) => fault.clone(),
             Self::Unreachable(error) => {
                 tracing::debug!(%error, "no answer");
-                Fault::new(ErrorCode::Interrupted, "the server went away before it had answered")
-                    .with_hint("Start it again with `onyx serve`; what was finished is kept.")
+                Fault::new(ErrorCode::Interrupted, "the server stopped before it answered")
+                    .with_hint("Start it again with `onyx serve`; finished work is kept.")
             }
         }
     }

@@ -6,15 +6,15 @@ use anyhow::{Context, Result};
 
 use crate::home::HomeFolder;
 
-/// What fits into a socket address, with its end mark.
+/// The size of the path in a socket address, with its end mark.
 const LONGEST: usize = 107;
 
-/// A path to the socket that the kernel takes, however deep the home lies.
+/// A path to the socket that is short enough for the kernel, even if the home's own path is too long.
 #[derive(Debug)]
 pub(crate) struct SocketPath {
     path: PathBuf,
     key: PathBuf,
-    /// The folder that a short path goes through.
+    /// The open folder that a short path goes through.
     _folder: Option<OwnedFd>,
 }
 
@@ -35,8 +35,8 @@ impl SocketPath {
         &self.path
     }
 
-    /// The key of whoever listens now. Read each time, since every server makes its own; without
-    /// one the server says what is missing.
+    /// The key of the server that listens now. It is read each time, since every server creates its own;
+    /// without a key the server reports what is missing.
     pub(crate) fn key(&self) -> String {
         std::fs::read_to_string(&self.key).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! `onyx actions`: the prompt files of the vault, looked at and run.
+//! `onyx actions`: lists and runs the prompt files of the vault.
 
 use std::io::IsTerminal;
 
@@ -64,7 +64,7 @@ async fn agreed(client: &Client, arguments: &RunActionArguments) -> Result<bool,
         return Ok(true);
     }
     let actions: Vec<ActionRow> = client.get_json(ACTIONS).await?;
-    // One that is not there is the server's to say.
+    // The server reports an action that does not exist.
     let Some(action) = actions.iter().find(|action| action.id == arguments.id) else {
         return Ok(true);
     };
@@ -74,7 +74,7 @@ async fn agreed(client: &Client, arguments: &RunActionArguments) -> Result<bool,
     if !std::io::stdin().is_terminal() {
         let message = format!("{} runs only when you confirm it", action.label);
         return Err(ClientError::Refused(
-            Fault::new(ErrorCode::ConfirmationRequired, message).with_hint("Say so with --yes."),
+            Fault::new(ErrorCode::ConfirmationRequired, message).with_hint("Confirm with --yes."),
         ));
     }
     output::question(&format!("Run {}? [y/N] ", action.label));

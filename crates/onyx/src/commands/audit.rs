@@ -1,4 +1,4 @@
-//! `onyx audit`: what was done and decided, and whether the record of it is whole.
+//! `onyx audit`: shows, verifies and exports the record of what was done and decided.
 
 use anyhow::Result;
 use onyx_types::{PersonId, visible_line};
@@ -13,7 +13,7 @@ use crate::home::HomeFolder;
 use crate::output;
 
 const AUDIT: &str = "/api/admin/audit";
-/// Rows asked for at once.
+/// How many rows one request asks for.
 const PAGE: u32 = 200;
 
 #[derive(Deserialize)]
@@ -101,7 +101,7 @@ pub(crate) async fn run(home: &HomeFolder, command: AuditCommand) -> Result<Exit
     Ok(if broken { Exit::Failed } else { done })
 }
 
-/// Every row, oldest first, one JSON object a line.
+/// Prints every row, oldest first, one JSON object per line.
 async fn export(client: &Client, person: Option<&PersonId>) -> Result<(), ClientError> {
     let mut rows = Vec::new();
     let mut before = None;

@@ -1,4 +1,4 @@
-//! `onyx connectors`: accounts on other networks, at the terminal.
+//! `onyx connectors`: manages accounts on other networks.
 
 use anyhow::Result;
 use serde::Deserialize;
@@ -69,7 +69,7 @@ impl Account {
 
 impl Tested {
     fn lines(&self) -> Vec<String> {
-        let mut lines = vec![format!("The token is good: {}", self.name)];
+        let mut lines = vec![format!("The token works: {}", self.name)];
         lines.extend(self.link.iter().map(|link| format!("Write to it at {link}")));
         lines
     }
@@ -108,7 +108,7 @@ pub(crate) async fn run(home: &HomeFolder, command: ConnectorsCommand) -> Result
                 client.post(&format!("{CONNECTORS}/pair"), &json!({"code": code})).await?;
             let lines = |peer: Peer| {
                 let place = format!("{}/{}", peer.network, peer.account);
-                vec![format!("{} can talk to your agents over {place} now", peer.name)]
+                vec![format!("{} can now talk to your agents over {place}", peer.name)]
             };
             show(response, json, lines).await
         }
@@ -132,7 +132,7 @@ async fn list(client: &Client, json: AsJson) -> Result<(), ClientError> {
     }
     let all: Accounts = response.json().await.map_err(ClientError::Unreachable)?;
     if all.accounts.is_empty() {
-        output::line("No account is connected. Begin with: onyx connectors add telegram");
+        output::line("No account is connected. Add one with: onyx connectors add telegram");
     }
     for account in &all.accounts {
         account.lines().iter().for_each(|line| output::line(line));

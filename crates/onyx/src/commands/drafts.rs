@@ -1,4 +1,4 @@
-//! `onyx drafts`: what agents proposed, decided at the terminal.
+//! `onyx drafts`: shows and decides what agents proposed.
 
 use std::io::IsTerminal;
 
@@ -45,7 +45,7 @@ impl Draft {
         format!("{}  {at}  {:<10} {:<8} {summary}", self.id, self.state, self.effect)
     }
 
-    /// All of it, as a person must see it to decide.
+    /// The whole draft, as a person must see it to decide.
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.summary.clone()];
         let read = if self.tainted { ", after reading from outside" } else { "" };
@@ -93,7 +93,7 @@ pub(crate) async fn run(home: &HomeFolder, command: DraftsCommand) -> Result<Exi
         DraftsCommand::Approve { draft, reason, yes, json } => {
             let seen: Draft = client.get_json(&format!("{DRAFTS}/{draft}")).await?;
             if !yes && !agreed(&seen).await? {
-                output::aside("not approved; it stays as it is");
+                output::aside("not approved; the draft still waits");
                 return Ok(());
             }
             let reason = reason.map(|words| seen.preview.answer_meant(&words).to_owned());
@@ -134,8 +134,8 @@ async fn decide(
 
 async fn agreed(draft: &Draft) -> Result<bool, ClientError> {
     if !std::io::stdin().is_terminal() {
-        let fault = Fault::new(ErrorCode::ConfirmationRequired, "nobody is there to ask");
-        return Err(ClientError::Refused(fault.with_hint("Say so with --yes.")));
+        let fault = Fault::new(ErrorCode::ConfirmationRequired, "there is no terminal to ask at");
+        return Err(ClientError::Refused(fault.with_hint("Confirm with --yes.")));
     }
     draft.lines().iter().for_each(|line| output::aside(line));
     Ok(input::yes("Approve? [y/N] ").await)

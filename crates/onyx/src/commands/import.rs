@@ -1,4 +1,4 @@
-//! `onyx import`: what another program left is read here, all of it, and then written by the gateway.
+//! `onyx import`: reads all data of another program here, then the gateway writes it.
 
 use anyhow::{Context, Result};
 use onyx_import::{Broken, Counts, ImportReport, Kind, Outcome, Source, read};
@@ -16,8 +16,8 @@ pub(crate) async fn run(home: &HomeFolder, arguments: ImportArguments) -> Result
     let source = Source::from(from);
     let broken = if skip_broken { Broken::Skip } else { Broken::Stop };
     let reading = tokio::task::spawn_blocking(move || read(source, &path, broken));
-    let import = reading.await.context("the work broke off")?.map_err(Fault::from)?;
-    let lines = import.lines().context("what was read cannot be written down")?;
+    let import = reading.await.context("the import stopped unexpectedly")?.map_err(Fault::from)?;
+    let lines = import.lines().context("the imported data cannot be encoded")?;
     let from = source.as_str();
     let route = format!("/api/admin/import?from={from}&form=items&dry_run={dry_run}");
     through(home, async |client| {
@@ -47,9 +47,9 @@ impl From<ImportSource> for Source {
 
 fn told(from: &str, report: &ImportReport) -> Vec<String> {
     let mut lines = vec![match (report.dry_run, report.has_changes()) {
-        (true, _) => format!("This would come from {from}; nothing was written."),
-        (false, true) => format!("This came from {from}:"),
-        (false, false) => format!("Everything of {from} was here already; nothing was changed."),
+        (true, _) => format!("This would be imported from {from}; nothing was written."),
+        (false, true) => format!("Imported from {from}:"),
+        (false, false) => format!("Everything from {from} was already here; nothing was changed."),
     }];
     for (kind, counts) in &report.counts {
         lines.push(format!("  {:<13} {}", kind.as_str(), counted(counts)));
@@ -58,16 +58,16 @@ fn told(from: &str, report: &ImportReport) -> Vec<String> {
     let kept: Vec<String> = kept
         .map(|entry| format!("{}: {}", entry.name, entry.why.as_deref().unwrap_or_default()))
         .collect();
-    section(&mut lines, "Not taken, because of what is here:", kept);
+    section(&mut lines, "Not imported, because of what is already here:", kept);
     let renamed = report.renamed.iter().map(|it| format!("{} is {} here", it.what, it.why));
-    section(&mut lines, "Called otherwise here:", renamed.collect());
+    section(&mut lines, "Renamed here:", renamed.collect());
     let left_out = report.left_out.iter().map(|it| format!("{}: {}", it.what, it.why));
     section(&mut lines, "Left out:", left_out.collect());
     let waits = |kind: &Kind| report.counts.get(kind).is_some_and(|counts| counts.new > 0);
     if [Kind::Job, Kind::Skill, Kind::Memory].iter().any(waits) {
         lines.push(
             "Jobs and skills wait in the Inbox until you accept them; memory counts as foreign \
-             until you do."
+             until you accept it."
                 .to_owned(),
         );
     }
@@ -86,7 +86,7 @@ fn counted(counts: &Counts) -> String {
         (counts.new, "new"),
         (counts.added, "added to"),
         (counts.already_there, "already here"),
-        (counts.kept, "not taken"),
+        (counts.kept, "not imported"),
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     parts.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")

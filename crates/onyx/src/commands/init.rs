@@ -1,4 +1,4 @@
-//! `onyx init`: a home that works, with comments. What is there already is left alone.
+//! `onyx init`: creates a working home with a commented config. Existing files are left alone.
 
 use anyhow::Result;
 use onyx_identity::OWNER;
@@ -11,13 +11,13 @@ use crate::output;
 pub(crate) fn run(home: &HomeFolder) -> Result<Exit> {
     write_missing(home, output::line)?;
     output::aside(&format!(
-        "Next: name your model in {}, then `onyx doctor`, `onyx chat`.",
+        "Next: set your model in {}, then run `onyx doctor` and `onyx chat`.",
         home.config().display()
     ));
     Ok(Exit::Done)
 }
 
-/// What is there already is left alone.
+/// Creates the missing folders and files. Existing ones are left alone.
 pub(super) fn write_missing(home: &HomeFolder, tell: fn(&str)) -> Result<()> {
     let agent = home.path().join("agents/main");
     let person = home.path().join("people").join(OWNER);

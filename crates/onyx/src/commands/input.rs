@@ -1,5 +1,5 @@
-//! What is read from the terminal: secrets, which must not stand on a command line where every user
-//! of the machine can read them, and answers to questions.
+//! Reads from the terminal: secrets, which must not be on a command line because every user of the
+//! machine could read them there, and answers to questions.
 
 use std::io::{IsTerminal, Read};
 
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// From the terminal without showing it, or from a pipe without its last newline.
+/// Reads a secret from the terminal without showing it, or from a pipe without its last newline.
 pub(super) fn secret(prompt: &str) -> Result<String> {
     if std::io::stdin().is_terminal() {
         return rpassword::prompt_password(prompt).context("cannot read from the terminal");
@@ -18,13 +18,13 @@ pub(super) fn secret(prompt: &str) -> Result<String> {
     Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
 }
 
-/// Asks a person at the terminal; no answer is no. When the future is dropped, the terminal is left
-/// to whoever reads it next.
+/// Asks a person at the terminal; no answer means no. A dropped future leaves the terminal to the
+/// next reader.
 pub(super) async fn yes(question: &str) -> bool {
     line(question).await.is_some_and(|answer| matches!(answer.as_str(), "y" | "Y" | "yes"))
 }
 
-/// What a person writes at the terminal; `None`: nothing, or it cannot be read.
+/// Reads a line from the terminal; `None` if it is empty or cannot be read.
 pub(super) async fn line(question: &str) -> Option<String> {
     crate::output::question(question);
     // A terminal has something to read once there is a whole line.

@@ -1,4 +1,4 @@
-//! `onyx jobs`: what happens at a time, looked at and changed at the terminal.
+//! `onyx jobs`: shows and changes scheduled work.
 
 use anyhow::Result;
 use serde::Deserialize;
@@ -147,7 +147,7 @@ pub(crate) async fn run(home: &HomeFolder, command: JobsCommand) -> Result<Exit>
         }
         JobsCommand::Remove { job, json } => {
             client.delete(&path(&job, "")).await?;
-            done(json, &format!("{job} is gone; the last version of its file is kept"));
+            done(json, &format!("{job} is deleted; the last version of its file is kept"));
             Ok(())
         }
         JobsCommand::History { job, limit, json } => {
@@ -159,7 +159,7 @@ pub(crate) async fn run(home: &HomeFolder, command: JobsCommand) -> Result<Exit>
     .await
 }
 
-/// Accepts exactly what is shown now.
+/// Accepts exactly the version that the server shows now.
 async fn accept(client: &Client, job: &str, json: AsJson) -> Result<(), ClientError> {
     let seen: Job = client.get_json(&path(job, "")).await?;
     let body = json!({"hash": seen.hash});

@@ -1,4 +1,4 @@
-//! `onyx linkedin`: the owner's own account at LinkedIn, for the tools of their agents.
+//! `onyx linkedin`: connects the owner's LinkedIn account for the tools of their agents.
 
 use anyhow::Result;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `onyx providers login|logout`: signing in with a code that is entered elsewhere, or in a browser.
+//! `onyx providers login|logout`: signs in to a provider, with a code or in a browser.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::client::{Client, ClientError};
 use crate::exit::Exit;
 use crate::output;
 
-/// How often the server is asked what became of it: it polls the provider on its own.
+/// How often the server is asked for the result of a sign-in; the server polls the provider itself.
 const POLL: Duration = Duration::from_millis(500);
 
 /// How the person wants to sign in.
@@ -23,7 +23,7 @@ pub(super) enum SignInWay {
     Browser,
 }
 
-/// How it stands with a sign-in, as lists show it.
+/// The state of a sign-in, as lists show it.
 #[derive(Deserialize)]
 pub(super) struct Login {
     state: String,
@@ -45,7 +45,7 @@ impl Login {
             ("signed_in", None, _) => "signed in".to_owned(),
             ("sign_in_again", _, Some(why)) => format!("sign in again: {why}"),
             ("sign_in_again", _, None) => "sign in again".to_owned(),
-            ("waiting", _, _) => "waiting for somebody to sign in".to_owned(),
+            ("waiting", _, _) => "waiting for you to sign in".to_owned(),
             ("failed", _, Some(why)) => format!("not signed in: {why}"),
             _ => "not signed in".to_owned(),
         }
@@ -62,7 +62,7 @@ pub(super) async fn login(
     let before: Value = client.get_json(&path).await?;
     if before["state"] == "signed_in" {
         tell(&before, json)?;
-        output::aside(&format!("to sign in as somebody else: onyx providers logout {name}"));
+        output::aside(&format!("to use another account, first run: onyx providers logout {name}"));
         return Ok(Exit::Done);
     }
     let begin = match way {
@@ -71,7 +71,7 @@ pub(super) async fn login(
     };
     let door = Door { begin: &begin, end: &path, state: &path, within: "" };
     let Some(ended) = door.go_through(client, |begun| show(begun, json)).await? else {
-        output::aside("stopped; nobody is signed in");
+        output::aside("stopped; you are not signed in");
         return Ok(Exit::Stopped);
     };
     tell(&ended, json)?;
@@ -79,25 +79,25 @@ pub(super) async fn login(
     Ok(if is_in { Exit::Done } else { Exit::Failed })
 }
 
-/// Where a sign-in is begun, looked at and ended.
+/// The API addresses at which a sign-in is begun, queried and ended.
 pub(super) struct Door<'a> {
     pub(super) begin: &'a str,
     pub(super) end: &'a str,
-    /// Tells what became of it.
+    /// The address that returns the state of the sign-in.
     pub(super) state: &'a str,
-    /// Where in that answer, as a JSON pointer.
+    /// Where the state is in that answer, as a JSON pointer.
     pub(super) within: &'a str,
 }
 
 impl Door<'_> {
-    /// Begins, shows what the person has to do and waits for it: what became of it, or `None` when
-    /// the person stopped.
+    /// Begins the sign-in, shows what the person has to do and waits. Returns the result, or `None`
+    /// when the person pressed Ctrl-C.
     pub(super) async fn go_through(
         &self,
         client: &Client,
         show: impl FnOnce(&Value) -> Result<(), ClientError>,
     ) -> Result<Option<Value>, ClientError> {
-        // Listened for before anything waits: from here on Ctrl-C leaves nothing behind.
+        // Ctrl-C is caught before the sign-in begins, so that a stopped one leaves nothing behind.
         let mut interrupts = signal(SignalKind::interrupt()).map_err(|error| {
             let message = format!("cannot listen for Ctrl-C: {error}");
             ClientError::Refused(Fault::new(ErrorCode::Internal, message))
@@ -113,7 +113,7 @@ impl Door<'_> {
         }
     }
 
-    /// What became of it, when something has.
+    /// Waits for the end of the sign-in and returns its result.
     async fn ended(&self, client: &Client) -> Result<Value, ClientError> {
         loop {
             let now: Value = client.get_json(self.state).await?;

@@ -1,5 +1,5 @@
-//! `onyx logs`: what the running server logs, read through its API. A server keeps its newest lines in
-//! memory; where it writes all of them, its service or terminal keeps the rest.
+//! `onyx logs`: reads the log of the running server through its API. A server keeps only its newest
+//! lines in memory; its service or terminal keeps the rest.
 
 use anyhow::Result;
 use onyx_types::Timestamp;
@@ -31,11 +31,11 @@ struct Line {
 }
 
 pub(crate) async fn run(home: &HomeFolder, arguments: &LogsArguments) -> Result<Exit> {
-    // A gateway inside this process would tell of nothing but itself.
+    // Without a running server, a gateway started in this process would show only its own log.
     let is_free = !home.path().is_dir() || matches!(claim(home)?, Claim::Ours(_));
     if is_free {
-        let message = "no server is running on this home; what earlier ones logged is where they \
-                       wrote it: `journalctl --user -u onyx` of a service, or their terminal";
+        let message = "no server is running on this home; earlier logs are in the service's \
+                       journal (`journalctl --user -u onyx`), or in the server's terminal";
         return Err(Unreachable(message.to_owned()).into());
     }
     let connection = Connection::open(home).await?;
@@ -57,7 +57,7 @@ async fn print(client: &Client, arguments: &LogsArguments) -> Result<(), ClientE
             serde_json::from_slice(&data).map_err(|error| ClientError::unreadable(&error))?;
         show(&line, arguments.json);
     }
-    output::aside("the server has ended");
+    output::aside("the server has stopped");
     Ok(())
 }
 
@@ -77,7 +77,7 @@ fn show(line: &Value, json: bool) {
     }
     match Line::deserialize(line) {
         Ok(line) => output::line(&line.words()),
-        // Of a newer server: better seen as it is than not at all.
+        // A newer server may log other fields; such a line is printed as it is.
         Err(_) => output::json_text(&line.to_string()),
     }
 }

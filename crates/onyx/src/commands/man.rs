@@ -1,4 +1,4 @@
-//! `onyx man`: the command line as pages for man(1), and as one page of the manual.
+//! `onyx man`: writes the command line as pages for man(1), or as one page of the manual.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,8 +15,8 @@ const OPENING: &str = "\
 
 # Commands
 
-`onyx <command> --help` says the same. Every command works on the home that `ONYX_HOME` names, or on the usual one, whether a
-server runs on it or not. Most take `--json`.
+`onyx <command> --help` says the same. Every command works on the home that `ONYX_HOME` names, or on the default one, whether a
+server runs on it or not. Most accept `--json`.
 
 ";
 
@@ -31,7 +31,8 @@ pub(crate) fn run(arguments: &ManArguments) -> Result<Exit> {
 }
 
 fn write_pages(folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot create {}", folder.display()))?;
     clap_mangen::generate_to(Cli::command(), folder)
         .with_context(|| format!("cannot write to {}", folder.display()))
 }
@@ -102,7 +103,7 @@ fn row(argument: &Arg) -> String {
     let usual: Vec<_> =
         argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
     if argument.get_action().takes_values() && !usual.is_empty() {
-        let _ = write!(says, " (`{}` unless given)", usual.join(" "));
+        let _ = write!(says, " (default: `{}`)", usual.join(" "));
     }
     format!("| {} | {} |", named.join(", "), cell(&says))
 }

@@ -1,4 +1,4 @@
-//! `onyx mcp`: programs that offer tools.
+//! `onyx mcp`: manages MCP servers, the programs that offer tools.
 
 mod install;
 mod login;
@@ -78,13 +78,13 @@ impl Server {
         lines.extend(self.signed_in.then(|| "signed in".to_owned()));
         lines.extend(self.tools.iter().map(Tool::line));
         if self.tools.iter().any(Tool::waits) {
-            lines.push(format!("look at them: onyx mcp tools {}", self.name));
-            lines.push(format!("accept them:  onyx mcp accept {}", self.name));
+            lines.push(format!("show the tools:   onyx mcp tools {}", self.name));
+            lines.push(format!("accept the tools: onyx mcp accept {}", self.name));
         }
         lines
     }
 
-    /// With what each tool that waits says of itself.
+    /// One line per tool, with the description of each tool that waits.
     fn details(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for tool in &self.tools {
@@ -123,7 +123,7 @@ pub(crate) async fn run(home: &HomeFolder, command: McpCommand) -> Result<Exit> 
             let response = client.post(MCP, &added.unwrap_or_default()).await?;
             let lines = |all: Servers| {
                 let next = |server: &Server| {
-                    [server.line(), format!("look at its tools: onyx mcp test {}", server.name)]
+                    [server.line(), format!("test it: onyx mcp test {}", server.name)]
                 };
                 all.servers.iter().flat_map(next).collect()
             };
@@ -144,18 +144,18 @@ pub(crate) async fn run(home: &HomeFolder, command: McpCommand) -> Result<Exit> 
             let response = client.post(&format!("{MCP}/{server}/logout"), &json!({})).await?;
             show(response, json, |server: Server| server.lines()).await
         }
-        // It needs no gateway, and was done above.
+        // The install needs no gateway and is handled above.
         McpCommand::Install { .. } => Ok(()),
         McpCommand::Remove { server, json } => {
             client.delete(&format!("{MCP}/{server}")).await?;
-            done(json, &format!("{server} is out of the config"));
+            done(json, &format!("{server} is removed from the config"));
             Ok(())
         }
     })
     .await
 }
 
-/// Passes messages on, one a line, until the input ends. Nothing else is written to the output.
+/// Passes messages to the server, one per line, until the input ends. Only answers are written to the output.
 async fn serve(client: &Client, agent: Option<AgentId>) -> Result<(), ClientError> {
     let path = agent.map_or_else(|| "/mcp".to_owned(), |agent| format!("/mcp?agent={agent}"));
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
@@ -163,7 +163,7 @@ async fn serve(client: &Client, agent: Option<AgentId>) -> Result<(), ClientErro
         let line = match lines.next_line().await {
             Ok(Some(line)) if line.trim().is_empty() => continue,
             Ok(Some(line)) => line,
-            // Whoever started this is gone.
+            // The program that started this one has ended.
             Ok(None) | Err(_) => return Ok(()),
         };
         let answer = match serde_json::from_str::<Value>(&line) {
@@ -176,14 +176,14 @@ async fn serve(client: &Client, agent: Option<AgentId>) -> Result<(), ClientErro
                 json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string()
             }
         };
-        // A notification is answered by nothing.
+        // A notification has no answer.
         if !answer.trim().is_empty() {
             crate::output::json_text(&answer);
         }
     }
 }
 
-/// Accepts exactly what is shown now.
+/// Accepts exactly the descriptions that the server shows now.
 async fn accept(
     client: &Client,
     server: &str,
@@ -205,7 +205,7 @@ async fn accept(
     show(response, json, |server: Server| server.lines()).await
 }
 
-/// What the server is sent.
+/// The body of the request that adds a server.
 fn new_servers(command: &McpCommand) -> Result<Value> {
     let McpCommand::Add { name, url, from, env, header, network, read, write, command, .. } =
         command
@@ -227,7 +227,7 @@ fn new_servers(command: &McpCommand) -> Result<Value> {
             server.insert("command".to_owned(), json!(program));
             server.insert("args".to_owned(), json!(arguments));
         }
-        _ => bail!("say --url ADDRESS, or the command after --"),
+        _ => bail!("give --url ADDRESS, or the command after --"),
     }
     let pairs = |pairs: &[(String, String)]| pairs.iter().cloned().collect::<BTreeMap<_, _>>();
     server.insert("env".to_owned(), json!(pairs(env)));

@@ -1,4 +1,4 @@
-//! `onyx migrate`: the tables of server mode, made or brought up to date.
+//! `onyx migrate`: creates or updates the database tables of server mode.
 
 use anyhow::Result;
 use onyx_storage::{SCHEMA_VERSION, migrate_database};
@@ -11,8 +11,7 @@ use crate::output;
 
 pub(crate) async fn run(home: &HomeFolder) -> Result<Exit> {
     let Some(settings) = server_settings(home)? else {
-        let message =
-            "onyx.json names no database: a home of its own is brought up to date by every start";
+        let message = "onyx.json names no database: a home without one is updated at every start";
         let fault = Fault::new(ErrorCode::InvalidRequest, message)
             .with_hint("Set `storage.database` and `storage.objects` for several gateways.");
         return Err(fault.into());
@@ -21,7 +20,7 @@ pub(crate) async fn run(home: &HomeFolder) -> Result<Exit> {
     output::line(&if ran == 0 {
         format!("The tables are up to date (version {SCHEMA_VERSION}).")
     } else {
-        format!("The tables are of version {SCHEMA_VERSION} now; {ran} migrations ran.")
+        format!("The tables are now of version {SCHEMA_VERSION}; {ran} migrations ran.")
     });
     Ok(Exit::Done)
 }

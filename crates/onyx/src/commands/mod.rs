@@ -1,4 +1,4 @@
-//! One module per command. Each returns how the process ends.
+//! One module per command. Each returns the exit code of the process.
 
 pub(crate) mod actions;
 pub(crate) mod audit;
@@ -48,7 +48,7 @@ use crate::gateway::Connection;
 use crate::home::HomeFolder;
 use crate::output;
 
-/// Asks the gateway, and ends as the answer says.
+/// Runs `work` against the gateway and turns its result into an exit code.
 async fn through(
     home: &HomeFolder,
     work: impl AsyncFnOnce(&Client) -> Result<(), ClientError>,
@@ -62,7 +62,7 @@ async fn through(
     })
 }
 
-/// What was asked for, as JSON or as a person reads it.
+/// Prints an answer, as JSON or as lines for a person.
 async fn show<T: DeserializeOwned>(
     response: Response,
     json: AsJson,
@@ -74,14 +74,14 @@ async fn show<T: DeserializeOwned>(
         return Ok(());
     }
     let read = T::deserialize(value).map_err(|error| {
-        let message = format!("the server's answer does not read: {error}");
+        let message = format!("the server's answer cannot be read: {error}");
         ClientError::Refused(onyx_types::Fault::new(onyx_types::ErrorCode::Internal, message))
     })?;
     lines(read).iter().for_each(|line| output::line(line));
     Ok(())
 }
 
-/// A line for each, or what to say when there is none.
+/// One line for each item, or the line `none` when there is no item.
 fn listed<T>(all: &[T], line: impl Fn(&T) -> String, none: &str) -> Vec<String> {
     if all.is_empty() {
         return vec![none.to_owned()];
@@ -89,7 +89,7 @@ fn listed<T>(all: &[T], line: impl Fn(&T) -> String, none: &str) -> Vec<String> 
     all.iter().map(line).collect()
 }
 
-/// Something was done that has no answer but that it was.
+/// Confirms work that returns no data.
 fn done(json: AsJson, words: &str) {
     if json.json {
         output::json_text(&json!({"ok": true}).to_string())
@@ -98,7 +98,7 @@ fn done(json: AsJson, words: &str) {
     }
 }
 
-/// Tells of a request that failed, and how that ends the process.
+/// Prints why a request failed, and returns the exit code for it.
 fn refused(error: &ClientError) -> Exit {
     output::fault(&error.fault());
     error.exit()

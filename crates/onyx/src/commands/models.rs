@@ -1,4 +1,4 @@
-//! `onyx providers`, `onyx models`, `onyx budgets`: who can answer, how they do, what it costs.
+//! `onyx providers`, `onyx models`, `onyx budgets`: providers and their health, models, and spending.
 
 use anyhow::Result;
 use onyx_local::LOCAL;
@@ -77,7 +77,7 @@ async fn finish(connection: Connection, result: Result<Exit, ClientError>) -> Re
     Ok(result.unwrap_or_else(|error| refused(&error)))
 }
 
-/// The answer as it is, or as a person reads it.
+/// Prints an answer, as JSON or as text for a person.
 async fn show<T: serde::de::DeserializeOwned>(
     client: &Client,
     path: &str,
@@ -126,7 +126,7 @@ struct Called {
 
 fn list(all: Providers) {
     if all.providers.is_empty() {
-        return output::aside("no provider is configured: name one under `providers` in onyx.json");
+        return output::aside("no provider is configured: add one under `providers` in onyx.json");
     }
     let row = |provider: Provider| {
         let place = provider.address.or(provider.detail).unwrap_or_default();
@@ -164,7 +164,7 @@ impl Called {
         }
         match (self.circuit.as_str(), self.next_try_seconds) {
             ("open", Some(seconds)) => {
-                line += &format!("; left alone after {failures} failures, next try in {seconds} s");
+                line += &format!("; paused after {failures} failures, next try in {seconds} s");
             }
             ("half_open", _) => line += "; being tried again",
             _ if *failures > 0 => line += &format!("; {failures} failures in a row"),
@@ -181,7 +181,7 @@ struct Tested {
     advice: String,
 }
 
-/// One provider, or all of them beside each other. Fails when one does not work.
+/// Tests one provider, or all of them at the same time. Fails when one does not work.
 async fn test(client: &Client, name: Option<String>, json: bool) -> Result<Exit, ClientError> {
     let names = match name {
         Some(name) => vec![name],
@@ -201,7 +201,7 @@ async fn test(client: &Client, name: Option<String>, json: bool) -> Result<Exit,
         output::json(&json!({"tests": tests}));
     } else {
         for test in tests {
-            // Of a newer server, what does not read is shown as it is.
+            // An answer of a newer server may have another form; it is printed as it is.
             match serde_json::from_value::<Tested>(test.clone()) {
                 Ok(Tested { name, ok, advice }) => {
                     output::line(&format!("{} {name}: {advice}", if ok { "✓" } else { "✗" }));
@@ -240,7 +240,7 @@ struct Price {
 
 const UNKNOWN: &str = "–";
 
-/// The models to choose from, and what else lies here: nothing that takes room is hidden.
+/// Lists the models to choose from, then all other downloaded files, because they take up disk space.
 async fn list_models(home: &HomeFolder, client: &Client) -> Result<Exit, ClientError> {
     let all: Models = client.get_json("/api/admin/models").await?;
     let shown: Vec<String> = all.models.iter().map(|model| model.id.clone()).collect();
@@ -258,16 +258,16 @@ fn model_table(all: Models) {
             model.price.as_ref().map_or_else(|| UNKNOWN.to_owned(), |price| of(price).to_string())
         };
         let (input, output) = (price(|price| price.input), price(|price| price.output));
-        let state = if model.rests { "left alone" } else { "" };
+        let state = if model.rests { "paused" } else { "" };
         [model.id.clone(), number(model.context_window), input, output, state.to_owned()]
     };
     let head = ["MODEL", "WINDOW", "$/M IN", "$/M OUT", ""];
     table(head, all.models.into_iter().map(row));
 }
 
-/// What is known of one. The sums of its files are reckoned here, from what lies on the disk.
+/// Shows one model. The checksums of its files are computed here, from the files on disk.
 async fn info(client: &Client, model: &str, json: bool) -> Result<Exit, ClientError> {
-    // A name alone is of weights on this machine, as for `pull` and `rm`.
+    // A name without a provider means a local model, as for `pull` and `rm`.
     let provider = if model.contains('/') { String::new() } else { format!("{LOCAL}/") };
     let path = format!("/api/admin/models/{provider}{model}");
     let mut value: Value = client.get_json(&path).await?;
@@ -276,7 +276,7 @@ async fn info(client: &Client, model: &str, json: bool) -> Result<Exit, ClientEr
     }
     let model: Model = match serde_json::from_value(value.clone()) {
         Ok(model) if !json => model,
-        // Of a newer server, what does not read is shown as it is.
+        // An answer of a newer server may have another form; it is printed as it is.
         Ok(_) | Err(_) => {
             output::json(&value);
             return Ok(Exit::Done);
@@ -297,8 +297,8 @@ fn tell(model: Model) {
         (Some(Price { input, output }), _) => {
             format!("{input} in, {output} out, in dollars per million tokens")
         }
-        (None, Some(_)) => "nothing: it runs here".to_owned(),
-        (None, None) => "not known: counts as 0 in budgets".to_owned(),
+        (None, Some(_)) => "free: it runs here".to_owned(),
+        (None, None) => "unknown: counts as 0 in budgets".to_owned(),
     };
     let inputs = model.inputs.map_or_else(
         || UNKNOWN.to_owned(),
@@ -320,7 +320,7 @@ fn tell(model: Model) {
         held.tell();
     }
     if model.rests {
-        output::line("  it fails of late and is left alone for now");
+        output::line("  it failed repeatedly and is paused for now");
     }
 }
 

@@ -1,4 +1,4 @@
-//! `onyx pair`: letting a device in that shows a code.
+//! `onyx pair`: approves or rejects a device that shows a code.
 
 use anyhow::Result;
 use serde::Deserialize;
@@ -39,7 +39,7 @@ pub(crate) async fn run(home: &HomeFolder, command: PairCommand) -> Result<Exit>
             through(home, async |client| {
                 let body = json!({"code": code, "person": person});
                 client.post(&format!("{PAIRINGS}/approve"), &body).await?;
-                done(json, "the device is let in");
+                done(json, "the device is approved");
                 Ok(())
             })
             .await
@@ -47,7 +47,7 @@ pub(crate) async fn run(home: &HomeFolder, command: PairCommand) -> Result<Exit>
         PairCommand::Reject { code, json } => {
             through(home, async |client| {
                 client.post(&format!("{PAIRINGS}/reject"), &json!({"code": code})).await?;
-                done(json, "the device is turned away");
+                done(json, "the device is rejected");
                 Ok(())
             })
             .await

@@ -1,4 +1,4 @@
-//! `onyx people`.
+//! `onyx people`: manages the accounts of people.
 
 use anyhow::Result;
 use serde::Deserialize;
@@ -57,7 +57,7 @@ pub(crate) async fn run(home: &HomeFolder, command: PeopleCommand) -> Result<Exi
         PeopleCommand::Remove { person, json } => {
             through(home, async |client| {
                 client.delete(&format!("{PEOPLE}/{person}")).await?;
-                done(json, &format!("{person} has no account any more; their files stay"));
+                done(json, &format!("the account {person} is deleted; its files are kept"));
                 Ok(())
             })
             .await
@@ -81,7 +81,7 @@ pub(crate) async fn run(home: &HomeFolder, command: PeopleCommand) -> Result<Exi
             if remove {
                 return through(home, async |client| {
                     client.delete(&path).await?;
-                    done(json, &format!("{person} has no password any more"));
+                    done(json, &format!("the password of {person} is removed"));
                     Ok(())
                 })
                 .await;

@@ -1,4 +1,4 @@
-//! `onyx plugins`: packages of other people, and what each may have.
+//! `onyx plugins`: manages plugins and what each of them may access.
 
 use std::fs;
 use std::path::Path;
@@ -63,7 +63,7 @@ impl Hook {
         let can = if self.veto { " and can say no" } else { "" };
         let of = if self.tools.is_empty() { "all".to_owned() } else { self.tools.join(", ") };
         let whose = if grants.people.iter().any(|one| one == "*") {
-            "everybody".to_owned()
+            "everyone".to_owned()
         } else {
             grants.people.join(", ")
         };
@@ -81,7 +81,7 @@ impl Plugin {
         format!("{:<24} {version:<9} {:<9} {status:<9} {what}", self.name, self.state)
     }
 
-    /// Everything that it has once it is accepted.
+    /// Everything that the plugin may access once it is accepted.
     fn grants(&self) -> Vec<String> {
         let grants = &self.grants;
         let mut lines = Vec::new();
@@ -120,11 +120,11 @@ impl Plugin {
         let mut lines = vec![self.line()];
         match self.state.as_str() {
             "new" | "changed" => {
-                lines.push(format!("look at it: onyx plugins show {}", self.name));
-                lines.push(format!("accept it:  onyx plugins accept {}", self.name));
+                lines.push(format!("review it: onyx plugins show {}", self.name));
+                lines.push(format!("accept it: onyx plugins accept {}", self.name));
             }
             "accepted" if !self.enabled => {
-                lines.push(format!("switch it on: onyx plugins enable {}", self.name));
+                lines.push(format!("enable it: onyx plugins enable {}", self.name));
             }
             _ => {}
         }
@@ -132,12 +132,12 @@ impl Plugin {
     }
 
     fn log(self) -> Vec<String> {
-        if self.log.is_empty() { vec!["It has said nothing.".to_owned()] } else { self.log }
+        if self.log.is_empty() { vec!["The log is empty.".to_owned()] } else { self.log }
     }
 }
 
 pub(crate) async fn run(home: &HomeFolder, command: PluginsCommand) -> Result<Exit> {
-    // What lies on this machine is read before anybody is asked.
+    // The plugin's files on this machine are read before the server is contacted.
     let mut files = Value::Null;
     if let PluginsCommand::Add { from, .. } = &command {
         files = brought(from)?;
@@ -146,7 +146,7 @@ pub(crate) async fn run(home: &HomeFolder, command: PluginsCommand) -> Result<Ex
     through(home, async |client| match command {
         PluginsCommand::List(json) => {
             let none =
-                "There are no plugins. Bring one with: onyx plugins add <folder, zip or address>";
+                "There are no plugins. Add one with: onyx plugins add <folder, zip or address>";
             let lines = |all: Plugins| listed(&all.plugins, Plugin::line, none);
             show(client.get(PLUGINS).await?, json, lines).await
         }
@@ -158,7 +158,7 @@ pub(crate) async fn run(home: &HomeFolder, command: PluginsCommand) -> Result<Ex
             show(client.get(&at(&plugin)).await?, json, |plugin: Plugin| plugin.lines()).await
         }
         PluginsCommand::Accept { plugin, json } => {
-            // Accepts exactly what is shown now.
+            // Accepts exactly the version that the server shows now.
             let seen: Plugin = client.get_json(&at(&plugin)).await?;
             let address = format!("{}/accept", at(&plugin));
             let hash = seen.hash.unwrap_or_default();
@@ -182,14 +182,14 @@ pub(crate) async fn run(home: &HomeFolder, command: PluginsCommand) -> Result<Ex
         }
         PluginsCommand::Remove { plugin, json } => {
             client.delete(&at(&plugin)).await?;
-            done(json, &format!("{plugin} is gone; skills that came with it stay in the vault"));
+            done(json, &format!("{plugin} is removed; its skills stay in the vault"));
             Ok(())
         }
     })
     .await
 }
 
-/// What the server is sent: the files of a folder, an archive, or an address.
+/// The body of the request: the files of a folder, an archive, or an address.
 fn brought(from: &str) -> Result<Value> {
     if from.contains("://") || from.starts_with("git@") {
         return Ok(json!({"git": from}));

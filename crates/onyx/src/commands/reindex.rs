@@ -1,4 +1,4 @@
-//! `onyx reindex`: everything derived, built anew from the files.
+//! `onyx reindex`: rebuilds everything derived from the files.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub(crate) async fn run(home: &HomeFolder) -> Result<Exit> {
         Ok(done) => {
             let Reindexed { sessions, files, changed } = done;
             output::line(&format!(
-                "{sessions} sessions and {files} files were read anew; {changed} files had changed"
+                "{sessions} sessions and {files} files were read again; {changed} files had changed"
             ));
             Exit::Done
         }
@@ -62,14 +62,14 @@ async fn reindex(client: &Client) -> Result<Reindexed, ClientError> {
     done
 }
 
-/// Shows how far it is, to people only.
+/// Shows the progress on a terminal; never ends.
 async fn watch(client: &Client) -> std::convert::Infallible {
     if !std::io::stderr().is_terminal() {
         return std::future::pending().await;
     }
     loop {
         tokio::time::sleep(GLANCE).await;
-        // A glance that fails is none; the answer itself will tell what is wrong.
+        // A failed status request is ignored: the answer to the reindex request reports what is wrong.
         let status = client.get_json::<Status>("/v1/memory/status").await;
         if let Ok(Status { progress: Some(Progress { done, total }) }) = status {
             let full = done.min(total) * BAR / total.max(1);

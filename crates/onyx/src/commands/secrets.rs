@@ -1,4 +1,4 @@
-//! `onyx secrets`.
+//! `onyx secrets`: manages the sealed secrets.
 
 use anyhow::Result;
 use serde::Deserialize;
@@ -47,7 +47,7 @@ pub(crate) async fn run(home: &HomeFolder, command: SecretsCommand) -> Result<Ex
             let value = input::secret(&format!("Value of {name}: "))?;
             through(home, async |client| {
                 client.put(&format!("{SECRETS}/{name}"), &json!({"value": value})).await?;
-                done(json, &format!("kept; refer to it as secret:{name}"));
+                done(json, &format!("stored; refer to it as secret:{name}"));
                 Ok(())
             })
             .await
@@ -55,7 +55,7 @@ pub(crate) async fn run(home: &HomeFolder, command: SecretsCommand) -> Result<Ex
         SecretsCommand::Rm { name, json } => {
             through(home, async |client| {
                 client.delete(&format!("{SECRETS}/{name}")).await?;
-                done(json, &format!("{name} is forgotten"));
+                done(json, &format!("{name} is deleted"));
                 Ok(())
             })
             .await
@@ -63,7 +63,8 @@ pub(crate) async fn run(home: &HomeFolder, command: SecretsCommand) -> Result<Ex
         SecretsCommand::Rotate(json) => {
             through(home, async |client| {
                 let response = client.post(&format!("{SECRETS}/rotate"), &json!({})).await?;
-                let lines = |done: Rotated| vec![format!("{} sealed anew", done.rotated)];
+                let lines =
+                    |done: Rotated| vec![format!("{} encrypted with a new key", done.rotated)];
                 show(response, json, lines).await
             })
             .await

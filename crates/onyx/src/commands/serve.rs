@@ -1,4 +1,4 @@
-//! `onyx serve`.
+//! `onyx serve`: runs the server until it is told to stop.
 
 use std::io::{ErrorKind, IsTerminal};
 use std::net::SocketAddr;
@@ -56,9 +56,9 @@ pub(crate) async fn run(
     match gateway.create_link().await {
         Ok(Some(link)) => invite(&link, arguments),
         Ok(None) => {}
-        // It serves by now, and a database that is away for a moment comes back.
+        // The server already serves; a missing link is no reason to stop it.
         Err(error) => {
-            tracing::warn!(%error, "no link to sign in with could be made; `onyx serve --open` makes one");
+            tracing::warn!(%error, "the sign-in link could not be created; `onyx serve --open` creates one");
         }
     }
     tokio::spawn(async {
@@ -66,10 +66,10 @@ pub(crate) async fn run(
         crate::allocator::give_code_back();
     });
     let cause = asked_to_end().await?;
-    tracing::info!(cause, "ending; running answers have a moment to finish");
+    tracing::info!(cause, "stopping; running answers have a moment to finish");
     tokio::select! {
         () = gateway.close() => Ok(Exit::Done),
-        // Asked twice: at once. What is on disk is whole at any moment.
+        // A second signal stops the process at once; the files on disk are consistent at any moment.
         again = asked_to_end() => again.map(|_| Exit::Done),
     }
 }
@@ -79,7 +79,7 @@ struct Link {
     url: String,
 }
 
-/// The server runs already: only the browser is missing.
+/// A server already runs: only opens the browser.
 async fn show_running(home: &HomeFolder) -> Result<Exit> {
     let connection = Connection::open(home).await?;
     let link = async {
@@ -90,7 +90,7 @@ async fn show_running(home: &HomeFolder) -> Result<Exit> {
     connection.close().await;
     Ok(match link {
         Ok(link) => {
-            output::line("Onyx is running already.");
+            output::line("Onyx is already running.");
             invite(&link.url, &ServeArguments { open: true, port: None });
             Exit::Done
         }
@@ -98,7 +98,7 @@ async fn show_running(home: &HomeFolder) -> Result<Exit> {
     })
 }
 
-/// The one-time link, for a person at this machine. Printed and never logged.
+/// Prints the one-time sign-in link for a person at this machine; it is never logged.
 fn invite(link: &str, arguments: &ServeArguments) {
     output::line(&format!("Sign in on this machine (once, within ten minutes): {link}"));
     if arguments.open && std::io::stdout().is_terminal() {

@@ -1,4 +1,4 @@
-//! `onyx sessions`: what was said, to look at, to tidy and to take away.
+//! `onyx sessions`: lists, shows, searches, changes and exports conversations.
 
 mod change;
 
@@ -59,7 +59,7 @@ async fn perform(client: &Client, command: SessionsCommand) -> Result<Exit, Clie
         }
         SessionsCommand::Delete { session, yes, json } => {
             if !yes && !change::agreed(client, session).await? {
-                output::aside("nothing was removed");
+                output::aside("nothing was deleted");
                 return Ok(Exit::Failed);
             }
             change::delete(client, session, Show::json(json)).await
@@ -89,7 +89,7 @@ struct SessionRow {
     found: Option<FoundTurn>,
 }
 
-/// Where somebody said what was looked for.
+/// A place in a session where the searched text was found.
 #[derive(Deserialize)]
 struct FoundTurn {
     snippet: Vec<SnippetPart>,
@@ -123,8 +123,8 @@ async fn list(
     let list: SessionList = client.get_json(&path).await?;
     if list.sessions.is_empty() {
         output::aside(match text {
-            Some(_) => "no session holds that",
-            None => "no sessions yet; begin one with: onyx chat",
+            Some(_) => "no session contains that text",
+            None => "no sessions yet; start one with: onyx chat",
         });
     }
     for row in &list.sessions {
@@ -139,7 +139,7 @@ async fn list(
     Ok(())
 }
 
-/// Every byte that could mean something in an address is spelt out.
+/// Percent-encodes every byte that has a meaning in a URL.
 pub(super) fn in_query(text: &str) -> String {
     let spelt = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),

@@ -1,4 +1,4 @@
-//! `onyx skills`: instructions that agents open when they need them.
+//! `onyx skills`: manages skills, the instructions that agents open when they need them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::home::HomeFolder;
 
 const SKILLS: &str = "/api/skills";
-/// More than any skill has.
+/// The largest number of files that one request may add.
 const MOST_FILES: usize = 5_000;
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -55,9 +55,9 @@ impl Skill {
         let mut lines = vec![format!("{}: {} ({})", self.name, self.state, self.path)];
         lines.extend(self.problem.iter().map(|why| format!("problem: {why}")));
         lines.extend(
-            self.allowed_tools.iter().map(|tools| {
-                format!("it asks to be allowed: {tools} (nothing is allowed by that)")
-            }),
+            self.allowed_tools
+                .iter()
+                .map(|tools| format!("it asks for the tools: {tools} (asking allows nothing)")),
         );
         lines.extend(self.files.iter().map(|(name, size)| format!("file: {name} ({size} bytes)")));
         match &self.diff {
@@ -72,7 +72,7 @@ impl Skill {
 }
 
 pub(crate) async fn run(home: &HomeFolder, command: SkillsCommand) -> Result<Exit> {
-    // What lies on this machine is read before anybody is asked.
+    // The files on this machine are read before the server is contacted.
     let brought = match &command {
         SkillsCommand::Add { from, .. } => Some(brought(from)?),
         SkillsCommand::List(_)
@@ -83,7 +83,7 @@ pub(crate) async fn run(home: &HomeFolder, command: SkillsCommand) -> Result<Exi
     through(home, async |client| match command {
         SkillsCommand::List(json) => {
             let none =
-                "There are no skills. Bring some with: onyx skills add <folder, zip or address>";
+                "There are no skills. Add some with: onyx skills add <folder, zip or address>";
             let lines = |all: Skills| listed(&all.skills, Skill::line, none);
             show(client.get(SKILLS).await?, json, lines).await
         }
@@ -107,14 +107,14 @@ pub(crate) async fn run(home: &HomeFolder, command: SkillsCommand) -> Result<Exi
         }
         SkillsCommand::Remove { skill, json } => {
             client.delete(&format!("{SKILLS}/{skill}")).await?;
-            done(json, &format!("{skill} is gone; the last versions of its files are kept"));
+            done(json, &format!("{skill} is removed; the last versions of its files are kept"));
             Ok(())
         }
     })
     .await
 }
 
-/// Accepts exactly what was brought.
+/// Accepts exactly the skills that were added.
 async fn accept_all(client: &Client, added: &Value) -> Result<Value, ClientError> {
     let mut accepted = Vec::new();
     for skill in added["skills"].as_array().into_iter().flatten() {
@@ -136,14 +136,14 @@ fn report(added: &Value, json: AsJson) -> Result<(), ClientError> {
         crate::output::line(&skill.line());
         if skill.state == "new" {
             let name = &skill.name;
-            crate::output::line(&format!("  look at it: onyx skills show {name}"));
-            crate::output::line(&format!("  accept it:  onyx skills accept {name}"));
+            crate::output::line(&format!("  review it: onyx skills show {name}"));
+            crate::output::line(&format!("  accept it: onyx skills accept {name}"));
         }
     }
     Ok(())
 }
 
-/// What the server is sent: the files of a folder, an archive, or an address.
+/// The body of the request: the files of a folder, an archive, or an address.
 fn brought(from: &str) -> Result<Value> {
     if from.contains("://") || from.starts_with("git@") {
         return Ok(json!({"git": from}));
@@ -189,10 +189,10 @@ pub(super) fn collect(
         } else if meta.is_file() {
             *bytes += meta.len();
             if files.len() == MOST_FILES || *bytes > MOST_BYTES {
-                bail!("{} holds more files than can be brought at once", root.display());
+                bail!("{} holds more files than can be added at once", root.display());
             }
             let name = path.strip_prefix(root).unwrap_or(&path);
-            let name = name.to_str().with_context(|| format!("{} is no text", name.display()))?;
+            let name = name.to_str().with_context(|| format!("{} is not UTF-8", name.display()))?;
             let content = fs::read(&path).with_context(|| format!("cannot read {name}"))?;
             files.push(json!({"path": name, "content": STANDARD.encode(content)}));
         }

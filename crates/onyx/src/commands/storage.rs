@@ -1,4 +1,4 @@
-//! `onyx storage move`: from a home into server mode, and back.
+//! `onyx storage move`: copies a home into server mode, or back.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::gateway::{Claim, Unreachable, claim, master_key, secret_keys, server_
 use crate::home::HomeFolder;
 use crate::output;
 
-/// The word for what `storage` in onyx.json names.
+/// The value of `--from` and `--to` that stands for what `storage` in onyx.json names.
 const SERVER: &str = "server";
 
 enum StorageSide {
@@ -33,8 +33,9 @@ pub(crate) async fn run(home: &HomeFolder, command: StorageCommand) -> Result<Ex
         (StorageSide::Home(_), StorageSide::Home(_))
         | (StorageSide::Server(_), StorageSide::Server(_)) => {
             let message = "one of --from and --to is the folder of a home, the other is `server`";
-            let fault = Fault::new(ErrorCode::InvalidRequest, message)
-                .with_hint("`onyx backup` and `onyx restore` bring a home to another machine.");
+            let fault = Fault::new(ErrorCode::InvalidRequest, message).with_hint(
+                "To move a home to another machine, use `onyx backup` and `onyx restore`.",
+            );
             return Err(fault.into());
         }
     };
@@ -46,17 +47,17 @@ pub(super) fn tell(moved: Moved) {
     let Moved { logs, files, rows, bytes, already_there, left_out } = moved;
     let mebibytes = bytes.div_ceil(1024 * 1024);
     output::line(&format!(
-        "{logs} conversations, {files} files ({mebibytes} MiB) and {rows} rows were moved and compared."
+        "{logs} conversations, {files} files ({mebibytes} MiB) and {rows} rows were copied and compared."
     ));
     if already_there > 0 {
-        output::line(&format!("{already_there} of them were there from an earlier try."));
+        output::line(&format!(
+            "{already_there} of them were already there from an earlier attempt."
+        ));
     }
     if left_out > 0 {
-        output::warning(&format!("{left_out} links or odd names were left where they are"));
+        output::warning(&format!("{left_out} links or unusual names were not copied"));
     }
-    output::line(
-        "Nothing was taken away where it came from. Plugins, models that run here and .env are not moved.",
-    );
+    output::line("The original is kept. Plugins, local models and .env are not copied.");
 }
 
 fn place(home: &HomeFolder, text: &str) -> Result<StorageSide> {
@@ -75,7 +76,7 @@ fn place(home: &HomeFolder, text: &str) -> Result<StorageSide> {
     }
 }
 
-/// Nobody else works on it.
+/// Claims the home, so that no other process works on it.
 fn take(folder: &HomeFolder) -> Result<Home> {
     match claim(folder)? {
         Claim::Ours(home) => Ok(home),
@@ -102,7 +103,7 @@ async fn into_server(
     }
     let master = master_key()?;
     let config = config::for_sharing(from)?;
-    // What no gateway could take up is told before anything is moved.
+    // Entries that no gateway could use are reported before anything is copied.
     config::shared(from, &config)?;
     let clock = Arc::new(SystemClock::new());
     // Brings it up to date first, as a start does.

@@ -1,4 +1,4 @@
-//! `onyx tokens`.
+//! `onyx tokens`: manages tokens and everything that is signed in.
 
 use anyhow::Result;
 use serde::Deserialize;

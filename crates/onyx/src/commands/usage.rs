@@ -1,4 +1,4 @@
-//! `onyx usage`: tokens and cost, summed up by day, agent, model or person.
+//! `onyx usage`: shows tokens and cost by day, agent, model or person.
 
 use anyhow::Result;
 use serde::Deserialize;
@@ -65,7 +65,7 @@ fn lines(report: &Report, by: UsageBy) -> Vec<String> {
     if sums.is_empty() {
         return vec![format!("nothing was used from {between}")];
     }
-    let named = |sum: &Sum| if sum.name.is_empty() { "(not noted)".len() } else { sum.name.len() };
+    let named = |sum: &Sum| if sum.name.is_empty() { "(unknown)".len() } else { sum.name.len() };
     let width =
         sums.iter().map(named).chain([title.len(), "total".len()]).max().unwrap_or_default();
     let mut lines = vec![format!(
@@ -73,11 +73,11 @@ fn lines(report: &Report, by: UsageBy) -> Vec<String> {
         "input", "output", "cache read", "cache write", "cost"
     )];
     lines.extend(sums.iter().map(|sum| {
-        let name = if sum.name.is_empty() { "(not noted)" } else { &sum.name };
+        let name = if sum.name.is_empty() { "(unknown)" } else { &sum.name };
         row(name, sum, width)
     }));
     lines.push(row("total", &report.total, width));
-    lines.push(format!("tokens and cost from {between}; prices that are not known count as 0"));
+    lines.push(format!("tokens and cost from {between}; unknown prices count as 0"));
     lines
 }
 

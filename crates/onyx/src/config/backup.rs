@@ -1,5 +1,5 @@
-//! Where backups go: a folder, or an S3 store that is reached as `jobs.backup.s3` says, else as `storage.s3` says. A home
-//! that is yet to be restored has no config: then the variables count that other programs of S3 stores read too.
+//! Where backups go: a folder, or an S3 store with the settings of `jobs.backup.s3`, else of `storage.s3`. A home that
+//! is not restored yet has no config: then the usual environment variables of S3 programs count.
 
 use std::path::PathBuf;
 
@@ -12,11 +12,11 @@ use super::storage::{FROM_SECRETS, follow};
 
 const SCHEME: &str = "s3://";
 
-/// What `secret:<name>` stands for.
+/// Looks up the value of `secret:<name>`.
 pub(crate) type SecretOf<'a> = &'a dyn Fn(&str) -> Result<Option<String>, Fault>;
 
 impl Config {
-    /// The place of this name, every reference to a key followed.
+    /// The place with this name; references to keys are resolved.
     pub(crate) fn backup_place(
         &self,
         to: &str,
@@ -80,7 +80,7 @@ impl Config {
     fn value(&self, at: &str, value: &str, secret_of: SecretOf<'_>) -> Result<String, Fault> {
         let wrong = |why: String| {
             Fault::new(ErrorCode::InvalidRequest, format!("{at}: {why}"))
-                .with_hint("`onyx secrets set <name>` keeps a secret.")
+                .with_hint("`onyx secrets set <name>` stores a secret.")
         };
         if let Some(name) = value.strip_prefix(FROM_SECRETS) {
             let found = secret_of(name)?.filter(|text| !text.is_empty());
@@ -91,14 +91,14 @@ impl Config {
 }
 
 fn nowhere(to: &str) -> Fault {
-    let message = format!("it is not said how {to} is reached");
+    let message = format!("there are no settings for reaching {to}");
     let hint = "Set `jobs.backup.s3` in onyx.json: endpoint, region, accessKeyId and \
                 secretAccessKey, the keys as env:NAME, file:/path or secret:<name>. Without a \
                 config: AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.";
     Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint)
 }
 
-/// An address of another kind would become a folder of that name.
+/// Refuses other URLs, which would become folders of that name.
 fn folder(to: &str) -> Result<BackupPlace, Fault> {
     if to.contains("://") {
         let message = format!("backups cannot go to {to}");
@@ -147,7 +147,12 @@ mod tests {
             )
         };
         for (text, to, told, hint) in [
-            ("{}".to_owned(), "s3://b", "it is not said how s3://b is reached", "jobs.backup.s3"),
+            (
+                "{}".to_owned(),
+                "s3://b",
+                "there are no settings for reaching s3://b",
+                "jobs.backup.s3",
+            ),
             ("{}".to_owned(), "ftp://b", "backups cannot go to ftp://b", "s3://"),
             ("{}".to_owned(), "s3://a b", "s3://a b", "s3://bucket/prefix"),
             (job("secret:none"), "s3://b", "secret:none is not set", "onyx secrets set"),

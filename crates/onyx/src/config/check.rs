@@ -1,5 +1,5 @@
-//! Reads a settings struct out of the config and notes every key that it does not know. The known
-//! keys are the struct's own fields, as serde tells them: there is no second list to keep true.
+//! Reads a settings struct out of the config and reports every unknown key. The known keys are the
+//! struct's own fields as serde reports them, so there is no second list to maintain.
 
 use std::cell::RefCell;
 
@@ -21,7 +21,7 @@ pub(super) struct Notes {
     pub(super) warnings: Vec<String>,
 }
 
-/// Where a value is not what it should be. Never holds the value: it may be a secret.
+/// The place of an invalid value. It never holds the value, which may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WrongValue {
     pub(super) at: String,
@@ -42,7 +42,7 @@ pub(super) fn read<'de, T: Deserialize<'de>>(
     })
 }
 
-/// Notes keys of an object that nobody reads.
+/// Notes keys of an object that no setting reads.
 pub(super) fn note_unknown(
     path: &Path<'_>,
     fields: &Map<String, Value>,

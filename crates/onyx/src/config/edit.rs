@@ -22,7 +22,7 @@ impl JsonText {
         self.0.to_string()
     }
 
-    /// Sets the value at these keys, and makes what leads to it.
+    /// Sets the value at these keys, and creates missing objects on the way.
     pub(crate) fn put(&self, keys: &[&str], value: &Value) -> Result<(), ConfigError> {
         let no_object = || ConfigError::new("it must be an object: { … }");
         let mut at = self.0.object_value_or_create().ok_or_else(no_object)?;
@@ -56,7 +56,7 @@ impl ConfigText {
         self.root.to_string()
     }
 
-    /// Takes out what belongs to one gateway of several.
+    /// Removes the settings that belong to one gateway of several.
     pub(crate) fn remove_own(&self) {
         remove(&self.config, OWN_SECTION);
         if let Some(gateway) = self.config.object_value("gateway") {
@@ -71,7 +71,7 @@ impl ConfigText {
         self.find_agent(id).and_then(|agent| agent.to_serde_value())
     }
 
-    /// Writes an agent's settings; keys that are none of them stay.
+    /// Writes an agent's settings; unknown keys are kept.
     pub(crate) fn put_agent(&self, id: &str, settings: &AgentSettings) -> Result<(), ConfigError> {
         if settings.is_default {
             self.agents().into_iter().filter(|(other, _)| other != id).for_each(|(_, other)| {
@@ -120,7 +120,7 @@ impl ConfigText {
         was_there
     }
 
-    /// Does the file name any agent?
+    /// Whether the file names any agent.
     pub(crate) fn has_agents(&self) -> bool {
         !self.agents().is_empty()
     }
@@ -341,7 +341,7 @@ fn put_all(parent: &CstObject, name: &str, fields: &Map<String, Value>) {
     fields.iter().for_each(|(key, value)| set(&object, key, Some(value)));
 }
 
-/// What stays the same is not touched, so that its spelling and its comments stay too.
+/// Equal values are not touched, so that their spelling and comments are kept.
 fn set(object: &CstObject, key: &str, value: Option<&Value>) {
     let Some(value) = value else {
         remove(object, key);

@@ -1,6 +1,6 @@
-//! A config of OpenClaw, and of the first plans of Onyx, works as it is: its prefixes of models mean
-//! the providers that are called otherwise here, and `~` in a workspace is the user's folder. (Names of
-//! tools are read where policies are made.)
+//! Lets a config of OpenClaw, or of an early Onyx, work unchanged: its model prefixes are translated to the
+//! names of providers here, and `~` in a workspace is the user's folder. (Names of tools are translated
+//! where policies are made.)
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Settings as strangers, editors and crashes leave them.
+//! Fuzzes the config reader with broken and hostile texts.
 
 use onyx_test_support::Fuzz;
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! The last config that worked, kept beside the cache: a server that is started again after a
-//! broken edit goes on with it.
+//! The last config that worked. It is kept in the cache, so that a server that is restarted after a broken
+//! edit can use it.
 
 use std::fs;
 use std::io::Write;
@@ -11,7 +11,7 @@ use super::{Config, ConfigError, read};
 use crate::files;
 use crate::home::HomeFolder;
 
-/// Remembers the file that a config was read from.
+/// Stores the text that a working config was read from.
 pub(crate) fn keep(home: &HomeFolder, config: &Config) -> Result<()> {
     let Some(text) = &config.text else { return Ok(()) };
     let path = home.last_good_config();
@@ -33,7 +33,7 @@ pub(crate) fn keep(home: &HomeFolder, config: &Config) -> Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The config of the last good edit, if there was one.
+/// The config of the last valid edit, if there was one.
 pub(crate) fn load(home: &HomeFolder) -> Option<Result<Config, ConfigError>> {
     Some(read(home, text(home)?))
 }

@@ -1,5 +1,5 @@
-//! `onyx.json`: read, filled in from the environment, checked. Each section belongs to the crate
-//! that uses it; here they are only taken apart.
+//! `onyx.json`: reads the file, fills in variables and checks it. Each section belongs to the crate that
+//! uses it; this module only splits the file into sections.
 
 mod backup;
 mod check;
@@ -71,48 +71,48 @@ const SECTIONS: &[&str] = &[
     "mcp",
 ];
 
-/// Deeper files are no configs; the parser would follow them until its stack ends.
+/// Files nested deeper are refused, because the parser would follow them until its stack overflows.
 const MAX_DEPTH: usize = 100;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Config {
     pub(crate) gateway: GatewaySettings,
-    /// In the order of the file, which decides the default.
+    /// In the order of the file: the first provider is the default.
     pub(crate) providers: Vec<(String, ProviderSettings)>,
     pub(crate) agents: AgentsSettings,
     pub(crate) people: Vec<PersonSettings>,
     pub(crate) jobs: JobsSettings,
     pub(crate) default_model: Option<String>,
-    /// Other names for models.
+    /// Aliases of models.
     pub(crate) models: ModelsSettings,
     pub(crate) limits: Limits,
-    /// Which model takes what, for agents whose model is `auto`.
+    /// The models for each class of task, for agents whose model is `auto`.
     pub(crate) routing: RoutingSettings,
     pub(crate) memory: MemorySettings,
-    /// Accounts on other networks, and which agent answers whom there.
+    /// Accounts on other networks, and which agent answers which peer there.
     pub(crate) connectors: ConnectorsSettings,
     pub(crate) bindings: Vec<Binding>,
-    /// Who listens to recordings: `connectors.transcriber`.
+    /// What turns recordings into text: `connectors.transcriber`.
     pub(crate) transcriber: Option<TranscriberSettings>,
-    /// The server that letters go by.
+    /// The server that sends mail.
     pub(crate) mail: Option<MailSettings>,
-    /// What tools work with.
+    /// Settings of tools.
     pub(crate) tools: ToolsSettings,
     /// Programs that offer tools to agents.
     pub(crate) mcp: McpSettings,
-    /// Packages of other people that are on.
+    /// Settings of plugins.
     pub(crate) plugins: PluginsSettings,
-    /// Where everything is kept: nothing here means the home folder.
+    /// Where everything is stored; empty means the home folder.
     pub(crate) storage: StorageSettings,
     pub(crate) environment: Environment,
-    /// What works but is probably not what was meant.
+    /// Warnings about settings that work but are probably mistakes.
     pub(crate) warnings: Vec<String>,
     pub(crate) missing: Vec<Missing>,
     pub(crate) source: Source,
     text: Option<FileText>,
 }
 
-/// The file as it was read. It may hold keys, so it is never shown.
+/// The text of the file. It may hold keys, so it is never shown.
 #[derive(Clone)]
 struct FileText(String);
 
@@ -125,7 +125,7 @@ impl fmt::Debug for FileText {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Source {
     File,
-    /// There is no file: everything is as it comes.
+    /// There is no file, so all settings have their defaults.
     #[default]
     Defaults,
 }
@@ -147,7 +147,7 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// Why the file cannot be used, and where in it.
+/// Why the file cannot be used, and the key that is to blame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ConfigError {
     message: String,
@@ -215,7 +215,7 @@ pub(crate) fn load(home: &HomeFolder) -> Result<Config, ConfigError> {
     parse_with(home, text, environment, warnings)
 }
 
-/// A text as the file would be read if it held it.
+/// Reads a text as if it were the file.
 pub(crate) fn read(home: &HomeFolder, text: String) -> Result<Config, ConfigError> {
     let (environment, warnings) = read_dotenv(home)?;
     parse_with(home, text, environment, warnings)

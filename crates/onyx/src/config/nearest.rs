@@ -1,4 +1,4 @@
-/// The known word that was probably meant, if one is near enough.
+/// The known word that is closest to a misspelt one, if any is close enough.
 pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let folded = fold(word);
     let scored = known.iter().map(|name| (strsim::levenshtein(&folded, &fold(name)), *name));

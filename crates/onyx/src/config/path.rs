@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// Where in the config something is, built on the stack while walking down.
+/// A place in the config, built on the stack while the config is walked.
 #[derive(Clone, Copy)]
 pub(super) struct Path<'a> {
     parent: Option<&'a Path<'a>>,

@@ -1,5 +1,5 @@
-//! The config as it may be shown: keys and tokens shortened beyond use. What comes back with a
-//! shortened key has the key again that it stood for, so that a person can edit around it.
+//! The config as it may be shown, with shortened keys and tokens. When a person saves the shown text, each
+//! shortened key is replaced by the original one.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ const SECRET_NAMES: &[&str] =
     &["key", "token", "secret", "password", "authorization", "cookie", "database"];
 /// Objects whose values all are.
 const ALL_SECRET: &[&str] = &["headers", "env"];
-/// Values that only say where a secret is.
+/// Values that only refer to a secret.
 const REFERENCES: &[&str] = &["${", "env:", "file:", "secret:", "vaultwarden:"];
-/// Stands in every shortened key and in no real one.
+/// The mark that every shortened key contains and no real key does.
 const CUT: char = '…';
 
-/// Also for files that are no valid config: they must be shown to be mended.
+/// Also works for invalid files, which must be shown so that a person can fix them.
 pub(crate) fn redacted(text: &str) -> String {
     rewritten(text, |_, value| is_secret(value).then(|| shortened(value)))
 }
 
-/// Puts keys of these files in the place of their shortened forms.
+/// Replaces shortened keys by the original ones from these files.
 pub(crate) fn restored(text: &str, known: &[&str]) -> Result<String, ConfigError> {
     let mut whole: BTreeMap<String, Option<String>> = BTreeMap::new();
     for file in known {
@@ -32,7 +32,7 @@ pub(crate) fn restored(text: &str, known: &[&str]) -> Result<String, ConfigError
             if is_secret(value) {
                 let same = |kept: &mut Option<String>| {
                     if kept.as_deref() != Some(value) {
-                        // Two keys look alike: nobody can say which is meant.
+                        // Two keys have the same short form, so the original is unclear.
                         *kept = None;
                     }
                 };

@@ -1,5 +1,5 @@
-//! The config of several gateways: one text in the database for all of them, over which each lays what is its own and
-//! stands in its own file, which is how it reaches the database, its name and where it listens.
+//! The config of several gateways: one text in the database for all of them. Each gateway adds the settings of its own
+//! file: how it reaches the database, its name and where it listens.
 
 use std::io::ErrorKind;
 
@@ -10,11 +10,11 @@ use super::{
 };
 use crate::home::HomeFolder;
 
-/// What a gateway's own file says of it.
+/// The settings in a gateway's own file.
 pub(super) const OWN_GATEWAY_KEYS: [&str; 4] = ["id", "advertise", "bind", "port"];
 pub(super) const OWN_SECTION: &str = "storage";
 
-/// The config that counts for this gateway.
+/// The effective config of this gateway.
 pub(crate) fn shared(home: &HomeFolder, text: &str) -> Result<Config, ConfigError> {
     let (environment, mut warnings) = read_dotenv(home)?;
     let own = own_sections(home)?;
@@ -57,7 +57,7 @@ fn ignored(own: &Map<String, Value>) -> Option<String> {
     let others = others.join("`, `");
     (!others.is_empty()).then(|| {
         format!(
-            "`{others}` of this file do nothing: all gateways follow the config in the database"
+            "`{others}` of this file have no effect: all gateways use the config in the database"
         )
     })
 }
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(config.agents.list[0].id.as_deref(), Some("b"));
         assert_eq!(
             config.warnings,
-            ["`agents` of this file do nothing: all gateways follow the config in the database"]
+            ["`agents` of this file have no effect: all gateways use the config in the database"]
         );
         assert!(shared(&home, "{ nonsense").is_err());
     }

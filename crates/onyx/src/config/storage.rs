@@ -1,4 +1,4 @@
-//! `storage` and the part of `gateway` that says how the other gateways know this one.
+//! `storage`, and the keys of `gateway` by which the other gateways know this one.
 
 use std::path::Path;
 
@@ -6,17 +6,17 @@ use onyx_storage::{GatewaySettings, S3Settings, ServerError, ServerSettings, Sto
 
 use super::{Config, ConfigError, Environment};
 
-/// Where a value lies that the file does not hold itself.
+/// Prefixes of references to values that are stored outside the file.
 const FROM_ENVIRONMENT: &str = "env:";
 const FROM_FILE: &str = "file:";
-/// Secrets lie in the database, which is not open yet.
+/// References to secrets are refused here: secrets are in the database, which is not open yet.
 pub(super) const FROM_SECRETS: &str = "secret:";
 const LONGEST_ID: usize = 64;
 
 impl Config {
-    /// What server mode is opened with, every reference followed; `None`: one machine with its own files.
+    /// The settings of server mode, with all references resolved; `None` for one machine with its own files.
     pub(crate) fn server(&self) -> Result<Option<ServerSettings>, ConfigError> {
-        // A variable that is not set must not turn a gateway of several into a lonely one.
+        // A missing variable must not turn one of several gateways into a single one.
         if let Some(missing) = self.missing.iter().find(|missing| missing.at.starts_with("storage"))
         {
             let why = format!("{} is not set", missing.variable);
@@ -37,7 +37,7 @@ impl Config {
         Ok(server)
     }
 
-    /// What nobody may read of these settings, for those who keep secrets out of texts.
+    /// The secret values of these settings, which the mask removes from texts.
     pub(crate) fn storage_secrets(&self) -> Vec<String> {
         let Ok(storage) = self.followed() else { return Vec::new() };
         let password = storage.database.as_deref().and_then(password_of);

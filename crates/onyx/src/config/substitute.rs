@@ -1,5 +1,5 @@
-//! `${NAME}` in the config's strings. What names a variable that is not there is taken out, with
-//! everything that cannot do without it, and reported: one missing key disables one thing.
+//! Fills in `${NAME}` in the config's strings. A value whose variable is missing is removed, together with
+//! everything that depends on it, and reported: one missing key disables one thing.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::path::Path;
 
-/// A variable that the config asks for and nobody has.
+/// A variable that the config uses and that is not set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Missing {
     pub(crate) variable: String,

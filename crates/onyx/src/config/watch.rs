@@ -1,4 +1,4 @@
-//! Notices edits of `onyx.json` and `.env`, by whatever way an editor makes them.
+//! Notices edits of `onyx.json` and `.env`, in any way that an editor writes files.
 
 use std::ffi::{OsStr, OsString};
 use std::mem::MaybeUninit;
@@ -16,7 +16,7 @@ use crate::home::HomeFolder;
 /// Editors write in several steps; the file is read when they have been quiet for so long.
 const QUIET: Duration = Duration::from_millis(150);
 
-/// Every way in which an edit ends. Not each write to a file: the database lies in the same folder
+/// Every way in which an edit ends. Single writes are left out: the database is in the same folder
 /// and is written at every turn.
 const EDITS: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::CREATE)
@@ -24,7 +24,7 @@ const EDITS: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::MOVE)
     .union(WatchFlags::ATTRIB);
 
-/// Tells of edits. Dropping it ends the watch.
+/// A watch on the config files; dropping it ends the watch.
 pub(crate) struct ConfigWatch {
     folder: AsyncFd<OwnedFd>,
     names: Vec<OsString>,

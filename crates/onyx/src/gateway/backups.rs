@@ -1,4 +1,4 @@
-//! Backups that the server makes itself, as the job of the config asks for.
+//! Backups that the server makes for the job `jobs.backup` of the config.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) struct ServerBackups {
 impl HomeBackups for ServerBackups {
     async fn back_up(&self, plan: &BackupPlan, stop: Cancel) -> Result<BackupDone, Fault> {
         let unread = |error: String| {
-            let message = format!("the config does not read: {error}");
+            let message = format!("the config cannot be read: {error}");
             Fault::new(ErrorCode::InvalidRequest, message)
         };
         let config = load_config(&self.home, self.shared.as_deref());
@@ -68,7 +68,7 @@ impl ServerBackups {
         let found = found.filter(|text| !text.is_empty()).ok_or_else(|| {
             let message = format!("jobs.backup.passphrase: {reference} is not set");
             Fault::new(ErrorCode::InvalidRequest, message)
-                .with_hint("`onyx secrets set <name>` keeps a secret.")
+                .with_hint("`onyx secrets set <name>` stores a secret.")
         })?;
         Ok(Passphrase::new(found))
     }

@@ -75,7 +75,7 @@ mod with_sdk {
         Ok(BedrockSettings { name: name.to_owned(), region, endpoint, key, models, timeouts })
     }
 
-    /// The keys that stand in the config.
+    /// The keys in the config.
     fn written(
         own: &AwsSettings,
         secret: &dyn Fn(&str, &Secret) -> Result<Secret, String>,

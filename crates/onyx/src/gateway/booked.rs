@@ -1,5 +1,5 @@
-//! Requests that pass through are paid for like any others: their sum is in the books, and nothing
-//! else of them.
+//! Books the cost of pass-through requests like that of any others. Only the sum is stored, and nothing
+//! else about them.
 
 use std::collections::VecDeque;
 use std::mem::take;
@@ -18,16 +18,16 @@ pub(super) struct Booked<M> {
     pub(super) model: Arc<M>,
     pub(super) ledger: Arc<dyn Ledger>,
     pub(super) clock: Arc<dyn Clock>,
-    /// No session is there; person and agent are whom it is charged to.
+    /// There is no session; the key names the person and the agent to charge.
     pub(super) key: SessionKey,
     pub(super) reckoning: Reckoning,
     pub(super) pauses: Pauses,
 }
 
-/// For answers whose provider does not say what they took.
+/// Estimates the cost of answers whose provider reports no usage.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reckoning {
-    /// Tokens of the request, as far as its text tells.
+    /// Tokens of the request, estimated from its text.
     pub(super) input: u64,
     pub(super) price: Option<Price>,
 }
@@ -59,8 +59,8 @@ impl<M: Model> Model for Booked<M> {
     }
 }
 
-/// An answer whose end is told when it is in the books: whoever has heard it sees what it cost, and
-/// the next request is weighed against it.
+/// An answer whose end is sent only after its cost is booked, so that a client that has the end can see
+/// the cost, and the next request is checked against it.
 struct BookedStream {
     events: BoxStream<'static, ModelEvent>,
     bill: Bill,
@@ -81,7 +81,7 @@ impl BookedStream {
         if !matches!(event, ModelEvent::Finish(_) | ModelEvent::Failed(_)) {
             return Some((event, self));
         }
-        // What was used may be told after the end.
+        // The usage may be reported after the end.
         while let Some(more) = self.events.next().await {
             self.bill.saw(&more);
             self.last.push_back(more);
@@ -119,7 +119,7 @@ impl Bill {
         }
     }
 
-    /// What the provider said, or what can be reckoned of an answer that it said nothing of.
+    /// The usage that the provider reported, or an estimate if it reported none.
     fn used(&self) -> Option<Usage> {
         if self.usage.is_some() || self.said == 0 {
             return self.usage.filter(|usage| *usage != Usage::default());
@@ -128,7 +128,12 @@ impl Bill {
         let output = (self.said as u64).div_ceil(BYTES_A_TOKEN);
         let each = |price: Price| input as f64 * price.input + output as f64 * price.output;
         let model = &self.model;
-        tracing::warn!(model, input, output, "the provider told no usage; an estimate is booked");
+        tracing::warn!(
+            model,
+            input,
+            output,
+            "the provider reported no usage; an estimate is booked"
+        );
         Some(Usage { input, output, cost: price.map(|it| each(it) / 1e6), ..Usage::default() })
     }
 }
@@ -154,13 +159,13 @@ impl Bill {
         self.booking = Some(Box::pin(async move {
             pauses.at("bill.begin").await;
             if let Err(error) = ledger.book(&key, &model, usage, at).await {
-                tracing::error!(%error, "what a request has cost could not be booked");
+                tracing::error!(%error, "the cost of a request could not be booked");
             }
         }));
     }
 }
 
-/// A client that goes away meanwhile has used no less.
+/// If the client goes away meanwhile, the cost is still booked.
 impl Drop for Bill {
     fn drop(&mut self) {
         self.begin_to_book();

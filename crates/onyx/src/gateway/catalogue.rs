@@ -30,7 +30,7 @@ impl Catalogue for LiveModels {
             let view = |model: onyx_providers::ListedModel| {
                 let id = format!("{name}/{}", model.id);
                 let known = current.registry.facts(&id).unwrap_or_default();
-                // What the provider says of itself goes before what is known of it.
+                // The provider's own statement takes precedence over the known facts.
                 let said =
                     ModelFacts { context_window: model.context_window, ..Default::default() };
                 facts(id, said.or(known))
@@ -46,7 +46,7 @@ impl Catalogue for LiveModels {
 
     fn model(&self, id: &str) -> Result<ModelView, Fault> {
         let current = self.get();
-        // Whoever is among the candidates has a state; of others only facts are known.
+        // Candidates have a state; of other models only the facts are known.
         let listed = current.registry.candidates().into_iter().find(|known| known.id == id);
         let held = current.registry.weights(id);
         let mut view = match (listed, &held) {

@@ -1,4 +1,4 @@
-//! Whose home is it? One process at a time owns it.
+//! Which process holds the home. Only one at a time can.
 
 use anyhow::Result;
 use onyx_storage::{Home, HomeError};
@@ -11,7 +11,7 @@ pub(crate) enum Claim {
     Theirs(String),
 }
 
-/// Takes the home if it is free. Makes it if there is none.
+/// Takes the home if it is free. Creates it if it does not exist.
 pub(crate) fn claim(folder: &HomeFolder) -> Result<Claim> {
     match Home::open(folder.path()) {
         Ok(home) => Ok(Claim::Ours(home)),
@@ -20,7 +20,7 @@ pub(crate) fn claim(folder: &HomeFolder) -> Result<Claim> {
     }
 }
 
-/// Somebody holds the home and cannot be asked.
+/// Another process holds the home and cannot be reached.
 #[derive(Debug)]
 pub(crate) struct Unreachable(pub(crate) String);
 

@@ -1,5 +1,5 @@
-//! A command's way to a gateway: the server that holds the home, or one inside this process for
-//! as long as the command takes. Either way it is spoken to through the socket.
+//! Connects a command to a gateway: the server that holds the home, or one inside this process that
+//! lives as long as the command. Either way, the command talks to it through the socket.
 
 use std::time::Duration;
 

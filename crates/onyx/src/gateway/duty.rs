@@ -1,4 +1,4 @@
-//! What one gateway does for all of them, and the name under which the database keeps whose it is.
+//! Duties that one gateway does for all of them, and the names of their leases in the database.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub(super) enum Duty {
     RenewSignIn(String),
     /// Asks a provider whether a sign-in was finished.
     AwaitSignIn(String),
-    /// Of a gateway that knows more of them than this one.
+    /// A duty that only a newer gateway knows.
     Other(String),
 }
 
@@ -50,7 +50,7 @@ impl Duty {
         }
     }
 
-    /// As the API tells of it; `None` for those that it tells of apart.
+    /// The duty as the API shows it; `None` for duties that the API shows elsewhere.
     pub(super) fn view(self) -> Option<GatewayDuty> {
         match self {
             Self::CleanUp => Some(GatewayDuty::CleansUp),

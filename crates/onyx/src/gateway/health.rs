@@ -1,5 +1,5 @@
-//! Everything that Onyx uses, each with its state and what to do about it. `/ready` tells of the part
-//! that it cannot work well without; this tells the person all of it.
+//! The health of everything that Onyx uses, with a fix for each problem. `/ready` reports only what Onyx
+//! cannot work well without; this reports everything to the person.
 
 use onyx_api::Dependency;
 use onyx_knowledge::Embedding;
@@ -12,10 +12,10 @@ use onyx_types::PersonId;
 use super::live::Live;
 use super::subscription;
 
-/// Below this, writes will soon fail.
+/// With less free space than this, writes will soon fail.
 const LOW_SPACE: u64 = 200 * 1024 * 1024;
 
-/// What is asked of the machine itself.
+/// Checks of the machine itself.
 pub(super) struct Machine {
     /// Tried once: what a kernel allows does not change while it runs.
     pub(super) sandbox: Sandbox,
@@ -23,7 +23,7 @@ pub(super) struct Machine {
 }
 
 impl Live {
-    /// What is not among the dependencies of `/ready`.
+    /// The dependencies that `/ready` leaves out.
     pub(super) async fn the_rest(&self, person: &PersonId) -> Vec<Dependency> {
         let mut all = vec![self.disk(), self.indexing(), self.embedding(), self.search_engine()];
         all.push(self.sandbox().await);
@@ -39,7 +39,7 @@ impl Live {
     fn disk(&self) -> Dependency {
         let disk = match rustix::fs::statvfs(self.home.path()) {
             Ok(disk) => disk,
-            Err(error) => return Dependency::degraded("disk", format!("cannot ask: {error}")),
+            Err(error) => return Dependency::degraded("disk", format!("cannot be read: {error}")),
         };
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         let detail = format!("{} MiB free", free / (1024 * 1024));
@@ -69,7 +69,9 @@ impl Live {
         match self.index.embedding() {
             Embedding::Ready { model } => Dependency::ok("embedder").with_detail(model),
             Embedding::Off => Dependency::off("embedder", "Searches go by words, not by meaning")
-                .with_hint("Get one with `onyx models pull local/minilm`, or name one as `memory.embedder`."),
+                .with_hint(
+                    "Run `onyx models pull local/minilm`, or set `memory.embedder` to a model.",
+                ),
             Embedding::Failing { model, reason } => {
                 Dependency::degraded("embedder", format!("{model}: {reason}"))
                     .with_hint("Searches go by words until it works. Check its provider.")
@@ -81,7 +83,7 @@ impl Live {
         match self.web.search_engine() {
             Some(address) => Dependency::ok("search").with_detail(address),
             None => Dependency::off("search", "Agents cannot search the web")
-                .with_hint("Name a SearXNG as `tools.web.search.baseUrl`."),
+                .with_hint("Set `tools.web.search.baseUrl` to a SearXNG server."),
         }
     }
 
@@ -90,7 +92,7 @@ impl Live {
             Ok(SandboxKind::Bubblewrap) => Dependency::ok("sandbox").with_detail("bubblewrap"),
             Ok(SandboxKind::Landlock) => Dependency::ok("sandbox")
                 .with_detail("Landlock and seccomp")
-                .with_hint("Install the package `bubblewrap` to hold commands better."),
+                .with_hint("Install the package `bubblewrap` to isolate commands better."),
             Err(NoSandbox { bubblewrap, landlock }) => {
                 let why = format!("bubblewrap: {bubblewrap}; Landlock: {landlock}");
                 Dependency::degraded("sandbox", format!("Agents cannot run commands. {why}"))
@@ -107,7 +109,7 @@ impl Live {
         }
     }
 
-    /// Only where there is one: few have a content vault beside Onyx.
+    /// Reported only if a content vault is configured, which few homes have.
     fn menos(&self) -> Option<Dependency> {
         let address = self.menos.address()?;
         Some(match self.menos.is_ready()? {
@@ -131,13 +133,13 @@ impl Live {
             (0, _) => Dependency::off("jobs", "There are no jobs"),
             (_, 0) => Dependency::ok("jobs").with_detail(format!("{} scheduled", jobs.len())),
             (_, 1) => Dependency::degraded("jobs", "1 job failed or was missed")
-                .with_hint("Look at what it says on the page of jobs."),
+                .with_hint("The Jobs page shows why."),
             (_, some) => Dependency::degraded("jobs", format!("{some} jobs failed or were missed"))
-                .with_hint("Look at what they say on the page of jobs."),
+                .with_hint("The Jobs page shows why."),
         }
     }
 
-    /// The way to models through somebody's subscription.
+    /// The subscription gateway, through which models of a personal subscription are used.
     fn subscription_gateway(&self) -> Dependency {
         subscription::dependency(&self.models.get().registry)
     }
@@ -167,12 +169,11 @@ fn mcp_server(server: ServerView) -> Dependency {
     };
     let unaccepted = server.tools.iter().filter(needs_look).count();
     match server.status {
-        ServerStatus::Failing(why) => {
-            Dependency::degraded(name, why).with_hint("It is tried again. Look at its own log.")
-        }
+        ServerStatus::Failing(why) => Dependency::degraded(name, why)
+            .with_hint("Onyx tries again. The server's log has details."),
         ServerStatus::Idle | ServerStatus::Starting | ServerStatus::Running if unaccepted > 0 => {
             Dependency::degraded(name, format!("{unaccepted} tools are not accepted"))
-                .with_hint("Look at them before agents can use them.")
+                .with_hint("Review and accept them, so that agents can use them.")
         }
         ServerStatus::Idle => Dependency::ok(name).with_detail("Starts when it is needed"),
         ServerStatus::Starting => Dependency::ok(name).with_detail("Starting"),
@@ -180,7 +181,7 @@ fn mcp_server(server: ServerView) -> Dependency {
     }
 }
 
-/// One that is off and waits for nobody says nothing.
+/// The health of a plugin; `None` for one that is off and does not wait for acceptance.
 fn plugin(plugin: PluginView) -> Option<Dependency> {
     let name = format!("plugin:{}", plugin.name);
     let hint = "Look at it with `onyx plugins show`, and at its log.";
@@ -188,16 +189,16 @@ fn plugin(plugin: PluginView) -> Option<Dependency> {
     match (plugin.state, plugin.enabled) {
         (PluginState::Broken(why), _) => return look(why),
         (PluginState::Changed, true) => {
-            return look("It is not what was accepted any more".to_owned());
+            return look("It has changed since it was accepted".to_owned());
         }
-        (PluginState::Missing, true) => return look("Its folder is gone".to_owned()),
-        (PluginState::New, true) => return look("It was not accepted".to_owned()),
+        (PluginState::Missing, true) => return look("Its folder is missing".to_owned()),
+        (PluginState::New, true) => return look("It is not accepted yet".to_owned()),
         (_, false) => return None,
         (PluginState::Accepted, true) => {}
     }
     match plugin.status {
         PluginStatus::Failing(why) => look(why),
-        PluginStatus::Parked(why) => look(format!("It is not started any more: {why}")),
+        PluginStatus::Parked(why) => look(format!("It is no longer started: {why}")),
         PluginStatus::Idle | PluginStatus::Starting | PluginStatus::Running => {
             match plugin.problems.into_iter().next() {
                 Some(problem) => look(problem),

@@ -1,4 +1,4 @@
-//! Where tools reach the config and the runs.
+//! The ports through which tools reach the config and the runs of the gateway.
 
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -12,13 +12,13 @@ use serde_json::{Map, Value};
 
 use super::live::Live;
 
-/// Tools are made before what they reach; it comes to the desk when it is there.
+/// The gateway for tools, which are made before it; it is filled in once the gateway exists.
 #[derive(Default)]
 pub(super) struct LateGateway(OnceLock<Weak<Live>>);
 
 impl LateGateway {
     pub(super) fn open(&self, live: &Arc<Live>) {
-        // A process has one gateway: nobody was here before.
+        // A process has only one gateway, so the place is still empty.
         let _ = self.0.set(Arc::downgrade(live));
     }
 
@@ -62,7 +62,7 @@ impl PersonaPort for LateGateway {
 #[async_trait]
 impl Delegates for LateGateway {
     fn agents(&self) -> Vec<AgentId> {
-        // A server that is stopping asks nobody.
+        // A server that is stopping asks no one.
         self.live().map(|live| live.agent.agents()).unwrap_or_default()
     }
 

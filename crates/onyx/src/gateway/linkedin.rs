@@ -1,5 +1,5 @@
-//! People's own accounts at LinkedIn: signed in to through the same module as providers, shown by the
-//! API, and used by the tools.
+//! People's own LinkedIn accounts: signed in through the same module as providers, shown by the API, and
+//! used by the tools.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -16,19 +16,19 @@ use super::logins::{begun, view};
 
 const HOW: &str = "connect again in Settings → You → LinkedIn, or with `onyx linkedin login`";
 
-/// Who is signed in there, following the config.
+/// The sign-ins of all people, according to the config.
 pub(super) struct LinkedInLogins {
     logins: ServiceLogins,
     open: OpenSecret,
     plan: RwLock<Planned>,
 }
 
-/// What the config makes of it.
+/// The state that follows from the config.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Planned {
     NotConfigured,
     Ready,
-    /// Nobody can connect, and why.
+    /// No one can connect, for this reason.
     Trouble(String),
 }
 
@@ -38,7 +38,7 @@ impl LinkedInLogins {
         Self { logins, open, plan: RwLock::new(Planned::NotConfigured) }
     }
 
-    /// Takes up an edit of the config, or of the secret that it names.
+    /// Applies an edit of the config, or of the secret that it names.
     pub(super) fn follow(&self, settings: &LinkedInSettings) {
         let plan = match self.planned(settings) {
             Ok(plan) => plan,
@@ -58,7 +58,7 @@ impl LinkedInLogins {
         })?;
         let secret = secret.ok_or_else(|| {
             format!(
-                "The secret {name} of tools.linkedin is not there; set it with: onyx secrets set \
+                "The secret {name} of tools.linkedin is missing; set it with: onyx secrets set \
                  {name}"
             )
         })?;
@@ -110,7 +110,9 @@ impl Accounts for LinkedInLogins {
         }
         match self.status(person).state {
             LoginState::SignedIn => None,
-            LoginState::SignInAgain => Some(format!("LinkedIn no longer takes the sign-in; {HOW}")),
+            LoginState::SignInAgain => {
+                Some(format!("LinkedIn no longer accepts the sign-in; {HOW}"))
+            }
             LoginState::None | LoginState::Waiting | LoginState::Failed => Some(
                 "no LinkedIn account is connected; the person does it in Settings → You".into(),
             ),
@@ -127,14 +129,14 @@ impl Accounts for LinkedInLogins {
         match login.token(refused.as_ref()).await {
             Ok(token) => Ok(token.reveal().to_owned()),
             Err(failure) if matches!(failure.class, ModelFailureClass::SignIn { .. }) => {
-                Err(NoToken::SignIn(format!("LinkedIn no longer takes the sign-in (401); {HOW}")))
+                Err(NoToken::SignIn(format!("LinkedIn no longer accepts the sign-in (401); {HOW}")))
             }
             Err(failure) => Err(NoToken::Passing(failure.message)),
         }
     }
 }
 
-/// What the API reaches.
+/// LinkedIn as the API reaches it.
 pub(super) struct LinkedInAdmin {
     pub(super) logins: Arc<LinkedInLogins>,
     pub(super) tools: LinkedIn,
@@ -150,7 +152,7 @@ impl LinkedInAccounts for LinkedInAdmin {
             let whose = login.account.as_ref().map(|account| format!(" of {account}"));
             let whose = whose.unwrap_or_default();
             login.error =
-                Some(format!("LinkedIn no longer takes the sign-in{whose}. Connect again."));
+                Some(format!("LinkedIn no longer accepts the sign-in{whose}. Connect again."));
         }
         LinkedInAccount {
             configured: plan != Planned::NotConfigured,
@@ -173,7 +175,7 @@ impl LinkedInAccounts for LinkedInAdmin {
     }
 
     fn finish(&self, person: &PersonId, fields: &[(&str, &str)]) -> Result<(), Fault> {
-        // What was said of an earlier sign-in is not said of this one.
+        // The result of an earlier sign-in does not apply to this one.
         self.logins.login(person)?.finish(fields)?;
         self.tools.forget(person);
         Ok(())
@@ -181,7 +183,7 @@ impl LinkedInAccounts for LinkedInAdmin {
 
     fn check<'a>(&'a self, person: &'a PersonId) -> BoxFuture<'a, ()> {
         async move {
-            // The account tells what came of it.
+            // The account shows the result.
             let _ = self.tools.validate(person, &*self.clock).await;
         }
         .boxed()

@@ -1,4 +1,4 @@
-//! What a config edit changes while the gateway runs, behind one door.
+//! Applies config edits while the gateway runs. This is the only place that does.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,10 +31,10 @@ use super::token;
 use crate::config::{Config, ConfigError};
 use crate::home::HomeFolder;
 
-/// Everything that follows the config, and what became of the last edit.
+/// Everything that follows the config, and the result of the last edit.
 pub(super) struct Live {
     pub(super) connectors: Connectors,
-    /// What the config says of connectors, and whether this process follows it.
+    /// The connectors of the config, and whether this process follows them.
     pub(super) planned: RwLock<Plan>,
     pub(super) is_connected: AtomicBool,
     /// Where people open the app from elsewhere.
@@ -43,7 +43,8 @@ pub(super) struct Live {
     pub(super) store: Store,
     pub(super) index: Index,
     pub(super) memory: RwLock<MemorySettings>,
-    /// The settings of memory may be others now; who keeps its embedder looks at them.
+    /// Signalled when the settings of memory may have changed, for the task that keeps its
+    /// embedder.
     pub(super) other_embedder: tokio::sync::Notify,
     pub(super) toolbox: Arc<Toolbox>,
     pub(super) extensions: Extensions,
@@ -57,7 +58,7 @@ pub(super) struct Live {
     pub(super) auth: Arc<Authenticator>,
     pub(super) secrets: Arc<Secrets>,
     pub(super) broken: RwLock<Option<ConfigError>>,
-    /// Held while a config is taken up, so that edits come one after the other.
+    /// Locked while a config is applied, so that edits are applied one after the other.
     pub(super) changing: tokio::sync::Mutex<()>,
     pub(super) writable: WriteProbe,
     pub(super) changes: Changes,
@@ -69,7 +70,7 @@ pub(super) struct Live {
     pub(super) sign_ins: Option<Arc<SharedLogins>>,
 }
 
-/// A config that was found good.
+/// A config that passed all checks.
 pub(super) struct Checked {
     config: Config,
     front: Front,
@@ -84,7 +85,7 @@ pub(super) struct Checked {
 }
 
 impl Live {
-    /// Takes up an edit of the config, or says why not and goes on with what it has.
+    /// Applies an edit of the config, or returns why it cannot; then the old config stays in force.
     pub(super) async fn reload(&self) {
         let _one_by_one = self.changing.lock().await;
         let config = load_config(&self.home, self.shared.as_deref());
@@ -102,7 +103,7 @@ impl Live {
         }
     }
 
-    /// Takes up what another gateway wrote, if it did.
+    /// Applies the config that another gateway wrote, if there is one.
     pub(super) async fn follow_config(&self) -> Result<(), Fault> {
         let Some(shared) = &self.shared else { return Ok(()) };
         if shared.follow_config().await? {
@@ -115,7 +116,7 @@ impl Live {
         *self.broken.write().unwrap_or_else(PoisonError::into_inner) = broken;
     }
 
-    /// Everything that can be wrong with a config, found before anything of it counts.
+    /// Checks a config completely before any part of it is applied.
     pub(super) fn check(&self, config: Config) -> Result<Checked, ConfigError> {
         let address = config.gateway.address(self.exposure());
         address.map_err(|fault| ConfigError::in_section("gateway.bind", &fault))?;
@@ -186,13 +187,13 @@ impl Live {
         super::connectors::plan(config, &knows, &self.secrets)
     }
 
-    /// Follows what the config says of connectors, from now on.
+    /// Starts to follow the connectors of the config.
     pub(super) async fn connect(&self) {
         self.is_connected.store(true, Ordering::Release);
         self.follow_plan().await;
     }
 
-    /// Lets go of every account on other networks, for good.
+    /// Disconnects every account on other networks permanently.
     pub(super) async fn disconnect(&self) {
         self.is_connected.store(false, Ordering::Release);
         let _one_by_one = self.changing.lock().await;
@@ -211,7 +212,7 @@ impl Live {
         }
     }
 
-    /// Takes up accounts of a gateway that is gone, and lets go of those that another one took.
+    /// Takes over accounts of a gateway that is gone, and releases those that another one took.
     pub(super) async fn look_after_accounts(&self) {
         let Some(shared) = &self.shared else { return };
         if !self.is_connected.load(Ordering::Acquire) {
@@ -236,7 +237,7 @@ impl Live {
         }
     }
 
-    /// What is wrong with the file, if it is not the config that counts.
+    /// The error of the file, if it is not the config in use.
     pub(super) fn broken(&self) -> Option<ConfigError> {
         self.broken.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -267,7 +268,7 @@ impl Live {
         }
     }
 
-    /// Said only when it fails: without an embedder there is nothing to be ready.
+    /// Reported only when it fails: without an embedder there is nothing to be ready.
     fn memory(&self) -> Option<Dependency> {
         match self.index.embedding() {
             Embedding::Ready { .. } | Embedding::Off => None,
@@ -283,7 +284,7 @@ impl Live {
     }
 }
 
-/// Days and times of people follow the config from now on, where they chose no zone themselves.
+/// People's days and times follow the config from now on, unless they chose a zone themselves.
 pub(super) fn declare_zones(agent: &AgentServices, declared: BTreeMap<PersonId, Zone>) {
     if let Some(zones) = agent.clock().zones() {
         zones.declare(declared);
@@ -317,7 +318,7 @@ impl Readiness for Live {
     fn health<'a>(&'a self, person: &'a PersonId) -> BoxFuture<'a, Vec<Dependency>> {
         Box::pin(async {
             let mut all = self.dependencies().await;
-            // The embedder stands for itself here.
+            // The embedder has its own entry here.
             all.retain(|dependency| dependency.name != "memory");
             all.extend(self.the_rest(person).await);
             all
@@ -339,7 +340,7 @@ pub(super) fn workspaces(roster: &Roster) -> BTreeMap<AgentId, PathBuf> {
     roster.agents().filter_map(folder).collect()
 }
 
-/// The agents of a config, and everything in it that is probably not what was meant.
+/// The agents of a config, and a warning for each probable mistake in it.
 pub(super) fn roster(
     config: &Config,
     toolbox: &Toolbox,

@@ -1,4 +1,4 @@
-//! Models that run on this machine, in processes of this program.
+//! Models that run on this machine, in child processes of this program.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,12 +12,12 @@ use crate::allocator::give_code_back;
 use crate::config::Config;
 use crate::home::HomeFolder;
 
-/// Keeps what is loaded over edits of the config that do not concern it.
+/// Keeps loaded models when an edit of the config does not concern them.
 #[derive(Default)]
 pub(crate) struct LocalHost(Mutex<Vec<(LocalSettings, Arc<LocalModels>)>>);
 
 impl LocalHost {
-    /// Every provider of kind `embedded`, and `local` wherever the name is free.
+    /// Every provider of kind `embedded`, and `local` if that name is free.
     pub(super) fn sources(&self, home: &HomeFolder, config: &Config) -> Vec<NamedSource> {
         let own = |(name, settings): &&(String, ProviderSettings)| match settings.kind {
             Some(kind) => kind == ProviderKind::Embedded,
@@ -33,7 +33,7 @@ impl LocalHost {
         self.take_up(wanted)
     }
 
-    /// What other settings made goes when the last run that uses it has ended.
+    /// Models of other settings are dropped when the last run that uses them has ended.
     fn take_up(&self, wanted: Vec<(String, LocalSettings)>) -> Vec<NamedSource> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::take(&mut *kept);
@@ -81,7 +81,7 @@ fn files(source: &str, config: &Config) -> BTreeSet<String> {
     of_source.filter(|name| name.contains('/')).map(str::to_owned).collect()
 }
 
-/// This program itself, also where its file was replaced meanwhile.
+/// The path of this program, even if its file was replaced meanwhile.
 #[cfg(target_os = "linux")]
 pub(super) fn program() -> std::path::PathBuf {
     "/proc/self/exe".into()
@@ -89,6 +89,6 @@ pub(super) fn program() -> std::path::PathBuf {
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn program() -> std::path::PathBuf {
-    // A program that does not know where it is cannot start itself; the model then says so.
+    // A program that cannot find its own path cannot start itself; the model then reports that.
     std::env::current_exe().unwrap_or_default()
 }

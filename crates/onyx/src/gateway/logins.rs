@@ -1,4 +1,4 @@
-//! Sign-ins at providers: where their tokens are kept, and how the API shows them.
+//! Sign-ins to providers: where their tokens are kept, and how the API shows them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use super::cluster::SharedLogins;
 /// How long the browser of a sign-in at an MCP server may be away.
 const BROWSER_LIFE: Duration = Duration::from_secs(15 * 60);
 
-/// The store of secrets, and the mask that no text gets past.
+/// The store of secrets, and the mask that hides tokens in all texts.
 pub(crate) struct KeptTokens {
     pub(crate) secrets: Arc<Secrets>,
     pub(crate) masker: Masker,
@@ -57,7 +57,7 @@ impl TokenStore for KeptTokens {
     }
 }
 
-/// Sign-ins at MCP servers stand on the same shelf, under names that no provider has.
+/// Sign-ins to MCP servers are stored beside those to providers, under names that no provider has.
 #[async_trait]
 impl TokenKeeper for KeptTokens {
     fn load(&self, server: &str) -> Result<Option<String>, Fault> {

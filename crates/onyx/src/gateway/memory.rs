@@ -1,4 +1,4 @@
-//! The index at work: who embeds for it, and what it hears of sessions.
+//! Connects the index: its embedder, and the sessions it is informed about.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -12,16 +12,16 @@ use tokio::time::{sleep, timeout};
 
 use super::live::Live;
 
-/// What makes vectors where the config says nothing and its weights are there.
+/// The embedder that is used if the config names none and its weights are installed.
 const EMBEDDED: &str = "local/minilm";
-/// How long writes are gathered before clients are told of them again.
+/// How long writes are collected before clients get the next notice.
 const GATHER: Duration = Duration::from_millis(200);
-/// `memory.embedder` of somebody who wants none.
+/// The value of `memory.embedder` that switches embedding off.
 const OFF: &str = "off";
-/// An embedder that cannot be had is asked for again after this long, then after twice as long.
+/// An embedder that is not available is tried again after this time, then after twice as long.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// One that takes a connection and says nothing is given up after this, until the next time.
+/// An embedder that connects but does not answer is given up after this time, until the next try.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) async fn tend(live: &Live, stop: Cancel) {
@@ -30,9 +30,9 @@ pub(super) async fn tend(live: &Live, stop: Cancel) {
         loop {
             match notices.recv().await {
                 Ok(notice) => hear(live, notice),
-                // It looks through all sessions at the next start; nothing is lost for long.
+                // The index reads all sessions at the next start, so nothing is lost for long.
                 Err(RecvError::Lagged(missed)) => {
-                    tracing::warn!(missed, "sessions to be indexed later")
+                    tracing::warn!(missed, "some sessions will be indexed later")
                 }
                 Err(RecvError::Closed) => return std::future::pending::<()>().await,
             }
@@ -51,8 +51,8 @@ pub(super) async fn tend(live: &Live, stop: Cancel) {
         }
     };
     tokio::select! {
-        // First, so that an embedder that is here already measures the first text too; one that
-        // must be asked keeps nobody waiting.
+        // This comes first, so that an embedder that is already here embeds the first text too; a remote
+        // one does not delay the start.
         biased;
         () = live.keep_embedder() => {}
         () = live.index.tend(stop) => {}
@@ -70,16 +70,16 @@ fn hear(live: &Live, Notice { person, session, kind }: Notice) {
     }
 }
 
-/// What became of an attempt to take up the embedder of the config.
+/// The result of an attempt to use the embedder of the config.
 enum Attempt {
-    /// There is one, or none is wanted.
+    /// There is an embedder, or none is wanted.
     Settled,
     Failed,
 }
 
 impl Live {
-    /// Takes up the embedder of the config, and that of every config that comes. One that cannot be
-    /// had is asked for again: nobody else would see that it is back.
+    /// Uses the embedder of the config and of every later config. One that is not available is tried
+    /// again, because nothing else would notice that it is back.
     async fn keep_embedder(&self) {
         let mut wait = FIRST_WAIT;
         loop {
@@ -125,7 +125,7 @@ impl Live {
 
     async fn ask_for(&self, id: &str) -> Attempt {
         if self.index.embedding() == Embedding::Off {
-            // Until it answers, searches must not say that nobody wants one.
+            // Until it answers, searches must not report that no embedder is configured.
             self.index.set_failing_embedder(id, "it has not answered yet");
         }
         match self.embedder(id).await {
@@ -163,7 +163,7 @@ impl Live {
     }
 
     async fn embedded(&self) -> Option<Arc<dyn Embedder>> {
-        // Not there is not an error: searches say that they go by words alone.
+        // A missing embedder is no error: searches then report that they use words only.
         self.models.get().registry.embedder(EMBEDDED).await.ok()
     }
 

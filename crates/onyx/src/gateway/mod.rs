@@ -1,4 +1,4 @@
-//! The wiring: store, providers, tools, agent services, servers, and the orderly end of all of it.
+//! Wires up the store, providers, tools, agent services and servers, and shuts them down in order.
 
 mod backups;
 mod bedrock;
@@ -74,7 +74,7 @@ pub(crate) use secrets::{StoredSecrets, secret_keys};
 pub(crate) use storage::{master_key, server_settings};
 pub(crate) use token::{TokenPlace, place as token_place};
 
-/// How long running answers may go on after the process was asked to end.
+/// How long running answers may continue after the process was asked to stop.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the last bytes may take after that.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -83,10 +83,10 @@ fn index_settings(folder: &HomeFolder) -> IndexSettings {
     IndexSettings { home: folder.path().to_owned(), chunking: Chunking::default() }
 }
 
-/// How often what nobody keeps is removed.
+/// How often passing sessions and other outdated data are removed.
 const TIDYING: Duration = Duration::from_secs(60 * 60);
 
-/// An open home at work. At most one process has one.
+/// An open home at work. Only one process can have it.
 pub(crate) struct Gateway {
     live: Arc<Live>,
     /// Where to listen, by the config that it started with.
@@ -100,7 +100,7 @@ pub(crate) struct Gateway {
     pass_through: PassThrough,
     ui_chats: UiChats,
     logs: Arc<LogRing>,
-    /// By which other gateways reach this one.
+    /// The routes for other gateways.
     internal: Option<Router>,
 }
 
@@ -113,7 +113,7 @@ impl Gateway {
         let Opened { mut store, shared } = storage::open(folder, home, &clock).await?;
         let index = Index::new(store.clone(), Arc::clone(&clock), index_settings(folder));
         index.set_pauses(pauses.clone());
-        // Whatever is written from here on is found by the next search.
+        // From here on, every written file is found by the next search.
         store.files = index.observe(Arc::clone(&store.files));
         let keys = secret_keys(shared.as_ref().map(|shared| shared.master.clone()));
         let secrets = Secrets::open(Arc::clone(&store.secrets), Arc::clone(&clock), keys);
@@ -148,20 +148,20 @@ impl Gateway {
         let sources = sources::open(&store, &parts.web, &clock, &pauses)?;
         agent.set_index(index.clone());
         agent.set_skills(parts.extensions.skills.clone());
-        parts.extensions.artifacts.recall().await.context("cannot look at kept outputs")?;
+        parts.extensions.artifacts.recall().await.context("cannot read stored outputs")?;
         agent.preferences.follow_zones().await.context("cannot read people's time zones")?;
         live::declare_zones(&agent, parts.zones);
         agent.jobs.set_outside(parts.outside);
         agent.jobs.set_settings(parts.jobs.check(&auth.identity().owner()?)?);
         let plugins = &parts.extensions.plugins;
-        plugins.follow(&parts.plugins).await.context("cannot look at the plugins")?;
+        plugins.follow(&parts.plugins).await.context("cannot read the plugins")?;
         let servers = plugins.with_servers(&parts.mcp);
         parts.extensions.mcp.follow(&servers).await.context("cannot offer the MCP tools")?;
         let closed = agent.recover().await.context("cannot close interrupted runs")?;
         if closed > 0 {
             tracing::info!(closed, "runs of an earlier process were closed as interrupted");
         }
-        let cut_off = agent.jobs.recover().await.context("cannot look at interrupted jobs")?;
+        let cut_off = agent.jobs.recover().await.context("cannot read interrupted jobs")?;
         if cut_off > 0 {
             tracing::warn!(cut_off, "jobs of an earlier process were interrupted");
         }
@@ -236,7 +236,7 @@ impl Gateway {
         })
     }
 
-    /// Lets the owner look at these. What providers and people are known by is masked in them.
+    /// Shows these logs to the owner, with the secrets of providers and people masked.
     pub(crate) fn show_logs(&mut self, logs: Arc<LogRing>) {
         let masker = self.live.masker.clone();
         logs.set_mask(Arc::new(move |text: &str| masker.mask(text).into_owned()));
@@ -251,7 +251,7 @@ impl Gateway {
         &self.token_place
     }
 
-    /// Why the config file is not the one that counts, if it is not.
+    /// Why the config file is not in use, if it is not.
     pub(crate) fn broken_config(&self) -> Option<ConfigError> {
         self.live.broken()
     }
@@ -283,7 +283,8 @@ impl Gateway {
         Ok(())
     }
 
-    /// Closes what a process that is gone left open: another gateway's is waited for by people.
+    /// Closes the runs of a process that is gone. Several gateways look regularly, because people
+    /// may be waiting for such a run.
     fn tend_runs(&mut self) {
         let (agent, stop) = (self.live.agent.clone(), self.stop.clone());
         if self.live.shared.is_none() {
@@ -295,7 +296,7 @@ impl Gateway {
         self.servers.spawn(cluster::tend(live, stop));
     }
 
-    /// Looks for plugins that change.
+    /// Watches for plugins that change.
     fn tend_plugins(&mut self) {
         let (plugins, stop) = (self.live.extensions.plugins.clone(), self.stop.clone());
         self.servers.spawn(async move { plugins.tend(&stop).await });
@@ -362,14 +363,14 @@ impl Gateway {
         Ok(())
     }
 
-    /// A link that signs the owner in on this machine; `None` where none can lead here.
+    /// A link that signs the owner in on this machine; `None` if no link can lead here.
     pub(crate) async fn create_link(&self) -> Result<Option<String>> {
         let auth = &self.live.auth;
         Ok(auth.create_link(&auth.identity().local_user()?).await?)
     }
 
-    /// Takes no more requests, lets running answers end for a while, then stops them, tells their
-    /// clients, and lets go of the home.
+    /// Accepts no more requests, lets running answers end for a while, then stops them, notifies
+    /// their clients, and releases the home.
     pub(crate) async fn close(mut self) {
         self.stop.cancel();
         tokio::join!(self.give_sessions_back(), self.pass_through.drain(PATIENCE));
@@ -377,12 +378,13 @@ impl Gateway {
         self.live.extensions.plugins.close().await;
         let all = async { while self.servers.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, all).await.is_err() {
-            tracing::warn!("some clients did not take their last bytes in time");
+            tracing::warn!("some clients did not read their last bytes in time");
         }
         self.servers.shutdown().await;
     }
 
-    /// Ends what other gateways may go on with, and lets them. Whatever they need not wait for comes after this.
+    /// Releases the sessions, drafts and accounts that other gateways may take over. Work that they need not wait for
+    /// comes after this.
     async fn give_sessions_back(&self) {
         self.live.connectors.close().await;
         self.live.agent.drain(PATIENCE).await;
@@ -391,7 +393,7 @@ impl Gateway {
         if let Some(shared) = &self.live.shared
             && let Err(error) = shared.membership.drain().await
         {
-            tracing::warn!(%error, "the other gateways wait until this one's life is over");
+            tracing::warn!(%error, "this gateway could not sign off; the others wait until its time runs out");
         }
     }
 
@@ -440,7 +442,7 @@ async fn identity(
     })
 }
 
-/// Has somebody made a password or a token?
+/// Whether a password or a token exists.
 async fn exposure(store: &Store) -> Result<Exposure> {
     let has_password = !store.accounts.passwords().await?.is_empty();
     let tokens = store.accounts.credentials().await?;
@@ -453,6 +455,6 @@ fn options(max_runs: usize) -> Result<AgentOptions> {
     let mut fence_secret = [0; 32];
     getrandom::fill(&mut seed)
         .and_then(|()| getrandom::fill(&mut fence_secret))
-        .context("the system gives no random numbers")?;
+        .context("the system provides no random numbers")?;
     Ok(AgentOptions { max_runs, seed: u64::from_le_bytes(seed), fence_secret })
 }

@@ -1,4 +1,4 @@
-//! The models of the config that counts now, on everybody's budget.
+//! The models of the current config, each charged to the budget of the person who uses it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -88,7 +88,7 @@ impl LiveModels {
         }
     }
 
-    /// What an edited config makes of the models.
+    /// The models after an edit of the config.
     pub(super) fn next(&self, home: &HomeFolder, config: &Config) -> Current {
         let before = self.get();
         let setup = RegistrySetup {
@@ -121,8 +121,8 @@ impl LiveModels {
 }
 
 impl LiveModels {
-    /// A model for one request of a person that no agent makes. What it costs is booked and no
-    /// word of it is kept.
+    /// A model for a person's request without an agent. Its cost is booked, and none of its text is
+    /// kept.
     pub(super) fn paid_by(
         &self,
         model: Arc<dyn Model>,
@@ -137,14 +137,14 @@ impl LiveModels {
         Ok(Arc::new(Booked { model, ledger, clock, key, reckoning, pauses: pauses() }))
     }
 
-    /// Whom a request without a session is charged to.
+    /// The key to which a request without a session is charged.
     fn passing_key(&self, person: &PersonId) -> Result<SessionKey, Fault> {
         let now = self.clock.wall();
         let session = IdGenerator::new(now.as_millis().unsigned_abs()).session(now);
         Ok(SessionKey { person: person.clone(), agent: PASSING.parse()?, session })
     }
 
-    /// Books texts that were made into vectors.
+    /// Books the cost of texts that were turned into vectors.
     pub(super) async fn book_embedding(
         &self,
         person: &PersonId,
@@ -192,10 +192,9 @@ impl Current {
         }
         let all = std::iter::once(&primary).chain(&choice.fallbacks);
         if let Some(elsewhere) = all.into_iter().find(|model| !self.is_local(model)) {
-            let message =
-                format!("Only models of this machine may be used here; {elsewhere} is none.");
+            let message = format!("Only local models may be used here; {elsewhere} is not local.");
             return Err(Fault::new(ErrorCode::Forbidden, message).with_hint(
-                "Choose a local model, or take `localOnly` from the agent or `local_only` from the \
+                "Choose a local model, or remove `localOnly` from the agent or `local_only` from the \
                  space.",
             ));
         }
@@ -213,7 +212,7 @@ impl Current {
     }
 }
 
-/// What a registry is made of beside the config.
+/// What a registry is built from, beside the config.
 pub(crate) struct RegistrySetup<'a> {
     pub(crate) home: &'a HomeFolder,
     pub(crate) clock: Arc<dyn Clock>,
@@ -224,13 +223,13 @@ pub(crate) struct RegistrySetup<'a> {
     pub(crate) runtimes: &'a RuntimeHost,
 }
 
-/// The providers of a config; what stays the same goes on with what `previous` knew of it.
+/// The providers of a config; unchanged ones keep the state that `previous` had of them.
 pub(crate) fn registry(config: &Config, setup: RegistrySetup<'_>) -> Registry {
     let RegistrySetup { home, clock, previous, secrets, logins, local, runtimes } = setup;
     let environment = |name: &str| config.environment.get(name);
     let metadata = Metadata::with_overrides(&home.model_facts()).unwrap_or_else(|error| {
-        // What a person says of models is a convenience; nothing stops without it.
-        tracing::warn!(%error, "models.json is not used");
+        // A person's statements about models are a convenience; nothing stops without them.
+        tracing::warn!(%error, "models.json cannot be read and is ignored");
         Metadata::bundled()
     });
     let programs = runtimes.sources(config, &RuntimeSetup { home, clock: &clock, secrets });
@@ -240,7 +239,7 @@ pub(crate) fn registry(config: &Config, setup: RegistrySetup<'_>) -> Registry {
         previous,
         secrets,
         logins: Arc::clone(logins),
-        // What the config names goes before what is there anyway.
+        // Providers of the config take precedence over those found on the machine.
         sources: [bedrock::sources(config, secrets), programs, local.sources(home, config)]
             .concat(),
         ..Setup::new(&environment)
@@ -278,7 +277,7 @@ impl Models for LiveModels {
         known.iter().any(|known| known.id == model && known.facts.tools == Some(false))
     }
 
-    /// Those that Onyx runs itself are.
+    /// Models that Onyx runs itself are small.
     fn is_small(&self, model: &str) -> bool {
         model.strip_prefix(LOCAL).is_some_and(|rest| rest.starts_with('/'))
     }
@@ -324,7 +323,7 @@ impl ModelRouter for LiveModels {
 fn class_named(name: &str) -> Result<TaskClass, Fault> {
     TaskClass::named(name).ok_or_else(|| {
         let known: Vec<&str> = TaskClass::ALL.iter().map(|class| class.as_str()).collect();
-        Fault::new(ErrorCode::ModelNotFound, format!("`{name}` is no class of tasks."))
+        Fault::new(ErrorCode::ModelNotFound, format!("`{name}` is not a class of tasks."))
             .with_hint(format!("There are: {}.", known.join(", ")))
     })
 }

@@ -1,4 +1,4 @@
-//! What a config makes, all of it or nothing: a config is usable when every part of it is.
+//! Builds everything that a config describes, or nothing: a config is usable only if each part of it is.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -72,8 +72,8 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// From the config file. Where that is broken, from the last one that was not, and then with
-    /// the reason: a bad edit must not keep a server from starting again.
+    /// Reads the config file or, if it is broken, the last good one, together with the reason: a
+    /// bad edit must not keep a server from starting.
     pub(super) fn of_usable_config(base: &GatewayBase<'_>) -> Result<(Self, Option<ConfigError>)> {
         let folder = base.folder;
         let config = load_config(folder, base.shared);
@@ -207,13 +207,13 @@ impl Parts {
     }
 }
 
-/// The sandbox whose child is this program, whatever became of its file since it was started.
+/// The sandbox whose child is this program, even if its file was replaced since it was started.
 pub(crate) fn sandbox() -> Sandbox {
     let arguments = vec![crate::SANDBOX_CHILD.to_owned()];
     Sandbox::new(Program { path: "/proc/self/exe".into(), arguments })
 }
 
-/// What a config is laid on.
+/// What the parts of a config are built on.
 pub(super) struct GatewayBase<'a> {
     pub(super) folder: &'a HomeFolder,
     pub(super) store: &'a Store,
@@ -228,7 +228,7 @@ pub(super) struct GatewayBase<'a> {
 }
 
 impl GatewayBase<'_> {
-    /// Where tokens of sign-ins are kept, and hidden from every text.
+    /// The store for tokens of sign-ins, which are masked in every text.
     fn tokens(&self, masker: &Masker) -> KeptTokens {
         KeptTokens {
             secrets: Arc::clone(self.secrets),
@@ -252,7 +252,7 @@ fn spaces(base: &GatewayBase<'_>) -> Spaces {
     Spaces::new(base.folder.path().to_owned())
 }
 
-/// The skills of the home, whatever the config says.
+/// The skills of the home; they do not depend on the config.
 fn skills(base: &GatewayBase<'_>) -> Skills {
     let (files, accepted) = (&base.store.files, &base.store.acceptances);
     Skills::new(Arc::clone(files), Arc::clone(accepted), Arc::clone(base.clock))
@@ -321,7 +321,7 @@ fn linkedin(
     Ok(LinkedInAdmin { logins, tools, clock: Arc::clone(base.clock) })
 }
 
-/// The connections that a config allows, as far as the system does.
+/// The connection limits of a config, as far as the system allows.
 pub(super) fn connections(config: &Config) -> Result<ConnectionLimits, ConfigError> {
     let limits = config.gateway.connection_limits(open_files::limit());
     limits.map_err(|fault| ConfigError::in_section("gateway.connections", &fault))
@@ -334,7 +334,7 @@ pub(super) fn declared(config: &Config, token: Token) -> Result<Declared, Config
         .map_err(|fault| ConfigError::in_section("people", &fault))
 }
 
-/// Whoever the owner is, what is wrong with the settings is the same.
+/// The settings are checked the same for any owner.
 pub(super) fn check_jobs(config: &Config) -> Result<(), ConfigError> {
     let owner = onyx_identity::OWNER.parse().map_err(|error| ConfigError::at("jobs", error))?;
     let checked = config.jobs.check(&owner);
@@ -346,10 +346,10 @@ pub(super) fn zones(config: &Config) -> BTreeMap<PersonId, Zone> {
     config.people.iter().filter_map(PersonSettings::zone).collect()
 }
 
-/// Keeps a config that works for the day that one does not.
+/// Keeps a copy of a working config in case a later one is broken.
 pub(super) fn remember(folder: &HomeFolder, config: &Config) {
     if let Err(error) = last_good::keep(folder, config) {
-        tracing::warn!(%error, "the config could not be kept for a later start");
+        tracing::warn!(%error, "the working config could not be stored for a later start");
     }
 }
 

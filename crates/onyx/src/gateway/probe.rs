@@ -1,4 +1,4 @@
-//! Can the disk be written? Asked by whoever asks `/ready`, which may be everybody: at most every few
+//! Checks whether the disk can be written to. Anyone may call `/ready`, so the check runs at most every few
 //! seconds, and one at a time.
 
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ const HOLDS_FOR: Duration = Duration::from_secs(2);
 pub(super) struct WriteProbe(Mutex<Option<(Instant, Result<(), String>)>>);
 
 impl WriteProbe {
-    /// Writes and syncs a small file; says what the disk said.
+    /// Writes and syncs a small file; returns the disk's error.
     pub(super) async fn probe(&self, path: PathBuf) -> Result<(), String> {
         let mut last = self.0.lock().await;
         if let Some((at, found)) = &*last

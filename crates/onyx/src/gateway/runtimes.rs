@@ -1,4 +1,4 @@
-//! Other programs of this machine that models are asked through.
+//! Other programs of this machine through which models are asked.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,10 +19,10 @@ use crate::home::HomeFolder;
 /// The first argument of the process that becomes another program.
 pub(crate) const RUNTIME_CHILD: &str = "runtime-child";
 
-/// Where the sidecar lies from the folder of Onyx's own program: `make pi` puts it there.
+/// The path of the sidecar, relative to the folder of Onyx's own program: `make pi` puts it there.
 const PI_BESIDE: &str = "../sidecars/pi/dist/main.js";
 
-/// Keeps the processes over edits of the config that do not concern them.
+/// Keeps the processes when an edit of the config does not concern them.
 #[derive(Default)]
 pub(crate) struct RuntimeHost(Mutex<RunningRuntimes>);
 
@@ -32,7 +32,7 @@ struct RunningRuntimes {
     pi: Vec<(PiSettings, Arc<PiSidecar>)>,
 }
 
-/// What a runtime is made of beside its settings.
+/// What a runtime is built from, beside its settings.
 pub(super) struct RuntimeSetup<'a> {
     pub(super) home: &'a HomeFolder,
     pub(super) clock: &'a Arc<dyn Clock>,
@@ -143,7 +143,7 @@ fn pi(name: &str, raw: &ProviderSettings, setup: &RuntimeSetup<'_>) -> PiSetting
 }
 
 fn usual_sidecar() -> PathBuf {
-    // A program that does not know where it is finds no sidecar; the provider then says so.
+    // A program that cannot find its own path finds no sidecar; the provider then reports that.
     let own = std::env::current_exe().unwrap_or_default();
     own.parent().map(|folder| folder.join(PI_BESIDE)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The store of secrets: where its keys lie, and how providers ask it.
+//! The store of secrets: where its keys are, and how providers read it.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ impl SecretSource for StoredSecrets {
     }
 }
 
-/// A shorter line of a key file could stand in any text.
+/// A shorter line of a key file could occur in any text.
 const SHORTEST_LINE: usize = 12;
 
-/// For tools that are told a secret's name.
+/// Resolves secrets for tools that get the name of one.
 pub(super) fn opener(secrets: &Arc<Secrets>) -> OpenSecret {
     let secrets = Arc::clone(secrets);
     Arc::new(move |name| Ok(secrets.get(name)?.map(|secret| secret.reveal().to_owned())))
 }
 
-/// With the desktop's keyring where there is one; who names a folder wants them there, and who shares secrets among
-/// gateways has a key for all.
+/// The places of the keys: a master key if gateways share secrets, else a configured folder, else
+/// the desktop's keyring if there is one.
 pub(crate) fn secret_keys(master: Option<MasterKey>) -> Keys {
     let keyring = env::session_bus().map(Keyring::on_bus);
     let keys = match env::chosen_key_folder() {
@@ -37,8 +37,8 @@ pub(crate) fn secret_keys(master: Option<MasterKey>) -> Keys {
     keys.rather_of_master(master)
 }
 
-/// Neither a model nor a person is shown the owner's token, what providers are paid with, or
-/// anything in the store.
+/// The texts to mask: models and people must not see the owner's token, the providers' keys, or
+/// anything in the store of secrets.
 pub(super) fn masked(registry: &Registry, token: &Token, secrets: &Secrets) -> Vec<String> {
     let stored = secrets.values();
     let stored = stored.iter().flat_map(|secret| parts_of(secret.reveal()));
@@ -46,7 +46,7 @@ pub(super) fn masked(registry: &Registry, token: &Token, secrets: &Secrets) -> V
     in_use.chain([token.as_str().to_owned()]).chain(stored).collect()
 }
 
-/// The secret, and of a key file each line too: whoever prints the file prints it line by line.
+/// The secret, and each line of a key file as well, because such a file is printed line by line.
 fn parts_of(secret: &str) -> impl Iterator<Item = String> {
     let is_key = |line: &&str| line.len() >= SHORTEST_LINE && !line.starts_with("-----");
     let lines = secret.lines().filter(is_key).filter(move |line| *line != secret);

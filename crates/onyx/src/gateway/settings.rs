@@ -1,4 +1,4 @@
-//! The config file behind the owner's routes: read, changed, checked, written, taken up.
+//! The config file behind the owner's routes: reads, changes, checks, writes and applies it.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -202,8 +202,8 @@ impl Live {
         Ok((file.text(), now))
     }
 
-    /// A file that names nobody has one agent all the same; the first that is written must not
-    /// take its place.
+    /// A file without agents still has the default agent; the first agent that is written must not
+    /// replace it.
     fn write_implied_agent(&self, file: &ConfigText, new: &AgentId) -> Result<(), ConfigError> {
         let implied = self.agent.roster().default_agent().id.clone();
         if file.has_agents() || implied == *new {

@@ -1,4 +1,4 @@
-//! `onyx.sock`: the command line's way in, and the key that it asks for.
+//! `onyx.sock`, through which the command line reaches the server, and the key that it requires.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,13 @@ pub(super) struct HomeSocket {
 }
 
 impl HomeSocket {
-    /// Only the holder of the home's lock may call this: a socket that is there is then a leftover.
+    /// Only the holder of the home's lock may call this: an existing socket is then a leftover.
     pub(super) fn bind(home: &HomeFolder) -> Result<(UnixListener, SocketKey, Self)> {
         let (file, key_file) = (home.socket(), home.socket_key());
         remove(&file)?;
         remove(&key_file)?;
         let key = fresh_key()?;
-        // Before the socket: whoever finds that finds the key.
+        // The key is written before the socket exists, so that a client that finds the socket finds the key.
         files::write_new(&key_file, &key)?;
         let path = SocketPath::of(home)?;
         let listener = UnixListener::bind(path.as_path())
@@ -38,7 +38,7 @@ impl HomeSocket {
 impl Drop for HomeSocket {
     fn drop(&mut self) {
         for file in &self.files {
-            // Somebody may have removed it; a leftover does no harm either.
+            // The file may be gone already, and a leftover does no harm.
             let _ = std::fs::remove_file(file);
         }
     }
@@ -55,6 +55,6 @@ fn remove(file: &Path) -> Result<()> {
 
 fn fresh_key() -> Result<String> {
     let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes).context("the system gives no random numbers")?;
+    getrandom::fill(&mut bytes).context("the system provides no random numbers")?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

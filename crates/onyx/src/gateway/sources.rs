@@ -19,11 +19,11 @@ pub(super) fn open(
     pauses: &Pauses,
 ) -> Result<Sources> {
     let mut seed = [0; 8];
-    getrandom::fill(&mut seed).context("the system gives no random numbers")?;
+    getrandom::fill(&mut seed).context("the system provides no random numbers")?;
     let program = if cfg!(target_os = "linux") {
         THIS_PROGRAM.into()
     } else {
-        std::env::current_exe().context("where this program lies is not known")?
+        std::env::current_exe().context("cannot find the path of this program")?
     };
     let web = web.clone();
     Ok(Sources::new(

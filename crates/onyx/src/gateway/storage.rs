@@ -1,4 +1,5 @@
-//! Which stores a gateway works on: the home's own files, or PostgreSQL and an object store that several gateways share.
+//! Chooses the gateway's stores: the home's own files, or PostgreSQL and an object store that
+//! several gateways share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +19,7 @@ use crate::config::{self, Config, ConfigError, last_good};
 use crate::home::HomeFolder;
 use crate::{env, files};
 
-/// Networks that ask for nothing: whoever has something to say comes to any gateway.
+/// Networks that are not polled: their messages may arrive at any gateway.
 const ANSWERED_ANYWHERE: [&str; 2] = ["webhook", "widget"];
 
 pub(super) struct Opened {
@@ -27,29 +28,30 @@ pub(super) struct Opened {
     pub(super) shared: Option<Arc<SharedStorage>>,
 }
 
-/// This gateway among those on the same database.
+/// This gateway's membership among those on the same database, and what it holds.
 pub(crate) struct SharedStorage {
     pub(super) membership: Membership,
     pub(super) master: MasterKey,
-    /// Where to listen for the others, if the config says so.
+    /// The address at which the other gateways reach this one, if the config sets it.
     pub(super) advertise: Option<String>,
-    /// Drafts that this gateway works on now: in the database a gateway may take again what it has.
+    /// The drafts that this gateway works on now. The database lets a gateway take the same lease
+    /// twice, so this set separates its own tasks.
     drafts: Mutex<BTreeMap<String, Owned>>,
-    /// `onyx.json` as all gateways follow it.
+    /// The `onyx.json` that all gateways share.
     config: Mutex<SharedConfig>,
-    /// Accounts on other networks that this gateway looks after.
+    /// Accounts on other networks that this gateway serves.
     accounts: Mutex<BTreeSet<String>>,
-    /// Socket, lock and caches of this process lie in a home of its own.
+    /// The socket, lock and caches of this process are in a home of its own.
     _home: Home,
 }
 
 impl SharedStorage {
-    /// The text that counts, as this gateway knows it.
+    /// The current shared text, as far as this gateway has read it.
     pub(super) fn config(&self) -> SharedConfig {
         self.config.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the text that counts anew. `false`: it is the one that is known.
+    /// Reads the shared text again. `false`: it has not changed.
     pub(super) async fn follow_config(&self) -> Result<bool, StoreError> {
         let Some(now) = self.membership.config().await? else { return Ok(false) };
         let mut known = self.config.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +62,7 @@ impl SharedStorage {
         Ok(is_new)
     }
 
-    /// Writes a text that counts for all from now on. `Conflict` when another gateway was quicker.
+    /// Writes a new text for all gateways. `Conflict` if another gateway wrote first.
     pub(super) async fn put_config(&self, before: i64, text: &str) -> Result<(), StoreError> {
         let version = self.membership.put_config(before, text).await?;
         let now = SharedConfig { version, text: text.to_owned() };
@@ -68,8 +70,8 @@ impl SharedStorage {
         Ok(())
     }
 
-    /// Of these accounts those that this gateway looks after: each has one, or a network would be asked twice for what is
-    /// new. Where people's programs come in by themselves, any gateway answers.
+    /// The accounts among these that this gateway serves. Each has only one gateway, or its network
+    /// would be polled twice. Networks that are not polled are served by every gateway.
     pub(super) async fn own_accounts(&self, accounts: Vec<Account>) -> Vec<Account> {
         let (mut ours, mut names) = (Vec::new(), BTreeSet::new());
         for account in accounts {
@@ -85,7 +87,7 @@ impl SharedStorage {
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::warn!(%error, %key, "who looks after an account is not known")
+                    tracing::warn!(%error, %key, "cannot find out which gateway serves an account")
                 }
             }
         }
@@ -97,7 +99,7 @@ impl SharedStorage {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// `false`: somebody works on the draft, here or elsewhere.
+    /// `false`: this or another gateway already works on the draft.
     pub(super) async fn acquire_draft(&self, name: &str) -> Result<bool, StoreError> {
         if self.drafts().contains_key(name) {
             return Ok(false);
@@ -109,7 +111,7 @@ impl SharedStorage {
     pub(super) async fn release_draft(&self, name: &str) {
         let Some(owned) = self.drafts().remove(name) else { return };
         if let Err(error) = self.membership.disown(&owned).await {
-            tracing::warn!(%error, "a draft stays this gateway's until its life is over");
+            tracing::warn!(%error, "a draft could not be released; this gateway holds it until it stops");
         }
     }
 
@@ -117,14 +119,14 @@ impl SharedStorage {
         self.drafts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the others where this gateway answers.
+    /// Publishes the address at which this gateway answers.
     pub(super) async fn listens_at(&self, address: std::net::SocketAddr) -> Result<(), StoreError> {
         let url = self.advertise.clone().unwrap_or_else(|| format!("http://{address}"));
         self.membership.advertise(&url).await
     }
 }
 
-/// Opens what the config names.
+/// Opens the stores that the config names.
 pub(super) async fn open(
     folder: &HomeFolder,
     home: Home,
@@ -163,8 +165,8 @@ pub(super) async fn open(
     Ok(Opened { store, shared: Some(Arc::new(shared)) })
 }
 
-/// As the file says or, where that is broken, as the last good one said: a bad edit must not turn one gateway of several
-/// into a lonely one.
+/// Reads the file or, if it is broken, the last good one: a bad edit must not turn one gateway of
+/// several into a separate server.
 pub(crate) fn server_settings(folder: &HomeFolder) -> Result<Option<ServerSettings>> {
     let broken = match config::load(folder).and_then(|config| config.server()) {
         Ok(settings) => return Ok(settings),
@@ -177,7 +179,7 @@ pub(crate) fn server_settings(folder: &HomeFolder) -> Result<Option<ServerSettin
     }
 }
 
-/// What opens the secrets that gateways share, and what is made from it.
+/// The key that opens the secrets that gateways share, and from which other keys are derived.
 pub(crate) fn master_key() -> Result<MasterKey> {
     let Some(given) = env::master_key() else {
         let message = "server mode needs ONYX_MASTER_KEY, the key that opens what gateways share";
@@ -197,7 +199,7 @@ pub(crate) fn master_key() -> Result<MasterKey> {
     Ok(MasterKey::parse(&text)?)
 }
 
-/// The config that counts for a gateway.
+/// The config in use for a gateway.
 pub(super) fn load_config(
     folder: &HomeFolder,
     shared: Option<&SharedStorage>,
@@ -208,7 +210,7 @@ pub(super) fn load_config(
     }
 }
 
-/// A text as it would be read if it counted.
+/// Parses a text as it would be read if it were in use.
 pub(super) fn read_config(
     folder: &HomeFolder,
     shared: Option<&SharedStorage>,
@@ -227,7 +229,7 @@ async fn first_config(folder: &HomeFolder, membership: &Membership) -> Result<Sh
             return Ok(config);
         }
         let text = config::for_sharing(folder)?;
-        // What no gateway could take up must not become the config of all.
+        // A text that no gateway could apply must not become the config of all.
         config::shared(folder, &text)?;
         match membership.put_config(0, &text).await {
             Ok(version) => return Ok(SharedConfig { version, text }),

@@ -1,5 +1,5 @@
-//! The subscription gateway: the first provider of the config that is a program which a person
-//! signed in to, and the way from a model of Anthropic's to the same one there.
+//! The subscription gateway: the first provider of the config that is a program with a person's sign-in. A
+//! model of Anthropic is mapped to the same model there.
 
 use onyx_agent::{ModelChoice, is_anthropic};
 use onyx_api::Dependency;
@@ -12,7 +12,7 @@ const NONE: &str = "There is no subscription gateway.";
 const HOW: &str = "Connect Claude Code on this machine: Settings → Providers, or \
     `providers.claude-subscription: {}` in onyx.json.";
 
-/// `None` if the model is not Anthropic's, or goes through a program already.
+/// `None` if the model is not Anthropic's, or already goes through a program.
 pub(super) fn through(registry: &Registry, model: &str) -> Option<Result<ModelChoice, Fault>> {
     if !is_anthropic(model) {
         return None;

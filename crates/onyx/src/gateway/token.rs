@@ -1,4 +1,4 @@
-//! The owner's token: from the config, else from a file made at the first start.
+//! The owner's token: from the config, else from a file that the first start creates.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::files::{self, Written};
 use crate::home::HomeFolder;
 
-/// Where the token that counts is written.
+/// The place of the token in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TokenPlace {
     Config(PathBuf),
@@ -32,7 +32,7 @@ pub(crate) fn place(home: &HomeFolder, config: &Config) -> TokenPlace {
     }
 }
 
-/// The token that counts under this config.
+/// The token in use under this config.
 pub(super) fn token(home: &HomeFolder, config: &Config) -> Result<Token> {
     match config.gateway.token()? {
         Some(token) => Ok(token.clone()),
@@ -49,14 +49,14 @@ fn of_file(home: &HomeFolder) -> Result<Token> {
         .with_context(|| format!("cannot read the token in {}", path.display()))?;
     let token = text.trim();
     if token.is_empty() {
-        bail!("{} is empty; delete it, and the next start makes a new one", path.display());
+        bail!("{} is empty; delete it, and the next start creates a new one", path.display());
     }
     Ok(Token::new(token))
 }
 
 fn fresh() -> Result<String> {
     let mut bytes = [0_u8; 24];
-    getrandom::fill(&mut bytes).context("the system gives no random numbers")?;
+    getrandom::fill(&mut bytes).context("the system provides no random numbers")?;
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("onyx_sk_{digits}"))
 }

@@ -1,4 +1,4 @@
-//! Requests that pass through to providers: the API's port to them.
+//! The API's port for pass-through requests to providers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,10 +23,10 @@ use tokio::sync::mpsc;
 use super::booked::{BYTES_A_TOKEN, Reckoning};
 use super::models::{Current, LiveModels};
 
-/// A provider that does not list its models by then is listed by what the config says of it.
+/// A provider that does not list its models within this time is listed with the models of the config.
 const LISTING: Duration = Duration::from_secs(2);
 
-/// A file is not text: what its provider does not say of it is not reckoned by its length alone.
+/// The most tokens that are estimated for a file, because its length alone says little about them.
 const MOST_RECKONED: u64 = 10_000;
 
 impl Upstream for LiveModels {
@@ -56,7 +56,7 @@ impl Upstream for LiveModels {
         let current = self.get();
         let registry = &current.registry;
         match model.or(current.default_model.as_deref()) {
-            // Whoever the rules choose: what all of them take.
+            // The rules may choose any candidate, so only the settings that all of them support.
             Some("auto") => {
                 let candidates = registry.candidates();
                 let taken: Vec<Vec<Knob>> =
@@ -135,7 +135,7 @@ impl Upstream for LiveModels {
         let current = self.get();
         Box::pin(async move {
             let embedder = current.registry.embedder(model).await?;
-            // The wire's count is not told by embedders, so it is reckoned.
+            // Embedders do not report the wire's count, so it is estimated.
             let input: usize = texts.iter().map(|text| estimate_tokens(text)).sum();
             let vectors = embedder.embed(texts).await.map_err(Fault::from)?;
             let price = current.registry.facts(model).ok().and_then(|facts| facts.price);
@@ -186,7 +186,7 @@ async fn listed(current: &Current) -> Vec<Listed> {
     });
     let asked = ready.map(|name| async move {
         let models = tokio::time::timeout(LISTING, registry.list_models(&name)).await;
-        // One that is silent or fails shows in `/ready`; the list goes on without it.
+        // A provider that is silent or fails shows in `/ready`; the list is made without it.
         (name, models.ok().and_then(Result::ok).unwrap_or_default())
     });
     for (owner, models) in join_all(asked).await {

@@ -1,5 +1,5 @@
-//! What outside the home knows of its audit log: a key beside those of the secrets, and a copy where
-//! the owner wants one.
+//! The files outside the home that protect its audit log: a key beside those of the secrets, and a
+//! copy if the owner wants one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use onyx_types::Hash;
 
 use crate::env;
 
-/// The key is named after where the home lies, which nobody changes by writing the database. That of several gateways is
-/// made from their master key, so that each can continue and check what another wrote.
+/// The key is named after the path of the home, which an attacker cannot change by writing to the database. The key of
+/// several gateways is derived from their master key, so that each can continue and check what another wrote.
 pub(crate) fn audit_witnesses(home: &Path, master: Option<&MasterKey>) -> Result<AuditWitnesses> {
     let export = env::audit_export().map(|path| AuditExport::open(&path)).transpose()?;
     let seal = match env::key_folder() {
@@ -41,7 +41,7 @@ fn seal(home: &Path, folder: &Path, master: Option<&MasterKey>) -> Result<Option
         // Where rows were hashed with a key, going on without it would break their chain.
         Err(error) if is_there => Err(error).context("the audit log cannot be continued"),
         Err(error @ (StoreError::Failed(_) | StoreError::Damaged(_))) => {
-            tracing::warn!(%error, "the audit log has no key: there is no place for one");
+            tracing::warn!(%error, "the audit log has no key: it could not be stored");
             Ok(None)
         }
         Err(error) => Err(error.into()),

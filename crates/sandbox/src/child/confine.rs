@@ -19,7 +19,7 @@ const LANDLOCK: ABI = ABI::V6;
 const SYSTEM_FOLDERS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// How many cores and how much memory there is, and what a process may know of itself.
+/// Files that describe the machine's cores and memory, and the process itself.
 const MACHINE: [&str; 5] =
     ["/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/self", "/sys/devices/system"];
 
@@ -27,7 +27,7 @@ const OPEN_FILES: u64 = 1_024;
 /// Of addresses, for one process: programs reserve far more than they use.
 const ADDRESS_SPACE: u64 = 64 * 1024 * 1024 * 1024;
 
-/// Restricts this process for good and becomes the command. Returns only when it cannot.
+/// Restricts this process permanently and becomes the command. Returns only on failure.
 pub(super) fn confine(order: &Order) -> Result<ExitCode, String> {
     let job = &order.job;
     std::env::set_current_dir(&job.folder)
@@ -38,7 +38,7 @@ pub(super) fn confine(order: &Order) -> Result<ExitCode, String> {
         if order.rung != SandboxKind::Bubblewrap {
             return Err("there is no network of its own here".to_owned());
         }
-        proxied::hand_out().map_err(|error| format!("no way to the proxy: {error}"))?;
+        proxied::hand_out().map_err(|error| format!("the proxy cannot be reached: {error}"))?;
     }
     limit(&job.bounds, order.rung).map_err(|error| format!("the limits cannot be set: {error}"))?;
     let held = hold(job, order.rung).map_err(|error| format!("Landlock: {error}"))?;
@@ -53,23 +53,23 @@ pub(super) fn confine(order: &Order) -> Result<ExitCode, String> {
     become_command(job)
 }
 
-/// Can this kernel hold a command by Landlock alone? Restricts nothing.
+/// Whether this kernel can confine a command with Landlock alone. Restricts nothing.
 pub(crate) fn is_supported() -> bool {
     ruleset(CompatLevel::HardRequirement).is_ok()
 }
 
-/// What a process of ours may read from now on.
+/// The files that a process of ours may read from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MayRead<'a> {
     Nothing,
-    /// The system's libraries and what says how the machine is built, and these.
+    /// The system's libraries, the files that describe the machine, and these.
     SystemAnd(&'a [PathBuf]),
 }
 
-/// Holds this process for good: it reads no other file, writes none, makes no socket, starts no
-/// program. For helpers of ours that work on what strangers made; called before they read a byte of
-/// it and while they have one thread. What this kernel does not know it does not hold: then the rest
-/// holds all the same.
+/// Restricts this process permanently: it can read no other file, write none, open no socket and
+/// start no program. For helpers of ours that process untrusted input; called before they read a
+/// byte of it and while they have one thread. Restrictions that this kernel does not support are
+/// left out; the others still apply.
 pub fn hold_this_process(may_read: MayRead<'_>) -> Result<(), String> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let rules = ruleset(CompatLevel::BestEffort).and_then(|rules| match may_read {
@@ -122,7 +122,7 @@ fn hold(job: &Job, rung: SandboxKind) -> Result<RulesetStatus, RulesetError> {
     let use_device = AccessFs::ReadFile | AccessFs::WriteFile;
     let write: BitFlags<AccessFs> =
         AccessFs::from_all(LANDLOCK) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
-    // Inside the namespaces these are the sandbox's own; outside they are everybody's.
+    // Inside the namespaces these are the sandbox's own; outside, all users share them.
     let (own_read, own_write): (&[&str], &[&str]) = match rung {
         SandboxKind::Bubblewrap => (&["/proc"], &["/tmp", "/dev"]),
         SandboxKind::Landlock => (&[], &[]),
@@ -154,7 +154,7 @@ fn become_command(job: &Job) -> Result<ExitCode, String> {
         command.envs(proxied::variables());
     }
     if job.network == Network::Proxied && job.input == Input::Given {
-        // Its input was the way by which the port was handed out; the command gets none of it.
+        // Its input was used to send the port's socket; the command must not have it.
         command.stdin(Stdio::null());
     }
     let error = command.exec();

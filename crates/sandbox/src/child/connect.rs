@@ -1,5 +1,5 @@
-//! A way through the proxy for programs that know none, for example ssh by its `ProxyCommand`: what
-//! comes in goes to a host and port, what comes back goes out.
+//! A way through the proxy for programs that do not support one, for example ssh with its
+//! `ProxyCommand`: copies input to a host and port, and the answers to the output.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpStream};
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use crate::PROXY_PORT;
 
-/// More than any proxy of ours says before the connection stands.
+/// More lines than a proxy of ours sends before the connection is open.
 const MOST_LINES: usize = 64;
 
 pub(super) fn connect(host: &str, port: &str) -> Result<ExitCode, String> {
@@ -19,7 +19,7 @@ pub(super) fn connect(host: &str, port: &str) -> Result<ExitCode, String> {
     let mut from = BufReader::new(to.try_clone().map_err(lost)?);
     agreed(&mut from, &place)?;
     std::thread::spawn(move || {
-        // Whoever speaks has ended, or the other side has: both end the connection.
+        // Either side has ended its part, so the connection ends.
         let _ = io::copy(&mut io::stdin().lock(), &mut to);
         let _ = to.shutdown(Shutdown::Write);
     });

@@ -1,5 +1,5 @@
-//! What runs in the child: `supervise`, which stays outside of the sandbox, and `confine`, which
-//! becomes the command. `connect` is for the command itself, where it has a proxied network.
+//! The code that runs in the child: `supervise`, which stays outside of the sandbox, and `confine`,
+//! which becomes the command. The command itself may use `connect`, if it has a proxied network.
 
 pub(crate) mod confine;
 mod connect;
@@ -20,7 +20,7 @@ pub(crate) const CONNECT: &str = "connect";
 /// As shells say it: the command could not be run.
 const NOT_RUN: u8 = 126;
 
-/// Files of /etc that ordinary programs look at and that hold nothing secret.
+/// Files of /etc that ordinary programs read and that hold nothing secret.
 pub(crate) const SYSTEM_FILES: [&str; 14] = [
     "/etc/alternatives",
     "/etc/ca-certificates",
@@ -38,10 +38,10 @@ pub(crate) const SYSTEM_FILES: [&str; 14] = [
     "/etc/timezone",
 ];
 
-/// What a network is used with. No server of names is among it: the proxy looks names up.
+/// Files of /etc for network use. There is none for name servers: the proxy looks names up.
 pub(crate) const NETWORK_FILES: [&str; 3] = ["/etc/hosts", "/etc/protocols", "/etc/services"];
 
-/// The child's whole life. Takes what follows the program's own arguments.
+/// Runs the child from start to end. Takes the arguments after the program's own.
 pub fn child(arguments: impl IntoIterator<Item = String>) -> ExitCode {
     let arguments: Vec<String> = arguments.into_iter().collect();
     let (stage, order) = match arguments.as_slice() {
@@ -49,7 +49,7 @@ pub fn child(arguments: impl IntoIterator<Item = String>) -> ExitCode {
             return connect::connect(host, port).unwrap_or_else(|why| not_run(&why));
         }
         [stage, order] => (stage, order),
-        _ => return not_run("it is not told what to do"),
+        _ => return not_run("its instructions are missing"),
     };
     let order: Order = match serde_json::from_str(order) {
         Ok(order) => order,
@@ -68,8 +68,8 @@ fn not_run(why: &str) -> ExitCode {
     ExitCode::from(NOT_RUN)
 }
 
-/// On the command's own error stream: it is read with what the command says.
+/// Writes to the command's own error stream, which is read together with its output.
 fn say(words: &str) {
-    // Nobody reads it any more: then nobody is left to be told.
+    // If the stream has no reader any more, the words are dropped.
     let _ = writeln!(std::io::stderr(), "{words}");
 }

@@ -13,11 +13,12 @@ const LANG: &str = "C.UTF-8";
 /// The highest priority of ordinary processes.
 const FIRST: i32 = -20;
 
-/// Starts the confined child, keeps its bounds, and ends as it does.
+/// Starts the confined child, enforces its bounds, and returns its exit status.
 pub(super) fn supervise(order: &Order) -> Result<ExitCode, String> {
     // A session of our own: one group to kill, and no terminal to type into.
-    rustix::process::setsid().map_err(|error| format!("no session of its own: {error}"))?;
-    // Ahead of a fork bomb, where we may: as root, whom the limit of processes does not hold.
+    rustix::process::setsid()
+        .map_err(|error| format!("a session of its own could not be created: {error}"))?;
+    // Run ahead of a fork bomb, where allowed: root is not bound by the limit of processes.
     let _ = rustix::process::setpriority_process(None, FIRST);
     let mut command = command(order)?;
     let mut child = command.spawn().map_err(|error| format!("not started: {error}"))?;

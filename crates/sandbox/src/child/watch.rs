@@ -1,7 +1,7 @@
-//! The bounds of a job as a whole, which no limit of one process keeps: how many processes, how
-//! much memory and disk all of them use. Looked at from outside, a few times a second, and at once
-//! when the machine has many tasks more than before: a fork bomb doubles faster than that, and the
-//! kernel's own limit of processes does not hold for root.
+//! The bounds of a job as a whole, which no limit of one process keeps: how many processes there
+//! are, and how much memory and disk all of them use. They are checked from outside, a few times a
+//! second, and at once when the machine has many more tasks than before: a fork bomb doubles faster
+//! than that, and the kernel's own limit of processes does not bind root.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::job::Order;
 const EVERY: Duration = Duration::from_millis(150);
 const GLANCE: Duration = Duration::from_millis(10);
 
-/// Ends everything, this process too, when a bound is met or nobody waits for the job any more.
+/// Ends everything, this process too, when a bound is exceeded or the caller is gone.
 #[allow(clippy::disallowed_methods, reason = "this thread does nothing else")]
 pub(super) fn watch(order: &Order) {
     let free = free_space(&order.job.scratch);
@@ -31,7 +31,7 @@ pub(super) fn watch(order: &Order) {
     }
 }
 
-/// All tasks of the machine: one small file, however many there are.
+/// All tasks of the machine, read from one small file.
 pub(super) fn tasks() -> usize {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let total = load.split_whitespace().nth(3).and_then(|tasks| tasks.split_once('/'));

@@ -24,7 +24,7 @@ static MARKS: LazyLock<[Vec<u8>; 4]> = LazyLock::new(|| {
     [CANARY.as_bytes().to_vec(), encoded(0), encoded(1), encoded(2)]
 });
 
-/// A secret of a kind, by which a leak is told from others.
+/// A secret of one kind, so that its leak can be told from those of other kinds.
 pub fn secret(kind: &str) -> String {
     format!("{kind}_{CANARY}")
 }

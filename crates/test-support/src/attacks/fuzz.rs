@@ -89,7 +89,7 @@ impl Fuzz {
         self
     }
 
-    /// Tries what was found before, the seeds, and then whatever comes. How many that were.
+    /// Tries earlier findings, the seeds, and then random input. Returns how many inputs were tried.
     pub fn run(mut self, check: impl Fn(&[u8])) -> usize {
         let kept = self.kept();
         let mut corpus: Vec<Vec<u8>> = kept.into_iter().chain(self.seeds.clone()).collect();

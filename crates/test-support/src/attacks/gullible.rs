@@ -62,7 +62,7 @@ fn base64(text: &str) -> String {
 const REPEATED_CHARS: usize = 2_000;
 
 impl ScriptedModel {
-    /// A server whose model obeys whatever it reads.
+    /// A server whose model obeys every order that it reads.
     pub async fn gullible() -> Self {
         let server = Self::start().await;
         server.respond_with(obey);
@@ -180,7 +180,7 @@ fn filled(arguments: &Value, last: &str) -> Value {
     }
 }
 
-/// The text of a message, whatever its form.
+/// The text of a message in any form.
 fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

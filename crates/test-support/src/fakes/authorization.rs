@@ -229,7 +229,7 @@ impl AuthorizationServer {
         self.lock().codes
     }
 
-    /// When somebody asked whether the code was entered.
+    /// When a client asked whether the code was entered.
     pub fn polls(&self) -> Vec<Instant> {
         self.lock().polls.clone()
     }

@@ -24,7 +24,7 @@ pub enum LinkedInFault {
     Status(u16, Option<u64>),
     /// It is done, and answered with this status.
     DoneThen(u16),
-    /// It is done, and nobody answers.
+    /// It is done, but there is no answer.
     DoneThenHang,
     /// The answer is no JSON.
     Garbage,

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 /// Longer requests are no request of ours.
 const REQUEST_BYTES: usize = 64 * 1024;
 
-/// One answer: whatever of it is not set is the usual.
+/// One answer; fields that are not set have their defaults.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     /// 0 is 200.

@@ -75,7 +75,7 @@ impl Desktop {
         assert!(self.send(SERVICE, "org.freedesktop.Secret.Service.Lock", &all).await.is_some());
     }
 
-    /// What lies in the keyring's own files.
+    /// The content of the keyring's own files.
     pub fn keyring_file(&self) -> Vec<u8> {
         std::fs::read(self.folder.path().join("data/keyrings/login.keyring")).unwrap_or_default()
     }

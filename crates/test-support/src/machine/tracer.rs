@@ -70,7 +70,7 @@ impl Tracer {
 }
 
 impl Tracer {
-    /// Waits until the process has ended by itself or met its fate; the changes up to then.
+    /// Waits until the process has ended or was killed, and returns the changes up to then.
     pub fn wait(self) -> Vec<FileChange> {
         self.thread.join().expect("the tracer does not panic")
     }

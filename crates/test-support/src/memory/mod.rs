@@ -64,7 +64,7 @@ pub enum Moment {
 
 pub type TurnstileFuture<'a> = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + 'a>>;
 
-/// Whoever decides when an operation goes on, and whether.
+/// Decides when an operation continues, and whether it does.
 pub trait Turnstile: Send + Sync {
     /// `None`: at once. An error is honoured before an operation only. `ReadOnly` before an append
     /// is a sync that failed: whether the turns are there shows when the disk is opened again.

@@ -9,14 +9,14 @@ use serde_json::Value;
 use super::leases::{MemoryLeases, WriteGuard};
 use super::{MemoryDisk, Moment, Op, Turnstile, pass, perform};
 
-/// One session's log as it lies on the disk.
+/// One session's log as it is on the disk.
 #[derive(Default)]
 pub(super) struct Log {
     turns: Vec<Turn>,
     live: Vec<LiveText>,
     /// The newest holder that has written.
     fence: u64,
-    /// Written, but the sync failed: there or not, in part or whole, until somebody looks.
+    /// Written, but the sync failed: all, a part or nothing may be there until it is read.
     unknown: Vec<Turn>,
 }
 

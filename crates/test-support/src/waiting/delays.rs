@@ -31,7 +31,7 @@ pub struct HoldUp {
 }
 
 impl HoldUp {
-    /// The pauses to hand to whoever does the work, and the way to let it go.
+    /// The pauses to pass to the code under test, and the handle that releases it.
     pub fn at(point: &'static str) -> (Pauses, Self) {
         let hold = Self {
             arrived: Arc::new(watch::channel(0).0),

@@ -1,4 +1,4 @@
-//! When, where and of what figures were taken: without it nobody can tell whether they still hold.
+//! When, where and of what figures were measured, so that a reader can tell whether they still hold.
 
 use onyx_types::{Clock as _, SystemClock};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Pages of a long text, and places in it. By bytes: what a tool says may be one line.
+//! Pages of a long text, and searches in it. Positions are bytes, because a tool's output may be one line.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub(crate) fn page_at(text: &str, offset: usize) -> String {
     page
 }
 
-/// Where words stand, whatever their case, each with what is around it.
+/// Where words occur, ignoring case, each with the text around it.
 pub(crate) fn found_in(text: &str, words: &str, offset: usize) -> String {
     let (lower, wanted) = (text.to_ascii_lowercase(), words.to_ascii_lowercase());
     let start = lower.floor_char_boundary(offset);

@@ -41,7 +41,7 @@ pub struct KeptOutput {
     pub kept_at: Timestamp,
 }
 
-/// Whether somebody had artifacts before this one.
+/// Whether the person had artifacts before this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Before {
     None,
@@ -100,8 +100,8 @@ impl Artifacts {
         Ok(KeptOutput { text, origin, kept_at: object.modified })
     }
 
-    /// Removes what is older than it is kept for, and what belongs to sessions that are gone.
-    /// Returns how many it removed.
+    /// Deletes artifacts that are past their time, and those of sessions that no longer exist.
+    /// Returns how many it deleted.
     pub async fn expire(&self, now: Timestamp, ledger: &dyn Ledger) -> Result<usize, Fault> {
         let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
         let oldest = Timestamp::from_millis(now.as_millis() - kept);

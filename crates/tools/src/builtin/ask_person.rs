@@ -91,7 +91,7 @@ fn options_of(asked: &Arguments) -> Result<Vec<String>, ToolError> {
             return wrong(format!("an option has at most {LONGEST_OPTION} characters"));
         }
         if options[..index].contains(option) {
-            return wrong(format!("the option {option:?} is there twice"));
+            return wrong(format!("the option {option:?} is listed twice"));
         }
     }
     Ok(options)

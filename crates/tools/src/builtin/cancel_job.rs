@@ -12,7 +12,7 @@ use super::{acting, spec_of, text_argument};
 use crate::files::AgentFiles;
 use crate::{Authorised, JobPort, ToolCx, ToolError, TypedTool, job_path};
 
-/// Takes a job away. Its file goes with a kept version, so a person can bring it back.
+/// Deletes a job. A version of its file is kept, so a person can bring it back.
 pub(super) struct CancelJob {
     spec: ToolSpec,
     jobs: Arc<dyn JobPort>,

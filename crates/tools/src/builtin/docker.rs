@@ -54,7 +54,7 @@ impl Docker {
     }
 
     fn program(&self) -> Result<&Path, ToolError> {
-        let failed = |why: &str| ToolError::Failed(format!("Docker is not here: {why}"));
+        let failed = |why: &str| ToolError::Failed(format!("Docker is not available: {why}"));
         let program = self.program.as_deref();
         let program = program.ok_or_else(|| failed("its command line is not installed"))?;
         if !self.socket.exists() {
@@ -78,7 +78,7 @@ pub(super) enum Command {
     Exec,
 }
 
-/// What any of the four takes; the schema of each says which.
+/// The arguments of all four tools; each tool's schema says which it takes.
 #[derive(Deserialize)]
 pub(super) struct Arguments {
     container: Option<String>,
@@ -154,7 +154,7 @@ fn name(name: &str) -> Result<&str, ToolError> {
     if starts_well && name.chars().all(is_plain) {
         return Ok(name);
     }
-    Err(ToolError::Arguments(format!("{name:?} is no container's name")))
+    Err(ToolError::Arguments(format!("{name:?} is not a container name")))
 }
 
 impl DockerTool {
@@ -175,7 +175,7 @@ impl TypedTool for DockerTool {
 
     fn check_capability(&self, _: Capability, person: &PersonId) -> Result<(), String> {
         if *person != self.docker.owner {
-            return Err("Docker is the owner's alone: who talks to it can read and write every file of this machine".into());
+            return Err("Docker is for the owner only: through it, every file of this machine can be read and written".into());
         }
         self.docker.program().map(drop).map_err(|error| error.to_string())
     }

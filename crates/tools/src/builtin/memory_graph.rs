@@ -12,7 +12,7 @@ use super::searching::{looking, search_tool};
 use super::text_argument;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
-/// What is known of somebody or something, over time.
+/// What is known of an entity, over time.
 pub(super) struct MemoryGraph {
     spec: ToolSpec,
     index: Index,

@@ -1,8 +1,8 @@
 //! The tools themselves, one file each.
 //!
-//! Those that need nothing but what every call is given lie in `plain/` and are found there. One
-//! that needs a service of the server (the index, the web, other agents) lies here and is made in
-//! the function of that service below. Nothing here decides whether a call may happen.
+//! Tools that need nothing but what every call is given are in `plain/` and are found there. A tool
+//! that needs a service of the server (the index, the web, other agents) is in this folder and is
+//! created in the function of that service below. Nothing here decides whether a call may happen.
 
 mod ask_agent;
 mod ask_person;
@@ -252,7 +252,7 @@ fn changing(mut plan: Plan, after: &str, origin: Origin) -> Plan {
     plan
 }
 
-/// A text argument of a call that nobody has checked yet.
+/// A text argument of a call that is not checked yet.
 fn text_argument<'a>(arguments: &'a Value, name: &str) -> &'a str {
     arguments.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -119,7 +119,7 @@ impl TypedTool for Process {
             Wish::Start(argv, folder) => {
                 let plan = command_plan(&self.spec, argv, folder, cx)?;
                 let plan = self.runtime.with_executed(plan, argv, folder, cx).await?;
-                // It goes on while others read what it writes, so no standing rule lets it.
+                // It keeps running while other calls read its files, so no standing rule allows it.
                 let consent = match cx.taint {
                     Taint::Clean => plan.consent,
                     Taint::Tainted => Consent::Person,
@@ -160,7 +160,7 @@ impl TypedTool for Process {
                     tool: plan.tool.to_string(),
                 };
                 let Started(id) = self.processes.start(&self.runtime, order, cx).await?;
-                format!("process {id} runs; poll it for what it says")
+                format!("process {id} runs; poll it for its output")
             }
             Wish::Poll(id, patience) => {
                 let said = self.processes.poll(id, patience, cx).await?;
@@ -172,7 +172,7 @@ impl TypedTool for Process {
             }
             Wish::Kill(id) => {
                 self.processes.kill(id, cx)?;
-                format!("process {id} is being stopped; poll it for its last words")
+                format!("process {id} is being stopped; poll it for its last output")
             }
         };
         Ok(ToolOutcome::ok(output, plan.summary))

@@ -46,7 +46,7 @@ enum Operation {
     Delete,
 }
 
-/// What becomes of one file.
+/// The change of one file.
 struct Worked {
     at: EntityRef,
     base: Option<Hash>,
@@ -157,7 +157,9 @@ async fn update(wanted: &Arguments, now: Timestamp, cx: &ToolCx) -> Result<Worke
 
 async fn delete(wanted: &Arguments, cx: &ToolCx) -> Result<Worked, ToolError> {
     let Some(id) = wanted.id.as_deref().filter(|id| !id.is_empty()) else {
-        return Err(ToolError::Arguments("\"id\" says which".to_owned()));
+        return Err(ToolError::Arguments(
+            "\"id\" is missing: it says which one to delete".to_owned(),
+        ));
     };
     let at = entities::entity(cx, wanted.kind, id, wanted.space.as_deref()).await?;
     let Some(seen) = entities::seen(cx, &at).await? else {

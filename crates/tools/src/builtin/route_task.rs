@@ -89,7 +89,7 @@ impl TypedTool for RouteTask {
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let Arguments { prompt, .. } = asked;
-        // The one that the plan names, whatever the rules would choose by now.
+        // The model that the plan names, even if the rules would choose another by now.
         let Some(model) = plan.targets.first().map(|own| ModelId::new(own.target.to_string()))
         else {
             return Err(ToolError::Failed("the plan names no model".to_owned()));

@@ -13,7 +13,7 @@ use crate::files::{AgentFiles, apply};
 use crate::gate::AuthorisedBy;
 use crate::{Authorised, JobPort, ToolCx, ToolError, TypedTool, job_path};
 
-/// Makes a job. It always asks: what fires later, with nobody there, is agreed to beforehand.
+/// Creates a job. It always asks a person, because the job will fire unattended.
 pub(super) struct Schedule {
     spec: ToolSpec,
     jobs: Arc<dyn JobPort>,

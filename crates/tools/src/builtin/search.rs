@@ -74,7 +74,7 @@ fn kinds(wanted: &Arguments) -> Result<Vec<SourceKind>, ToolError> {
         let found = searched().find(|kind| kind.as_str() == name);
         found.ok_or_else(|| {
             let known: Vec<&str> = searched().map(SourceKind::as_str).collect();
-            ToolError::Arguments(format!("\"types\": {name:?} is none of {}", known.join(", ")))
+            ToolError::Arguments(format!("\"types\": {name:?} is not one of {}", known.join(", ")))
         })
     });
     let named: Vec<SourceKind> = named.collect::<Result<_, _>>()?;

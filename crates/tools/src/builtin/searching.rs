@@ -1,4 +1,4 @@
-//! What the searching tools share: where they look, and how what was found is told.
+//! What the searching tools share: where they look, and how results are shown.
 
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -15,7 +15,7 @@ use crate::{Authorised, ModelPick, ModelRouter, ModelWish, ToolCx, ToolError, Ty
 
 const NAME: &str = "select_model";
 
-/// Lets an agent go on with another of the configured models.
+/// Lets an agent continue with another of the configured models.
 pub(super) struct SelectModel {
     spec: ToolSpec,
     router: Arc<dyn ModelRouter>,
@@ -62,18 +62,18 @@ impl TypedTool for SelectModel {
         match (text_argument(arguments, "model"), text_argument(arguments, "task")) {
             ("", "") => choose.of("a model"),
             ("", task) => choose.of(format!("a model for {task}")),
-            (model, _) => Verb::new("go on with", "going on with", "went on with").of(model),
+            (model, _) => Verb::new("continue with", "continuing with", "continued with").of(model),
         }
     }
 
-    /// The whole conversation goes to the model that takes over: where somebody hears it who did not before, it leaves.
+    /// The whole conversation goes to the model that takes over: if a new provider gets it, the call counts as sending.
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { model, task, local } = asked;
         let (model, task) = (model.clone(), task.clone());
         let wish = ModelWish { model, task, local: local.unwrap_or(false) };
         let pick = picked(&*self.router, wish, cx)?;
         let target = Target::Model(pick.model.clone());
-        let summary = format!("Go on with {}", pick.model);
+        let summary = format!("Continue with {}", pick.model);
         if !cx.audience.grows_by(&pick) {
             return Ok(Plan { summary, ..reading(&self.spec, target) });
         }
@@ -97,7 +97,7 @@ impl TypedTool for SelectModel {
     }
 }
 
-/// The model that a plan of this tool goes on with; `None` for every other plan.
+/// The model that a plan of this tool continues with; `None` for every other plan.
 pub fn selected_model(plan: &Plan) -> Option<ModelId> {
     let own = plan.targets.first().filter(|_| plan.tool == *NAME)?;
     match &own.target {

@@ -34,7 +34,7 @@ pub(super) struct Arguments {
 fn session(asked: &Arguments) -> Result<SessionId, ToolError> {
     asked.session.parse().map_err(|_| {
         let id = &asked.session;
-        ToolError::Arguments(format!("{id:?} is no id; sessions_list shows them"))
+        ToolError::Arguments(format!("{id:?} is not an id; sessions_list shows them"))
     })
 }
 

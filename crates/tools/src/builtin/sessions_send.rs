@@ -76,7 +76,7 @@ impl TypedTool for SessionsSend {
         let session = session(&asked)?;
         self.delegates.post(session, &asked.message, cx).await.map_err(|fault| failed(&fault))?;
         Ok(ToolOutcome::ok(
-            format!("left in {session}; it is read when that goes on"),
+            format!("left in {session}; it is read when that conversation continues"),
             plan.summary,
         ))
     }
@@ -85,6 +85,6 @@ impl TypedTool for SessionsSend {
 fn session(asked: &Arguments) -> Result<SessionId, ToolError> {
     asked.session.parse().map_err(|_| {
         let id = &asked.session;
-        ToolError::Arguments(format!("{id:?} is no id; sessions_list shows them"))
+        ToolError::Arguments(format!("{id:?} is not an id; sessions_list shows them"))
     })
 }

@@ -75,7 +75,9 @@ impl TypedTool for ViewContext {
         let plan = plan.into_inner();
         let mut around = Around::default();
         match viewed(cx).await? {
-            Viewed::Nothing => around.text.push_str("The person looks at nothing in particular.\n"),
+            Viewed::Nothing => {
+                around.text.push_str("The person is not looking at anything in particular.\n")
+            }
             Viewed::Other(what) => {
                 // Writing into a string cannot fail.
                 let _ = writeln!(around.text, "The person looks at {what}.");
@@ -158,7 +160,7 @@ impl Around {
             let _ = writeln!(self.text, "- conversation {id} {title:?}, {date}");
         }
         self.text.push('\n');
-        // Titles are made of what was said, and nobody knows after what.
+        // Titles are made from conversations whose taint is not known here.
         self.origin = self.origin.max(Origin::AgentTainted);
         Ok(())
     }
@@ -187,7 +189,7 @@ impl Around {
     }
 }
 
-/// One line: titles are somebody's text and may hold anything.
+/// One line, because titles are free text and may hold anything.
 fn line(entity: &Entity) -> String {
     let title = entity.title.split_whitespace().collect::<Vec<_>>().join(" ");
     let status = entity.status.as_ref().map_or_else(String::new, |status| format!(", {status}"));

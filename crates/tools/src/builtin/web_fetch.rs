@@ -89,7 +89,7 @@ impl TypedTool for WebFetch {
         let page = tokio::task::spawn_blocking(move || readable(&fetched)).await;
         let page = page.map_err(|_| ToolError::Failed("the page could not be read".into()))??;
         let title = if page.title.is_empty() { at.to_string() } else { page.title };
-        let cut = if is_cut { "\n[the page is longer; the rest was left]" } else { "" };
+        let cut = if is_cut { "\n[the page is longer; the rest was left out]" } else { "" };
         let output = format!("# {title}\n{at}\n\n{}{cut}", page.text.trim());
         cx.addresses.page_says(&output);
         Ok(ToolOutcome::ok(output, plan.summary).from_origin(Origin::External))

@@ -17,7 +17,7 @@ use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const USUAL_HITS: usize = 8;
 
-const NO_ENGINE: &str = "no search engine is configured; its owner sets tools.web.search.baseUrl";
+const NO_ENGINE: &str = "no search engine is configured; the owner sets tools.web.search.baseUrl";
 
 pub(super) struct WebSearch {
     spec: ToolSpec,

@@ -1,7 +1,7 @@
 //! Programs that are known to run no other program and to obey no file, and with which options.
-//! Whatever is not listed can run anything: most programs can, by an option, a setting or a script
-//! that they find (`split --filter`, `git -c alias.x=!…`, `rg --pre`, `make`, `go`, `pytest`), and
-//! nobody can list them all.
+//! A program that is not listed counts as able to run anything. Most programs can, by an option, a
+//! setting or a script that they find (`split --filter`, `git -c alias.x=!…`, `rg --pre`, `make`,
+//! `go`, `pytest`), and no list of those could be complete.
 //!
 //! A program goes on this list only when its manual has been read for exactly that.
 
@@ -280,7 +280,7 @@ fn options(program: &str) -> Option<Options> {
 impl Options {
     fn allow(&self, words: &[String]) -> bool {
         let Self::Only { plain, valued, long } = self else { return true };
-        // What follows `--` is no option, whatever it looks like.
+        // What follows `--` is never an option.
         words.iter().take_while(|word| *word != "--").all(|word| {
             if let Some(option) = word.strip_prefix("--") {
                 let name = option.split('=').next().unwrap_or(option);

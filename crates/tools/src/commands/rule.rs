@@ -1,10 +1,10 @@
 //! Standing rules: commands that need no person each time. A rule is the exact beginning of an
 //! argument list.
 //!
-//! A rule for a program that is known to do only its own work stands for commands that stay so, and
-//! no option lets one out of it. A rule for any other program stands only while the run has read
-//! nothing from outside, and the config says loudly what it means. Shells, interpreters and
-//! wrappers can stand in no rule: they are for running whatever they are given.
+//! A rule for a program that is known to do only its own work covers only commands that use no option
+//! to do more. A rule for any other program applies only while the run has read nothing from outside,
+//! and a warning about it is shown. Shells, interpreters and wrappers cannot be in a rule, because
+//! they run any program that they are given.
 
 use onyx_types::{ErrorCode, Fault, Taint};
 
@@ -67,7 +67,7 @@ const INTERPRETERS: [&str; 30] = [
     "vim",
 ];
 
-/// Programs that run another program, or whatever a file tells them.
+/// Programs that run another program, or the commands of a file.
 const WRAPPERS: [&str; 52] = [
     "ansible",
     "bundle",
@@ -131,7 +131,7 @@ impl CommandRule {
         }
         if runs_anything(program) {
             return Err(invalid(format!(
-                "tools.commands names {program:?}, which runs whatever it is given"
+                "tools.commands names {program:?}, which runs any program it is given"
             ))
             .with_hint("Name the program itself; shells, interpreters and wrappers always ask."));
         }
@@ -144,7 +144,7 @@ impl CommandRule {
         Ok(Self { words: words.to_vec(), runs: runs(words) })
     }
 
-    /// What whoever wrote the rule should know.
+    /// What the author of the rule should know.
     pub(crate) fn warning(&self) -> Option<String> {
         match self.runs {
             Runs::OnlyItself => None,

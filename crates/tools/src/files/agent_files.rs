@@ -1,4 +1,4 @@
-//! The places on disk a call may touch, with who wrote what they hold.
+//! The files that a call may read and write, and the origin of their contents.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{Pending, ToolCx, ToolError};
 /// Longer files are not for a model to read or rewrite in one piece.
 pub(super) const FILE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// The files under one folder of the person's, and the versions kept of them.
+/// The files under one of the person's folders, and the versions kept of them.
 pub(crate) struct AgentFiles {
     /// Where the folder stands in the home.
     root: String,
@@ -71,7 +71,7 @@ impl AgentFiles {
 
     fn of(cx: &ToolCx, area: &Area) -> Result<Self, ToolError> {
         let Some(in_person) = area.path_in_person() else {
-            return Err(ToolError::Refused(format!("{} is nobody's own", area.path())));
+            return Err(ToolError::Refused(format!("{} belongs to no person", area.path())));
         };
         Ok(Self {
             root: area.path(),
@@ -95,7 +95,9 @@ impl AgentFiles {
             Some(path) if !OURS.iter().any(|ours| within(ours, path).is_some()) => {
                 Ok((person, key(path)?))
             }
-            Some(_) | None => Err(ToolError::Refused(format!("{file} is no file of the person's"))),
+            Some(_) | None => {
+                Err(ToolError::Refused(format!("{file} is not a file of the person's")))
+            }
         }
     }
 
@@ -135,7 +137,7 @@ impl AgentFiles {
     }
 
     /// The same with what is on disk beneath it, in one look: a second look could find a file that
-    /// somebody made in between, and a change planned on nothing would take its place.
+    /// another writer created in between, and a change planned on nothing would replace it.
     pub(crate) async fn seen_over(
         &self,
         key: &ObjectKey,
@@ -217,7 +219,7 @@ impl AgentFiles {
         let mut paths = Vec::with_capacity(entries.len());
         for entry in entries {
             let path = self.path(&entry.key)?;
-            // Until a command has ended, nobody knows what it named.
+            // Until a command has ended, it is not known which names it gave.
             if self.history.is_under_command(&path, entry.changed).await? {
                 return Ok(Origin::External);
             }
@@ -231,7 +233,7 @@ impl AgentFiles {
         Ok(self.get(key).await?.map(|object| object.bytes))
     }
 
-    /// Makes the file hold this again, or be gone again, whatever it is now.
+    /// Restores this content of the file, or its absence, regardless of its state now.
     pub(crate) async fn put_back(
         &self,
         key: &ObjectKey,

@@ -1,4 +1,4 @@
-//! What a plan makes of files: shown, done, and looked at again.
+//! A plan's changes to files: how they are shown, made, and checked again before they are made.
 
 use onyx_storage::Area;
 use onyx_types::{FileChange, Hash, HomePath, Origin, Plan, PlanTarget, Preview};

@@ -1,5 +1,5 @@
-//! What a command made of copies of the person's files, on its way into the store: through the same door as any write, and
-//! only where a file still holds what was copied.
+//! Writes what a command changed in its copies of the person's files into the store: by the same path as any write, and
+//! only where the stored file still holds what was copied.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(crate) struct CommandStep {
     pub(crate) after: Option<Vec<u8>>,
 }
 
-/// What became of it.
+/// What happened to the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StepEnd {
     Stored,
@@ -32,8 +32,8 @@ pub(crate) enum StepEnd {
 }
 
 impl AgentFiles {
-    /// Stores what a command made of files, the versions before first. What became of each is added to `ends` as it is
-    /// done, so that it is known where this fails.
+    /// Stores what a command made of files, the versions before first. Each outcome is added to `ends` at once, so
+    /// that it is known where this fails.
     pub(crate) async fn store(
         &self,
         steps: &[CommandStep],

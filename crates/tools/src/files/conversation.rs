@@ -1,4 +1,4 @@
-//! A conversation of the person's as text, read from its log.
+//! A person's conversation as text, read from its log.
 
 use onyx_storage::{Area, ObjectKey, StoreError};
 use onyx_types::{HomePath, Origin, SessionId, Turn, TurnBody};

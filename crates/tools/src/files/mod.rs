@@ -1,8 +1,8 @@
 //! The person's files: as an agent's calls see and change them, and as the person changes them.
 //!
-//! Everything that reads or writes a file of a person's goes through here, and through
-//! `onyx_storage` from here, so that versions are kept, drafts are seen and who wrote what is
-//! known. It never decides whether a change may happen: tools and the toolbox ask the gate first.
+//! Everything that reads or writes a person's file goes through here, and from here through
+//! `onyx_storage`, so that versions are kept, drafts are seen and the origin of contents is known.
+//! Nothing here decides whether a change may happen: tools and the toolbox ask the gate first.
 
 mod agent_files;
 mod changes;

@@ -1,5 +1,5 @@
-//! A person's own memory and notes, read and changed by the person. What a file held before is kept
-//! as it is before an agent's change.
+//! A person's own memory and notes, read and changed by the person. The earlier content of a file is
+//! kept, as before an agent's change.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::ToolError;
 use crate::text::daily;
 use crate::text::section::add_under;
 
-/// More than anybody writes by hand.
+/// More than a person writes by hand.
 pub const LARGEST_PERSON_FILE: u64 = 8 * 1024 * 1024;
 
 /// Pictures and documents that go with a message or a page; everything else that a person writes is text.
@@ -127,7 +127,7 @@ impl PersonFiles {
             return Err(Fault::plain(ErrorCode::VersionConflict));
         }
         self.files.history(&self.person)?.accept(&key, &object).await?;
-        // Written as it is: whoever follows the files looks at it anew.
+        // Written unchanged, so that the index looks at it again.
         objects.put(&key, &object.bytes, Expect::Is(object.hash)).await?;
         Ok(())
     }

@@ -21,7 +21,7 @@ pub use policy::{KnownTools, Policy, ToolSettings, Warning};
 #[derive(Debug)]
 pub struct Authorised<T>(T, AuthorisedBy);
 
-/// Who let it pass.
+/// Who authorised the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AuthorisedBy {
     Gate,

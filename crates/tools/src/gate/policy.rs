@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::commands::CommandRule;
 
-/// Groups of tools that nobody has who is not given them by name: who talks to Docker can do anything
-/// on this machine.
+/// Groups of tools that an agent has only if its config names them: with Docker, an agent can do
+/// anything on this machine.
 const ONLY_BY_NAME: [&str; 1] = ["docker"];
 
 /// An agent's `tools` in the config, as written. A name is a tool's or `group:<group>`.
@@ -51,9 +51,9 @@ pub struct Policy {
     settings: Arc<ToolSettings>,
     /// In order: every run looks each tool up.
     tools: Arc<[ToolName]>,
-    /// Whatever comes later, only these; `None`: whatever the settings allow.
+    /// Only these tools, also of those added later; `None`: all that the settings allow.
     narrowed: Option<Arc<[String]>>,
-    /// Whatever comes later, not these.
+    /// Never these tools, also of those added later.
     withheld: Arc<[String]>,
     /// Of the toolbox that they were resolved against.
     version: u64,
@@ -74,7 +74,7 @@ enum Shown {
 /// name by themselves.
 const CORE: [&str; 5] = ["fs", "memory", "knowledge", "skills", "artifacts"];
 
-/// Something in the config that works but is probably not what was meant.
+/// A setting of the config that works but is probably not what was meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning(pub String);
 
@@ -120,7 +120,7 @@ impl Policy {
         Cow::Owned(Self { tools: tools.into(), version: known.version, ..self.clone() })
     }
 
-    /// Does it allow the same as the other, of whatever tools there are? By the settings that both
+    /// Does it allow the same as the other, whichever tools there are? By the settings that both
     /// were made from: a policy and its clones do.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.settings, &other.settings)

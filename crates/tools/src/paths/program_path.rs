@@ -110,7 +110,7 @@ const KINDS: &[Kind] = &[
             "mise.toml",
         ],
         folders: &[".direnv", ".config/fish", ".config/mise", ".mise"],
-        why: "a shell runs it when it starts or when somebody enters the folder.",
+        why: "a shell runs it when it starts or when a person enters the folder.",
         ..NOTHING
     },
     Kind {

@@ -9,13 +9,13 @@ use crate::ToolCx;
 #[derive(Clone, Debug)]
 pub struct Answered {
     pub text: Result<String, Fault>,
-    /// Whether whoever answered had read anything from outside.
+    /// Whether the answerer had read anything from outside.
     pub origin: Origin,
     /// Also where there is no answer.
     pub spent: Option<Spending>,
 }
 
-/// Who else can be asked, and how.
+/// The other agents, sessions and models that a run can ask.
 #[async_trait]
 pub trait Delegates: Send + Sync {
     /// Every agent that answers here.
@@ -27,7 +27,7 @@ pub trait Delegates: Send + Sync {
     /// Asks an agent in a session of its own and waits for its answer.
     async fn ask(&self, agent: &AgentId, message: &str, cx: &ToolCx) -> Result<Answered, Fault>;
 
-    /// Leaves words in one of the person's sessions; nobody answers them now.
+    /// Leaves a message in one of the person's sessions; it is not answered now.
     async fn post(&self, session: SessionId, text: &str, cx: &ToolCx) -> Result<(), Fault>;
 
     /// Lets a model do a task, without tools and without the conversation.

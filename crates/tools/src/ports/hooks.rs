@@ -2,14 +2,14 @@ use async_trait::async_trait;
 use onyx_types::{AgentId, PersonId, RunId, RunStatus, SessionId, ToolEffect, ToolOutcome};
 use serde_json::Value;
 
-/// Other programs that are told of calls and runs. They can say no and add notes, and allow nothing:
+/// Other programs that hear of calls and runs. They can refuse and add notes, but allow nothing:
 /// the gate has decided before they are asked.
 #[async_trait]
 pub trait Hooks: Send + Sync {
     /// A call that would happen, or would be brought before a person.
     async fn before_tool(&self, call: HookedCall<'_>) -> HookAnswer;
 
-    /// Does anybody hear of what comes of calls?
+    /// Does any hook hear of finished calls?
     fn wants_outcomes(&self) -> bool;
 
     /// What came of it.
@@ -18,7 +18,7 @@ pub trait Hooks: Send + Sync {
     /// A run that would begin.
     async fn before_run(&self, run: HookedRun<'_>) -> HookAnswer;
 
-    /// Its end. Nobody waits for what becomes of the telling.
+    /// The end of a run. The caller does not wait for the hooks.
     fn after_run(&self, run: HookedRun<'_>, status: RunStatus);
 }
 
@@ -46,14 +46,14 @@ pub struct HookedRun<'a> {
     pub text: &'a str,
 }
 
-/// What all of them said together.
+/// The combined answer of all hooks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookAnswer {
     pub veto: Option<Veto>,
     pub notes: Vec<HookNote>,
 }
 
-/// A no.
+/// A hook's refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Veto {
     /// Who said it.
@@ -62,7 +62,7 @@ pub struct Veto {
     pub why: String,
 }
 
-/// Words of another program; they come from outside.
+/// A note of another program; its text comes from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookNote {
     pub by: String,

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use onyx_types::{Fault, JobId, PersonId};
 use serde_json::{Map, Value};
 
-/// A job as it would be made.
+/// A job as it would be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposedJob {
     pub id: JobId,
@@ -16,7 +16,7 @@ pub struct ProposedJob {
     pub next: Vec<String>,
 }
 
-/// Where tools make, list and cancel jobs.
+/// Through which tools create, list and cancel jobs.
 #[async_trait]
 pub trait JobPort: Send + Sync {
     /// Does the person have jobs? Cheap.
@@ -47,5 +47,5 @@ pub fn job_path(id: &JobId) -> String {
     format!("{JOBS_FOLDER}/{}.md", id.name())
 }
 
-/// Where job files lie in a vault. Not for anybody to move: what lies there counts as instructions.
+/// The folder of job files in a vault. It cannot be moved, because files there count as instructions.
 pub const JOBS_FOLDER: &str = "agent/jobs";

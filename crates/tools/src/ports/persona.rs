@@ -1,4 +1,4 @@
-//! What the tools of the persona editor need from above: the config and the runs.
+//! What the tools of the persona editor need from the crates above: the config and the runs.
 
 use async_trait::async_trait;
 use onyx_types::{AgentId, Cancel, Fault, Origin, PersonId};

@@ -20,7 +20,7 @@ pub struct ModelPick {
     pub is_local: bool,
 }
 
-/// Who hears what an agent says now, and who else may.
+/// Which provider gets an agent's conversation now, and whether others may get it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audience {
     /// The model that answers, `<provider>/<model>`.
@@ -30,7 +30,7 @@ pub struct Audience {
 }
 
 impl Audience {
-    /// Would somebody hear of it who does not yet?
+    /// Would a provider get it that does not have it yet?
     pub fn grows_by(&self, pick: &ModelPick) -> bool {
         !pick.is_local && provider_of(&self.model) != provider_of(pick.model.as_str())
     }

@@ -1,4 +1,4 @@
-//! A command that works in a folder of its own and sees nothing of anybody's files.
+//! A command that works in a folder of its own and sees no person's files.
 
 use std::path::Path;
 use std::process::Stdio;

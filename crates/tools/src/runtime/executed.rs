@@ -1,13 +1,13 @@
-//! What a command could bring to run out of the vault, so that an approval is for that and nothing
-//! else. A script that is swapped while its run waits for a person is another command.
+//! Files of the vault that a command could execute, so that an approval covers exactly these. If a
+//! script is replaced while its run waits for a person, the command counts as another one.
 //!
 //! Two things go into one hash. Every file that the command names, and every file that such a file
 //! names, by content: these are also shown. And every other file of the vault that is not plainly a
-//! document, by what the file system says of it: a program finds its modules, its settings and its
-//! build files by itself (`python dir`, `npm test`, `make`), and nobody can say which.
+//! document, by its metadata in the file system: a program finds its modules, its settings and its
+//! build files on its own (`python dir`, `npm test`, `make`), and which ones cannot be known before.
 //!
-//! Left out is a document (`notes.md`) that no file names and that a script runs nevertheless, by a
-//! name that it puts together: whoever approves has seen that script.
+//! A document (`notes.md`) that no file names is left out, although a script could run it by a name
+//! that it puts together: the person who approves has seen that script.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -11,7 +11,7 @@ use crate::{ToolCx, ToolError, Web};
 /// The most of an answer that is looked through for words.
 const ANSWER_BYTES: usize = 1024 * 1024;
 
-/// The way out for jobs: commands in the sandbox, requests through the egress client. What is run
+/// Commands and requests of jobs: commands in the sandbox, requests through the egress client. What is run
 /// and reached was accepted by a person with the job.
 #[derive(Clone, Default)]
 pub struct JobOutside {
@@ -61,7 +61,7 @@ impl JobOutside {
         };
         let access = match access {
             CommandAccess::Look => Access::Look,
-            // Whoever wrote what it reads, nobody looked at what it writes.
+            // No person checks what it writes, so it counts as tainted, whatever it read.
             CommandAccess::Change => Access::Change(Origin::AgentTainted, Steering::Kept),
         };
         let fault = |error: ToolError| Fault::new(ErrorCode::ToolFailed, error.to_string());
@@ -77,7 +77,7 @@ impl JobOutside {
         let ran = runtime.run(order, limit, cx).await.map_err(fault)?;
         let why = match ran.ending {
             Ending::Exited(0) if ran.left.is_failure() => {
-                Some("Not all that the command wrote could be stored.".to_owned())
+                Some("Some of what the command wrote could not be stored.".to_owned())
             }
             Ending::Exited(0) => None,
             Ending::Exited(code) => Some(format!("The command ended with exit code {code}.")),
@@ -109,8 +109,9 @@ impl JobOutside {
 
     fn way_to(&self, url: &str) -> Result<(&Web, Address), Fault> {
         let web = self.web.as_ref();
-        let web =
-            web.ok_or_else(|| Fault::new(ErrorCode::ToolFailed, "There is no way out here."))?;
+        let web = web.ok_or_else(|| {
+            Fault::new(ErrorCode::ToolFailed, "This server has no network access for jobs.")
+        })?;
         Ok((web, url.parse().map_err(|error| unreachable(&error))?))
     }
 

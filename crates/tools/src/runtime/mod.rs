@@ -70,7 +70,7 @@ pub(crate) struct Order<'a> {
     pub(crate) tool: String,
 }
 
-/// Whom a command may reach. Never this machine's own network: what it may reach it reaches through
+/// Which servers a command may reach. Never this machine's own network: what it may reach it reaches through
 /// a proxy of ours, which looks names up and checks every address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Network {
@@ -132,7 +132,7 @@ impl Runtime {
         Self { sandbox, home, web: None, vaults: Vaults::Here, repositories }
     }
 
-    /// Where no vault lies on this machine's disk, commands work on copies.
+    /// For vaults that are not on this machine's disk: commands work on copies.
     #[must_use]
     pub fn with_copies(self) -> Self {
         Self { vaults: Vaults::Elsewhere, ..self }
@@ -264,7 +264,7 @@ impl Runtime {
     ) -> Result<Option<AbortOnDrop>, ToolError> {
         let Network::Servers(servers) = network else { return Ok(None) };
         let Some(web) = &self.web else {
-            return Err(ToolError::Failed("commands have no way out here".to_owned()));
+            return Err(ToolError::Failed("commands have no network access here".to_owned()));
         };
         let Some(listener) = running.take_listener().await else { return Ok(None) };
         let listener = listener.and_then(TcpListener::from_std);
@@ -281,7 +281,7 @@ impl Runtime {
         cx: &ToolCx,
     ) -> Result<Ran, ToolError> {
         let (at_work, cx) = (self.start(order, Stdio::null(), cx).await?, cx.clone());
-        // A task of its own: a caller that goes away must not keep anybody from looking at what the command did.
+        // A task of its own: the command's changes are examined even if the caller goes away.
         let followed = tokio::spawn(async move { at_work.until_end(limit, &cx).await });
         followed.await.map_err(|_| ToolError::Failed("the command could not be followed".into()))?
     }
@@ -323,7 +323,7 @@ impl AtWork {
     }
 }
 
-/// A task that ends with whoever holds this.
+/// A task that is ended when this handle is dropped.
 struct AbortOnDrop(JoinHandle<()>);
 
 impl Drop for AbortOnDrop {

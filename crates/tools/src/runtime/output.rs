@@ -1,5 +1,5 @@
-//! What a command says: pieces of bytes that become text, the beginning and the end of which are
-//! kept however long it is.
+//! A command's output: pieces of bytes become text, of which the beginning and the end are kept
+//! however long it is.
 
 /// Kept of the beginning; as much again of the end.
 const KEPT: usize = 1024 * 1024;

@@ -1,4 +1,4 @@
-//! Commands that go on between calls.
+//! Commands that keep running between calls.
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
@@ -36,7 +36,7 @@ struct Process {
     stop: Cancel,
 }
 
-/// What a process said and nobody has read, and how it ended.
+/// A process's output that was not read yet, and how the process ended.
 #[derive(Default)]
 struct Heard {
     said: Mutex<ProcessOutput>,
@@ -213,7 +213,7 @@ impl Follow {
                         self.heard.news.notify_one();
                     }
                     Ok(None) => break,
-                    Err(error) => return format!("cannot be heard any more: {error}"),
+                    Err(error) => return format!("can no longer be read: {error}"),
                 },
                 Some(words) = self.waiting.recv() => {
                     if let Some(pipe) = &mut stdin

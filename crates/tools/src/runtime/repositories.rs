@@ -1,4 +1,4 @@
-//! Whether a person's vault holds a repository, which every turn asks: its tools are offered only then.
+//! Whether a person's vault holds a repository. Every turn asks, because git tools are offered only then.
 
 use std::collections::HashMap;
 use std::fs::DirEntry;
@@ -10,8 +10,8 @@ use onyx_types::PersonId;
 
 /// Looked through for repositories.
 const MOST_FOLDERS: usize = 500;
-/// So long nobody looks into the folders again while none came or went. A repository that another program makes in a folder
-/// that was there is seen this much later.
+/// How long folders are not checked again while none is added or removed. A repository that another program creates in
+/// an existing folder is noticed this much later.
 const TRUSTED_FOR: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]

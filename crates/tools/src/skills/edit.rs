@@ -1,4 +1,4 @@
-//! What people do with skills: write, accept, remove, bring along.
+//! What people do with skills: write, accept, remove, import.
 
 use onyx_storage::{
     Acceptance, AcceptanceKind, Area, AuditEntry, Change, Expect, ObjectKey, StoreError,
@@ -93,7 +93,7 @@ impl Skills {
         Ok(self.shared.accepted.withdraw(person, kind, vec![name], audit).await?)
     }
 
-    /// Puts skills of somebody else into the vault, all of them or none. They wait to be accepted.
+    /// Imports foreign skills into the vault, all of them or none. They wait to be accepted.
     pub async fn import(
         &self,
         approver: &Approver,
@@ -138,7 +138,7 @@ impl Skill {
 }
 
 impl SkillsCore {
-    /// Writes a file that somebody else made, and notes that.
+    /// Writes a foreign file and records its origin.
     async fn put_foreign(&self, person: &PersonId, path: &str, bytes: &[u8]) -> Result<(), Fault> {
         let objects = self.files.objects(&Area::Vault(person.clone()))?;
         let key: ObjectKey = path.parse().map_err(StoreError::from)?;
@@ -179,7 +179,7 @@ impl SkillsCore {
 }
 
 fn broken(name: &str, why: &str) -> Fault {
-    let message = format!("{name} is no skill: {why}");
+    let message = format!("{name} is not a skill: {why}");
     let hint = if is_skill_name(name) {
         "A skill begins with front matter: a line of ---, `name`, `description`, a line of ---."
     } else {

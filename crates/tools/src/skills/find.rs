@@ -1,4 +1,4 @@
-//! Skills as they lie on disk.
+//! Finds skills on disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -171,7 +171,7 @@ impl SkillsCore {
             None => return Ok(None),
         };
         if flaw.is_none() && self.is_foreign(place, &entry.text_path(place)?).await? {
-            flaw = Some("its text came from outside; write it anew to make it yours".to_owned());
+            flaw = Some("its text came from outside; rewrite it to make it yours".to_owned());
         }
         let head = match flaw {
             Some(why) => Err(why),
@@ -239,7 +239,7 @@ async fn folder_contents(objects: &dyn Objects, root: &ObjectKey) -> Result<Cont
         for meta in metas {
             if meta.is_folder {
                 if depth == DEEPEST {
-                    return Ok(Contents::Flawed("its folders lie too deep in each other".into()));
+                    return Ok(Contents::Flawed("its folders are nested too deeply".into()));
                 }
                 folders.push((meta.key, depth + 1));
                 continue;

@@ -1,4 +1,4 @@
-//! What a skill says of itself.
+//! The front matter of a skill: its name and description.
 
 use serde_json::{Map, Value};
 
@@ -36,7 +36,9 @@ impl SkillHead {
         }
         let (mut fields, body) = front_matter(text)?;
         if let Some(said) = words(&mut fields, "name").filter(|said| said != name) {
-            return Err(format!("it calls itself {said:?}, but lies under the name {name:?}"));
+            return Err(format!(
+                "its front matter names it {said:?}, but its file or folder is named {name:?}"
+            ));
         }
         let description = words(&mut fields, "description");
         let description = description.ok_or("the front matter has no `description`")?;
@@ -109,7 +111,7 @@ mod tests {
         for (name, text, why) in [
             ("Cook", "---\ndescription: d\n---\nx", "a-z, 0-9 and single dashes"),
             ("a--b", "---\ndescription: d\n---\nx", "a-z, 0-9 and single dashes"),
-            ("bake", "---\nname: cook\ndescription: d\n---\nx", "it calls itself \"cook\""),
+            ("bake", "---\nname: cook\ndescription: d\n---\nx", "front matter names it \"cook\""),
             ("cook", "Just text.", "no `description`"),
             ("cook", "---\ndescription: d\n", "has no end"),
             ("cook", body, "says nothing"),

@@ -1,4 +1,4 @@
-//! Skills that somebody brings along: files, or a ZIP archive of them.
+//! Imports skills that a person uploads: files, or a ZIP archive of them.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ impl SkillPackage {
         Ok(())
     }
 
-    /// Each folder with a `SKILL.md`, and each `.md` at the top that is one by itself.
+    /// Each folder with a `SKILL.md`, and each `.md` at the top that is a skill of its own.
     pub(super) fn skills(self) -> Result<Vec<NamedFiles>, Fault> {
         let Self { files, name } = self;
         let is_head = |path: &&String| {

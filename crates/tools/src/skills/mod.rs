@@ -2,9 +2,9 @@
 //! a folder with a `SKILL.md`, or one `.md` file, in an agent's `skills` folder or in the vault.
 //!
 //! Prompts, the tool `skill` and surfaces come in through [`Skills`]. Those in an agent's own folder
-//! are its owner's words. Any other counts only while it holds exactly what its person accepted; it
-//! is shown to no model before. Nothing here runs anything of a skill, and what a skill asks to be
-//! allowed (`allowed-tools`) is shown to people and widens nothing.
+//! are the owner's words. Any other counts only while it holds exactly what its person accepted; before
+//! that it is shown to no model. Nothing here runs anything of a skill, and the permissions that a
+//! skill asks for (`allowed-tools`) are shown to people and grant nothing.
 
 mod edit;
 mod find;

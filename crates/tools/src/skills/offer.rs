@@ -1,4 +1,4 @@
-//! What a prompt says of skills, and how one is opened.
+//! What a prompt says of skills, and how an agent opens a skill.
 
 use std::fmt::Write as _;
 use std::sync::PoisonError;
@@ -25,7 +25,7 @@ struct Line {
 
 impl Skills {
     /// The part of a prompt that names the skills an agent can open for this person; `None`: there
-    /// are none. What nobody accepted is not named, since its description is foreign text.
+    /// are none. A skill that is not accepted is not named, since its description is foreign text.
     pub async fn prompt_text(
         &self,
         person: &PersonId,
@@ -109,7 +109,7 @@ impl SkillsCore {
         let (found, accepted) = (found?, accepted?);
         let mut lines = Vec::new();
         for ((place, entry), found) in candidates.iter().zip(found) {
-            // What cannot be read is told where skills are listed.
+            // Skills that cannot be read are shown where skills are listed.
             let Ok(FoundObject::File(object)) = found else { continue };
             let Ok(text) = String::from_utf8(object.bytes) else { continue };
             let is_foreign = self.is_foreign(place, &entry.text_path(place)?).await?;

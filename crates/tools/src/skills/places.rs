@@ -1,6 +1,6 @@
-//! Where skills are read from. An agent whose config names a `workspace` has its own skills in the folder `skills` there, in
-//! place of the one in the home: it is read anew each time, so that what is put there counts at once. It lies outside the
-//! home, belongs to its owner, and is only read.
+//! Where skills are read from. An agent whose config names a `workspace` has its own skills in the folder `skills`
+//! there, in place of the one in the home. That folder is read each time, so that changes there count at once. It lies
+//! outside the home, belongs to the home's owner, and is never written to.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The files of a ZIP archive that somebody brings along.
+//! Reads the files of a ZIP archive that a person uploads.
 
 use std::io::{Cursor, Read as _};
 

@@ -1,4 +1,4 @@
-//! Commands as people read them.
+//! Shows commands in the form in which people read them.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ pub(crate) fn quoted(argv: &[String]) -> String {
     argv.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The same of arguments that nobody has checked yet.
+/// The same for arguments that are not checked yet.
 pub(crate) fn shown(argv: Option<&Value>) -> String {
     let words = argv.and_then(Value::as_array).into_iter().flatten();
     quoted(&words.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>())

@@ -1,5 +1,5 @@
-//! The daily log: one entry after another, each line of a tainted one marked so that it is never
-//! taken for something the person or a clean agent said.
+//! The daily log: one entry after another, each line of a tainted entry is marked so that it is never
+//! taken for something the person or an untainted agent said.
 
 use onyx_types::{Taint, Timestamp, Zone};
 

@@ -4,7 +4,7 @@ use tokio::sync::mpsc;
 
 use crate::mask::{MaskedPieces, Masker};
 
-/// Where a long tool shows its output while it works. Bounded; what nobody takes in time is
+/// Where a long tool shows its output while it works. Bounded; output that is not read in time is
 /// dropped, since the whole comes with the result.
 #[derive(Clone, Default)]
 pub struct LiveOutput {

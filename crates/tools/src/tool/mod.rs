@@ -1,7 +1,7 @@
 //! What a tool is, and what its calls are given to work with.
 //!
-//! Every room that does something with tools comes in here. Nothing here calls a tool, decides
-//! about a call or touches a file.
+//! Every room that works with tools uses these types. Nothing here calls a tool, decides about a call
+//! or touches a file.
 
 mod context;
 mod live_output;
@@ -22,7 +22,7 @@ pub use pending::Pending;
 pub use standing::{DEEPEST, Standing};
 pub use typed::TypedTool;
 
-/// Something an agent can ask for, whoever offers it. Our own tools are [`TypedTool`]s, one file
+/// Something an agent can call, no matter who offers it. Our own tools are [`TypedTool`]s, one file
 /// each; the list in `builtin` is all that knows them.
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
@@ -40,7 +40,7 @@ pub trait Tool: Send + Sync {
         true
     }
 
-    /// What people read of a call, from arguments that nobody has checked yet. No I/O.
+    /// What people read of a call, from arguments that are not checked yet. No I/O.
     fn label(&self, arguments: &Value) -> CallLabel;
 
     /// One human line for a call, verb first (`Read notes.md`).

@@ -7,7 +7,7 @@ pub struct Standing {
     pub root: RunId,
     /// 0: no other run asked for this one.
     pub depth: u8,
-    /// Of the answering agent: nobody whom it asks may do more.
+    /// The answering agent's tier: no agent that it asks may do more.
     pub tier: Tier,
     /// What the whole tree may still cost; `None`: there is no limit.
     pub cost_left: Option<f64>,

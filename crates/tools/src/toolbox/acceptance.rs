@@ -1,5 +1,5 @@
-//! Foreign files that would steer agents wait in the Inbox: a person is shown what is new in them, and makes them their
-//! own or does not. No model can ask for it, and nothing but a record changes.
+//! Foreign files that would steer agents wait in the Inbox: a person sees what is new in them and accepts them or does
+//! not. No model can ask for this, and accepting changes only a record.
 
 use onyx_storage::{Area, Draft, DraftFilter, History, Object, ObjectKey, StoreError};
 use onyx_types::{

@@ -1,5 +1,5 @@
-//! What happens when a person approves a draft: everything that could have changed is looked at
-//! again, the approval goes into the ledger before its effect, and what came of it after.
+//! What happens when a person approves a draft: everything that could have changed is checked again,
+//! the approval goes into the ledger before its effect, and the outcome after it.
 
 use onyx_storage::{AuditEntry, Draft, DraftChange, DraftDecision, DraftMove, StoreError};
 use onyx_types::{
@@ -69,7 +69,7 @@ impl Toolbox {
     ) -> Result<Draft, NotApproved> {
         let cx = &ToolCx { live: cx.live.masked_by(&self.services().masker), ..cx.clone() };
         may_be_decided(&draft, cx)?;
-        // Accepting a file is the person's own act, whatever tools the agent has.
+        // Accepting a file is the person's own act and does not depend on the agent's tools.
         if !is_acceptance(&draft.plan) && !self.is_there(&draft.plan.tool, policy, cx) {
             let message = format!("{} no longer has the tool {}.", cx.agent, draft.plan.tool);
             return Err(not_approved(ErrorCode::ToolDenied, message, draft));
@@ -131,8 +131,8 @@ impl Toolbox {
             Traces::Unclear => Ending {
                 state: DraftState::Unknown,
                 output: format!(
-                    "{}: approved, but Onyx stopped while it was being done; what came of it is \
-                     not known, check before repeating",
+                    "{}: approved, but Onyx stopped while it was being done; its outcome is not \
+                     known, check before repeating",
                     draft.plan.summary
                 ),
                 origin: Origin::Person,
@@ -210,7 +210,7 @@ impl Toolbox {
         }
         match approval.seen {
             Some(seen) if seen != draft.hash => {
-                return Some(Staleness::because("it is not what was looked at"));
+                return Some(Staleness::because("it is not what the person saw"));
             }
             None if draft.state == DraftState::Stale => {
                 return Some(Staleness::because("its preview is a fresh one, to be looked at"));
@@ -306,7 +306,7 @@ impl Toolbox {
         else {
             return Ending::failed("it is not what was approved, or its tool is gone".to_owned());
         };
-        // Asked again: what a person approved is told to the hooks when it happens.
+        // The hooks are asked again, because an approved call is announced when it happens.
         if let Some(veto) = hooked::before(self, &draft.plan, cx).await.veto {
             let ToolOutcome { output, origin, .. } = hooked::vetoed(&veto);
             return Ending { origin, ..Ending::failed(output) };

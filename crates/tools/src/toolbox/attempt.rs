@@ -18,7 +18,7 @@ use crate::gate::{self, Authorised, GateDecision, Policy};
 use crate::text::one_line;
 use crate::tool::{Offered, ReadCall, ToolCx};
 
-/// How long a call that is cancelled may take to end by itself, so that its outcome is known.
+/// How long a cancelled call may take to end on its own, so that its outcome is known.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// One call on its way: found, checked, planned, decided, audited, done.
@@ -111,7 +111,7 @@ impl<'a> Attempt<'a> {
         };
         let (taint, granted) = (self.cx.taint, &self.cx.decisions.granted);
         let passage = match gate::pass(self.policy, self.attendance, taint, granted, plan) {
-            // What nobody has approved must not reach the disk by way of a call that needs nobody:
+            // What no person has approved must not reach the disk through a call that needs no approval:
             // it joins what waits.
             GateDecision::Allowed(plan) if self.builds_on_drafts(plan.get()) => {
                 GateDecision::NeedsPerson(Verdict::Draft, plan.into_inner())
@@ -187,7 +187,7 @@ impl<'a> Attempt<'a> {
         self.cx.offered != Offered::No && Attempt { cx: &own, ..*self }.find(name).is_ok()
     }
 
-    /// What the call took back, since nobody approved it, waits for a person.
+    /// A change that the call took back, because no person approved it, becomes a draft.
     async fn propose_rest(
         &self,
         call: &ToolCall,
@@ -221,7 +221,7 @@ impl<'a> Attempt<'a> {
         let result = match &why {
             Absence::NotItsOwn | Absence::Lacks(_) => "the agent has no such tool",
             Absence::Gone => "the tool was removed after it was offered",
-            Absence::Changed => "the tool is another than the one that was offered",
+            Absence::Changed => "the tool is not the one that was offered",
         };
         let result = result.to_owned();
         trail.write(Record { effect: None, decision: Verdict::Deny, summary: "", result }).await?;
@@ -230,10 +230,10 @@ impl<'a> Attempt<'a> {
             Absence::NotItsOwn => format!("there is no tool {name:?}"),
             Absence::Lacks(why) if why.is_empty() => format!("there is no tool {name:?}"),
             Absence::Lacks(why) => format!("there is no tool {name:?} ({why})"),
-            Absence::Gone => format!("the tool {name:?} is gone since it was offered to you"),
+            Absence::Gone => format!("the tool {name:?} was removed after it was offered to you"),
             Absence::Changed => {
                 format!(
-                    "the tool {name:?} has changed since it was offered to you; look at it anew"
+                    "the tool {name:?} has changed since it was offered to you; look at it again"
                 )
             }
         };
@@ -349,7 +349,7 @@ impl<'a> Attempt<'a> {
             Err(error) => format!("failed: {error}"),
         };
         match started {
-            // Nothing happened that would have to be told, so an unwritten row withholds it.
+            // Nothing has happened that must be reported, so an error in writing the row is returned instead.
             None => {
                 trail.write(row(said)).await?;
                 result
@@ -380,7 +380,7 @@ fn report(plan: &Plan, state: CallState) -> CallReport {
     CallReport { state, effect, lines, rehearsal: None, artifact: None }
 }
 
-/// The outcome of something that may have happened: always told, also when the log of it failed.
+/// The outcome of a call that may have happened: always reported, even if its audit row failed.
 fn told(result: Result<ToolOutcome, ToolError>, unwritten: Option<StoreError>) -> ToolOutcome {
     let mut outcome = result.unwrap_or_else(|error| {
         let doubt = if error.leaves_doubt() {
@@ -397,7 +397,7 @@ fn told(result: Result<ToolOutcome, ToolError>, unwritten: Option<StoreError>) -
     outcome
 }
 
-/// Bounds a call in time and lets it go when the run is cancelled.
+/// Bounds a call in time and stops waiting for it when the run is cancelled.
 pub(crate) async fn within<T>(
     limit: Duration,
     cx: &ToolCx,

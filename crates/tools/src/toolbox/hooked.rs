@@ -1,4 +1,4 @@
-//! Where plugins hear of calls: before one happens, when they can still say no, and after it.
+//! Calls the hooks of plugins: before a tool call, when a plugin can still refuse it, and after it.
 
 use onyx_types::{Origin, Plan, ToolOutcome};
 
@@ -14,12 +14,12 @@ pub(super) async fn before(toolbox: &Toolbox, plan: &Plan, cx: &ToolCx) -> HookA
     }
 }
 
-/// The plan of a call that is done, where somebody wants to hear what came of it.
+/// The plan of a finished call, if a hook wants to hear of its outcome.
 pub(super) fn kept(toolbox: &Toolbox, plan: &Plan) -> Option<Plan> {
     toolbox.hooks().filter(|hooks| hooks.wants_outcomes()).map(|_| plan.clone())
 }
 
-/// Tells what came of a call. The outcome gets their notes.
+/// Announces the outcome of a call to the hooks and adds their notes to it.
 pub(super) async fn after(
     toolbox: &Toolbox,
     plan: Option<&Plan>,

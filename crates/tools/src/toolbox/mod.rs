@@ -1,8 +1,9 @@
-//! Every tool there is, and the one way to call one: found, checked, planned, decided, audited,
-//! done, masked, bounded. What needs a person becomes a draft here, and approvals are applied here.
+//! Every tool there is, and the only way to call one: each call is found, checked, planned, decided,
+//! audited, performed, masked and bounded. A call that needs a person becomes a draft here, and
+//! approvals are applied here.
 //!
-//! Tools come and go while calls are made. Whoever asks sees a [`ToolSet`], the tools of one moment;
-//! a call holds one from its beginning to its end.
+//! Tools come and go while calls are made. A caller sees a [`ToolSet`], the tools of one moment, and
+//! a call keeps its set from its beginning to its end.
 //!
 //! The agent crate comes in through [`Toolbox`]. No tool is named here, and nothing here decides
 //! what is allowed: that is the gate's.
@@ -73,13 +74,13 @@ impl Toolbox {
         Ok(Self { tools, services, hooks: OnceLock::new() })
     }
 
-    /// Who is told of calls from now on.
+    /// Sets the hooks that hear of calls from now on.
     pub fn set_hooks(&self, hooks: Arc<dyn Hooks>) {
         // A process has one.
         let _ = self.hooks.set(hooks);
     }
 
-    /// `None`: nobody is told of anything.
+    /// `None`: there are no hooks.
     pub fn hooks(&self) -> Option<&Arc<dyn Hooks>> {
         self.hooks.get()
     }
@@ -94,7 +95,7 @@ impl Toolbox {
     }
 
     /// Takes tools away again: only who registered them can. Calls that have begun end as they
-    /// would have; whoever calls one later is told that it is gone.
+    /// would have; a later call of one gets the error that it was removed.
     pub fn remove(&self, registrations: &[Registration]) {
         let mut current = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         *current = Arc::new(current.without(registrations));
@@ -105,7 +106,7 @@ impl Toolbox {
         Arc::clone(&self.tools.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Another number than before means that tools have come or gone.
+    /// A number that changes whenever tools come or go.
     pub fn version(&self) -> u64 {
         self.tools.read().unwrap_or_else(PoisonError::into_inner).version()
     }
@@ -120,7 +121,7 @@ impl Toolbox {
         self.tools().ready_offers(policy, agent, person)
     }
 
-    /// The same where a prompt has room for so many tokens of foreign tools.
+    /// The same, for a prompt that has room for this many tokens of foreign tools.
     pub fn offers_within(
         &self,
         policy: &Policy,

@@ -1,4 +1,4 @@
-//! What a model is shown of the tools: made once for all runs that have the same ones.
+//! The tools as a model is shown them, built once for all runs that have the same tools.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! What of an output reaches a model, a person, a log.
+//! Which part of a tool's output reaches the model, the person and the log.
 
 use onyx_types::{Origin, ToolOutcome};
 
@@ -43,7 +43,7 @@ pub(super) async fn bound(
 }
 
 struct ShortenedOutput {
-    /// What the model is told.
+    /// What the model is shown.
     note: String,
     artifact: Option<onyx_types::Artifact>,
 }

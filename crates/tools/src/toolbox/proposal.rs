@@ -14,7 +14,7 @@ use crate::paths::{self, instruction::STEERS_AGENTS};
 use crate::text::one_line;
 use crate::{ToolCx, ToolError};
 
-/// More than this nobody reads whole, so nobody is asked to approve it.
+/// A person does not read more than this whole, so larger changes are not offered for approval.
 const PREVIEW_BYTES: usize = 256 * 1024;
 
 /// Makes a draft of the plan. Nothing else happens, whatever the person decides later.
@@ -115,7 +115,7 @@ fn outcome(draft: Draft, replaces: Vec<DraftId>, verdict: Verdict) -> ToolOutcom
     ToolOutcome { draft: Some(Box::new(proposal)), ..ToolOutcome::ok(output, told) }
 }
 
-/// What a run that waited in vain is told.
+/// The result for a run whose draft was not decided in time.
 fn undecided(draft: &str, summary: &str) -> String {
     format!(
         "Not decided: {summary}. Nobody answered in time; it stays in the person's Inbox as draft \
@@ -202,7 +202,7 @@ pub(crate) fn shown_whole(
 }
 
 /// A line for each target that agents or the person's own programs would obey: it stands before
-/// the change itself, so that nobody takes such a file for an ordinary one.
+/// the change itself, so that such a file is not taken for an ordinary one.
 fn why_instructions(plan: &Plan, cx: &ToolCx) -> Result<String, ToolError> {
     if plan.strictest() == ToolEffect::Read {
         return Ok(String::new());

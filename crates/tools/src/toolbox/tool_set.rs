@@ -14,7 +14,7 @@ use crate::tool::{Registration, Tool};
 const MOST_POLICIES: usize = 64;
 
 /// The tools as they were at one moment. What comes or goes later makes another set, so that
-/// whoever holds one sees the same tools until it asks again.
+/// its holder sees the same tools until it asks for another.
 #[derive(Default)]
 pub struct ToolSet {
     version: u64,
@@ -55,7 +55,7 @@ impl Entry {
     }
 }
 
-/// Whether a tool can work for somebody, and what is missing where it cannot.
+/// Whether a tool can work for a person, and what is missing where it cannot.
 pub(super) enum Readiness {
     Ready,
     Lacks(String),
@@ -162,8 +162,8 @@ impl ToolSet {
         self.offering_of(self.ready(policy, agent, person))
     }
 
-    /// The same where a prompt has room for so many tokens of foreign tools. Where they weigh more,
-    /// none of them is offered: a model finds and calls them through two tools of ours.
+    /// The same, for a prompt that has room for this many tokens of foreign tools. If they need
+    /// more, none of them is offered: a model finds and calls them through two built-in tools.
     pub fn offers_within(
         &self,
         policy: &Policy,

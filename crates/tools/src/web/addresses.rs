@@ -2,10 +2,10 @@
 //! returned, or that stand word for word in a page it fetched. An address that a model made up
 //! could carry anything out in its query, so it is not among them.
 //!
-//! Which of the given addresses is fetched tells their owner something, too. So few of those that
-//! the person did not write are free: a page gives its first links only, a site gets few fetches,
-//! few links of pages are followed, and all runs that one message sets off share one budget.
-//! THREAT_MODEL.md says how much is left.
+//! The choice among the given addresses also tells their owner something. So only a few addresses
+//! that the person did not write are free: a page gives its first links only, a site gets few fetches,
+//! few links of pages are followed, and all runs that one message starts share one budget.
+//! THREAT_MODEL.md says how much can still leak.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -108,7 +108,7 @@ impl Addresses {
         Self { given: Mutex::default(), budget }
     }
 
-    /// What whoever this run asks shares with it.
+    /// The budget that this run shares with the runs that it asks.
     pub fn budget(&self) -> Arc<FetchBudget> {
         Arc::clone(&self.budget)
     }
@@ -145,7 +145,7 @@ impl Addresses {
         giver.is_some_and(|giver| self.budget.used().admits(address, giver))
     }
 
-    /// Uses up one free fetch; `false` when there is none for this address.
+    /// Uses up one free fetch; `false` if none is left for this address.
     pub fn take(&self, address: &Address) -> bool {
         let Some(giver) = self.given().get(address).copied() else { return false };
         let mut used = self.budget.used();
@@ -162,7 +162,7 @@ impl Addresses {
             if given.len() >= MOST_ADDRESSES {
                 return;
             }
-            // What is no address cannot be fetched, so nobody misses it.
+            // A text that is not an address cannot be fetched, so it is skipped.
             if let Ok(address) = address.parse() {
                 let known = given.entry(address).or_insert(giver);
                 *known = giver.max(*known);

@@ -1,7 +1,7 @@
-//! The web as tools see it: who answers searches, pages as text, and which addresses a run may
-//! fetch without asking.
+//! The web as tools see it: the search engine, pages as text, and which addresses a run may fetch
+//! without asking.
 //!
-//! The web tools and commands with a way out come in here. No request is made but through
+//! The web tools and commands with network access use this room. Every request goes through
 //! `onyx_egress`.
 
 mod addresses;

@@ -1,5 +1,5 @@
-//! The words of a web search: none of them is a command to the engine, and whether they could carry
-//! something out of the house.
+//! The words of a web search: removes commands to the engine, and judges whether the words could
+//! carry private content out.
 
 /// Begin a command of SearXNG: another engine, a redirect, a language, a timeout.
 const COMMANDS: [char; 4] = ['!', '?', ':', '<'];
@@ -8,14 +8,14 @@ const COMMANDS: [char; 4] = ['!', '?', ':', '<'];
 const USUAL_CHARS: usize = 100;
 const USUAL_WORD: usize = 28;
 
-/// The words without whatever makes one of them a command, for the engine and those behind it.
+/// The words without the characters that make one a command, for this engine and those behind it.
 pub(crate) fn neutral(query: &str) -> String {
     let plain = |word: &str| word.trim_start_matches(COMMANDS).trim_end_matches('!').to_owned();
     let words = query.split_whitespace().map(plain).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Could they bring a message to whoever reads the engine's questions, or owns a name in them?
+/// Could the words carry a message to the engine's owner, or to the owner of a host name in them?
 pub(crate) fn could_carry(query: &str) -> bool {
     query.chars().count() > USUAL_CHARS
         || query

@@ -52,11 +52,11 @@ fn read(fetched: &Fetched) -> Result<Vec<Hit>, ToolError> {
                 "403: its owner must allow `json` under `search.formats` in settings.yml",
             );
         }
-        429 => return failed("429: it is asked too often; wait a little"),
+        429 => return failed("429: too many requests; wait a little"),
         status => return failed(&status.to_string()),
     }
     if fetched.is_cut {
-        return failed("with more than anybody reads; ask for something narrower");
+        return failed("with too much text; ask for something narrower");
     }
     match serde_json::from_slice::<SearxngReply>(&fetched.body) {
         Ok(answer) => Ok(answer.results),

@@ -33,7 +33,7 @@ fn lay_traps(world: &World) {
     std::os::unix::fs::symlink("/", vault.join("root")).unwrap();
     std::os::unix::fs::symlink("/proc/self", vault.join("self")).unwrap();
     std::os::unix::fs::symlink("self.md", vault.join("self.md")).unwrap();
-    // A second name of a file outside may be read, since nobody can tell which is the first; it is
+    // A second name of a file outside may be read, since it is not known which is the first; it is
     // never written.
     std::fs::write(home.join("twice.md"), "one\n").unwrap();
     std::fs::hard_link(home.join("twice.md"), vault.join("hard.md")).unwrap();

@@ -84,7 +84,7 @@ async fn a_folder_that_is_named_is_copied_alone_and_one_that_is_not_there_is_sai
     std::fs::create_dir_all(world.vault().join("work")).unwrap();
     let beside = json!({"argv": ["sh", "-c", "mkdir -p ../other; echo x > ../other/b.md; echo y > ../other/c.md"], "folder": "work"});
     let said = world.failed("exec", beside).await;
-    assert!(said.contains("somebody else changed it") && said.contains("other/b.md"), "{said}");
+    assert!(said.contains("another writer changed it") && said.contains("other/b.md"), "{said}");
     assert_eq!(
         (world.text("other/b.md"), world.text("other/c.md")),
         ("two\n".into(), "y\n".into())

@@ -36,7 +36,7 @@ async fn containers_are_asked_with_our_options_and_their_names_only() {
     assert!(outcome.await.output.starts_with("<exec>\n<web>\n<ls>\n<-l; x>\n"));
     for container in ["--privileged", "a b", "", "$(x)"] {
         let told = world.failed("docker_logs", json!({"container": container})).await;
-        assert!(told.ends_with("is no container's name"), "{told}");
+        assert!(told.ends_with("is not a container name"), "{told}");
     }
 }
 
@@ -49,7 +49,7 @@ async fn without_docker_the_tools_are_not_offered_and_say_why() {
     let offers = world.toolbox.ready_offers(&world.policy, &world.cx.agent, &world.cx.key.person);
     assert_eq!(offers.tools().len(), 0);
     let told = world.failed("docker_ps", json!({})).await;
-    assert!(told.contains("(Docker is not here: nothing listens at "), "{told}");
+    assert!(told.contains("(Docker is not available: nothing listens at "), "{told}");
     let audit = world.audit_lines().await;
     assert_eq!(audit, ["docker_ps - deny : the agent has no such tool"]);
 }

@@ -186,7 +186,9 @@ async fn ids_lead_nowhere_else() {
 async fn the_view_is_told_with_what_is_around_it() {
     let mut world = world().await;
     own(&world, "spaces/garden/tasks/water.md", "---\ntitle: Water the beans\nstatus: open\n---\n");
-    assert!(world.done("context", json!({})).await.starts_with("The person looks at nothing"));
+    assert!(
+        world.done("context", json!({})).await.starts_with("The person is not looking at anything")
+    );
     world.cx.view = Some(View { entity_type: "page".into(), entity_id: "beans".into() });
     let around = world.done("context", json!({})).await;
     for part in [

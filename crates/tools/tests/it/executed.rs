@@ -59,7 +59,7 @@ const SWAPS: [(&[&str], &str, bool); 12] = [
     (&["python3", "app"], "app/__main__.py", false),
     (&["python3", "-m", "app"], "app/inner/deep.py", false),
     (&["pytest"], "conftest.py", false),
-    // By way of another file, whatever it is called.
+    // Through another file, whatever its name.
     (&["sh", "outer.sh"], "notes/inner.md", true),
 ];
 

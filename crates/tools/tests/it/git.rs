@@ -105,7 +105,7 @@ async fn names_that_are_options_or_addresses_are_refused() {
         ("git_pull", json!({"remote": "ext::sh -c touch% x"})),
     ] {
         let told = world.failed(tool, input).await;
-        assert!(told.contains("is no plain name"), "{told}");
+        assert!(told.contains("is not a plain name"), "{told}");
     }
     for (tool, input) in [
         ("git_diff", json!({"path": "../../onyx.json"})),
@@ -182,6 +182,6 @@ async fn only_addresses_of_https_and_ssh_are_reached() {
     git(&vault, &["remote", "add", "origin", "./remote.git"]);
     for tool in ["git_pull", "git_push"] {
         let told = world.failed(tool, json!({})).await;
-        assert!(told.contains("is no https or ssh address"), "{told}");
+        assert!(told.contains("is not an https or ssh address"), "{told}");
     }
 }

@@ -75,7 +75,7 @@ async fn with(server: LinkedInServer, account: &Arc<Account>) -> Scene {
 }
 
 impl Scene {
-    /// A person approves what the call would do: what became of it, and what is said of it.
+    /// A person approves what the call would do: the draft's end, and its output.
     async fn approved(&self, tool: &str, input: Value) -> (DraftState, String) {
         let world = &self.world;
         let outcome = world.call(tool, input).await;
@@ -199,10 +199,10 @@ async fn what_passes_is_tried_again_and_what_may_have_been_done_is_not() {
     scene.server.fail_next([status(429, Some(1)), status(503, None)]);
     let outcome = scene.world.call("linkedin_profile", json!({})).await;
     assert!(!outcome.is_error, "{}", outcome.output);
-    // Longer than anybody waits within a call.
+    // Longer than the longest wait within a call.
     scene.server.fail_next([status(429, Some(3600))]);
     let told = scene.world.failed("linkedin_profile", json!({})).await;
-    assert!(told.contains("too often (429)") && told.contains("wait 3600 s"), "{told}");
+    assert!(told.contains("too many requests (429)") && told.contains("wait 3600 s"), "{told}");
     assert_eq!(scene.checked().1.as_deref(), Some(told.as_str()));
     // A post that is turned away is sent again, one that was done and whose answer is lost is not.
     scene.server.fail_next_posts([status(503, None), LinkedInFault::DoneThen(502)]);
@@ -232,8 +232,8 @@ async fn refusals_say_in_one_sentence_what_to_do() {
     for (fault, part) in [
         (LinkedInFault::Status(403, None), "\"Share on LinkedIn\""),
         (LinkedInFault::Status(426, None), "tools.linkedin.apiVersion"),
-        (LinkedInFault::Status(404, None), "knows nothing there (404)"),
-        (LinkedInFault::Garbage, "does not read"),
+        (LinkedInFault::Status(404, None), "found nothing there (404)"),
+        (LinkedInFault::Garbage, "cannot be read"),
     ] {
         scene.server.fail_next([fault]);
         let outcome = scene.world.call("linkedin_profile", json!({})).await;

@@ -195,7 +195,7 @@ async fn errors_say_what_to_do_and_no_redirect_takes_the_words_elsewhere() {
     let answers = [
         (Page { status: 401, ..Page::json(r#"{"detail": "Unknown key"}"#) }, "authorized_keys"),
         (Page::redirect(elsewhere), "menos answers 302"),
-        (Page::html("<p>hello</p>"), "does not read"),
+        (Page::html("<p>hello</p>"), "cannot be read"),
         (Page { endless: true, ..Page::json("") }, "does not answer"),
         (Page { status: 500, ..Page::json(r#"{"detail": "Ollama is down"}"#) }, "Ollama is down"),
         (Page { status: 404, ..Page::default() }, "tools.menos.baseUrl"),
@@ -216,7 +216,7 @@ async fn a_vault_is_its_owners_and_its_key_must_be_one() {
     let others = menos(&site.url("/"), Some(key_file()), "grace");
     let world = World::with(menos_tools(&others), Masker::default()).await;
     let told = world.failed("menos_search", json!({"query": "tides"})).await;
-    assert!(told.contains("menos is the owner's"), "{told}");
+    assert!(told.contains("menos is for the owner only"), "{told}");
     for (secret, part) in
         [(None, "onyx secrets set menos"), (Some("hello".to_owned()), "OpenSSH's form")]
     {

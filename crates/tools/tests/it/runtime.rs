@@ -14,7 +14,7 @@ use crate::support::World;
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// What sandboxed commands of these tests start in: this very program, told to run this test.
+/// What sandboxed commands of these tests start in: this test program, asked to run this test.
 #[test]
 #[ignore = "the child of the tests below"]
 fn sandbox_child() {
@@ -281,7 +281,7 @@ async fn a_process_is_started_written_to_polled_and_killed() {
     let world = world_with(Masker::default()).await;
     let script = "while read line; do echo \"heard $line\"; done; echo bye";
     let started = world.done("process", json!({"action": "start", "argv": ["sh", "-c", script]}));
-    assert_eq!(started.await, "process 1 runs; poll it for what it says");
+    assert_eq!(started.await, "process 1 runs; poll it for its output");
     world.done("process", json!({"action": "write", "id": 1, "text": "one\n"})).await;
     let poll = async || {
         let said = world.done("process", json!({"action": "poll", "id": 1, "seconds": 1})).await;

@@ -53,7 +53,7 @@ async fn search_finds_what_the_conversation_may_see() {
     let notes = world.done("search", json!({"query": "quince", "types": ["note"]})).await;
     assert!(notes.contains("planted") && !notes.contains("jelly"), "{notes}");
     let wrong = world.failed("search", json!({"query": "quince", "types": ["novel"]})).await;
-    assert!(wrong.contains("\"novel\" is none of memory, daily, note"), "{wrong}");
+    assert!(wrong.contains("\"novel\" is not one of memory, daily, note"), "{wrong}");
     let nothing = world.done("search", json!({"query": "zeppelin"})).await;
     assert!(nothing.starts_with("[nothing found]"), "{nothing}");
     assert!(world.failed("search", json!({"query": " "})).await.contains("empty"));

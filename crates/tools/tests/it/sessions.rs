@@ -60,7 +60,7 @@ async fn a_persons_own_conversations_are_listed_and_read_and_no_others() {
         world.failed("sessions_history", json!({"session": foreign.session.to_string()})).await;
     assert_eq!(told, format!("there is no conversation {}", foreign.session));
     let told = world.failed("sessions_history", json!({"session": "../x"})).await;
-    assert!(told.ends_with("is no id; sessions_list shows them"), "{told}");
+    assert!(told.ends_with("is not an id; sessions_list shows them"), "{told}");
 }
 
 #[tokio::test]

@@ -41,7 +41,8 @@ async fn a_tool_that_comes_is_offered_and_runs_and_when_it_goes_the_model_is_tol
     world.toolbox.remove(&registered);
     assert_eq!(offered(&world), before);
     let told = world.failed(NAME, json!({"word": "x"})).await;
-    let gone = format!("the tool {NAME:?} is gone since it was offered to you; yours: list_files");
+    let gone =
+        format!("the tool {NAME:?} was removed after it was offered to you; yours: list_files");
     assert!(told.starts_with(&gone), "{told}");
     let rows = world.audit_lines().await;
     let row = format!("{NAME} - deny : the tool was removed after it was offered");

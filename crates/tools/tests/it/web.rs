@@ -114,7 +114,7 @@ async fn what_is_no_page_says_so() {
         format!("{} answers 404", site.url("/nowhere"))
     );
     let endless = world.done("web_fetch", json!({"url": site.url("/endless")})).await;
-    assert!(endless.ends_with("[the page is longer; the rest was left]"));
+    assert!(endless.ends_with("[the page is longer; the rest was left out]"));
 }
 
 #[tokio::test]

@@ -1,14 +1,14 @@
 use crate::{ErrorCode, Fault, Grant, Grants, PersonId};
 
-/// A person whose credential is good for approving. Whatever applies a draft, or takes a person's
-/// agreement to an action, asks for one of these, so no surface can approve without the check.
+/// A person whose credential may approve. All code that applies a draft, or takes a person's
+/// agreement to an action, requires an approver, so no surface can approve without the check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approver {
     person: PersonId,
     kind: ApproverKind,
 }
 
-/// What somebody is in this home.
+/// The role of an approver in this home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApproverKind {
     Owner,
@@ -16,8 +16,8 @@ pub enum ApproverKind {
 }
 
 impl Approver {
-    /// What changes with an approval is the person's, so approving needs the scope `write`: talking
-    /// to an agent and agreeing to what it proposes are two rights.
+    /// An approval changes the person's data, so it needs the scope `write`: talking to an agent
+    /// and approving its proposals are two separate rights.
     pub fn new(person: &PersonId, kind: ApproverKind, grants: Grants) -> Result<Self, Fault> {
         if grants.has(Grant::Write) {
             return Ok(Self { person: person.clone(), kind });

@@ -5,19 +5,19 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// One thing that a credential may be good for.
+/// One right that a credential may have.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Grant {
-    /// Looking at what is the person's.
+    /// Reading the person's data.
     Read,
     /// Changing it, and approving what agents propose to change.
     Write,
-    /// Setting agents and models to work.
+    /// Using agents and models.
     Chat,
-    /// What only the owner may do; worth nothing in the hands of anybody else.
+    /// Rights of the owner; without effect in the hands of anyone else.
     Admin,
 }
 
@@ -55,7 +55,7 @@ impl FromStr for Grant {
     }
 }
 
-/// What a credential is good for. Written as a list of names, and as words in a row.
+/// The rights of a credential. Written as a list of names, and as words in a row.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Grants(u8);
 
@@ -64,7 +64,7 @@ impl Grants {
         Grant::ALL.into_iter().collect()
     }
 
-    /// Everything a person does for themselves.
+    /// All rights for a person's own data.
     pub fn personal() -> Self {
         [Grant::Read, Grant::Write, Grant::Chat].into_iter().collect()
     }
@@ -73,13 +73,13 @@ impl Grants {
         self.0 & grant.bit() != 0
     }
 
-    /// What both are good for: a credential never passes on more than it has.
+    /// The rights that both have: a credential never passes on more than its own.
     #[must_use]
     pub const fn within(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// What this has and the other lacks.
+    /// The rights that this has and the other lacks.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)

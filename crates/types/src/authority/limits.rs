@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ApproverKind, Plan, ToolEffect};
 
-/// What one run may use. Meeting a limit ends the run and keeps what was done.
+/// The limits of one run. Reaching a limit ends the run and keeps what was done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
@@ -20,18 +20,17 @@ pub struct Limits {
     pub max_cost: f64,
     /// Cost of one person and day (UTC); 0 is off.
     pub max_cost_per_day: f64,
-    /// Cost of one agent and day (UTC), for whomever it works; 0 is off.
+    /// Cost of one agent and day (UTC), for all people together; 0 is off.
     pub max_cost_per_agent_day: f64,
     /// Identical tool calls in a row that end the loop.
     pub max_identical_calls: u32,
-    /// How long a run waits for a person to confirm; the draft stays after it.
+    /// How long a run waits for a person to confirm; the draft remains afterwards.
     pub confirm_seconds: u64,
     /// How long a draft can be decided.
     pub draft_days: u32,
-    /// Files and folders of the vault that count as instructions beside those that always do.
+    /// Files and folders of the vault that count as instructions, in addition to the built-in ones.
     pub protected: Vec<String>,
-    /// The effects that people beside the owner may approve for themselves. What has any other
-    /// effect waits for the owner.
+    /// The effects that members may approve for themselves. All other effects wait for the owner.
     pub members_may_approve: Vec<ToolEffect>,
 }
 
@@ -57,8 +56,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Whether somebody may approve such a plan of their own. A plan that only asks them reads, and
-    /// answering is always theirs.
+    /// Whether an approver of this kind may approve such a plan of their own. A plan that only asks
+    /// the person a question may always be answered by them.
     pub fn may_approve(&self, kind: ApproverKind, plan: &Plan) -> bool {
         let is_theirs = |effect: &ToolEffect| {
             *effect == ToolEffect::Read || self.members_may_approve.contains(effect)

@@ -1,4 +1,5 @@
-//! What may be done, by whom, for whom, and where content came from: tiers, effects, grants, approvers, scopes, limits.
+//! Rights and origins: tiers, effects, grants, approvers, scopes, limits, and where content came
+//! from.
 
 mod approver;
 mod grants;

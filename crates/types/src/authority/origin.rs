@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where content came from, which decides whether it may be believed.
+/// Where content came from, which decides whether it is trusted.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum Origin {
     /// Written or edited by the person.
     Person,
-    /// Written by an agent that had read nothing from outside.
+    /// Written by an agent that had read no external content.
     Agent,
     /// Written by an agent after it had read external content.
     AgentTainted,
@@ -27,7 +27,7 @@ impl Origin {
         }
     }
 
-    /// Reading this makes a run tainted.
+    /// Whether reading this makes a run tainted.
     pub const fn taints(self) -> bool {
         match self {
             Self::Person | Self::Agent => false,

@@ -17,8 +17,8 @@ pub enum Scope {
     Shared,
 }
 
-/// What one search may see. Made from the authenticated person and the session, never from a
-/// request's payload; nothing in it can name a second person.
+/// The scopes that one search may read. Made from the authenticated person and the session, never
+/// from a request's payload; it cannot name a second person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScopeSet {
     person: PersonId,

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How far an agent may go.
+/// How much an agent may do alone.
 #[derive(
     Clone,
     Copy,
@@ -24,7 +24,7 @@ pub enum Tier {
     Act,
 }
 
-/// What a tool call would do to the world, mildest first: the strictest of a plan counts.
+/// The effect of a tool call, mildest first: the strictest one of a plan counts.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -49,7 +49,7 @@ impl ToolEffect {
     }
 }
 
-/// What the gate answers to a plan.
+/// The gate's answer to a plan.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -72,7 +72,7 @@ impl Verdict {
     }
 }
 
-/// Is a person there to be asked while the run works?
+/// Whether a person is there to be asked while the run works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attendance {
@@ -80,7 +80,7 @@ pub enum Attendance {
     Unattended,
 }
 
-/// Has the run read content that did not come from its person?
+/// Whether the run has read content that did not come from its person.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

@@ -1,4 +1,5 @@
-//! What is asked of a language model or an embedder and what comes back. How a provider says it on its wire is not known here.
+//! Requests to a language model or an embedder, and their answers. No provider's wire format is
+//! known here.
 
 mod model;
 mod sampling;

@@ -11,12 +11,12 @@ use crate::{
     Usage,
 };
 
-/// A language model. A stream never throws: failure is its last event, with a class.
+/// A language model. A stream never fails with an error: a failure is its last event, with a class.
 pub trait Model: Send + Sync {
     /// `<provider>/<model>`, as configured.
     fn id(&self) -> &str;
 
-    /// Tokens that prompt and answer share; `None` when nobody knows.
+    /// Tokens that prompt and answer share; `None` when unknown.
     fn context_window(&self) -> Option<u32>;
 
     /// Ends with exactly one `Finish` or `Failed`. Dropping the stream, or cancelling, closes the
@@ -29,12 +29,12 @@ pub trait Embedder: Send + Sync {
     fn identity(&self) -> EmbedderIdentity;
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, ModelFailure>>;
 
-    /// Does `embed_tokens` give the vectors of tokens?
+    /// Whether `embed_tokens` gives the vectors of tokens.
     fn gives_tokens(&self) -> bool {
         false
     }
 
-    /// The vector of each text, and where the model gives them those of its tokens.
+    /// The vector of each text, and the vectors of its tokens where the model gives them.
     fn embed_tokens(
         &self,
         texts: Vec<String>,
@@ -46,13 +46,13 @@ pub trait Embedder: Send + Sync {
         })
     }
 
-    /// How many tokens the model makes of a text, where that can be told without asking it.
+    /// The number of tokens in a text, where it can be computed without a request.
     fn tokens_in(&self, _text: &str) -> Option<usize> {
         None
     }
 }
 
-/// What an embedder makes of a text.
+/// An embedder's result for a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedded {
     pub vector: Vec<f32>,
@@ -60,10 +60,10 @@ pub struct Embedded {
     pub tokens: Option<TokenVectors>,
 }
 
-/// A vector for each token of a text, but for those that are only marks.
+/// A vector for each token of a text, except for tokens that are only marks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenVectors {
-    /// The word that each token is of, as the model reads it.
+    /// The word of each token, as the model reads it.
     pub words: Vec<String>,
     /// One vector after the other; only their directions count.
     pub values: Vec<i8>,
@@ -79,10 +79,10 @@ pub struct EmbedderIdentity {
 /// One call to a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelRequest {
-    /// Stable parts first, so that provider prompt caches hit. Like the rest that stays the same
-    /// from call to call, shared with whoever keeps it.
+    /// Stable parts first, so that provider prompt caches hit. Like all that stays the same between
+    /// calls, it is shared with its owner.
     pub system: Arc<[SystemBlock]>,
-    /// By far the largest part.
+    /// The messages, by far the largest part.
     pub messages: Arc<Vec<Message>>,
     pub tools: Arc<[ToolOffer]>,
     pub tool_use: ToolUse,
@@ -90,7 +90,7 @@ pub struct ModelRequest {
     pub temperature: Option<f32>,
     pub sampling: Sampling,
     pub response_format: Option<ResponseFormat>,
-    /// Names the stable prefix towards providers that route by it.
+    /// Identifies the stable prefix for providers that route by it.
     pub cache_key: Option<String>,
 }
 
@@ -101,7 +101,7 @@ pub struct SystemBlock {
     pub stable: bool,
 }
 
-/// How a model is to go about the tools it is offered.
+/// How a model may use the tools it is offered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolUse {
     pub choice: ToolChoice,
@@ -110,19 +110,19 @@ pub struct ToolUse {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// As it sees fit.
+    /// The model decides.
     #[default]
     Auto,
-    /// Offered for what the conversation holds of them, and not to be called.
+    /// No tool may be called; the tools are offered because the conversation refers to them.
     None,
-    /// At least one of them.
+    /// At least one tool must be called.
     Required,
-    /// This one.
+    /// This tool must be called.
     Named(String),
 }
 
 impl ToolChoice {
-    /// An answer without a call would not do.
+    /// Whether the answer must contain a call.
     pub const fn is_forced(&self) -> bool {
         match self {
             Self::Required | Self::Named(_) => true,
@@ -146,7 +146,7 @@ pub enum ResponseFormat {
     JsonSchema { name: String, schema: Value },
 }
 
-/// What a model says while it answers.
+/// An event of a model's answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelEvent {
     TextDelta(String),
@@ -177,7 +177,7 @@ pub enum ModelEvent {
         code: StatusCode,
         message: String,
     },
-    /// Another model than the one asked for answers from here on.
+    /// Another model than the requested one answers from here on.
     AnsweredBy {
         model: String,
     },
@@ -190,7 +190,7 @@ pub enum ModelEvent {
 pub enum FinishReason {
     Stop,
     ToolCalls,
-    /// The output limit was met.
+    /// The output limit was reached.
     Length,
     ContentFilter,
 }
@@ -201,7 +201,7 @@ pub struct ModelFailure {
     pub class: ModelFailureClass,
     /// For people; holds no secret and is never parsed.
     pub message: String,
-    /// What the provider answered with, where it answered.
+    /// The provider's own answer, if it answered.
     pub upstream: Option<Box<UpstreamError>>,
 }
 
@@ -221,13 +221,13 @@ pub enum ModelFailureClass {
         retry_after: Option<Duration>,
     },
     Auth,
-    /// Nobody is signed in at the provider, or the sign-in is no longer taken.
+    /// No sign-in exists at the provider, or it is no longer accepted.
     SignIn {
         provider: String,
     },
     ContextLength,
     InvalidRequest,
-    /// The model's wire has no words for this field of the request. Nothing was sent.
+    /// The model's format lacks this field of the request. Nothing was sent.
     Unsupported {
         field: &'static str,
     },
@@ -238,16 +238,16 @@ pub enum ModelFailureClass {
     Timeout,
     Cancelled,
     Unavailable,
-    /// It failed several times in a row and is left alone for so long.
+    /// It failed several times in a row and is paused for this long.
     Paused {
         retry_after: Duration,
     },
-    /// A budget was met before the call.
+    /// A budget was used up before the call.
     Budget,
 }
 
 impl ModelFailureClass {
-    /// When it may be worth asking again, where that is known.
+    /// When a retry may succeed, where that is known.
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after } | Self::Overloaded { retry_after } => *retry_after,

@@ -1,9 +1,9 @@
-//! How a model is to choose its words, beside the temperature, as clients ask for it.
+//! Settings for how a model chooses its words, beside the temperature, as clients request them.
 
 use serde_json::{Map, Value};
 
-/// What a request says of it. A model whose wire has no word for one of these is asked without it,
-/// and whoever asked is told: see [`Knob`].
+/// The settings of a request. A model whose format lacks one of them is called without it, and the
+/// client is told: see [`Knob`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sampling {
     pub top_p: Option<f32>,
@@ -20,7 +20,7 @@ pub struct Sampling {
     pub verbosity: Option<Verbosity>,
 }
 
-/// How hard a model is to think before it answers.
+/// How much a model should think before it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     None,
@@ -31,7 +31,7 @@ pub enum Effort {
     Most,
 }
 
-/// How much a model is to say.
+/// How long a model's answer should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbosity {
     Low,
@@ -39,7 +39,7 @@ pub enum Verbosity {
     High,
 }
 
-/// One of the settings in [`Sampling`], to say which of them a model's wire has.
+/// One of the settings in [`Sampling`], to state which of them a model's format has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knob {
     TopP,
@@ -52,7 +52,7 @@ pub enum Knob {
     Stop,
     Effort,
     Verbosity,
-    /// The name of the prompt's beginning, towards providers that route by it.
+    /// The name of the prompt's beginning, for providers that route by it.
     CacheKey,
 }
 
@@ -73,7 +73,7 @@ impl Knob {
 }
 
 impl Effort {
-    /// Tokens to think for, on wires that count them; `None` is no thinking at all.
+    /// The number of tokens for thinking, in formats that count them; `None` is no thinking.
     pub const fn budget(self) -> Option<u32> {
         match self {
             Self::None => None,

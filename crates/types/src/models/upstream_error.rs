@@ -1,11 +1,11 @@
-/// What a provider said when it refused, for clients that speak a maker's wire and act on it.
+/// A provider's refusal, for clients of a maker's format that act on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamError {
     pub status: u16,
     pub code: Option<String>,
-    /// What the wires call `type`.
+    /// The field `type` of the formats.
     pub kind: Option<String>,
     pub param: Option<String>,
-    /// How long to wait, and what is left of its limits.
+    /// Headers with the time to wait and the remaining limits.
     pub headers: Vec<(String, String)>,
 }

@@ -1,5 +1,5 @@
-//! Names that other programs, and the first plans of Onyx, have for what Onyx has too. Configs may use
-//! them as they are, and imports write our own instead.
+//! Names that other programs, and early plans of Onyx, use for things that Onyx also has. Configs
+//! may use these names, and imports write our own instead.
 
 /// Tools and groups of tools.
 const TOOLS: [(&str, &str); 13] = [
@@ -18,7 +18,7 @@ const TOOLS: [(&str, &str); 13] = [
     ("write", "write_file"),
 ];
 
-/// What stands before the `/` of a model's name.
+/// The part before the `/` of a model's name.
 const PROVIDERS: [(&str, &str); 7] = [
     ("amazon-bedrock", "bedrock"),
     ("claude-cli", "claude-subscription"),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::SpaceId;
 
-/// What a space holds.
+/// A kind of entity in a space.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -31,7 +31,7 @@ impl EntityKind {
         }
     }
 
-    /// The folder of a space that holds them, and the last part of their route.
+    /// The folder of a space for this kind, and the last part of its route.
     pub const fn folder(self) -> &'static str {
         match self {
             Self::Page => "pages",
@@ -68,8 +68,8 @@ pub enum EntityIdError {
     Id,
 }
 
-/// The name of an entity's file without its end. People make such files with any editor, so it may
-/// be anything that is one plain file name.
+/// The name of an entity's file without its extension. People create such files with any editor, so
+/// it may be anything that is one plain file name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityId(Arc<str>);
 
@@ -131,12 +131,12 @@ pub struct EntityRef {
 }
 
 impl EntityRef {
-    /// Where its file lies in its person's folder.
+    /// The path of its file in its person's folder.
     pub fn path(&self) -> String {
         format!("spaces/{}/{}/{}.md", self.space, self.kind.folder(), self.id)
     }
 
-    /// The entity whose file lies there.
+    /// The entity whose file has this path.
     pub fn of_path(path: &str) -> Option<Self> {
         let mut parts = path.strip_prefix("spaces/")?.split('/');
         let (space, folder, file) = (parts.next()?, parts.next()?, parts.next()?);

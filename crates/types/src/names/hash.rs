@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// What the first link of a chain points at.
+    /// The predecessor of the first link of a chain.
     pub const ZERO: Self = Self([0; 32]);
 
     pub fn of(bytes: &[u8]) -> Self {
@@ -24,7 +24,7 @@ impl Hash {
         Self(*hasher.finalize().as_bytes())
     }
 
-    /// The same under a key: nobody makes it who does not have the key.
+    /// The same under a key: no one can compute it without the key.
     #[must_use]
     pub fn keyed(&self, key: &[u8; 32]) -> Self {
         Self(*blake3::keyed_hash(key, &self.0).as_bytes())

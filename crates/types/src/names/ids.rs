@@ -80,7 +80,7 @@ macro_rules! uuid_ids {
             }
         }
 
-        // Without the detour over `Display`: a log is full of them.
+        // Written directly, not through `Display`, because a log is full of ids.
         string_serde!($name, |id, serializer| {
             let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
             serializer.serialize_str(id.0.hyphenated().encode_lower(&mut text))
@@ -147,7 +147,7 @@ name_ids! {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(std::sync::Arc<str>);
 
-/// Where a job comes from.
+/// The source of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobKind {
     /// A file among the jobs of a vault.
@@ -171,7 +171,7 @@ impl JobId {
         }
     }
 
-    /// Without what says where it comes from.
+    /// The name without the prefix of the kind.
     pub fn name(&self) -> &str {
         self.0.split_once(':').map_or(&self.0, |(_, name)| name)
     }
@@ -203,7 +203,7 @@ impl FromStr for JobId {
 
 string_serde!(JobId, |id, serializer| serializer.serialize_str(&id.0));
 
-/// Names become folder names, so only what is a plain, portable folder name is one.
+/// Names become folder names, so only plain, portable folder names are valid.
 fn is_name(text: &str) -> bool {
     let bytes = text.as_bytes();
     (1..=64).contains(&bytes.len())
@@ -270,7 +270,7 @@ impl Author {
         }
     }
 
-    /// Who of that kind; the system goes by the program's name.
+    /// The name without the kind; the system's is the program's name.
     pub fn name(&self) -> &str {
         match self {
             Self::Person(person) => person.as_str(),

@@ -1,4 +1,4 @@
-//! Ids and names: how they are made, parsed and written. Nothing here knows what they stand for.
+//! Ids and names: how they are created, parsed and written. Nothing here knows what they refer to.
 
 mod aliases;
 mod entity;

@@ -18,7 +18,7 @@ pub struct NotAToolName;
 const LONGEST_NAME: usize = 128;
 
 impl ToolName {
-    /// A name that stands in our own code.
+    /// A name that is fixed in our own code.
     pub const fn constant(name: &'static str) -> Self {
         Self(Cow::Borrowed(name))
     }

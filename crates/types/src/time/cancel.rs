@@ -21,7 +21,7 @@ impl Cancel {
         self.0.cancel();
     }
 
-    /// Cancels unless it is disarmed before it goes.
+    /// Cancels when the guard is dropped, unless it is disarmed.
     pub fn when_dropped(&self) -> DropGuard {
         self.0.clone().drop_guard()
     }
@@ -34,7 +34,8 @@ impl Cancel {
         self.0.cancelled().await;
     }
 
-    /// To be waited for again and again: each new wait is put into a list and taken out of it.
+    /// A future for repeated waiting; a new wait each time would be added to a list and removed
+    /// from it.
     pub fn into_cancelled(self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(self.0.cancelled_owned())
     }

@@ -44,8 +44,8 @@ impl Timestamp {
     }
 }
 
-/// `YYYY-MM-DDTHH:MM:SS.mmmZ`. Put together by hand: every line of a log and every turn has one,
-/// and to read a pattern each time takes ten times as long.
+/// `YYYY-MM-DDTHH:MM:SS.mmmZ`. Formatted by hand: every line of a log and every turn has one, and
+/// parsing a pattern each time takes ten times as long.
 struct Written([u8; 24]);
 
 impl Written {
@@ -123,19 +123,19 @@ pub trait Clock: Send + Sync + fmt::Debug {
         Zone::utc()
     }
 
-    /// Where people's own choices of a zone are kept; `None`: everybody lives by UTC.
+    /// Where people's own choices of a zone are kept; `None`: all people use UTC.
     fn zones(&self) -> Option<&Zones> {
         None
     }
 
-    /// Waits so long on monotonic time.
+    /// Waits this long on monotonic time.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         Box::pin(tokio::time::sleep(duration))
     }
 }
 
 impl dyn Clock {
-    /// What the work brings, or `None` when it takes longer than that.
+    /// The result of the work, or `None` when it takes longer.
     pub async fn within<T>(&self, patience: Duration, work: impl Future<Output = T>) -> Option<T> {
         match select(std::pin::pin!(work), self.sleep(patience)).await {
             Either::Left((done, _)) => Some(done),
@@ -156,7 +156,7 @@ impl SystemClock {
         Self::in_zone(Zone::utc())
     }
 
-    /// People live by this zone unless they choose another.
+    /// People use this zone unless they choose another.
     pub fn in_zone(zone: Zone) -> Self {
         Self { started: Instant::now(), zones: Zones::new(zone) }
     }

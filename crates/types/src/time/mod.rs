@@ -1,4 +1,5 @@
-//! Time as a run sees it: clocks, people's zones, a request to stop, and where tests hold background work up.
+//! Time as a run sees it: clocks, people's zones, cancellation, and points where tests can pause
+//! background work.
 
 mod cancel;
 mod clock;

@@ -4,9 +4,9 @@ use std::pin::Pin;
 #[cfg(debug_assertions)]
 use std::sync::Arc;
 
-/// Named points in background work at which a test can hold it up: after it was asked for and before
-/// it begins, and after its end and before the books say so. Whoever looks meanwhile must be told
-/// the same as without the pause. Release builds have none of it.
+/// Named points in background work at which a test can pause it: after it was requested and before
+/// it begins, and after its end and before its end is recorded. A reader must see the same in the
+/// meantime as without the pause. Release builds contain none of it.
 #[derive(Clone, Default)]
 pub struct Pauses {
     #[cfg(debug_assertions)]
@@ -19,7 +19,7 @@ type Pause = Arc<dyn Fn(&'static str) -> Waiting + Send + Sync>;
 type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Pauses {
-    /// Waits at each point for what `pause` makes of its name.
+    /// Waits at each point for the future that `pause` returns for its name.
     #[cfg(debug_assertions)]
     pub fn new<F>(pause: impl Fn(&'static str) -> F + Send + Sync + 'static) -> Self
     where
@@ -38,7 +38,7 @@ impl Pauses {
         Self::default()
     }
 
-    /// Work has come to this point.
+    /// Marks that work has reached this point.
     #[cfg(debug_assertions)]
     pub async fn at(&self, point: &'static str) {
         if let Some(pause) = &self.pause {

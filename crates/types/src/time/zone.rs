@@ -1,4 +1,4 @@
-//! Time zones, and what day and time it is in one.
+//! Time zones, and the day and time in a zone.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::{PersonId, Timestamp};
 #[derive(Clone, PartialEq, Eq)]
 pub struct Zone(TimeZone);
 
-/// A name that no time zone has, with one that was probably meant.
+/// A name that is not a time zone, with the zone that was probably meant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no time zone {name:?}; {hint}")]
 pub struct UnknownZone {
@@ -31,7 +31,7 @@ impl Zone {
         found.map(Self).ok_or_else(|| UnknownZone { name: name.to_owned(), hint: hint(name) })
     }
 
-    /// The one that this machine is set to; UTC where it says nothing that can be used.
+    /// The zone of this machine; UTC where it sets none that is known.
     pub fn of_this_machine() -> Self {
         TimeZone::try_system()
             .ok()
@@ -86,7 +86,7 @@ impl Zone {
     }
 }
 
-/// A name that ends alike (`berlin`), else an example.
+/// A zone whose name ends in the same way (`berlin`), else an example.
 fn hint(name: &str) -> String {
     let wanted = name.rsplit('/').next().unwrap_or(name).replace(' ', "_");
     let ends_alike = |known: &String| {
@@ -138,9 +138,9 @@ pub struct Zones(Arc<RwLock<KnownZones>>);
 #[derive(Debug, Default)]
 struct KnownZones {
     server: Zone,
-    /// By the config.
+    /// The zones in the config.
     declared: BTreeMap<PersonId, Zone>,
-    /// By the people themselves; these count more.
+    /// The zones that people chose; these take precedence.
     chosen: BTreeMap<PersonId, Zone>,
 }
 
@@ -149,19 +149,19 @@ impl Zones {
         Self(Arc::new(RwLock::new(KnownZones { server, ..KnownZones::default() })))
     }
 
-    /// What the person chose, else what the config says of them, else the server's.
+    /// The zone that the person chose, else the one in the config, else the server's.
     pub fn of(&self, person: &PersonId) -> Zone {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let own = known.chosen.get(person).or_else(|| known.declared.get(person));
         own.unwrap_or(&known.server).clone()
     }
 
-    /// Those of the config, in the place of all that it declared before.
+    /// Replaces the zones of the config.
     pub fn declare(&self, declared: BTreeMap<PersonId, Zone>) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).declared = declared;
     }
 
-    /// What the person chose; `None` takes the choice back.
+    /// Sets the person's choice; `None` withdraws it.
     pub fn choose(&self, person: &PersonId, zone: Option<Zone>) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         match zone {

@@ -1,20 +1,20 @@
-//! A tool call as people read it: words by its state, what it is about, what came of it. These are
-//! made where the facts are known, so that no surface has to guess them from a name or a sentence.
+//! A tool call as people read it: its verb by state, its subject, and its result. These are made
+//! where the facts are known, so that no surface has to guess them from a name or a sentence.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Artifact, Preview, ToolEffect, Verdict};
 
-/// What a call does, in words for people. Secrets are masked.
+/// A call's label for people. Secrets are masked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallLabel {
     pub verb: Verb,
-    /// What the call is about: a path, a question, an address. Empty where the verb says it all.
+    /// The subject of the call: a path, a question, an address. Empty where the verb is enough.
     pub subject: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<CallTarget>,
-    /// What an edit changes, where its arguments alone say it.
+    /// The change of an edit, where its arguments alone tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<CallChange>,
 }
@@ -36,12 +36,12 @@ pub struct Verb {
     pub failed: String,
 }
 
-/// The one thing that a call is about, where it is one that a surface can show or open.
+/// The target of a call, where it is a single one that a surface can show or open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallTarget {
     pub kind: CallTargetKind,
     pub name: String,
-    /// Where in a file.
+    /// The line in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }
@@ -72,17 +72,17 @@ pub struct LineCounts {
     pub removed: usize,
 }
 
-/// What came of a call, beside what the model reads.
+/// The result of a call, beside what the model reads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallReport {
     pub state: CallState,
-    /// The strictest of what was planned; absent where nothing was.
+    /// The strictest effect in the plan; absent where there was no plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<ToolEffect>,
     /// How many lines of text the plan changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<LineCounts>,
-    /// In a dry run: what would have been done.
+    /// For a dry run: what would have been done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rehearsal: Option<Rehearsal>,
     /// The whole of an output that was too long for the model, or what the call attached to it.
@@ -96,11 +96,11 @@ pub enum CallState {
     #[default]
     Done,
     Failed,
-    /// The gate, the tool or a person said no; nothing was done.
+    /// The gate, the tool or a person refused it; nothing was done.
     Refused,
-    /// A person decides; nothing has been done yet.
+    /// It waits for a person; nothing has been done yet.
     Waiting,
-    /// In a dry run; nothing was done.
+    /// It was part of a dry run; nothing was done.
     Rehearsed,
 }
 
@@ -109,13 +109,13 @@ pub enum CallState {
 pub struct Rehearsal {
     /// One line for people.
     pub summary: String,
-    /// What the gate would have said.
+    /// The gate's verdict on the call.
     pub verdict: Verdict,
     pub preview: Preview,
 }
 
 impl Verb {
-    /// From the three forms of an English verb in lower case, with what always follows it:
+    /// Makes a verb from the three forms of an English verb in lower case, with its fixed words:
     /// `edit, editing, edited`, `search memory for, searching memory for, …`.
     pub fn new(plain: &str, doing: &str, did: &str) -> Self {
         Self {
@@ -128,7 +128,7 @@ impl Verb {
         }
     }
 
-    /// With this subject and nothing more to say of the call.
+    /// A label with this subject and no more details.
     pub fn of(self, subject: impl Into<String>) -> CallLabel {
         CallLabel { verb: self, subject: subject.into(), target: None, change: None }
     }
@@ -147,7 +147,7 @@ impl CallLabel {
         self
     }
 
-    /// About the file that the subject names.
+    /// A label about the file that the subject names.
     #[must_use]
     pub fn about_file(self) -> Self {
         let path = self.subject.clone();
@@ -176,7 +176,7 @@ impl std::fmt::Display for LineCounts {
 }
 
 impl LineCounts {
-    /// Of what a preview shows, if that is a change of lines.
+    /// The change in a preview, if it is a change of lines.
     pub fn of(preview: &Preview) -> Option<Self> {
         let Preview::Diff { unified, .. } = preview else { return None };
         let lines: Vec<&str> = unified.lines().collect();
@@ -200,7 +200,7 @@ impl LineCounts {
 }
 
 impl CallReport {
-    /// Of a result in a log from before reports were kept.
+    /// The state of a result in a log from before reports were kept.
     pub fn from_before(is_error: bool, has_draft: bool) -> Self {
         let state = match (is_error, has_draft) {
             (true, _) => CallState::Failed,

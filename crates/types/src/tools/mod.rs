@@ -1,4 +1,5 @@
-//! The contract of a tool: its description, its plan, what it aims at, its outcome, and what people read of a call.
+//! The contract of a tool: its description, its plan, its targets, its outcome, and the texts of a
+//! call for people.
 
 mod call;
 mod target;

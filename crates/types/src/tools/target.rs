@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{AgentId, Hash, ModelId, SessionId, ToolName};
 
-/// What a plan touches. The kind is kept beside the text, so that a command or an address is never
+/// A target of a plan. The kind is kept beside the text, so that a command or an address is never
 /// taken for a file of the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -32,23 +32,23 @@ pub enum Target {
     /// The list of the person's jobs.
     Jobs,
     Session(SessionId),
-    /// What the person looks at.
+    /// The view that the person looks at.
     View(String),
     Agent(AgentId),
     /// The settings of an agent, by their path in the config.
     AgentSettings(AgentId),
     Model(ModelId),
-    /// Which model goes on is chosen later.
+    /// The model that continues is chosen later.
     ModelChoice,
     Person,
     Diagram,
-    /// Another program that offers tools, and which of its tools is used.
+    /// Another program that offers tools, and the tool that is used.
     Peer(ToolName),
-    /// A target that was kept before kinds were: only its text is known.
+    /// A target from before kinds were kept: only its text is known.
     Unlabelled(String),
 }
 
-/// A target with what it held when the plan was made.
+/// A target with the content it had when the plan was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanTarget {
     pub target: Target,
@@ -58,7 +58,7 @@ pub struct PlanTarget {
     pub instruction: bool,
 }
 
-/// Where a file or folder stands in the home: `people/ada/vault/notes.md`.
+/// The path of a file or folder in the home: `people/ada/vault/notes.md`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct HomePath(String);
@@ -88,7 +88,7 @@ impl Address {
         Self(text.into())
     }
 
-    /// Scheme, host and port. `None` for what could be read in two ways.
+    /// Scheme, host and port. `None` for an ambiguous address.
     pub fn site(&self) -> Option<String> {
         let odd = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '@' | '\\');
         if self.0.contains(odd) {
@@ -101,12 +101,12 @@ impl Address {
 }
 
 impl Target {
-    /// The file, where it is one. Whether it is a file that a tool may change is for the store to
-    /// say.
+    /// The file, if it is one. The store decides whether tools may change it.
     pub fn file(&self) -> Option<HomePath> {
         match self {
             Self::File(path) => Some(path.clone()),
-            // Rows from before kinds named a person's files by their paths, and nothing else so.
+            // Rows from before kinds were kept named a person's files, and nothing else, by such
+            // paths.
             Self::Unlabelled(text) if text.starts_with("people/") => Some(HomePath::new(text)),
             _ => None,
         }
@@ -120,7 +120,7 @@ impl Target {
         }
     }
 
-    /// Is it the same thing? One of the two may have been kept before kinds were.
+    /// Whether both are the same target. One of the two may be from before kinds were kept.
     pub fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Unlabelled(text), other) | (other, Self::Unlabelled(text)) => {
@@ -130,7 +130,7 @@ impl Target {
         }
     }
 
-    /// The word that is kept with the text.
+    /// The word of the kind that is kept with the text.
     fn kind(&self) -> Option<&'static str> {
         Some(match self {
             Self::File(_) => "file",
@@ -159,8 +159,8 @@ impl Target {
         })
     }
 
-    /// The target that a kind and a text were written for. What does not fit together is only its
-    /// text: it is a file or an address of no plan.
+    /// The target of a kind and a text. Where they do not fit, the target is only the text: it is a
+    /// file or an address of no plan.
     fn of(kind: Option<&str>, text: String) -> Self {
         let after = |prefix: &str| text.strip_prefix(prefix).unwrap_or_default().to_owned();
         let read = match kind {
@@ -198,7 +198,7 @@ const SESSION: &str = "session ";
 const AGENT: &str = "agent ";
 const AGENT_SETTINGS: &str = "agents/";
 
-/// As people are shown it.
+/// The form for people.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -235,7 +235,7 @@ impl fmt::Display for Address {
 }
 
 impl PlanTarget {
-    /// What holds nothing that the plan builds on and steers nobody.
+    /// A target without content that the plan builds on; it steers no agent.
     pub const fn plain(target: Target) -> Self {
         Self { target, base: None, instruction: false }
     }
@@ -247,7 +247,7 @@ impl From<Target> for PlanTarget {
     }
 }
 
-/// As a ledger keeps it: `name` as it always was, `kind` beside it.
+/// The form in a ledger: `name` as before kinds were kept, with `kind` beside it.
 #[derive(Serialize, Deserialize)]
 struct LedgerTarget {
     name: String,

@@ -12,27 +12,27 @@ use crate::{
     ToolEffect, ToolName, ToolUseId, Usage, estimate_tokens,
 };
 
-/// What a tool is: its name, what it takes, how it usually behaves.
+/// The description of a tool: its name, its arguments, and its usual behaviour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSpec {
     pub name: ToolName,
     pub group: String,
     pub description: String,
-    /// JSON Schema of the arguments; of our own tools made from the Rust type.
+    /// JSON Schema of the arguments; for our own tools made from the Rust type.
     pub input_schema: Schema,
-    /// The usual effect; a call's plan decides, this only says whether calls may run in parallel.
+    /// The usual effect. A call's plan decides; this only says whether calls may run in parallel.
     pub usual_effect: ToolEffect,
     /// Polling tools may be called with equal arguments any number of times.
     pub repeats: bool,
     pub timeout: Duration,
-    /// What it cannot work without. Where one of these is missing it is not offered and does not
+    /// The capabilities that it needs. Where one is missing, the tool is not offered and does not
     /// run.
     pub needs: Vec<Capability>,
-    /// The only agents it is there for, whatever their policies allow; `None`: any agent.
+    /// The only agents that have it, even if other policies allow it; `None`: any agent.
     pub agents: Option<Vec<AgentId>>,
 }
 
-/// What a tool cannot work without.
+/// Something that a tool needs to work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Capability {
     /// A sandbox in which commands run.
@@ -58,7 +58,7 @@ pub enum Capability {
     Jobs,
 }
 
-/// A JSON Schema that is sent again and again: its text is written and weighed once.
+/// A JSON Schema that is sent again and again: its text is written and measured once.
 #[derive(Clone)]
 pub struct Schema(Arc<Written>);
 
@@ -73,8 +73,8 @@ impl Schema {
         self.0.text.get_or_init(|| self.0.value.to_string())
     }
 
-    /// Without what costs bytes in every request and tells a model nothing: that there are no other
-    /// arguments than the named ones is checked when it calls.
+    /// Leaves out what costs bytes in every request and tells a model nothing, such as the rule
+    /// against other arguments, which is checked at the call.
     fn for_model(&self) -> Self {
         let has_properties = |fields: &serde_json::Map<String, Value>| {
             fields
@@ -95,7 +95,7 @@ impl Schema {
         }
     }
 
-    /// What the text weighs, by the rule that holds for all models.
+    /// The estimated tokens of the text, by the rule for all models.
     pub fn tokens(&self) -> usize {
         *self.0.tokens.get_or_init(|| estimate_tokens(self.text()))
     }
@@ -165,19 +165,19 @@ pub struct ToolCall {
     pub input: Value,
 }
 
-/// What a call would do, worked out without doing it.
+/// The effects of a call, worked out without performing it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub tool: ToolName,
     pub arguments: Value,
-    /// Never empty: a call that does nothing reads.
+    /// Never empty: a call without effects reads.
     pub effects: Vec<ToolEffect>,
     pub targets: Vec<PlanTarget>,
     /// One human line, secrets masked.
     pub summary: String,
     pub preview: Preview,
-    /// What the targets hold afterwards, where the plan knows it whole. Such plans can be combined
-    /// while they wait for a person, and what came of them shows after a crash.
+    /// The content of the targets afterwards, where the plan knows it completely. Such plans can be
+    /// combined while they wait for a person, and after a crash their result can be recognised.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
     /// The argument list of a command, for standing rules.
@@ -188,7 +188,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A call with one effect and nothing more to say of it.
+    /// A plan with one effect and no more details.
     pub fn new(
         tool: impl Into<ToolName>,
         arguments: Value,
@@ -208,14 +208,14 @@ impl Plan {
         }
     }
 
-    /// It may only ever become a draft.
+    /// The plan may only become a draft.
     #[must_use]
     pub fn draft_only(mut self) -> Self {
         self.consent = Consent::DraftOnly;
         self
     }
 
-    /// Whether a person says yes to it, or answers it.
+    /// Whether a person approves it, or answers it.
     pub fn asks_for(&self) -> AsksFor {
         if self.consent == Consent::Person && self.strictest() == ToolEffect::Read {
             AsksFor::Answer
@@ -228,12 +228,12 @@ impl Plan {
         self.effects.iter().copied().max().unwrap_or(ToolEffect::Execute)
     }
 
-    /// The target as this plan has it.
+    /// The plan's entry for this target.
     pub fn target(&self, target: &Target) -> Option<&PlanTarget> {
         self.targets.iter().find(|own| own.target.is(target))
     }
 
-    /// Are these its targets, holding what they held then?
+    /// Whether these are its targets with the same content as then.
     pub fn has_targets(&self, targets: &[PlanTarget]) -> bool {
         let same = |(own, other): (&PlanTarget, &PlanTarget)| {
             own.target.is(&other.target)
@@ -242,14 +242,15 @@ impl Plan {
         self.targets.len() == targets.len() && self.targets.iter().zip(targets).all(same)
     }
 
-    /// What a file held when the plan was made; `None` also where it is none of the targets.
+    /// The hash of a file's content when the plan was made; `None` also where the file is not a
+    /// target.
     pub fn base_of(&self, file: &HomePath) -> Option<Hash> {
         let own = self.targets.iter().find(|own| own.target.file().as_ref() == Some(file));
         own.and_then(|own| own.base)
     }
 
-    /// Stands for exactly what will happen: the call, what it does, what it builds on. How it is
-    /// shown is no part of it.
+    /// Identifies exactly what will happen: the call, its effects, and what it builds on. How it is
+    /// shown is not included.
     pub fn hash(&self) -> Hash {
         let exact = (&self.tool, &self.arguments, &self.effects, &self.targets, &self.changes);
         // A plan that is kept and read again has its keys in the same order, so equal plans are
@@ -259,7 +260,7 @@ impl Plan {
     }
 }
 
-/// Who must agree to a plan, beside what its effects ask for.
+/// Whose approval a plan needs, beside what its effects require.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Consent {
@@ -268,17 +269,17 @@ pub enum Consent {
     Gate,
     /// A person, later: it can only be drafted.
     DraftOnly,
-    /// A person, now if one is there: the call is a question to them.
+    /// A person's, now if one is there: the call is a question to them.
     Person,
 }
 
-/// What a plan makes of one of its targets.
+/// The result of a plan for one of its targets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     pub target: HomePath,
-    /// What the file holds afterwards; none: it is gone.
+    /// The file's content afterwards; none: it is deleted.
     pub after: Option<String>,
-    /// What the content is to be taken for, beside the taint of the run that wrote it.
+    /// The origin of the content, beside the taint of the run that wrote it.
     pub origin: Origin,
 }
 
@@ -288,8 +289,8 @@ impl FileChange {
     }
 }
 
-/// What a person is shown before deciding. Whatever leaves the process of it is visible, also what
-/// was kept before.
+/// What a person is shown before deciding. All text in it is made visible before it leaves the
+/// process, also what was kept before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Preview {
@@ -327,8 +328,8 @@ impl Preview {
         }
     }
 
-    /// The answer that these words mean where options were shown with numbers: an option that says
-    /// the same, else the one with that number, else the words themselves.
+    /// The answer that a reply means where options were shown with numbers: the option with the
+    /// same text, else the one with that number, else the reply itself.
     pub fn answer_meant<'a>(&'a self, words: &'a str) -> &'a str {
         let words = words.trim();
         let options = self.options();
@@ -359,7 +360,7 @@ fn visible_options<S: serde::Serializer>(options: &[String], to: S) -> Result<S:
     to.collect_seq(options.iter().map(|option| crate::visible(option)))
 }
 
-/// What came of a tool call.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutcome {
     /// What the model reads; bounded.
@@ -368,22 +369,22 @@ pub struct ToolOutcome {
     /// One human line.
     pub summary: String,
     pub report: CallReport,
-    /// Where the output's content came from; decides the run's taint.
+    /// Where the output's content came from; it decides the run's taint.
     pub origin: Origin,
-    /// What was left for a person to decide.
+    /// The draft that a person has to decide.
     pub draft: Option<Box<Proposal>>,
-    /// What the call would have left where nobody agreed to it; it becomes a draft.
+    /// The plan that was not approved during the call; it becomes a draft.
     pub proposes: Option<Box<Plan>>,
     pub artifact: Option<Artifact>,
-    /// Texts that are kept whole, of which the model is only told that they are there.
+    /// Texts that are kept whole; the model only learns that they exist.
     pub attached: Vec<Attached>,
-    /// The run goes on with this model.
+    /// The model with which the run continues.
     pub model: Option<ModelId>,
     pub spent: Option<Box<Spending>>,
     pub duration: Duration,
 }
 
-/// What a call has spent on models.
+/// A call's spending on models.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spending {
     /// The run's own, to be booked with it.
@@ -416,7 +417,7 @@ impl ToolOutcome {
         Self { is_error: true, summary: output.clone(), report, ..Self::ok(output, "") }
     }
 
-    /// Somebody said no, and nothing was done.
+    /// Marks the outcome as refused: nothing was done.
     #[must_use]
     pub fn refused(mut self) -> Self {
         self.report.state = CallState::Refused;
@@ -430,7 +431,7 @@ impl ToolOutcome {
     }
 }
 
-/// A draft as its run tells of it.
+/// A draft in the events of its run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
     pub draft: DraftId,
@@ -439,11 +440,11 @@ pub struct Proposal {
     pub preview: Preview,
     pub asks_for: AsksFor,
     pub answer: DecisionTiming,
-    /// Drafts that it stands in the place of.
+    /// Drafts that it replaces.
     pub replaces: Vec<DraftId>,
 }
 
-/// What a draft wants of a person.
+/// What a draft needs from a person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AsksFor {
@@ -457,15 +458,15 @@ pub enum AsksFor {
 /// When a person's decision on a draft is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionTiming {
-    /// Whenever they look: the run goes on without it.
+    /// At any later time: the run continues without it.
     Later,
     /// The run waits for it.
     Awaited,
-    /// It is part of the outcome.
+    /// The answer is part of the outcome.
     Given,
 }
 
-/// A long text that a call brought beside its output.
+/// A long text that a call returned beside its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
     pub name: String,
@@ -479,7 +480,7 @@ pub struct Artifact {
     pub bytes: u64,
 }
 
-/// Does an agent have a tool at all?
+/// Whether an agent has a tool at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visibility {
     Offered,

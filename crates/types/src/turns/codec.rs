@@ -1,6 +1,6 @@
-//! The JSON form of a turn: a flat object with the header, `type`, the type's fields and whatever
-//! a newer version added. Written by hand because serde's `flatten` cannot tell a type's own
-//! fields from unknown ones, and losing the latter would lose a person's data.
+//! The JSON form of a turn: a flat object with the header, `type`, the type's fields and all fields
+//! that a newer version added. It is written by hand because serde's `flatten` cannot distinguish a
+//! type's own fields from unknown ones, and losing the latter would lose a person's data.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -43,8 +43,9 @@ impl TurnBody {
         }
     }
 
-    /// A known type whose fields this version cannot read (a newer status, say) is kept as it was,
-    /// like an unknown type: the log's checksums tell damage, this only tells age.
+    /// A known type whose fields this version cannot read (a newer status, for example) is kept as
+    /// it was, like an unknown type: the log's checksums detect damage, while this only shows a
+    /// newer version.
     fn from_fields(kind: String, fields: Fields) -> Self {
         Self::known(&kind, &fields).unwrap_or(Self::Unknown(UnknownTurn { kind, fields }))
     }

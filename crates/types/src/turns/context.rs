@@ -1,8 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where one piece of retrieved text stands in the untrusted block of its message. The block itself
-/// is kept as it was sent, so a mark holds no text of its own.
+/// The position of one piece of retrieved text in the untrusted block of its message. The block
+/// itself is kept as it was sent, so a mark holds no text of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextMark {
     /// `person`, `agent`, `space`, `channel`, `thread` or `shared`.
@@ -15,7 +15,7 @@ pub struct ContextMark {
     /// The first byte of its text in the block, and the first after it.
     pub from: usize,
     pub to: usize,
-    /// What it is part of. Logs from before, and what no search found, have none.
+    /// The source of the piece. Logs from before, and pieces that no search found, have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cited: Option<CitedSource>,
 }
@@ -25,14 +25,14 @@ pub struct ContextMark {
 pub struct CitedSource {
     /// The id of an attached source; of other files and of conversations, their path.
     pub source_id: String,
-    /// Names the chunk until its file is indexed anew.
+    /// Identifies the chunk until its file is indexed again.
     pub chunk_id: String,
-    /// What people call the source.
+    /// The title of the source for people.
     pub title: String,
 }
 
 impl ContextMark {
-    /// The piece's text. Empty where the block is not the one that the mark was made for.
+    /// The piece's text. Empty for a block that the mark was not made for.
     pub fn text<'a>(&self, block: &'a str) -> &'a str {
         block.get(self.from..self.to).unwrap_or_default()
     }

@@ -28,9 +28,9 @@ pub enum Block {
         /// Base64 of the bytes.
         data: String,
     },
-    /// A document, or an image that lies elsewhere.
+    /// A document, or an image that is stored elsewhere.
     Attachment(Attachment),
-    /// Opaque to us; replayed only to the model that made it.
+    /// Opaque here; replayed only to the model that produced it.
     Reasoning {
         model: String,
         data: Value,
@@ -64,8 +64,8 @@ pub struct Attachment {
 pub enum AttachmentSource {
     /// Base64 of the bytes.
     Data(String),
-    /// Where the model's provider may fetch it. Onyx never does: a request must not make this
-    /// server visit an address.
+    /// An address where the model's provider may fetch it. Onyx never does: a request must not make
+    /// this server visit an address.
     Url(String),
 }
 
@@ -80,7 +80,7 @@ impl Attachment {
         }
     }
 
-    /// What it is called where a wire wants a name.
+    /// The file's name for formats that need one.
     pub fn file_name(&self) -> &str {
         self.name.as_deref().unwrap_or("document.pdf")
     }

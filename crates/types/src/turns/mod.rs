@@ -1,4 +1,5 @@
-//! A conversation as it lies on disk, and its parts. Reading and writing a line of a log is here; files are not.
+//! A conversation as it is stored on disk, and its parts. Lines of a log are read and written here;
+//! files are not.
 
 mod codec;
 mod context;

@@ -1,6 +1,6 @@
-//! Reading turns straight from their bytes. A log is mostly what we wrote ourselves: the header,
-//! then `type`, then that type's fields. Such a line needs no detour through a map of values; any
-//! other line takes the way of `codec`, which decides what a line means.
+//! Reads turns directly from their bytes. Most of a log we wrote ourselves: the header, then
+//! `type`, then that type's fields. Such a line needs no map of values; any other line is read by
+//! `codec`, which defines what a line means.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
@@ -14,7 +14,7 @@ use super::turn::{Turn, TurnBody};
 use crate::{Author, LaneId, Origin, RunId, Timestamp, TurnId};
 
 impl Turn {
-    /// As `serde_json::from_slice`, and several times as fast on lines in our own order.
+    /// The same as `serde_json::from_slice`, and several times as fast on lines in our own order.
     pub fn from_json(line: &[u8]) -> Result<Self, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_slice(line);
         let quick = deserializer.deserialize_map(Quick).and_then(|turn| {

@@ -22,10 +22,10 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// The field of a run's end that names the lanes which a person stopped while others went on.
+    /// The field of a run's end that names the lanes which a person stopped while others continued.
     pub const CANCELLED_LANES: &str = "cancelled_lanes";
 
-    /// The lanes that a person stopped while others went on; of a run's end.
+    /// The lanes that a person stopped while others continued, for a run's end.
     pub fn cancelled_lanes(&self) -> Vec<LaneId> {
         let lanes = self.extra.get(Self::CANCELLED_LANES).and_then(Value::as_array);
         let lanes = lanes.into_iter().flatten().filter_map(Value::as_u64);
@@ -33,7 +33,7 @@ impl Turn {
     }
 }
 
-/// Serialises as the type's own fields; the type's name stands beside them.
+/// Serialised as the type's own fields, with the type's name beside them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum TurnBody {
@@ -50,7 +50,7 @@ pub enum TurnBody {
     Unknown(UnknownTurn),
 }
 
-/// A turn of a type this version does not know, kept as it was.
+/// A turn of a type that this version does not know, kept as it was.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnknownTurn {
     pub kind: String,
@@ -60,19 +60,20 @@ pub struct UnknownTurn {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UserTurn {
     pub content: UserContent,
-    /// What the person was looking at. A trace only: never replayed into later prompts.
+    /// The view that the person was looking at. It is only recorded and never replayed into later
+    /// prompts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<View>,
     /// The untrusted block exactly as it was sent, replayed byte-equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// What stands where in `context`. Logs from before have none.
+    /// The pieces in `context` and their positions. Logs from before have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pieces: Vec<ContextMark>,
-    /// The sender's own name for the message: what comes twice under one name was said once.
+    /// The sender's own id of the message: a message that arrives twice under one id counts once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// Taken back before anybody answered: shown to people, and in no prompt.
+    /// Withdrawn before it was answered: shown to people, and in no prompt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub withdrawn: bool,
 }
@@ -102,7 +103,7 @@ pub enum UserPart {
         /// Base64 of the bytes.
         data: String,
     },
-    /// As a client sent it along: a document, or an image by its address.
+    /// An attachment that a client sent: a document, or an image by its address.
     Attachment(Attachment),
     File {
         name: String,
@@ -155,7 +156,7 @@ pub struct View {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReasoningTurn {
-    /// `<provider>/<model>` that made it; nobody else may see it again.
+    /// `<provider>/<model>` that produced it; no other model may see it.
     pub model: String,
     pub data: Value,
 }
@@ -206,20 +207,20 @@ pub struct ToolResultTurn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft_id: Option<DraftId>,
     pub duration_ms: u64,
-    /// What came of the call, for people. Logs from before have none.
+    /// The result of the call, for people. Logs from before have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<CallReport>,
 }
 
 impl ToolResultTurn {
-    /// What came of the call, as far as the log tells it.
+    /// The result of the call, as far as the log holds it.
     pub fn known_report(&self) -> CallReport {
         let from_before = || CallReport::from_before(self.is_error, self.draft_id.is_some());
         self.report.clone().unwrap_or_else(from_before)
     }
 }
 
-/// What a person decided on a draft of this session.
+/// A person's decision on a draft of this session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     pub draft_id: DraftId,
@@ -273,7 +274,7 @@ impl DraftState {
         }
     }
 
-    /// What came of a person's decision is known, as far as it ever will be.
+    /// Whether a person has decided and the result is final.
     pub const fn is_decided(self) -> bool {
         match self {
             Self::Applied | Self::Failed | Self::Unknown | Self::Rejected => true,
@@ -337,12 +338,13 @@ impl RunStatus {
     }
 }
 
-/// What a person thinks of an answer. The newest one about an answer counts; no prompt ever holds it.
+/// A person's feedback on an answer. The newest one about an answer counts; no prompt ever holds
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Feedback {
     /// A text of the answer, in the same log.
     pub about: TurnId,
-    /// Absent: what was said before is taken back.
+    /// Absent: the earlier rating is withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<Rating>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -356,17 +358,17 @@ pub enum Rating {
     Bad,
 }
 
-/// Compaction: stands for older turns in the prompt; they stay in the file.
+/// Compaction: replaces older turns in the prompt; they stay in the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     pub content: String,
     pub replaces: TurnRange,
-    /// Skills that were opened in the older turns and still hold.
+    /// Skills that were opened in the older turns and still apply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<OpenedSkill>,
 }
 
-/// What a call of `skill` brought: instructions, or a file of a skill.
+/// The result of a call of `skill`: instructions, or a file of a skill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenedSkill {
     /// The name, or the name and the file.
@@ -384,7 +386,7 @@ pub struct TurnRange {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LaneOrder {
-    /// One after the other; each sees what those before it said.
+    /// One after the other; each sees the earlier answers.
     #[default]
     Sequential,
     Parallel,
@@ -399,7 +401,7 @@ impl LaneOrder {
     }
 }
 
-/// Where a session lives.
+/// Where a session was begun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionOrigin {
@@ -416,8 +418,8 @@ pub enum SessionOrigin {
 }
 
 impl SessionOrigin {
-    /// Nobody looks for such a session later: it is in no list and no index, and is deleted a day
-    /// after it was last used.
+    /// Whether such a session is a passing one: in no list and no index, and deleted a day after its
+    /// last use.
     pub const fn is_passing(self) -> bool {
         match self {
             Self::Api | Self::Temporary => true,

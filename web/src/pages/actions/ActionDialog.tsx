@@ -12,7 +12,7 @@ import { Modal } from '../../ui/Modal';
 import { ErrorLine } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 
-/** An action before it runs: what it is told, what it needs to know, and what it would do. */
+/** The dialog of an action before it runs: its prompt, its input, and a preview of what it would do. */
 export function ActionDialog({ asking }: { asking: Asking }) {
   const { action, place, preview } = asking;
   const [selection, setSelection] = useState(place.selection ?? '');
@@ -45,13 +45,13 @@ export function ActionDialog({ asking }: { asking: Asking }) {
             </h2>
             <p className="meta">
               {action.requiresConfirmation
-                ? 'It may change things, so it asks you first. This is what your agent will be told:'
-                : 'This is what your agent will be told:'}
+                ? 'This action may change things, so it asks you first. Your agent receives this prompt:'
+                : 'Your agent receives this prompt:'}
             </p>
           </div>
           {asks && (
             <label className="meta">
-              What it is about
+              Input
               <textarea
                 autoFocus
                 dir="auto"
@@ -63,7 +63,7 @@ export function ActionDialog({ asking }: { asking: Asking }) {
             </label>
           )}
           {prompt.fault ? (
-            <ErrorLine fault={prompt.fault} action={{ label: 'Try again', run: prompt.reload }} />
+            <ErrorLine fault={prompt.fault} action={{ label: 'Retry', run: prompt.reload }} />
           ) : (
             <pre className="output max-h-52 min-h-10 rounded-sm border" tabIndex={0} aria-label="Prompt" dir="auto">
               {prompt.data}
@@ -102,7 +102,7 @@ export function ActionDialog({ asking }: { asking: Asking }) {
 
 const TYPING_MS = 250;
 
-/** Words that rest for a moment. */
+/** The value once it has not changed for a moment. */
 function useSettled(words: string): string {
   const [settled, setSettled] = useState(words);
   useEffect(() => {
@@ -112,7 +112,7 @@ function useSettled(words: string): string {
   return settled;
 }
 
-/** What it would do. Nothing of it was done. */
+/** The result of a dry run. Nothing was changed. */
 function Rehearsed({ run }: { run: ActionRun }) {
   const live = useMessages(run.sessionId);
   const messages = run.log ?? live;
@@ -123,7 +123,7 @@ function Rehearsed({ run }: { run: ActionRun }) {
   return (
     <section aria-label="Preview" aria-busy={!over} className="flex flex-col gap-2">
       <h3 className="meta">
-        {over ? 'This is what it would do. Nothing was changed.' : 'Trying it without changing anything'}
+        {over ? 'This is what the action would do. Nothing was changed.' : 'Trying it without changing anything…'}
         {!over && <span className="caret" aria-hidden />}
       </h3>
       {parts.map((part, index) =>
@@ -139,7 +139,7 @@ function Rehearsed({ run }: { run: ActionRun }) {
           </ol>
         ) : null,
       )}
-      {over && parts.length === 0 && !run.fault && <p className="meta">It would do nothing.</p>}
+      {over && parts.length === 0 && !run.fault && <p className="meta">The action would do nothing.</p>}
       {run.fault && <ErrorLine fault={run.fault} />}
     </section>
   );
@@ -154,7 +154,7 @@ const VERDICTS: Record<Rehearsal['verdict'], string> = {
   deny: 'would be refused',
 };
 
-/** One step of a rehearsal: what it would do, and what would become of it. */
+/** One step of a dry run: what it would do, and what the gate would decide. */
 function Tried({ step }: { step: ToolStep }) {
   const { verb, what } = describe(step, stateOf(step));
   const tried = step.report?.rehearsal;

@@ -20,7 +20,7 @@ import { NewAction } from './NewAction';
 import { PastRuns } from './PastRuns';
 import { Timeline } from './Timeline';
 
-/** Prompt files as buttons: what there is, what runs, what came of it. */
+/** The person's actions, their active runs and past runs. */
 export function ActionsPage() {
   const [making, setMaking] = useState(false);
   const refresh = () => void refreshActions().then(() => toast('Refreshed'));
@@ -53,7 +53,7 @@ export function ActionsPage() {
 function List({ onNew }: { onNew: () => void }) {
   const { phase, actions, fault } = useActions();
   const offline = useStore((state) => state.link !== 'online');
-  const failed = fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void refreshActions() }} />;
+  const failed = fault && <ErrorLine fault={fault} action={{ label: 'Retry', run: () => void refreshActions() }} />;
   if (phase === 'failed') return failed;
   if (phase === 'loading')
     return offline ? (
@@ -65,9 +65,9 @@ function List({ onNew }: { onNew: () => void }) {
     return (
       <div className="card">
         <Empty>
-          There is no action yet.{' '}
+          No actions yet.{' '}
           <button type="button" className="text-accent underline underline-offset-3" onClick={onNew}>
-            Make one
+            Create one
           </button>
         </Empty>
       </div>
@@ -153,7 +153,7 @@ function ActionRow({ action }: { action: Action }) {
 }
 
 function About({ action }: { action: Action }) {
-  // Errors name keys of the person's own file.
+  // Errors name keys of the person's file.
   if (action.error)
     return (
       <span data-of-file className="text-danger">

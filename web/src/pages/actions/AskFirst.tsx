@@ -3,7 +3,7 @@ import { useRegistry } from '../../store/registry';
 
 const ActionDialog = lazy(() => import('./ActionDialog').then((module) => ({ default: module.ActionDialog })));
 
-/** Wherever an action was chosen, this is where it asks. */
+/** Shows the dialog of the action that waits for confirmation, on any page. */
 export function AskFirst() {
   const asking = useRegistry((registry) => registry.asking);
   if (!asking) return null;

@@ -4,10 +4,10 @@ import type { Action } from '@onyx/sdk';
 import { chooseAction, useActions } from '../../store/registry';
 import { Menu } from '../../ui/Menu';
 
-/** So many stand by themselves where there is room; all are in the menu. */
+/** The number of actions shown as chips where there is room; the menu has all of them. */
 const SHOWN = 2;
 
-/** The person's actions beside the composer, run in the chat at hand. What is marked, or else written, goes along. */
+/** The person's actions beside the composer, run in this chat. The selected or typed text is their input. */
 export function ActionChips({ sessionId, text, onTaken }: { sessionId?: string; text: string; onTaken: () => void }) {
   const { actions } = useActions();
   const navigate = useNavigate();

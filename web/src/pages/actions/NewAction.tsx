@@ -7,13 +7,13 @@ import { Modal } from '../../ui/Modal';
 
 const STARTERS: Record<string, string> = {
   'Morning brief':
-    'It is {{date}}. Look through my notes of the last days and tell me in at most six lines what is due, what waits for somebody, and what I should begin with.',
+    'It is {{date}}. Look through my notes of the last days and tell me in at most six lines what is due, who waits for me, and what I should start with.',
   'Extract links':
     'Go through yesterday’s notes, collect all links with one line each, and write them to agent/runs/{{date}}-links.md.',
   'Sum up': 'Sum this up in five lines, the most important first:\n\n{{selection}}',
 };
 
-/** An action is a file; this writes one. */
+/** Creates an action by writing its file. */
 export function NewAction({ close }: { close: () => void }) {
   const [name, setName] = useState('');
   const [prompt, setPrompt] = useState('');
@@ -26,7 +26,7 @@ export function NewAction({ close }: { close: () => void }) {
     const front = field('confirm') === 'on' ? '---\nrequires_confirmation: true\n---\n' : '';
     await onyx.memory.write(`vault/${ACTIONS_FOLDER}/${name.trim()}.md`, `${front}${prompt.trim()}\n`);
     await refreshActions();
-    toast(`${name.trim()} is there`);
+    toast(`${name.trim()} was created`);
     close();
   };
   return (
@@ -34,7 +34,7 @@ export function NewAction({ close }: { close: () => void }) {
       <div className="max-h-[84vh] overflow-y-auto p-5">
         <h2 className="mb-2 font-semibold">New action</h2>
         <div className="mb-3 flex flex-wrap items-center gap-2">
-          <span className="meta">Begin with</span>
+          <span className="meta">Start from</span>
           {Object.keys(STARTERS).map((starter) => (
             <button key={starter} type="button" className="chip" onClick={() => take(starter)}>
               {starter}
@@ -65,7 +65,9 @@ export function NewAction({ close }: { close: () => void }) {
               onChange={(event) => setPrompt(event.target.value)}
             />
             <span className="mt-1 block text-tiny">
-              {'{{date}}, {{time}}, {{person}} are filled in; {{selection}} is what you have marked, or asks for it.'}
+              {
+                '{{date}}, {{time}} and {{person}} are filled in. {{selection}} is the text you selected; if there is none, you are asked.'
+              }
             </span>
           </div>
           <label className="flex min-h-9 items-center gap-2.5 max-md:min-h-11">

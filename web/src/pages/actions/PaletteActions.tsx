@@ -4,7 +4,7 @@ import { Zap } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { chooseAction, useActions } from '../../store/registry';
 
-/** The person's actions among the commands; each opens the chat it runs in. */
+/** The person's actions in the command palette; each opens the chat that it runs in. */
 export function PaletteActions({
   heading,
   className,

@@ -13,10 +13,10 @@ import { STATES } from './states';
 
 const A_FEW = 20;
 
-/** The newest runs, kept in step with the pages in the vault as long as they are shown. */
+/** The newest runs, updated with the pages in the vault while they are shown. */
 function usePast(most: number) {
   const online = useStore((state) => state.link === 'online');
-  // A run of this window leaves its page when it ends.
+  // A run of this window writes its page when it ends.
   const over = useRegistry(({ runs }) =>
     runs
       .filter((run) => isOver(run) && !run.dryRun)
@@ -40,12 +40,12 @@ function usePast(most: number) {
   return { past, fault };
 }
 
-/** Every run of an action leaves a page: what it was told, what it used, what it said and cost. */
+/** The past runs of actions. Each run wrote a page with its prompt, tools, answer and cost. */
 export function PastRuns() {
   const [most, setMost] = useState(A_FEW);
   const { past, fault } = usePast(most);
   return (
-    <Section title="Past runs" detail="Each leaves a page in agent/runs of your vault.">
+    <Section title="Past runs" detail="Each run is recorded on a page in agent/runs of your vault.">
       {fault && <ErrorLine fault={fault} />}
       {!past && !fault && <Skeletons rows={2} />}
       {past?.runs.length === 0 && (
@@ -127,7 +127,7 @@ function Report({ run: { record, page } }: { run: PastAction }) {
           <Markdown text={record.text} />
         </div>
       ) : (
-        <p className="meta">This page cannot be read any more.</p>
+        <p className="meta">This page can no longer be read.</p>
       )}
     </div>
   );

@@ -4,7 +4,7 @@ import { chooseAction, useActions } from '../../store/registry';
 
 const MOST = 4;
 
-/** The person's own actions, as ways to begin an empty chat. */
+/** The person's actions, suggested in an empty chat. */
 export function Suggestions() {
   const { actions } = useActions();
   const navigate = useNavigate();

@@ -9,7 +9,7 @@ import { forgetRun, isOver, type ActionRun } from '../../store/registry';
 import { ErrorLine } from '../../ui/page';
 import { STATES } from './states';
 
-/** What an action does, step by step, while it does it and after. */
+/** The steps of an action's run, while it runs and afterwards. */
 export function Timeline({ run, label }: { run: ActionRun; label: string }) {
   const [word, color] = STATES[run.state];
   const { sessionId, runId } = run;
@@ -66,7 +66,7 @@ export function Timeline({ run, label }: { run: ActionRun; label: string }) {
 
 const SURFACE = { density: 'ephemeral' } as const;
 
-/** The answer of one run: what it used, what waits for a person, what it said. */
+/** The answer of one run: its tools, its drafts and its text. */
 export function Steps({ sessionId, runId }: { sessionId: string; runId: string }) {
   const messages = useMessages(sessionId);
   const own = useMemo(

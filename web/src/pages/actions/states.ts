@@ -1,12 +1,12 @@
 import type { ActionRun } from '../../store/registry';
 
-/** How a run is, in a word and its colour. */
+/** The word and the colour for each state of a run. */
 export const STATES: Record<ActionRun['state'], [string, string]> = {
-  starting: ['begins', 'text-dim'],
-  running: ['at work', 'text-accent'],
+  starting: ['starting', 'text-dim'],
+  running: ['running', 'text-accent'],
   done: ['done', 'text-ok-text'],
   cancelled: ['stopped', 'text-dim'],
   error: ['failed', 'text-danger'],
   interrupted: ['interrupted', 'text-warn'],
-  awaiting_client: ['waits', 'text-warn'],
+  awaiting_client: ['waiting', 'text-warn'],
 };

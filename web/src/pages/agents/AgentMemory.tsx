@@ -7,7 +7,7 @@ import { useLoaded } from '../../ui/useLoaded';
 import { Sources } from '../channels/Sources';
 import type { AgentTab } from './AgentPage';
 
-/** What this agent remembers of you. */
+/** The memory files of this agent about the person, and its knowledge sources. */
 export function AgentMemory({ agent }: AgentTab) {
   const folder = `memory/${agent.id}/`;
   const files = useLoaded(`memory of ${agent.id}`, async () =>
@@ -31,7 +31,7 @@ export function AgentMemory({ agent }: AgentTab) {
           )}
         </Shown>
       </Section>
-      <Section title="Knowledge sources" detail={`What ${agent.name} can look up, wherever it answers you.`}>
+      <Section title="Knowledge sources" detail={`What ${agent.name} can look up in every conversation with you.`}>
         <Sources scope={{ type: 'agent', id: agent.id }} />
       </Section>
     </>

@@ -19,7 +19,7 @@ export interface AgentTab {
 interface Tab {
   text: string;
   Body: ComponentType<AgentTab>;
-  /** It fills the page, with a bar of its own at the bottom. */
+  /** The tab fills the page and has its own bar at the bottom. */
   whole?: true;
 }
 

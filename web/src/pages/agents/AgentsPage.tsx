@@ -10,7 +10,7 @@ import { Page, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 import { ModelField, TIERS } from './fields';
 
-/** Who there is to talk to. */
+/** The list of agents. */
 export function AgentsPage() {
   const agents = useLoaded('agents', () => onyx.agents.list());
   const owner = useStore((state) => state.me?.role !== 'member');
@@ -57,7 +57,7 @@ export function AgentsPage() {
 
 function NewAgent({ close }: { close: () => void }) {
   const navigate = useNavigate();
-  // Else it would answer with whatever runs here, although something better is connected.
+  // Otherwise the agent would answer with the embedded model although a better one is connected.
   const model = useStore((state) => state.status?.agents.find((agent) => agent.default)?.model);
   const make = async (field: (name: string) => string) => {
     const id = field('id');

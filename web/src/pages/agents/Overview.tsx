@@ -44,7 +44,7 @@ export function Overview({ agent, reload }: AgentTab) {
   };
   return (
     <>
-      <Section title="How far it may go" detail={TIERS[agent.tier].detail}>
+      <Section title="Permissions" detail={TIERS[agent.tier].detail}>
         <Card>
           <Line label="Tier">
             <Choices
@@ -67,14 +67,14 @@ export function Overview({ agent, reload }: AgentTab) {
               label="Default"
               on={agent.default}
               disabled={!owner || agent.default}
-              onChange={() => set({ default: true }, `${agent.name} is the default now`)}
+              onChange={() => set({ default: true }, `${agent.name} is now the default`)}
             />
           </Line>
         </Card>
       </Section>
       {agent.settings.workspace && (
         <Section title="Workspace" detail={agent.settings.workspace}>
-          <p className="meta">Its persona files are read from this folder and not from the home.</p>
+          <p className="meta">Its persona files are read from this folder instead of the home.</p>
         </Section>
       )}
       <Section title="Name and model">

@@ -10,19 +10,19 @@ import { Files, readOr, SOUL } from './persona/Files';
 import { PromptEditor } from './persona/PromptEditor';
 import { TestInputs } from './persona/TestInputs';
 
-/** Who an agent is: its system prompt, what it is tried with, and an agent that helps to write both. */
+/** The persona editor: the system prompt, the test inputs, and an agent that helps to write both. */
 export function Persona({ agent, reload }: AgentTab) {
   const { id } = agent;
   const owner = useStore((state) => state.me?.role !== 'member');
   const prompt = useLoaded(`prompt ${id}`, () => readOr(id, SOUL));
-  // Nobody can try or edit by words an agent that is off.
+  // A disabled agent can be neither tested nor edited by messages.
   const persona = useLoaded(agent.enabled ? `persona ${id}` : undefined, () => onyx.personas.get(id));
   const inputs = useLoaded(agent.enabled ? `test inputs ${id}` : undefined, () => onyx.personas.testInputs(id));
   const steps = useEditorSteps(id);
 
   const again = () => (prompt.reload(), inputs.reload(), reload());
   useEffect(() => watch('agents', again), [id]);
-  // Each step of the editor may have changed something that is on the screen.
+  // Each step of the editor may have changed what is on the screen.
   useEffect(() => {
     if (steps > 0) again();
   }, [steps]);

@@ -15,7 +15,7 @@ const ENDS: Record<string, [string, string]> = {
   awaiting_client: ['waits', 'text-warn'],
 };
 
-/** Its conversations, with how the last run of each ended. */
+/** The agent's conversations, with the outcome of the last run of each. */
 export function Runs({ agent }: AgentTab) {
   const sessions = useLoaded(`runs ${agent.id}`, () => onyx.sessions.list({ agent: agent.id, limit: 50 }));
   return (

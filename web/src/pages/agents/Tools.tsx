@@ -5,13 +5,13 @@ import type { AgentTab } from './AgentPage';
 
 const names = (text: string) => text.split(/[\s,]+/).filter(Boolean);
 
-/** What an agent is offered. A tool that is not in its set does not exist for it. */
+/** The tools that an agent is offered. A tool outside its policy does not exist for it. */
 export function Tools({ agent, reload }: AgentTab) {
   const policy = agent.settings.tools ?? { allow: null, deny: [] };
   const save = async (field: (name: string) => string) => {
     const allow = names(field('allow'));
     await onyx.agents.update(agent.id, {
-      // What this form does not show stays as it is.
+      // Settings that this form does not show are kept.
       tools: { ...agent.settings.tools, allow: allow.length > 0 ? allow : null, deny: names(field('deny')) },
     });
     toast('Saved');
@@ -42,9 +42,9 @@ export function Tools({ agent, reload }: AgentTab) {
           </Form>
         </div>
       </Section>
-      <Section title="Tools it has now">
+      <Section title="Available tools">
         {agent.tools.length === 0 ? (
-          <p className="meta">No tools. It can only talk.</p>
+          <p className="meta">No tools. This agent can only talk.</p>
         ) : (
           <ul className="flex flex-wrap gap-1.5">
             {agent.tools.map((tool) => (

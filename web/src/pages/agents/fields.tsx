@@ -9,7 +9,7 @@ export const TIERS: Record<AgentSettings['tier'], { title: string; detail: strin
   act: { title: 'Acts', detail: 'Edits your files. Asks before deleting, going online or running commands.' },
 };
 
-/** A model by name, with those that are known offered. */
+/** A field for a model's name that suggests the known models. */
 export function ModelField({ value }: { value?: string | null }) {
   const models = useModels();
   useEffect(() => void loadModels(), []);

@@ -12,7 +12,7 @@ const KINDS: [Kind, string][] = [
   ['vault', 'Vault'],
 ];
 
-/** What comes from outside is evidence for agents, whoever attached it. */
+/** Adds a source. Content from outside is evidence for agents, even if the person attached it. */
 export function AddSource({ scope, close, added }: { scope: SourceScope; close: () => void; added: () => void }) {
   const [kind, setKind] = useState<Kind>('text');
   const [file, setFile] = useState<File>();

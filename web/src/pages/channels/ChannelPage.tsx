@@ -21,7 +21,7 @@ import { Sources } from './Sources';
 import { ThreadRows } from './ThreadList';
 import { titleFrom } from './words';
 
-/** A channel: its threads, who works in it, what is known in it. */
+/** A channel: its threads, coworkers and knowledge sources. */
 export function ChannelPage({ id }: { id: string }) {
   const channels = useChannels();
   const channel = channels.data?.find((known) => known.id === id);
@@ -42,11 +42,11 @@ export function ChannelPage({ id }: { id: string }) {
   );
 }
 
-/** What a link leads to may have been deleted. */
+/** Shown when the target of a link was deleted. */
 export function Gone({ what }: { what: string }) {
   return (
     <Empty>
-      There is no such {what} any more.{' '}
+      This {what} no longer exists.{' '}
       <Link to="/channels" className="text-accent underline underline-offset-3">
         All channels
       </Link>
@@ -72,7 +72,7 @@ function Inside({ channel }: { channel: Channel }) {
   );
 }
 
-/** What the channel's agents are given besides: the channel's own, the space's, and each coworker's. */
+/** The knowledge sources of the channel, of its space, and of each coworker. */
 function Knowledge({ channel }: { channel: Channel }) {
   const agents = useStore((state) => state.status?.agents);
   const places: [SourceScope, string][] = [
@@ -110,11 +110,11 @@ function Begin({ channel }: { channel: Channel }) {
   const { coworkers, usual } = useCoworkers(channel);
   const [round, setRound] = useState(0);
   const begin = async (words: string) => {
-    const thread = await attempt('The thread was not begun', () =>
+    const thread = await attempt('The thread was not started', () =>
       onyx.threads.create({ channel: channel.id, title: titleFrom(words) }),
     );
     if (!thread) {
-      // What was written is not lost: it stands in the box again.
+      // The text is put back into the composer.
       keep(`onyx.draft.channel-${channel.id}`, words);
       return setRound(round + 1);
     }

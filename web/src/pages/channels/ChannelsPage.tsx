@@ -11,7 +11,7 @@ import { Empty, Page, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 import { keepChannel, useChannels } from './data';
 
-/** Where coworkers answer in threads. */
+/** The list of channels. */
 export function ChannelsPage() {
   const channels = useChannels();
   const spaces = useLoaded('spaces', () => onyx.spaces.list());
@@ -34,7 +34,7 @@ export function ChannelsPage() {
       <Shown of={channels} height="h-20">
         {(list) =>
           list.length === 0 ? (
-            <Empty>A channel is where several agents answer in threads, from what you let them know. {begin}</Empty>
+            <Empty>In a channel, several agents answer in threads, using the sources that you give them. {begin}</Empty>
           ) : (
             <ul className="grid grid-cols-1 gap-3 sm:grid-cols-2">
               {list.map((channel) => (
@@ -88,14 +88,14 @@ function Card({ channel, space }: { channel: Channel; space: string }) {
   );
 }
 
-/** A channel is in a space; where there is none yet, one is made with it. */
+/** Creates a channel in a space; if there is no space yet, one is created with it. */
 function NewChannel({ close }: { close: () => void }) {
   const navigate = useNavigate();
   const id = useId();
   const spaces = useLoaded('spaces', () => onyx.spaces.list());
   const make = async (field: (name: string) => string) => {
     const named = field('new-space');
-    // Sent before the spaces were there: the first of them, as the list would have it.
+    // If the form was sent before the spaces were loaded, the first space is used.
     const chosen = field('space') || (named ? undefined : (await onyx.spaces.list())[0]?.id);
     const space = chosen ?? (await onyx.spaces.create({ name: named || 'Home' })).id;
     const channel = await onyx.channels.create({ space, name: field('name'), purpose: field('purpose') });
@@ -106,7 +106,7 @@ function NewChannel({ close }: { close: () => void }) {
     <Modal label="New channel" onClose={close} className="max-w-105">
       <div className="p-5">
         <h2 className="mb-3 font-semibold">New channel</h2>
-        {/* What is typed goes into the name at once; only the choice of a space waits for them. */}
+        {/* The name can be typed at once; only the choice of a space waits until the spaces are loaded. */}
         <Form action="Create" onSubmit={make} onCancel={close}>
           <Field label="Name" name="name" autoFocus required maxLength={120} placeholder="launch" />
           <div className="meta">

@@ -9,7 +9,7 @@ import { hueOf } from '../../ui/hue';
 import { Menu } from '../../ui/Menu';
 import { keepChannel } from './data';
 
-/** Who works in a channel: added, removed, and one of them the primary. */
+/** The coworkers of a channel, with buttons to add, remove and choose the primary. */
 export function Coworkers({ channel }: { channel: Channel }) {
   const agents = useStore((state) => state.status?.agents) ?? [];
   const { id, coworkers } = channel;
@@ -19,7 +19,7 @@ export function Coworkers({ channel }: { channel: Channel }) {
     keepChannel(done ?? channel);
   };
   const setPrimary = (chosen: string) => {
-    // Shown at once; what the server says of it follows.
+    // Shown at once; the server's answer follows.
     keepChannel({ ...channel, coworkers: coworkers.map(({ agent }) => ({ agent, primary: agent === chosen })) });
     void change('The primary was not changed', () => onyx.channels.setPrimary(id, chosen));
   };

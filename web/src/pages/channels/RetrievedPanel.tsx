@@ -13,14 +13,14 @@ import { compared, foreseen, givenOf, SCOPES, spent, wasGiven, type Row, type Sc
 import { Sources } from './Sources';
 
 export interface Asked {
-  /** The message it was retrieved for; none for words that were not sent. */
+  /** The message it was retrieved for; none for text that was not sent. */
   turnId?: string;
   words: string;
 }
 
 const TYPING_MS = 250;
 
-/** What retrieval supplied to a message, or would supply to these words: by scope, with what had no room. */
+/** The passages that retrieval supplied, or would supply, to a message, by scope, with those that had no room. */
 export function RetrievedPanel({
   thread,
   channel,
@@ -85,7 +85,7 @@ export function RetrievedPanel({
   );
 }
 
-/** Words that rest for a moment are looked for. */
+/** The text is searched once it has not changed for a moment. */
 function useSettled(words: string): string {
   const [settled, setSettled] = useState(words);
   useEffect(() => {
@@ -119,7 +119,7 @@ function Retrieved({
   return (
     <>
       <label className="meta block">
-        {asked.turnId ? 'For the message' : 'For these words'}
+        {asked.turnId ? 'For the sent message' : 'For this message'}
         <input
           type="search"
           dir="auto"
@@ -129,10 +129,8 @@ function Retrieved({
           onChange={(event) => setWords(event.target.value)}
         />
       </label>
-      {wanted === '' && <p className="meta mt-4">Type a message to see what it would be given.</p>}
-      {wanted !== '' && found.fault && (
-        <ErrorLine fault={found.fault} action={{ label: 'Try again', run: found.reload }} />
-      )}
+      {wanted === '' && <p className="meta mt-4">Type a message to see what the agents would be given.</p>}
+      {wanted !== '' && found.fault && <ErrorLine fault={found.fault} action={{ label: 'Retry', run: found.reload }} />}
       {wanted !== '' && found.loading && (
         <div className="mt-4">
           <Skeletons rows={3} height="h-16" />
@@ -224,11 +222,11 @@ const MATCHES = { fts: 'by words', vec: 'by meaning', hybrid: 'by words and mean
 const STATES = {
   given: undefined,
   cut: 'no room for it',
-  gone: 'given then, not there any more',
+  gone: 'given then, no longer there',
   since: 'not given: found since',
 };
 
-/** What others wrote stands here as plain text and as nothing else. */
+/** Text from sources is shown only as plain text. */
 function PieceCard({ row }: { row: Row }) {
   const { source, startLine, endLine, text, title, state, matchType, score } = row;
   const lines = startLine === endLine ? `line ${startLine}` : `lines ${startLine}–${endLine}`;

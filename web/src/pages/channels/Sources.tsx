@@ -12,7 +12,7 @@ import { AddSource } from './AddSource';
 import { useImports } from './useImports';
 import { stateOf } from './words';
 
-/** What is known in a space, channel or thread, or to an agent: added, looked at again, removed. */
+/** The knowledge sources of a space, channel, thread or agent, with buttons to add, sync and remove. */
 export function Sources({ scope }: { scope: SourceScope }) {
   const sources = useLoaded(`sources ${scope.type} ${scope.id}`, async () =>
     (await onyx.sources.list({ scope: scope.id })).filter((source) => source.scope.type === scope.type),
@@ -21,7 +21,7 @@ export function Sources({ scope }: { scope: SourceScope }) {
   const [adding, setAdding] = useState(false);
   const [removing, setRemoving] = useState<Source>();
   const sync = async (source: Source) => {
-    await attempt(`${source.title} was not looked at`, () => onyx.sources.sync(source.id));
+    await attempt(`${source.title} was not synced`, () => onyx.sources.sync(source.id));
     sources.reload();
   };
   const answer = async (yes: boolean) => {
@@ -58,7 +58,7 @@ export function Sources({ scope }: { scope: SourceScope }) {
       {removing && (
         <Confirm
           question="Remove this source?"
-          detail={`Nothing of “${removing.title}” is found any more; what it came from stays as it is.`}
+          detail={`Agents no longer find anything from “${removing.title}”. The original is not changed.`}
           action="Remove"
           onAnswer={(yes) => void answer(yes)}
         />
@@ -86,7 +86,7 @@ function Entry({
   const { text, tone } = stateOf(source, progress);
   const importing = source.state === 'importing';
   const share = importing && progress?.total ? progress.done / progress.total : undefined;
-  const detail = [source.from !== source.title && source.from, source.syncedAt && `looked at ${ago(source.syncedAt)}`]
+  const detail = [source.from !== source.title && source.from, source.syncedAt && `synced ${ago(source.syncedAt)}`]
     .filter(Boolean)
     .join(' · ');
   return (

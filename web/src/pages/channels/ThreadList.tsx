@@ -9,10 +9,10 @@ function useMark(id: string): { mark?: string; running: boolean; unread: boolean
     (state) => Boolean(state.sessions[id]?.runId) || state.conversations[id]?.live !== undefined,
   );
   const unread = useStore((state) => state.sessions[id]?.unread === true);
-  return { running, unread, mark: running ? 'at work' : unread ? 'unread' : undefined };
+  return { running, unread, mark: running ? 'working' : unread ? 'unread' : undefined };
 }
 
-/** The threads of a channel, as a page shows them. */
+/** The threads of a channel, on the channel's page. */
 export function ThreadRows({ threads }: { threads: Thread[] }) {
   if (threads.length === 0) return <Empty>No threads yet. Write below to start one.</Empty>;
   return (
@@ -57,7 +57,7 @@ function Row({ thread }: { thread: Thread }) {
   );
 }
 
-/** The same beside a thread; it makes room for a panel where there is not enough for all. */
+/** The same list beside a thread; it gives way to a panel on narrow screens. */
 export function ThreadNav({ threads, beside }: { threads: Thread[]; beside: 'panel' | 'nothing' }) {
   return (
     <nav

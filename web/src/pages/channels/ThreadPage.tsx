@@ -22,7 +22,7 @@ import { keepChannel, useChannels, useCoworkers } from './data';
 import { RetrievedPanel, type Asked } from './RetrievedPanel';
 import { ThreadNav } from './ThreadList';
 
-/** A thread by its id alone, as links from elsewhere have it. */
+/** Opens a thread by its id alone, for links that do not name the channel. */
 export function FindThread({ id }: { id: string }) {
   const thread = useLoaded(`thread ${id}`, () => onyx.threads.get(id));
   if (thread.data)
@@ -34,7 +34,7 @@ export function FindThread({ id }: { id: string }) {
   );
 }
 
-/** The threads of a channel beside one of them. */
+/** One thread with the list of the channel's threads beside it. */
 export function ThreadPage({ channelId, id }: { channelId: string; id: string }) {
   const channels = useChannels();
   const channel = channels.data?.find((known) => known.id === channelId);
@@ -97,13 +97,13 @@ export function ThreadPage({ channelId, id }: { channelId: string; id: string })
   );
 }
 
-/** A channel that is not there has no threads, and that is said as such. */
+/** A channel that does not exist has no threads; the page itself says that it is gone. */
 function noneIfGone(error: unknown): Thread[] {
   if (error instanceof OnyxError && error.code === 'not_found') return [];
   throw error;
 }
 
-/** A message of the log, or the last one. */
+/** The named message of the log, or the last one. */
 function askedOf(threadId: string, turnId?: string): Asked {
   const turns = useStore.getState().conversations[threadId]?.turns ?? [];
   const turn = turns.findLast((known) => known.type === 'user' && (turnId === undefined || known.id === turnId));
@@ -127,7 +127,7 @@ function Talk({
     if (online) void loadThread(id);
   }, [id, online]);
   const takeBack = useCallback(
-    (promised: string) => void attempt('It was not taken back', () => cancelAnswer(id, promised)),
+    (promised: string) => void attempt('The message was not withdrawn', () => cancelAnswer(id, promised)),
     [id],
   );
   const again = useCallback(
@@ -160,7 +160,7 @@ function Talk({
   );
 }
 
-/** Who will answer, where it is not the usual one alone. */
+/** The agents that will answer, unless it is only the usual one. */
 function called(words: string, coworkers: Agent[], usual: Agent | undefined): string | undefined {
   const agents = answering(words, coworkers, usual);
   if (agents.length === 0 || (agents.length === 1 && agents[0] === usual)) return undefined;
@@ -188,7 +188,7 @@ function Said({
     <div className="flex-1 overflow-y-auto px-4 py-6 md:px-6">
       <div className="mx-auto max-w-[760px]">
         {phase === 'failed' && fault && (
-          <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void loadThread(id) }} />
+          <ErrorLine fault={fault} action={{ label: 'Retry', run: () => void loadThread(id) }} />
         )}
         {phase === 'ready' && <Empty>No messages yet.</Empty>}
         {phase !== 'failed' &&

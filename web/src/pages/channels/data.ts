@@ -10,7 +10,7 @@ interface Known {
   fault?: Fault;
 }
 
-/** The list that the navigation and the pages show is one. */
+/** The one list of channels for the navigation and the pages. */
 const useKnown = create<Known>(() => ({}));
 
 let asking: Promise<void> | undefined;
@@ -35,7 +35,7 @@ export function useChannels(): Loaded<Channel[]> {
   return { data, fault, loading: data === undefined && fault === undefined, reload: () => void refreshChannels() };
 }
 
-/** A channel as it is after a change, without asking for the whole list. */
+/** Puts a changed channel into the list without loading the whole list. */
 export function keepChannel(channel: Channel): void {
   useKnown.setState(({ channels = [] }) => ({
     channels: channels.some((known) => known.id === channel.id)
@@ -48,12 +48,12 @@ export function dropChannel(id: string): void {
   useKnown.setState(({ channels = [] }) => ({ channels: channels.filter((known) => known.id !== id) }));
 }
 
-/** Those who work in a channel, and who answers where nobody is called. */
+/** The coworkers of a channel, and the one who answers if a message calls no one. */
 export function useCoworkers(channel: Channel | undefined): { coworkers: Agent[]; usual?: Agent } {
   const agents = useStore((state) => state.status?.agents) ?? [];
   const assigned = channel?.coworkers.flatMap(({ agent }) => agents.find((known) => known.id === agent) ?? []) ?? [];
   const primary = channel?.coworkers.find((coworker) => coworker.primary)?.agent;
-  // Where nobody is assigned, anybody may be called.
+  // In a channel without coworkers, any agent may be called.
   const coworkers = assigned.length > 0 ? assigned : agents;
   return {
     coworkers,

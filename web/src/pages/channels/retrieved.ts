@@ -1,4 +1,4 @@
-// What retrieval found for a message, what of it the model was given, and what had no room. Pure.
+// The passages that retrieval found for a message: those given to the model and those without room. Pure.
 
 import type { GivenPiece, ThreadContextPiece } from '@onyx/sdk';
 
@@ -11,7 +11,7 @@ export interface Piece {
   startLine: number;
   endLine: number;
   text: string;
-  /** What it takes of the budget, about. */
+  /** Its approximate number of tokens. */
   tokens: number;
   title?: string;
   score?: number;
@@ -23,7 +23,7 @@ export interface Row extends Piece {
   state: 'given' | 'cut' | 'gone' | 'since';
 }
 
-/** What went to the model beside a message. */
+/** The passages that were given to the model with a message. */
 export const givenOf = (pieces: GivenPiece[] | undefined): Piece[] =>
   (pieces ?? []).map(({ startLine = 1, endLine = startLine, ...piece }) => ({ ...piece, startLine, endLine }));
 
@@ -31,7 +31,7 @@ const nameOf = ({ source, startLine, endLine }: Piece) => `${source}:${startLine
 
 const pieceOf = ({ scope, fits: _, ...piece }: ThreadContextPiece): Piece => ({ ...piece, scope: scope.type });
 
-/** What is found beside what was given; best first, what is found no more at the end. */
+/** Compares found and given passages: best first, those no longer found at the end. */
 export function compared(given: Piece[], found: ThreadContextPiece[], budget: number): Row[] {
   const went = new Set(given.map(nameOf));
   const left = budget - given.reduce((sum, piece) => sum + piece.tokens, 0);
@@ -44,11 +44,11 @@ export function compared(given: Piece[], found: ThreadContextPiece[], budget: nu
   ];
 }
 
-/** What a message of these words would be given: the best that fit; a shorter one further down may still. */
+/** The passages that a message would be given: the best that fit; a shorter one further down may still fit. */
 export const foreseen = (found: ThreadContextPiece[]): Row[] =>
   found.map((piece) => ({ ...pieceOf(piece), state: piece.fits ? 'given' : 'cut' }));
 
 export const wasGiven = ({ state }: Row) => state === 'given' || state === 'gone';
 
-/** About how many tokens of the budget what was given takes. */
+/** The approximate number of tokens of the given passages. */
 export const spent = (rows: Row[]) => rows.filter(wasGiven).reduce((sum, row) => sum + row.tokens, 0);

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import type { Source, SourceProgress } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 
-/** How far each import under way is; `ended` is called when one is over. */
+/** The progress of each running import; `ended` is called when one ends. */
 export function useImports(sources: Source[] | undefined, ended: () => void): Record<string, SourceProgress> {
   const [progress, setProgress] = useState<Record<string, SourceProgress>>({});
   const importing =
@@ -20,11 +20,11 @@ export function useImports(sources: Source[] | undefined, ended: () => void): Re
       try {
         for await (const now of onyx.sources.events(id, { signal })) setProgress((known) => ({ ...known, [id]: now }));
       } catch {
-        // It was removed meanwhile, or nobody looks any more; the list says which.
+        // The source was removed, or the page was left; the list shows which.
       }
       if (!signal.aborted) ended();
     }
-    // `ended` is the newest each time the list changes.
+    // `ended` is the newest callback each time the list changes.
   }, [importing]);
   return progress;
 }

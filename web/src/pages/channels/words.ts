@@ -1,10 +1,10 @@
-// What is called how, and what is said of it. Pure.
+// Titles of threads, and the state of sources in words. Pure.
 
 import type { Source, SourceProgress } from '@onyx/sdk';
 
 const LONGEST_TITLE = 80;
 
-/** The first line names the thread; it can be called something else later. */
+/** A thread is named after the first line of its first message; it can be renamed later. */
 export function titleFrom(words: string): string {
   const line = words.trim().split('\n')[0]?.trim() ?? '';
   if (line.length <= LONGEST_TITLE) return line;
@@ -13,7 +13,7 @@ export function titleFrom(words: string): string {
   return `${space > LONGEST_TITLE / 2 ? cut.slice(0, space).trimEnd() : cut}…`;
 }
 
-/** One line about how a source is. */
+/** One line about the state of a source. */
 export function stateOf(
   source: Source,
   progress: SourceProgress | undefined,

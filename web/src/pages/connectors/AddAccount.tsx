@@ -10,7 +10,7 @@ import { Waiting } from './Waiting';
 
 type Tested = TestedAccount & { token: string; account: string };
 
-/** Four steps from nothing to a bot that answers: make it, test its token, open the chat, let yourself in. */
+/** Four steps to a bot that answers: create it, test its token, open the chat, approve yourself. */
 export function AddAccount({ close, done }: { close: () => void; done: () => void }) {
   const [network, setNetwork] = useState<Network>(NETWORKS[0]);
   const [tested, setTested] = useState<Tested>();
@@ -23,9 +23,9 @@ export function AddAccount({ close, done }: { close: () => void; done: () => voi
       done();
     };
     return (
-      <Sheet title={`Step 2 of 4: the token is good`} close={close}>
+      <Sheet title="Step 2 of 4: connect the bot" close={close}>
         <p className="meta mb-4">
-          {network.name} knows it as <b>{tested.name}</b>. Onyx keeps the token encrypted, and never in its config.
+          The token works: it belongs to <b>{tested.name}</b>. Onyx stores it encrypted, outside the configuration.
         </p>
         <Form action="Connect" onCancel={close} onSubmit={connect}>
           {null}
@@ -38,7 +38,7 @@ export function AddAccount({ close, done }: { close: () => void; done: () => voi
     setTested({ ...(await onyx.connectors.test(network.id, token)), token, account });
   };
   return (
-    <Sheet title="Step 1 of 4: make a bot" close={close}>
+    <Sheet title="Step 1 of 4: create a bot" close={close}>
       <Choices
         label="Network"
         value={network.id}
@@ -79,7 +79,7 @@ function OpenTheChat({
   close: () => void;
 }) {
   return (
-    <Sheet title="Steps 3 and 4: open the chat, let yourself in" close={close}>
+    <Sheet title="Steps 3 and 4: open the chat, approve yourself" close={close}>
       <p className="meta mb-3">{network.open}</p>
       {tested?.qr && <QrCode qr={tested.qr} label={`A link to ${tested.name} for your phone`} />}
       {tested?.link && (

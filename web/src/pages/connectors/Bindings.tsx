@@ -18,14 +18,14 @@ const place = (binding: ConnectorBinding) =>
     .reverse()
     .filter((key) => binding[key])
     .map((key) => `${WORDS[key]} ${binding[key]}`)
-    .join(', ') || 'Everybody';
+    .join(', ') || 'Everyone';
 
-/** Which agent answers whom, as the config has it: the first that fits counts. */
+/** The bindings of the config: which agent answers whom. The first match applies. */
 export function Bindings({ bindings }: { bindings: ConnectorBinding[] }) {
   if (bindings.length === 0) return null;
   const sorted = [...bindings].sort((a, b) => rank(b) - rank(a));
   return (
-    <Section title="Who answers whom" detail="From the most specific to the least; the first that fits counts.">
+    <Section title="Who answers whom" detail="From the most to the least specific; the first match applies.">
       <Card>
         {sorted.map((binding) => (
           <Line key={`${place(binding)} ${binding.agent}`} label={place(binding)} detail={`${binding.agent} answers`} />

@@ -16,7 +16,7 @@ import { DeadLetters } from './DeadLetters';
 import { Peers } from './Peers';
 import { stateOf } from './words';
 
-/** Where agents talk beside the app: accounts, the people there, and what did not arrive. */
+/** The accounts on other networks, with their peers and undelivered messages. */
 export function ConnectorsPage() {
   const loaded = useLoaded('connectors', () => onyx.connectors.list());
   const [adding, setAdding] = useState(false);
@@ -35,7 +35,8 @@ export function ConnectorsPage() {
           accounts.length === 0 ? (
             <div className="card">
               <Empty>
-                No account is connected. Your agents can answer on Telegram and Discord too: it takes four steps.
+                No account is connected. Your agents can also answer on Telegram and Discord. Connecting a network takes
+                four steps.
               </Empty>
             </div>
           ) : (
@@ -45,7 +46,7 @@ export function ConnectorsPage() {
               ))}
               <Bindings bindings={bindings} />
               {notices.length > 0 && (
-                <Section title="Lately" detail="What Onyx noticed since it was started.">
+                <Section title="Recent events" detail="Since Onyx was started.">
                   <Card>
                     {notices.map((notice) => (
                       <Line key={`${notice.at} ${notice.text}`} label={notice.text} detail={ago(notice.at)} />
@@ -97,7 +98,7 @@ function Account({ account, reload }: { account: ConnectorAccount; reload: () =>
       {removing && (
         <Confirm
           question={`Disconnect ${name}?`}
-          detail="Nothing is read or sent there any more. Conversations stay in the app."
+          detail="Onyx no longer reads or sends messages there. Conversations stay in the app."
           action="Disconnect"
           onAnswer={(yes) => void remove(yes)}
         />
@@ -106,7 +107,7 @@ function Account({ account, reload }: { account: ConnectorAccount; reload: () =>
   );
 }
 
-/** Who answers whoever writes to the account for the first time. */
+/** Chooses the agent that answers new peers of the account. */
 function Answerer({ account, reload }: { account: ConnectorAccount; reload: () => void }) {
   const agents = useStore((state) => state.status?.agents) ?? [];
   const bind = async (agent: string) => {
@@ -117,7 +118,7 @@ function Answerer({ account, reload }: { account: ConnectorAccount; reload: () =
     reload();
   };
   return (
-    <Line label={`${account.agent} answers`} detail="Whoever writes here, unless a chat below has an agent of its own.">
+    <Line label={`${account.agent} answers`} detail="Everyone who writes here, unless a chat below has its own agent.">
       {agents.length > 1 && (
         <Select
           label={`Who answers on ${account.network}/${account.account}`}

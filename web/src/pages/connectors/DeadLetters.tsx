@@ -6,7 +6,7 @@ import { Shown } from '../../ui/page';
 import { ago } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 
-/** Messages that somebody has to decide about. */
+/** Dead letters, which the person can send again or discard. */
 export function DeadLetters({ account, changed }: { account: ConnectorAccount; changed: () => void }) {
   const { network, account: name } = account;
   const letters = useLoaded(`letters/${network}/${name}`, () => onyx.connectors.deadLetters(network, name));
@@ -31,10 +31,10 @@ export function DeadLetters({ account, changed }: { account: ConnectorAccount; c
                 )}
               >
                 <button type="button" className="btn" onClick={() => void act(letter, 'retry')}>
-                  {letter.unknown ? 'Send again' : 'Try again'}
+                  {letter.unknown ? 'Send again' : 'Retry'}
                 </button>
                 <button type="button" className="btn btn-danger" onClick={() => void act(letter, 'drop')}>
-                  Drop
+                  Discard
                 </button>
               </Line>
             ))}

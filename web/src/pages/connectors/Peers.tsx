@@ -7,12 +7,12 @@ import { ago } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 
 const STATES: Record<ConnectorPeer['state'], string> = {
-  waiting: 'waits to be let in',
+  waiting: 'waiting for approval',
   paired: 'paired',
   blocked: 'blocked',
 };
 
-/** Whom the account has met; those who wait come first. */
+/** The peers of the account; those waiting for approval come first. */
 export function Peers({ account }: { account: ConnectorAccount }) {
   const { network, account: name } = account;
   const agents = useStore((state) => state.status?.agents) ?? [];

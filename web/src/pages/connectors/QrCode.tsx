@@ -1,6 +1,6 @@
 import type { TestedAccount } from '@onyx/sdk';
 
-/** A link for a phone: dark on white whatever the theme, or no camera reads it. */
+/** A link as a QR code for a phone. It is dark on white in every theme, so that cameras can read it. */
 export function QrCode({ qr, label }: { qr: NonNullable<TestedAccount['qr']>; label: string }) {
   return (
     <svg

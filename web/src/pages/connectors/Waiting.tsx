@@ -6,10 +6,10 @@ import { attempt } from '../../ui/act';
 import { Card, Line } from '../../ui/form';
 import { useLoaded } from '../../ui/useLoaded';
 
-/** How often the server is asked whether somebody wrote, while the last step is open. */
+/** How often the server is asked for new peers while the last step is open. */
 const EVERY_MS = 2000;
 
-/** The last step: whoever wrote to the new bot, with the code that stands in the chat. */
+/** The last step: the people who wrote to the new bot, each with the code shown in their chat. */
 export function Waiting({ account }: { account: ConnectorAccount }) {
   const { network, account: name } = account;
   const peers = useLoaded(`waiting/${network}/${name}`, () => onyx.connectors.peers(network, name));

@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react';
 
-/** A network that can be connected from the app, and how a bot is made there. */
+/** A network that can be connected in the app, and how to create a bot there. */
 export interface Network {
   id: 'telegram' | 'discord';
   name: string;
   make: ReactNode;
   placeholder: string;
-  /** What to do with the link that the network gives. */
+  /** How to open the first chat. */
   open: string;
 }
 
@@ -33,11 +33,11 @@ export const NETWORKS: [Network, ...Network[]] = [
     id: 'discord',
     name: 'Discord',
     placeholder: 'MTA…',
-    open: 'Invite the bot to a server of yours, then write to it in private or mention it in a channel.',
+    open: 'Invite the bot to one of your servers, then send it a private message or mention it in a channel.',
     make: (
       <>
-        At <Away to="https://discord.com/developers/applications">Discord’s developer portal</Away>, make a new
-        application, open <b>Bot</b> and press <b>Reset Token</b>. No further rights are needed.
+        At <Away to="https://discord.com/developers/applications">Discord’s developer portal</Away>, create a new
+        application, open <b>Bot</b> and press <b>Reset Token</b>. No other permissions are needed.
       </>
     ),
   },

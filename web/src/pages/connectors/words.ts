@@ -4,11 +4,11 @@ const STATES: Record<ConnectorAccount['state'], string> = {
   starting: 'Connecting',
   listening: 'Connected',
   failing: 'Not reachable; Onyx keeps trying',
-  deaf: 'Silent; Onyx is connecting again',
+  deaf: 'Silent; Onyx is reconnecting',
   unusable: 'Not set up',
 };
 
-/** How an account is, in a few words. */
+/** The state of an account in a few words. */
 export function stateOf(account: ConnectorAccount): string {
   const state = STATES[account.state];
   const silent = account.silentSeconds;

@@ -24,7 +24,7 @@ export const OUTCOMES: Record<NonNullable<Job['last']>['outcome'], string> = {
   queued: 'Waiting to start',
   running: 'Running',
   done: 'Done',
-  nothing: 'Nothing to tell',
+  nothing: 'Nothing to report',
   failed: 'Failed',
   interrupted: 'Interrupted',
   replaced: 'Replaced by the next run',
@@ -32,7 +32,7 @@ export const OUTCOMES: Record<NonNullable<Job['last']>['outcome'], string> = {
   missed: 'Missed',
 };
 
-/** A time where the job lives. */
+/** A time in the job's time zone. */
 export const timeIn = (time: string, timeZone: string) =>
   new Date(time).toLocaleString(undefined, {
     weekday: 'short',
@@ -74,7 +74,7 @@ export function JobCard({ job, onEdit }: { job: Job; onEdit: () => void }) {
         <Buttons job={job} onEdit={onEdit} />
       </div>
       {job.next.length > 0 && job.state !== 'paused' && (
-        <ol className="flex flex-wrap gap-x-4 gap-y-1 border-t border-line px-4 py-2 text-meta" aria-label="Next times">
+        <ol className="flex flex-wrap gap-x-4 gap-y-1 border-t border-line px-4 py-2 text-meta" aria-label="Next runs">
           {job.next.map((time) => (
             <li key={time} className="tabular-nums text-dim">
               {timeIn(time, job.timezone)}
@@ -156,7 +156,7 @@ function Buttons({ job, onEdit }: { job: Job; onEdit: () => void }) {
       {removing && (
         <Confirm
           question={`Remove ${job.id}?`}
-          detail="Its history goes with it. The last version of its file is kept."
+          detail="Its history is deleted too. The last version of its file is kept."
           action="Remove"
           onAnswer={(yes) => {
             setRemoving(false);

@@ -12,13 +12,13 @@ type When = 'cron' | 'every' | 'at';
 const EXAMPLES: Record<When, string> = { cron: '0 8 * * MON-FRI', every: '2h', at: '' };
 const HINTS: Record<When, string> = {
   cron: 'Minute, hour, day of month, month, day of week.',
-  every: 'Such as 30m, 2h, 1d or 2w.',
+  every: 'For example 30m, 2h, 1d or 2w.',
   at: 'Once, at this date and time.',
 };
 
 const text = (value: unknown) => (typeof value === 'string' ? value : '');
 
-/** Makes or changes a job, and says in plain words what it will be. Saving accepts it. */
+/** Creates or changes a job, with a preview in plain words. Saving accepts the job. */
 export function JobDialog({ job, close }: { job?: Job; close: () => void }) {
   const known = (job?.fields ?? {}) as Record<string, unknown>;
   const begun = (['every', 'at', 'cron'] as const).find((name) => text(known[name]) !== '') ?? 'cron';
@@ -66,7 +66,7 @@ export function JobDialog({ job, close }: { job?: Job; close: () => void }) {
               title="Lowercase letters, digits, - and _"
               value={id}
               onChange={(event) => setId(event.target.value)}
-              hint="Lowercase letters and digits, such as morning-summary."
+              hint="Lowercase letters, digits and dashes, for example morning-summary."
             />
           )}
           <Choices
@@ -104,7 +104,7 @@ export function JobDialog({ job, close }: { job?: Job; close: () => void }) {
           <Preview preview={preview} />
           {!isCommand && (
             <div className="meta">
-              <label htmlFor={prompting}>What the agent is told</label>
+              <label htmlFor={prompting}>Instructions for the agent</label>
               <textarea
                 id={prompting}
                 required
@@ -129,7 +129,7 @@ function usePreview(fields: JobFields): JobPreview | undefined {
     const timer = setTimeout(() => {
       onyx.jobs.preview(JSON.parse(wanted) as JobFields).then(
         (next) => current && setPreview(next),
-        // The form says on saving what the server did not take.
+        // On saving, the form shows what the server refused.
         () => current && setPreview(undefined),
       );
     }, 200);

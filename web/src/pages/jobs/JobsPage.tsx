@@ -9,7 +9,7 @@ import { JobCard } from './JobCard';
 import { JobDialog } from './JobDialog';
 import { WeekStrip } from './WeekStrip';
 
-/** Work that happens when nobody is there: what is planned, how it went, what to do about it. */
+/** The person's jobs: what is planned, how it went, and what needs attention. */
 export function JobsPage() {
   const [editing, setEditing] = useState<Job | 'new'>();
   return (
@@ -30,7 +30,7 @@ export function JobsPage() {
 function Jobs({ onEdit }: { onEdit: (job: Job | 'new') => void }) {
   const { phase, jobs, fault } = useJobs();
   const offline = useStore((state) => state.link !== 'online');
-  const retry = { label: 'Try again', run: () => void refreshJobs() };
+  const retry = { label: 'Retry', run: () => void refreshJobs() };
   if (phase === 'failed' && fault) return <ErrorLine fault={fault} action={retry} />;
   if (phase === 'loading') {
     return offline ? (
@@ -58,7 +58,10 @@ function Jobs({ onEdit }: { onEdit: (job: Job | 'new') => void }) {
       <Section title="This week" detail={`Times in ${new Intl.DateTimeFormat().resolvedOptions().timeZone}.`}>
         <WeekStrip jobs={jobs} />
       </Section>
-      <Section title="Jobs" detail="Files in agent/jobs of your vault, schedules of actions, and what the config does.">
+      <Section
+        title="Jobs"
+        detail="From files in agent/jobs of your vault, schedules of actions, and the configuration."
+      >
         <div className="flex flex-col gap-3">
           {jobs.map((job) => (
             <JobCard key={job.id} job={job} onEdit={() => onEdit(job)} />

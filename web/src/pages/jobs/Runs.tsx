@@ -15,7 +15,7 @@ const TONES: Partial<Record<JobRun['outcome'], string>> = {
   missed: 'text-warn',
 };
 
-/** What became of a job's times, newest first. */
+/** The history of a job's slots, newest first. */
 export function Runs({ job }: { job: Job }) {
   const key = `${job.id} ${job.last?.scheduledAt} ${job.last?.outcome}`;
   const first = useLoaded(key, () => onyx.jobs.runs(job.id, { limit: 20 }));
@@ -27,10 +27,12 @@ export function Runs({ job }: { job: Job }) {
           const all = [...runs, ...(older?.runs ?? [])];
           const cursor = older ? older.before : before;
           const more = async () => {
-            const page = await attempt('No older runs', () => onyx.jobs.runs(job.id, { before: cursor ?? undefined }));
+            const page = await attempt('Older runs could not be loaded', () =>
+              onyx.jobs.runs(job.id, { before: cursor ?? undefined }),
+            );
             if (page) setOlder({ runs: [...(older?.runs ?? []), ...page.runs], before: page.before });
           };
-          if (all.length === 0) return <Empty>Nothing has happened yet.</Empty>;
+          if (all.length === 0) return <Empty>No runs yet.</Empty>;
           return (
             <>
               <ol className="flex flex-col divide-y divide-line">
@@ -40,7 +42,7 @@ export function Runs({ job }: { job: Job }) {
               </ol>
               {cursor && (
                 <button type="button" className="btn my-2" onClick={() => void more()}>
-                  Older
+                  Show older
                 </button>
               )}
             </>

@@ -6,7 +6,7 @@ import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';
 import { timeIn } from './JobCard';
 
-/** A job that somebody wrote or changed: it does not run until the person has looked at it. */
+/** A job that was written or changed outside the app. It does not run until the person accepts it. */
 export function WaitingJob({ job }: { job: Job }) {
   const accept = async () => {
     if (!(await attempt('Not accepted', () => onyx.jobs.accept(job.id, job.hash)))) return;

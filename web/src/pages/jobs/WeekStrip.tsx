@@ -3,14 +3,14 @@ import { hueOf } from '../../ui/hue';
 import { weekOf, type Day } from './week';
 
 const MINUTES = 1440;
-/** More of one day are counted, not listed. */
+/** Further firings of a day are only counted. */
 const MOST_NAMED = 4;
 
-// Without AM and PM, for which a day on a phone has no room.
+// Without AM and PM, because a day's column on a phone has no room for them.
 const clock = (time: string) =>
   new Date(time).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
-/** The week ahead: a column for each day, a mark for each time. */
+/** The next seven days: a column for each day and a mark for each firing. */
 export function WeekStrip({ jobs }: { jobs: Job[] }) {
   const days = weekOf(jobs, new Date());
   return (
@@ -28,7 +28,7 @@ export function WeekStrip({ jobs }: { jobs: Job[] }) {
   );
 }
 
-/** The day from midnight on the left to midnight on the right. */
+/** One day as a line from midnight to midnight. */
 function Column({ day }: { day: Day }) {
   return (
     <svg viewBox="0 0 1440 96" preserveAspectRatio="none" className="h-6 w-full rounded-sm bg-sunken" aria-hidden>

@@ -10,7 +10,7 @@ export interface Firing {
 }
 
 export interface Day {
-  /** `YYYY-MM-DD`, where the reader lives. */
+  /** `YYYY-MM-DD` in the browser's time zone. */
   date: string;
   label: string;
   firings: Firing[];
@@ -23,7 +23,7 @@ const dateOf = (at: Date) =>
 
 export function weekOf(jobs: Job[], now: Date): Day[] {
   const days = Array.from({ length: 7 }, (_, offset): Day => {
-    // Noon, so that a day of 23 or 25 hours is no other day.
+    // Noon, so that a day of 23 or 25 hours does not shift the date.
     const noon = new Date(now.getFullYear(), now.getMonth(), now.getDate(), 12);
     const at = new Date(noon.getTime() + offset * DAY);
     const label = offset === 0 ? 'Today' : at.toLocaleDateString(undefined, { weekday: 'short', day: 'numeric' });

@@ -5,7 +5,7 @@ import { Modal } from '../../ui/Modal';
 
 type Way = 'command' | 'url' | 'json';
 
-/** A command, an address, or what another client has written down. */
+/** Adds a server by command, by address, or from another client's JSON. */
 export function AddServer({ close, done }: { close: () => void; done: (said: string) => void }) {
   const [way, setWay] = useState<Way>('command');
   const add = async (field: (name: string) => string) => {
@@ -15,7 +15,7 @@ export function AddServer({ close, done }: { close: () => void; done: (said: str
   return (
     <Modal label="Add an MCP server" onClose={close} className="max-w-130">
       <Choices
-        label="How"
+        label="Add by"
         value={way}
         options={[
           ['command', 'Command'],
@@ -37,7 +37,7 @@ export function AddServer({ close, done }: { close: () => void; done: (said: str
         {way === 'url' && <Field label="Address" name="url" type="url" required />}
         {way === 'json' && (
           <label className="block">
-            <span className="meta">JSON of another client</span>
+            <span className="meta">JSON from another client</span>
             <textarea
               className="field min-h-40 w-full font-mono text-meta"
               name="json"

@@ -16,22 +16,22 @@ const EFFECTS: [Effect, string][] = [
   ['read', 'Only reads'],
   ['write', 'Changes my data'],
   ['destroy', 'Deletes'],
-  ['reach', 'Reaches out'],
+  ['reach', 'Contacts other services'],
   ['execute', 'Runs programs'],
 ];
 
 const STATES: Record<McpTool['state'], string> = {
   ready: 'Agents can use it',
   new: 'Waits for you',
-  changed: 'Waits for you: it describes itself differently now',
-  missing: 'The server does not have it any more',
+  changed: 'Waits for you: its description has changed',
+  missing: 'The server no longer offers it',
   off: 'Switched off',
   unusable: 'Cannot be used',
 };
 
-/** How its program or address does, for people. */
+/** The state of the server's program or address. */
 const STATUSES: Record<McpServer['status'], string> = {
-  idle: 'starts when it is needed',
+  idle: 'starts when needed',
   starting: 'starting',
   running: 'running',
   failing: 'failing',
@@ -39,7 +39,7 @@ const STATUSES: Record<McpServer['status'], string> = {
 
 const waits = (tool: McpTool) => tool.state === 'new' || tool.state === 'changed';
 
-/** Programs that offer tools, and which of their tools agents may use. */
+/** The MCP servers, and which of their tools agents may use. */
 export function McpPage() {
   const servers = useLoaded('mcp', () => onyx.mcp.list());
   const [adding, setAdding] = useState(false);
@@ -143,13 +143,15 @@ function Server({ server, done }: { server: McpServer; done: (said?: string) => 
       {server.log.length > 0 && (
         <details className="mt-2">
           <summary className="meta cursor-pointer">Log</summary>
-          <pre className="overflow-x-auto text-meta">{server.log.join('\n')}</pre>
+          <pre className="overflow-x-auto text-meta" tabIndex={0} aria-label={`Log of ${server.name}`}>
+            {server.log.join('\n')}
+          </pre>
         </details>
       )}
       {removing && (
         <Confirm
           question={`Remove ${server.name}?`}
-          detail="Its tools are gone for every agent."
+          detail="Agents can no longer use its tools."
           action="Remove"
           onAnswer={(yes) => void remove(yes)}
         />
@@ -196,7 +198,7 @@ function Tool({ server, tool, done }: { server: string; tool: McpTool; done: (sa
           </>
         )}
       </Line>
-      {waits(tool) && tool.diff && <Diff unified={tool.diff} label={`What ${tool.name} says of itself`} />}
+      {waits(tool) && tool.diff && <Diff unified={tool.diff} label={`Change to the description of ${tool.name}`} />}
     </div>
   );
 }

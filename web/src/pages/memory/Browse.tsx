@@ -26,7 +26,7 @@ async function allFiles(): Promise<MemoryFile[]> {
   return all;
 }
 
-/** Folders as they are on disk. */
+/** The tree of folders on disk. */
 export function Browse() {
   const files = useLoaded('memory-files', allFiles);
   return (

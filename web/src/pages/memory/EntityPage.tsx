@@ -8,10 +8,10 @@ import { Ask } from '../../ui/Modal';
 import { Page, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 
-/** What somebody wants to do with the name. */
+/** The open dialog: merge with another name, or split off a text's meaning. */
 type Asked = { kind: 'merge' } | { kind: 'apart'; path: string };
 
-/** What is said of one over time, with the lines that say it. */
+/** The facts about one entity over time, with their sources. */
 export function EntityPage({ name }: { name: string }) {
   const navigate = useNavigate();
   const entity = useLoaded(`entity ${name}`, () => onyx.memory.entity(name));
@@ -79,7 +79,7 @@ export function EntityPage({ name }: { name: string }) {
       )}
       {asked?.kind === 'apart' && (
         <Ask
-          label={`In ${asked.path}, ${name} is somebody or something else. Name`}
+          label={`In ${asked.path}, ${name} means someone or something else. Other name`}
           value={`${name} (2)`}
           action="Split"
           onAnswer={(other) => void answer(other)}
@@ -158,7 +158,7 @@ function Source({ source, onApart }: { source: FactSource; onApart: (path: strin
           </Link>
         )}
         <button type="button" className="meta underline" onClick={() => onApart(source.path)}>
-          Another one
+          Not this one
         </button>
       </span>
     </div>

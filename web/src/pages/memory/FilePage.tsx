@@ -21,7 +21,7 @@ interface Opened extends StoredFile {
   fresh?: boolean;
 }
 
-/** What agents cite without a place lies in the vault. */
+/** A path that agents cite without a root is in the vault. */
 async function open(cited: string): Promise<Opened> {
   const path = PLACES.test(cited) ? cited : `vault/${cited}`;
   try {

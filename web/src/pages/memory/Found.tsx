@@ -10,7 +10,7 @@ import { useLoaded } from '../../ui/useLoaded';
 
 const MATCHES: Record<string, string> = { fts: 'by words', vec: 'by meaning', hybrid: 'by words and meaning' };
 
-/** The best pieces for a question, each opening its file at the line. */
+/** The best hits of a search, each with a link to its file and line. */
 export function Found({ q }: { q: string }) {
   const agents = useStore((state) => state.status?.agents);
   const [agent, setAgent] = useState('');
@@ -35,7 +35,7 @@ export function Found({ q }: { q: string }) {
             {(degraded || partial) && (
               <p role="status" className="mb-3 rounded-md bg-warn-soft px-3 py-2 text-meta text-warn">
                 {[
-                  degraded && `Matched by words only. ${reason ?? ''}`,
+                  degraded && `Searched by words only. ${reason ?? ''}`,
                   partial && 'Still indexing. More results may appear later.',
                 ]
                   .filter(Boolean)

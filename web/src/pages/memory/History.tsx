@@ -9,7 +9,7 @@ import { Empty, Shown } from '../../ui/page';
 import { ago, fullTime } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 
-/** Changes of a file, newest first, and what taking one back would change. */
+/** The versions of a file, newest first, with a comparison and a restore button. */
 export function History({ path, now, onRestored }: { path: string; now: string; onRestored: () => void }) {
   const versions = useLoaded(`history ${path}`, () => onyx.memory.history(path));
   const [chosen, setChosen] = useState<MemoryVersion>();
@@ -33,7 +33,7 @@ export function History({ path, now, onRestored }: { path: string; now: string; 
                     <span className="meta ml-2">
                       {[
                         authorOf(version.author).id,
-                        version.created ? 'made it' : version.deleted ? 'deleted it' : version.tool,
+                        version.created ? 'created' : version.deleted ? 'deleted' : version.tool,
                       ].join(' · ')}
                     </span>
                   </span>

@@ -5,7 +5,7 @@ import { Empty, Page, Shown } from '../../ui/page';
 import { ago } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 
-/** Everybody and everything that texts say something of. */
+/** The entities of the knowledge graph: people and things that texts mention. */
 export function KnownPage() {
   const [part, setPart] = useState('');
   const known = useLoaded(`known ${part}`, () => onyx.memory.known(part.trim() || undefined));

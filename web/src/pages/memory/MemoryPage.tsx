@@ -17,16 +17,16 @@ export interface MemoryPlace {
   path?: string;
   line?: number;
   last?: number;
-  /** The page of one that is known. */
+  /** The name of the entity whose page is shown. */
   entity?: string;
-  /** The list of them. */
+  /** Shows the list of entities. */
   known?: boolean;
 }
 
 const SEARCH_MS = 180;
 const STATUS_MS = 5_000;
 
-/** What agents remember and may read: search it, look at it, change it. */
+/** Everything that agents remember and may read, with search and editing. */
 export function MemoryPage({ place }: { place: MemoryPlace }) {
   if (place.path !== undefined)
     return <FilePage key={place.path} path={place.path} line={place.line} lastLine={place.last} />;
@@ -86,7 +86,7 @@ function SearchAndBrowse({ q }: { q: string }) {
   );
 }
 
-/** Whether what is found is all there is. */
+/** Shows whether the index is complete. */
 function SyncState({ status }: { status: Loaded<MemoryStatus> }) {
   if (!status.data) return null;
   const { text, tone } = wordsOf(status.data);
@@ -102,9 +102,9 @@ function wordsOf(status: MemoryStatus): { text: string; tone: 'ok' | 'warn' | 'd
   const { embedding, progress } = status;
   if (status.error) return { text: status.error, tone: 'danger' };
   if (progress) return { text: `Reading files: ${progress.done} of ${progress.total}`, tone: 'warn' };
-  if (status.waiting > 0) return { text: `${status.waiting} changed files wait to be read`, tone: 'warn' };
-  if (embedding.state === 'failing') return { text: `By words only: ${embedding.reason}`, tone: 'warn' };
+  if (status.waiting > 0) return { text: `${status.waiting} changed files are waiting to be read`, tone: 'warn' };
+  if (embedding.state === 'failing') return { text: `Searched by words only: ${embedding.reason}`, tone: 'warn' };
   if (status.problemCount > 0) return { text: `${status.problemCount} files cannot be read`, tone: 'warn' };
   const files = `${status.sources} ${status.sources === 1 ? 'file' : 'files'}`;
-  return { text: embedding.state === 'off' ? `${files}, found by words` : files, tone: 'ok' };
+  return { text: embedding.state === 'off' ? `${files}, searched by words only` : files, tone: 'ok' };
 }

@@ -11,13 +11,13 @@ const RIGHTS: Record<string, string> = {
   write: 'change your files and approve what agents propose',
 };
 
-/** Another program asks to be let in. It wrote this page's address, so only what the server has checked is shown. */
+/** Another program asks for access. It wrote this page's address, so only data checked by the server is shown. */
 export function AuthorizePage() {
   const query = new URLSearchParams(location.search);
   const asked = useLoaded('oauth', () => onyx.oauth.request(query));
   const [busy, setBusy] = useState(false);
   const allow = () =>
-    attempt('The program was not let in', async () => {
+    attempt('Access was not granted', async () => {
       setBusy(true);
       try {
         location.assign(await onyx.oauth.authorize(query));
@@ -26,7 +26,7 @@ export function AuthorizePage() {
       }
     });
   return (
-    <Page title="Let a program in">
+    <Page title="Allow access">
       <Shown of={asked}>
         {(request) => (
           <Section title={request.name}>
@@ -41,7 +41,7 @@ export function AuthorizePage() {
                   ))}
                 </ul>
                 <p className="meta">
-                  Your browser goes to <code className="break-all">{request.goes_to}</code> then. Allow it only if you
+                  Your browser then opens <code className="break-all">{request.goes_to}</code>. Allow access only if you
                   started this yourself.
                 </p>
                 <div className="mt-4 flex gap-2">

@@ -9,7 +9,7 @@ interface FieldSchema {
   description?: string;
 }
 
-/** A form drawn from the schema that the plugin brought. What has no plain field stays as it is. */
+/** A form generated from the plugin's schema. Settings without a simple field are kept unchanged. */
 export function PluginSettings({ plugin, done }: { plugin: Plugin; done: (said?: string) => void }) {
   const [open, setOpen] = useState(false);
   const schema = plugin.configSchema ?? {};

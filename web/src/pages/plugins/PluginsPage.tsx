@@ -14,11 +14,11 @@ import { Words } from '../../ui/words';
 import { PluginSettings } from './PluginSettings';
 import { asksFor, STATES, STATUSES } from './words';
 
-/** Packages of other people: what each asks for is shown before it can be switched on. */
+/** The plugins. What each asks for is shown before it can be accepted. */
 export function PluginsPage() {
   const plugins = useLoaded('plugins', () => onyx.plugins.list());
   const [adding, setAdding] = useState(false);
-  // A program that starts, or is started again, tells nobody when it is done.
+  // A program sends no notice when its start or restart is finished, so the list is polled.
   const isMoving = ({ enabled, status }: Plugin) => enabled && (status === 'starting' || status === 'failing');
   useLookedAt(plugins.data?.some(isMoving) ?? false, plugins.reload);
   const done = (said?: string) => {
@@ -70,7 +70,7 @@ export function PluginsPage() {
   );
 }
 
-/** Lines of its log beside what is wrong: its own words, and when it was started again. */
+/** The plugin's log: its own output and its restarts. */
 const LAST_WORDS = 3;
 
 function PluginSection({ plugin, done }: { plugin: Plugin; done: (said?: string) => void }) {
@@ -120,7 +120,7 @@ function PluginSection({ plugin, done }: { plugin: Plugin; done: (said?: string)
           )}
           {plugin.enabled && plugin.status === 'parked' && (
             <button type="button" className="btn" onClick={() => void switchTo(true)}>
-              Start again
+              Restart
             </button>
           )}
           {(plugin.enabled || plugin.state === 'accepted') && (
@@ -148,13 +148,15 @@ function PluginSection({ plugin, done }: { plugin: Plugin; done: (said?: string)
       {plugin.log.length > 0 && (
         <details className="mt-2">
           <summary className="meta cursor-pointer">Log</summary>
-          <pre className="overflow-x-auto text-meta">{plugin.log.join('\n')}</pre>
+          <pre className="overflow-x-auto text-meta" tabIndex={0} aria-label={`Log of ${plugin.name}`}>
+            {plugin.log.join('\n')}
+          </pre>
         </details>
       )}
       {removing && (
         <Confirm
           question={`Remove ${plugin.name}?`}
-          detail="Its settings and what it kept go with it. Skills that came with it stay in your vault."
+          detail="Its settings and data are deleted too. Skills that came with it stay in your vault."
           action="Remove"
           onAnswer={(yes) => void remove(yes)}
         />
@@ -169,7 +171,7 @@ function Asks({ plugin, waits }: { plugin: Plugin; waits: boolean }) {
     <div className="card px-4 py-3">
       <p className="meta">{waits ? 'If you accept it, it can:' : 'It can:'}</p>
       {all.length === 0 ? (
-        <p>Nothing beside its own files.</p>
+        <p>Use its own files, nothing else.</p>
       ) : (
         <ul className="list-disc pl-5">
           {all.map((line) => (

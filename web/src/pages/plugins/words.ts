@@ -1,7 +1,7 @@
 import type { Plugin, PluginHook } from '@onyx/sdk';
 
 export const STATES: Record<Plugin['state'], string> = {
-  new: 'Waits for you: nobody has accepted it',
+  new: 'Waits for you: not accepted yet',
   changed: 'Waits for you: it has changed since you accepted it',
   accepted: 'Accepted',
   missing: 'Its folder is gone',
@@ -12,7 +12,7 @@ export const STATUSES: Record<Plugin['status'], string> = {
   idle: 'On',
   starting: 'Starting',
   running: 'Running',
-  failing: 'Failing; it is started again',
+  failing: 'Failing; Onyx restarts it',
   parked: 'Stopped after failures',
 };
 
@@ -26,12 +26,12 @@ const EVENTS: Record<string, string> = {
   on_stop: 'ends',
 };
 
-/** Everything that a plugin has once it is accepted, a line each; none where it asks for nothing. */
+/** Everything that a plugin may do once it is accepted, one line each; empty if it asks for nothing. */
 export function asksFor(plugin: Plugin): string[] {
   const { grants } = plugin;
   const named = (words: string, names: string[]) => (names.length > 0 ? [`${words} ${names.join(', ')}`] : []);
   return [
-    ...named('Reach', grants.network),
+    ...named('Contact', grants.network),
     ...named('Read the folders', grants.read),
     ...named('Change the folders', grants.write),
     ...named('Get the secrets', grants.secrets),
@@ -44,9 +44,9 @@ export function asksFor(plugin: Plugin): string[] {
 
 function hears(hook: PluginHook, { grants }: Plugin): string {
   const event = EVENTS[hook.event] ?? hook.event;
-  if (hook.event === 'on_start' || hook.event === 'on_stop') return `Hear when Onyx ${event} it`;
+  if (hook.event === 'on_start' || hook.event === 'on_stop') return `Be notified when Onyx ${event} it`;
   const of = hook.tools.length > 0 ? ` of ${hook.tools.join(', ')}` : '';
-  const whose = grants.people.includes('*') ? 'of everybody' : `of ${grants.people.join(', ')}`;
+  const whose = grants.people.includes('*') ? 'of everyone' : `of ${grants.people.join(', ')}`;
   const seen = grants.content ? 'with its content' : 'without its content';
-  return `${hook.veto ? 'Stop' : 'Hear of'} every ${event}${of}, ${whose}, ${seen}`;
+  return `${hook.veto ? 'Stop' : 'Be notified of'} every ${event}${of}, ${whose}, ${seen}`;
 }

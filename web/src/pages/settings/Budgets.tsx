@@ -6,7 +6,7 @@ import { Shown } from '../../ui/page';
 import { money, tokens } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 
-/** Today beside its limits. */
+/** Today's spending and its limits. */
 export function Budgets() {
   const budgets = useLoaded('budgets', () => onyx.admin.budgets());
   const save = async (field: (name: string) => string) => {

@@ -24,7 +24,7 @@ async function answerWith(agent: { id: string; name: string } | undefined, model
   return true;
 }
 
-/** The first steps to a better model: one that runs here, a key, or signing in. Everything can be left out. */
+/** The first steps to a better model: a local one, a key, or a sign-in. Every step can be skipped. */
 export function Connect({
   signing,
   onBegin,
@@ -54,8 +54,8 @@ export function Connect({
           <div className="p-4 pb-3">
             <h3 className="font-semibold">Connect a better model</h3>
             <p className="meta">
-              A small model on this machine answers for now. It chats and makes mistakes, and it uses no tools: to work
-              with your files, your agent needs a better one.
+              For now a small model on this machine answers. It can chat but makes mistakes and cannot use tools. To
+              work with your files, your agent needs a better model.
             </p>
           </div>
           {found.data && found.data.length > 0 && (

@@ -7,13 +7,13 @@ import { Line, Section } from '../../ui/form';
 import { Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 
-/** What agents without a model of their own answer with, and what is asked in its place, by drag or keys. */
+/** The default model and its fallbacks, ordered by dragging or by buttons. */
 export function DefaultModel({ providers }: { providers?: Provider[] }) {
   const setting = useLoaded('default model', () => onyx.admin.defaultModel());
-  // A provider that is added, signed in to or removed brings and takes models.
+  // The models are loaded again when a provider is added, signed in to or removed.
   const known = (providers ?? []).map(({ name, state }) => `${name} ${state}`).join();
   const models = useLoaded(`models to choose from ${known}`, () => onyx.admin.models());
-  // Shown at once, so that the next press builds on it; written one after the other.
+  // The change is shown at once, so that the next press builds on it; the writes follow one after the other.
   const [wanted, setWanted] = useState<Setting>();
   const writing = useRef(Promise.resolve());
   const change = (next: Setting) => {
@@ -28,7 +28,7 @@ export function DefaultModel({ providers }: { providers?: Provider[] }) {
   return (
     <Section
       title="Default model"
-      detail="Agents without a model of their own answer with it, the persona editor too. The next ones are asked when it cannot."
+      detail="Used by agents without a model of their own and by the persona editor. If it fails, the next model is tried."
     >
       <Shown of={setting}>{(now) => <Chain setting={wanted ?? now} ids={ids} onChange={change} />}</Shown>
     </Section>
@@ -49,10 +49,10 @@ function Chain({ setting, ids, onChange }: { setting: Setting; ids: string[]; on
   };
   const left = ids.filter((id) => !chain.includes(id));
   return (
-    <ul className="card divide-y divide-line" aria-label="Models in the order they are asked">
+    <ul className="card divide-y divide-line" aria-label="Models in the order they are tried">
       {chain.length === 0 && (
         <li>
-          <Line label="The first provider that works" detail="Nothing is chosen." />
+          <Line label="The first provider that works" detail="No model is chosen." />
         </li>
       )}
       {chain.map((model, place) => (
@@ -60,7 +60,7 @@ function Chain({ setting, ids, onChange }: { setting: Setting; ids: string[]; on
           key={model}
           draggable
           onDragStart={(event) => {
-            // Some browsers drag nothing that brings no data.
+            // Some browsers do not start a drag without data.
             event.dataTransfer.setData('text/plain', model);
             setDragged(place);
           }}
@@ -69,7 +69,7 @@ function Chain({ setting, ids, onChange }: { setting: Setting; ids: string[]; on
         >
           <Line
             label={<span className="font-mono text-[14px]">{model}</span>}
-            detail={place === 0 ? 'Answers' : `Asked ${place === 1 ? 'when it cannot' : 'after that'}`}
+            detail={place === 0 ? 'Tried first' : `Tried ${place === 1 ? 'if the first fails' : 'after that'}`}
           >
             <button
               type="button"
@@ -92,7 +92,7 @@ function Chain({ setting, ids, onChange }: { setting: Setting; ids: string[]; on
             <button
               type="button"
               className="icon-btn"
-              aria-label={`Take ${model} out`}
+              aria-label={`Remove the model ${model}`}
               onClick={() => onChange(settingOf(chain.filter((other) => other !== model)))}
             >
               <X size={16} aria-hidden />
@@ -104,12 +104,12 @@ function Chain({ setting, ids, onChange }: { setting: Setting; ids: string[]; on
         <li className="px-4 py-2.5">
           <select
             className="field"
-            aria-label={chain.length === 0 ? 'Choose the default model' : 'Add a model to ask next'}
+            aria-label={chain.length === 0 ? 'Choose the default model' : 'Add a fallback model'}
             value=""
             onChange={(event) => onChange(settingOf([...chain, event.target.value]))}
           >
             <option value="" disabled>
-              {chain.length === 0 ? 'Choose a model' : 'Add a model to ask next'}
+              {chain.length === 0 ? 'Choose a model' : 'Add a fallback model'}
             </option>
             {left.map((id) => (
               <option key={id} value={id}>

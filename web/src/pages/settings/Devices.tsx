@@ -8,7 +8,7 @@ import { useLoaded } from '../../ui/useLoaded';
 
 const REFRESH_MS = 5_000;
 
-/** Devices ask with a code; a person who is signed in says whether it is theirs. */
+/** New devices show a code; a signed-in person approves or rejects them. */
 export function Devices() {
   const pairings = useLoaded('pairings', () => onyx.admin.pairings());
   const people = useLoaded('pairing-people', () => onyx.admin.people());

@@ -11,7 +11,7 @@ const titleOf = ({ name }: FoundProvider) => TITLES[name] ?? name;
 const says = (found: FoundProvider) =>
   `${titleOf(found)} is running here with ${found.models.length === 1 ? 'one model' : `${found.models.length} models`}`;
 
-/** Makes a provider of it and tries it at once. Its name says what it is. */
+/** Adds the found server as a provider, named after its program, and tests it. */
 async function addFound(found: FoundProvider): Promise<ProviderTest | undefined> {
   const { name, baseUrl } = found;
   return attempt(`${titleOf(found)} was not added`, async () => {
@@ -20,7 +20,7 @@ async function addFound(found: FoundProvider): Promise<ProviderTest | undefined>
   });
 }
 
-/** One that runs on this machine, and a press that adds it. */
+/** A model server found on this machine, with a button that adds it. */
 export function FoundLine({
   found,
   action,

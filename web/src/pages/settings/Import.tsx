@@ -38,7 +38,7 @@ type Step =
   | { at: 'checking' | 'importing'; file: File; progress?: ImportProgress }
   | { at: 'checked' | 'done'; file: File; report: ImportReport };
 
-/** An export of another program: looked at first, then brought when the owner says so. */
+/** Imports an export of another program, after a preview that the owner confirms. */
 export function Import() {
   const [from, setFrom] = useState<ImportSource>('chatgpt');
   const [step, setStep] = useState<Step>({ at: 'idle' });
@@ -89,7 +89,7 @@ export function Import() {
           className="sr-only"
           aria-label="Export file"
           disabled={busy}
-          // Browsers open it with Space only; a person who uses keys tries Enter first.
+          // Browsers open a file input only with Space; keyboard users try Enter first.
           onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.click()}
           onChange={(event) => (take(event.target.files), (event.target.value = ''))}
         />
@@ -105,7 +105,7 @@ export function Import() {
   );
 }
 
-/** The file's size while it is read; then how many of its things are done. */
+/** The file's size while it is read, then the number of processed entries. */
 function HowFar({
   words,
   step: { file, progress },
@@ -137,7 +137,7 @@ function Report({ report, onImport }: { report: ImportReport; onImport?: () => v
     <div className="mt-4" role="region" aria-label="Report">
       <div className="mb-2 flex min-h-8 items-center gap-3">
         <p className="flex-1 font-medium">
-          {!isNew ? 'Everything is here already.' : onImport ? 'This will be imported:' : 'Imported.'}
+          {!isNew ? 'Everything is already here.' : onImport ? 'This will be imported:' : 'Imported.'}
         </p>
         {onImport && isNew && (
           <button type="button" className="btn btn-primary" onClick={onImport}>
@@ -153,8 +153,8 @@ function Report({ report, onImport }: { report: ImportReport; onImport?: () => v
         ))}
       </Card>
       {!onImport && isNew && <p className="meta mt-2">Jobs and skills wait in the Inbox until you accept them.</p>}
-      <Remarks title="Not taken, because of what is here" rows={kept.map((it) => [it.name, it.why ?? ''])} />
-      <Remarks title="Called otherwise here" rows={report.renamed.map((it) => [it.what, it.why])} />
+      <Remarks title="Not imported: something else is already here" rows={kept.map((it) => [it.name, it.why ?? ''])} />
+      <Remarks title="Renamed" rows={report.renamed.map((it) => [it.what, it.why])} />
       <Remarks title="Left out" rows={report.leftOut.map((it) => [it.what, it.why])} />
     </div>
   );
@@ -183,7 +183,7 @@ function words(counts: ImportReport['counts'][string]): string {
     [counts.new, 'new'],
     [counts.added, 'added to'],
     [counts.alreadyThere, 'already here'],
-    [counts.kept, 'not taken'],
+    [counts.kept, 'not imported'],
   ];
   return parts
     .filter(([count]) => count > 0)

@@ -12,7 +12,7 @@ import { useLookedAt } from '../../ui/useLookedAt';
 
 const BACK = '#linkedin?';
 
-/** The person's own account, which their agents may post with after being asked. */
+/** The person's LinkedIn account. Their agents may post with it, each time after approval. */
 export function LinkedIn() {
   const account = useLoaded('linkedin', () => onyx.linkedin.account());
   const { reload } = account;
@@ -31,7 +31,7 @@ export function LinkedIn() {
             <Line label="Account" detail={<State of={it} />}>
               <Buttons
                 of={it}
-                onConnect={() => void act('Connecting did not begin', () => onyx.linkedin.connect())}
+                onConnect={() => void act('Not connected', () => onyx.linkedin.connect())}
                 onCheck={() => void act('Not tested', () => onyx.linkedin.check())}
                 onEnd={() => void act('Not disconnected', disconnect)}
               />
@@ -48,14 +48,14 @@ async function disconnect() {
   toast(detail ?? 'Disconnected from LinkedIn');
 }
 
-/** A browser that LinkedIn sent back ends the sign-in here, as the person who began it. */
+/** Finishes the sign-in when LinkedIn sends the browser back here, as the person who started it. */
 function useReturn(reload: () => void) {
   const taken = useRef(false);
   useEffect(() => {
     if (taken.current || !location.hash.startsWith(BACK)) return;
     taken.current = true;
     const brought = new URLSearchParams(location.hash.slice(BACK.length));
-    // The code is of use once; it need not stay in the history.
+    // The code works only once, so it is removed from the history.
     history.replaceState(history.state, '', location.pathname + location.search);
     const value = (name: string) => brought.get(name) ?? undefined;
     const back = { state: value('state') ?? '', code: value('code'), error: value('error') };
@@ -63,7 +63,7 @@ function useReturn(reload: () => void) {
   }, [reload]);
 }
 
-/** One sentence, and what else is known. */
+/** The state of the account in one sentence, with details. */
 function State({
   of: { configured, trouble, login, lastValidatedAt, lastError, redirectUri },
 }: {
@@ -73,8 +73,8 @@ function State({
   if (!configured) {
     return owner ? (
       <>
-        Not set up. Make an application at developer.linkedin.com that sends browsers back to{' '}
-        <code className="[overflow-wrap:anywhere]">{redirectUri}</code>, then name it as <code>tools.linkedin</code> in
+        Not set up. Create an application at developer.linkedin.com with the redirect address{' '}
+        <code className="[overflow-wrap:anywhere]">{redirectUri}</code>, then enter it as <code>tools.linkedin</code> in
         the configuration.
       </>
     ) : (
@@ -88,7 +88,7 @@ function State({
         {words}
       </span>
       {lastValidatedAt && !lastError && (
-        <span className="block">LinkedIn took it at {new Date(lastValidatedAt).toLocaleString()}.</span>
+        <span className="block">LinkedIn accepted the sign-in at {new Date(lastValidatedAt).toLocaleString()}.</span>
       )}
       {lastError && login.state === 'signed_in' && <span className="block text-warn">{lastError}</span>}
     </>
@@ -101,8 +101,8 @@ function said(trouble: string | null, { state, account, until, error }: LinkedIn
     const ends = until ? `, until ${new Date(until).toLocaleDateString()}` : '';
     return [`Connected${account ? ` as ${account}` : ''}${ends}.`, 'text-ok-text'];
   }
-  if (state === 'waiting') return ['Open LinkedIn and allow access. This page continues by itself.', 'text-dim'];
-  if (state === 'sign_in_again') return [error ?? 'LinkedIn no longer takes the sign-in.', 'text-warn'];
+  if (state === 'waiting') return ['Open LinkedIn and allow access. This page continues automatically.', 'text-dim'];
+  if (state === 'sign_in_again') return [error ?? 'LinkedIn no longer accepts the sign-in.', 'text-warn'];
   return error ? [`Not connected: ${error}.`, 'text-danger'] : ['Not connected.', 'text-dim'];
 }
 
@@ -134,7 +134,7 @@ function Buttons({
   if (login.state === 'waiting' && link) {
     return (
       <>
-        {/* In the same tab: it comes back to this page. */}
+        {/* Opens in the same tab, because LinkedIn returns to this page. */}
         <a href={link.href} rel="noreferrer" className="btn btn-primary" title={link.href}>
           Open LinkedIn <ExternalLink size={14} className="shrink-0" aria-hidden />
         </a>
@@ -146,7 +146,7 @@ function Buttons({
   }
   return (
     <button type="button" className="btn btn-primary" onClick={onConnect}>
-      {login.state === 'none' ? 'Connect LinkedIn' : 'Connect again'}
+      {login.state === 'none' ? 'Connect LinkedIn' : 'Reconnect'}
     </button>
   );
 }

@@ -35,7 +35,7 @@ export function People() {
   return (
     <Section
       title="People"
-      detail="Each person has their own vault, memory and chats that nobody else can read."
+      detail="Each person has a private vault, memory and chats that no one else can read."
       action={
         <button type="button" className="btn" onClick={() => setAsking({ what: 'add' })}>
           <Plus size={15} aria-hidden /> Add

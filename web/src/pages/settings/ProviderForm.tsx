@@ -7,10 +7,10 @@ import { Modal } from '../../ui/Modal';
 import { KINDS, type Kind } from './kinds';
 import { factsOf, TestLine } from './TestLine';
 
-/** What says where a secret is; anything else is one. */
+/** A reference to a secret; any other text is the secret itself. */
 const REFERENCE = /^(env|file|secret):|^\$\{/;
 
-/** Adds or changes a provider, then tries it at once, or begins to sign in to it. */
+/** Adds or changes a provider, then tests it or starts its sign-in. */
 export function ProviderForm({
   provider,
   kind: given,
@@ -24,7 +24,7 @@ export function ProviderForm({
 }) {
   const [kind, setKind] = useState(provider?.kind ?? given ?? 'openai');
   const [failed, setFailed] = useState<{ name: string; test: ProviderTest }>();
-  // The next press saves what does not work yet.
+  // The next press saves the provider although its test failed.
   const anyway = useRef(false);
   const chosen = KINDS.find((one) => one.id === kind);
   const login = provider ? undefined : chosen?.login;
@@ -34,7 +34,7 @@ export function ProviderForm({
     setFailed(undefined);
     const before: ProviderSettings = provider ? (await onyx.admin.provider(name)).settings : {};
     const key = field('key');
-    // A key that says where it is belongs into the config; one that is one does not.
+    // A reference to a key is written to the config; the key itself is not.
     const named = REFERENCE.test(key);
     const signsIn = login && {
       login: {
@@ -47,7 +47,7 @@ export function ProviderForm({
     const extra = (of: string) => (sealed.includes(of) ? `secret:${name}.${of}` : field(of));
     const settings = {
       ...before,
-      // A kind that nobody chose anew stays as the config has it.
+      // A kind that was not changed stays as the config has it.
       kind: provider?.kind === kind ? before.kind : chosen?.wire === null ? undefined : (chosen?.wire ?? kind),
       ...(program ? { command: field('command') || before.command } : { baseUrl: field('address') || undefined }),
       ...(named && { apiKey: key }),
@@ -66,7 +66,7 @@ export function ProviderForm({
     }
     const test = await onyx.admin.testProvider(name);
     if (!test.ok) {
-      // One that was refused is not left behind, unless the person wants it all the same.
+      // A new provider that failed its test is removed, unless the person saves it anyway.
       if (!provider && !anyway.current) await onyx.admin.removeProvider(name);
       if (!anyway.current) return setFailed({ name, test });
       return onDone({ name, signsIn: false });
@@ -74,7 +74,7 @@ export function ProviderForm({
     toast(`${name} works: ${factsOf(test)}`);
     onDone({ name, signsIn: false });
   };
-  // One that was there before has been changed, whether or not it works.
+  // An existing provider stays changed, whether or not its test succeeded.
   const leave = failed && provider ? () => onDone({ name: failed.name, signsIn: false }) : close;
   return (
     <Modal label={provider ? `Edit ${provider.name}` : 'Connect a provider'} onClose={leave} className="max-w-115">
@@ -118,7 +118,9 @@ export function ProviderForm({
               type="url"
               defaultValue={provider?.address ?? ''}
               required={login === 'given' || (chosen?.needsAddress ?? false)}
-              placeholder={chosen?.address ?? (login === 'given' ? 'https://models.example.org/v1' : 'the maker’s own')}
+              placeholder={
+                chosen?.address ?? (login === 'given' ? 'https://models.example.org/v1' : 'the provider’s own')
+              }
             />
           )}
           {login && (
@@ -127,20 +129,20 @@ export function ProviderForm({
               name="clientId"
               required
               autoComplete="off"
-              hint="Of an application that the maker lets sign people in by a code."
+              hint="Of an application at the provider that may sign people in with a code."
             />
           )}
           {login === 'given' && (
             <>
               <Field
-                label="Address that gives codes"
+                label="Address for codes"
                 name="deviceUrl"
                 type="url"
                 required
                 placeholder="https://login.example.org/device/code"
               />
               <Field
-                label="Address that gives tokens"
+                label="Address for tokens"
                 name="tokenUrl"
                 type="url"
                 required
@@ -166,8 +168,8 @@ export function ProviderForm({
               name="key"
               type="password"
               autoComplete="off"
-              placeholder={provider?.key ? `${provider.key} (stays unless you write another)` : ''}
-              hint="Or where it is: env:NAME, file:/path, secret:name."
+              placeholder={provider?.key ? `${provider.key} (kept unless you enter another)` : ''}
+              hint="Or where to find it: env:NAME, file:/path, secret:name."
             />
           )}
           {failed && (
@@ -196,7 +198,7 @@ export function ProviderForm({
   );
 }
 
-/** Keeps the secrets among the extras sealed; which of them there were. */
+/** Stores the secret extras encrypted and returns their names. */
 async function seal(name: string, kind: Kind | undefined, field: (name: string) => string): Promise<string[]> {
   const typed = (kind?.extras ?? []).filter((one) => one.secret && field(one.name) && !REFERENCE.test(field(one.name)));
   for (const one of typed) await onyx.admin.setSecret(`${name}.${one.name}`, field(one.name));

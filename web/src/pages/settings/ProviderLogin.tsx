@@ -5,7 +5,7 @@ import { copy } from '../../ui/copy';
 import { ErrorLine } from '../../ui/page';
 import { useLogin, useSecondsUntil, type Login } from './logins';
 
-/** What is said of it, in which colour, and the one thing to do about it. */
+/** The sentence, its colour, and the label of the action for a state. */
 type Said = (login: Login) => [words: string, color: string, action: string];
 const nobody: Said = ({ error }) => [error ?? 'Not signed in.', 'text-dim', 'Sign in'];
 const SAID: Record<string, Said> = {
@@ -14,15 +14,15 @@ const SAID: Record<string, Said> = {
     'text-ok-text',
     'Sign out',
   ],
-  failed: ({ error }) => [error ?? 'Signing in failed.', 'text-danger', 'Try again'],
+  failed: ({ error }) => [error ?? 'Signing in failed.', 'text-danger', 'Retry'],
   sign_in_again: ({ account, error }) => [
-    `The sign-in${account ? ` of ${account}` : ''} is no longer taken${error ? ` (${error})` : ''}.`,
+    `The sign-in${account ? ` of ${account}` : ''} is no longer accepted${error ? ` (${error})` : ''}.`,
     'text-warn',
     'Sign in again',
   ],
 };
 
-/** Signing in to a provider: the code, where it belongs, and what came of it. */
+/** The sign-in to a provider: the code, the page to enter it, and the result. */
 export function ProviderLogin({
   name,
   known,
@@ -31,7 +31,7 @@ export function ProviderLogin({
 }: {
   name: string;
   known?: Login;
-  /** A program signs in by itself, so there is nothing to press here. */
+  /** A program has its own sign-in, so there is no button here. */
   elsewhere?: boolean;
   onState: (state: Login['state'], before?: Login['state']) => void;
 }) {
@@ -43,7 +43,7 @@ export function ProviderLogin({
     onState(state, before.current);
     before.current = state;
   });
-  if (!login) return fault ? <ErrorLine fault={fault} action={{ label: 'Try again', run: reload }} /> : null;
+  if (!login) return fault ? <ErrorLine fault={fault} action={{ label: 'Retry', run: reload }} /> : null;
   if (login.state === 'waiting') {
     return <Waiting login={login} onAddress={finish} onCancel={() => void end()} />;
   }
@@ -66,7 +66,7 @@ export function ProviderLogin({
       )}
       {!elsewhere && !signedIn && login.ways.length > 1 && (
         <button type="button" className="btn" onClick={() => void begin('browser')}>
-          Sign in in the browser
+          Sign in with the browser
         </button>
       )}
     </div>
@@ -79,7 +79,7 @@ function aboutQuota({ limit, usedPercent, resetsAt }: NonNullable<Login['quota']
   return `${limit}: ${used}${resetsAt ? `, resets ${new Date(resetsAt).toLocaleString()}` : ''}`;
 }
 
-/** The maker's page and the code to be entered there, if there is one. Nothing here hurries anybody. */
+/** The provider's page and the code to enter there, if there is one, with the remaining time. */
 function Waiting({
   login: { userCode, verificationUri, expiresAt },
   onAddress,
@@ -96,8 +96,8 @@ function Waiting({
     <div className="rounded-md border border-line bg-sunken/40 p-4">
       <p className="meta">
         {code
-          ? 'Open the page, enter this code and allow access. This page continues by itself.'
-          : 'Open the page and allow access. This page continues by itself.'}
+          ? 'Open the page, enter this code and allow access. This page continues automatically.'
+          : 'Open the page and allow access. This page continues automatically.'}
       </p>
       <div className={`my-2 flex items-center gap-1 ${code ? '' : 'hidden'}`}>
         <output
@@ -145,7 +145,7 @@ function Waiting({
   );
 }
 
-/** A browser on another machine than Onyx's cannot come back to it by itself. */
+/** For a browser on another machine, which cannot return to Onyx automatically. */
 function EndedAt({ onAddress }: { onAddress: (address: string) => Promise<void> }) {
   const [address, setAddress] = useState('');
   return (

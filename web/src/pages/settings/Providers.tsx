@@ -26,7 +26,7 @@ export function Providers() {
   const providers = useLoaded('providers', () => onyx.admin.providers());
   const found = useFound(providers.data !== undefined);
   const [editing, setEditing] = useState<Provider | 'new'>();
-  // Those that were tried as they were added.
+  // The results of tests made while adding.
   const [tried, setTried] = useState<Record<string, ProviderTest>>({});
   const again = () => (providers.reload(), found.reload());
   const done = () => {
@@ -120,7 +120,7 @@ function ProviderLine({
     setBusy(undefined);
     if (answer !== undefined) keep(answer);
   };
-  // Who is refused has to sign in again, which the list knows.
+  // After a refusal the list shows that a new sign-in is needed.
   const tested = (answer: ProviderTest) => (setTest(answer), onChange());
   const remove = async (yes: boolean) => {
     setAsking(false);
@@ -131,7 +131,7 @@ function ProviderLine({
     if (removed) toast(`${name} was removed`);
     if (removed) onChange();
   };
-  // What is missing stands below, with what to do about it.
+  // The sign-in below shows what is missing and what to do.
   const isLocked = provider.login !== undefined && provider.login !== null && provider.login.state !== 'signed_in';
   const [word, color] = isLocked
     ? ['', '']
@@ -153,7 +153,9 @@ function ProviderLine({
           type="button"
           className="btn"
           disabled={busy !== undefined}
-          onClick={() => void run('test', 'It could not be tested', () => onyx.admin.testProvider(name), tested)}
+          onClick={() =>
+            void run('test', 'The provider could not be tested', () => onyx.admin.testProvider(name), tested)
+          }
         >
           {busy === 'test' ? 'Testing…' : 'Test'}
         </button>
@@ -162,7 +164,7 @@ function ProviderLine({
           className="btn"
           disabled={busy !== undefined}
           onClick={() =>
-            void run('models', 'Its models could not be listed', () => onyx.admin.providerModels(name), setModels)
+            void run('models', 'The models could not be listed', () => onyx.admin.providerModels(name), setModels)
           }
         >
           {busy === 'models' ? 'Asking…' : 'Models'}
@@ -203,7 +205,7 @@ function ProviderLine({
   );
 }
 
-/** The end of its key, where that is shown. */
+/** The end of the key, if the server shows it. */
 const keyOf = ({ key }: Provider) => key && (key === '…' ? 'key set' : `key ${key}`);
 
 /** `200k · $3 in, $15 out per million`. */

@@ -7,7 +7,7 @@ import { Editor } from '../../ui/Editor';
 import { ErrorLine, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 
-/** `onyx.json` itself. A bad one is refused with the place; the one in use stays. */
+/** An editor for `onyx.json`. An invalid file is refused with the field; the old one stays in use. */
 export function RawConfig() {
   const config = useLoaded('config', () => onyx.admin.config());
   const [text, setText] = useState<string>();
@@ -63,7 +63,7 @@ export function RawConfig() {
             <div className="flex flex-wrap justify-end gap-2">
               {known.lastGood && known.lastGood !== known.text && (
                 <button type="button" className="btn mr-auto" onClick={() => setText(known.lastGood ?? '')}>
-                  Take the last good version
+                  Load the last good version
                 </button>
               )}
               <button

@@ -5,7 +5,7 @@ import { Header } from '../../shell/Header';
 import { useNarrow } from '../../ui/useNarrow';
 import { SECTIONS } from './sections';
 
-/** One section at a time; the search looks through the words of all. On a phone the list and each section are pages. */
+/** Shows one section; the search covers all. On a phone the list and each section are separate pages. */
 export function SettingsPage({ section }: { section?: string }) {
   const [query, setQuery] = useState('');
   const owner = useStore((state) => state.me?.role !== 'member');

@@ -1,6 +1,6 @@
 import type { ProviderTest } from '@onyx/sdk';
 
-/** How many models there are and how long it took to say so. */
+/** The number of models and the response time. */
 export const factsOf = ({ modelCount, latencyMs }: ProviderTest): string =>
   [
     typeof modelCount === 'number' && `${modelCount} ${modelCount === 1 ? 'model' : 'models'}`,

@@ -13,13 +13,13 @@ import { useLoaded } from '../../ui/useLoaded';
 import { Sheet } from './People';
 
 const GRANTS: [Grant, string][] = [
-  ['read', 'look at what is yours'],
-  ['write', 'change it'],
-  ['chat', 'set agents and models to work'],
+  ['read', 'read your data'],
+  ['write', 'change your data'],
+  ['chat', 'use agents and models'],
   ['admin', 'administer Onyx'],
 ];
 const LASTS: [string, string][] = [
-  ['', 'until revoked'],
+  ['', 'unlimited time, until revoked'],
   ['86400', 'a day'],
   ['2592000', '30 days'],
   ['31536000', 'a year'],
@@ -40,7 +40,7 @@ export function Tokens() {
   return (
     <Section
       title="Tokens"
-      detail="For programs and signed-in browsers. Revoking a token stops whatever it is doing."
+      detail="For programs and signed-in browsers. Revoking a token also stops the work it started."
       action={
         <button type="button" className="btn" onClick={() => setMaking(true)}>
           <Plus size={15} aria-hidden /> New token
@@ -136,7 +136,7 @@ function NewToken({ close, done }: { close: () => void; done: (token: TokenMade)
       <Form action="Create token" onSubmit={make} onCancel={close}>
         <Field label="Name" name="name" required autoFocus placeholder="What uses it" />
         <fieldset>
-          <legend className="meta mb-1">It may</legend>
+          <legend className="meta mb-1">Permissions</legend>
           {GRANTS.map(([grant, words]) => (
             <label key={grant} className="flex min-h-8 items-center gap-2.5 max-md:min-h-11">
               <input
@@ -152,7 +152,7 @@ function NewToken({ close, done }: { close: () => void; done: (token: TokenMade)
           ))}
         </fieldset>
         <label className="meta block">
-          It lasts
+          Valid for
           <select className="field mt-1 text-text" value={lasts} onChange={(event) => setLasts(event.target.value)}>
             {LASTS.map(([value, words]) => (
               <option key={value} value={value}>

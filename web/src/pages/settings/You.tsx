@@ -79,7 +79,7 @@ function Answering() {
           <Card>
             <Line
               label="Time zone"
-              detail={`Days, daily notes, jobs and budgets follow it. ${timezone ? '' : 'Now the server’s: '}${currentTimezone}.`}
+              detail={`Used for days, daily notes, jobs and budgets. ${timezone ? '' : 'Now the server’s: '}${currentTimezone}.`}
             >
               <TimeZone key={timezone ?? ''} value={timezone ?? ''} onChange={(zone) => void set({ timezone: zone })} />
             </Line>
@@ -87,7 +87,7 @@ function Answering() {
               label="Runtime"
               detail={
                 <>
-                  Keys: each provider’s own. Subscription: one that another program on this machine is signed in to.
+                  Keys: the providers’ API keys. Subscription: the sign-in of another program on this machine.
                   {runtimeMode !== 'anthropic_api_key' && health.data && (
                     <RuntimeHealth runtime={health.data.runtime} />
                   )}
@@ -104,7 +104,7 @@ function Answering() {
                 onChange={(mode) => void set({ runtimeMode: mode })}
               />
             </Line>
-            <Line label="Fall back" detail="When the chosen runtime cannot answer, the other one does, and says so.">
+            <Line label="Fall back" detail="If the chosen runtime cannot answer, the other one answers and says so.">
               <Switch label="Fall back" on={fallback} onChange={(on) => void set({ fallback: on })} />
             </Line>
           </Card>
@@ -114,17 +114,17 @@ function Answering() {
   );
 }
 
-/** Whether the subscription answers, as whom, and what is missing if it does not. */
+/** The state of the subscription: its account, or what is missing. */
 function RuntimeHealth({ runtime }: { runtime: AgentRuntime }) {
   const works = runtime.state === 'ok';
   return (
     <span role="status" className={`mt-1 block ${works ? 'text-ok-text' : 'text-warn'}`}>
-      {works ? `Works: ${runtime.detail ?? 'ready'}` : (runtime.detail ?? 'It cannot answer now.')}
+      {works ? `Works: ${runtime.detail ?? 'ready'}` : (runtime.detail ?? 'The runtime cannot answer now.')}
     </span>
   );
 }
 
-/** One of the names that the browser knows; empty for the server's. */
+/** A time zone that the browser knows; empty for the server's. */
 function TimeZone({ value, onChange }: { value: string; onChange: (zone: string) => void }) {
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
@@ -144,7 +144,7 @@ function TimeZone({ value, onChange }: { value: string; onChange: (zone: string)
   );
 }
 
-/** Prompt files of the vault, read anew on request. */
+/** The action files of the vault, with a button to reload them. */
 function Actions() {
   const { phase, actions, fault } = useActions();
   return (
@@ -157,7 +157,7 @@ function Actions() {
         </button>
       }
     >
-      {fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void refreshActions() }} />}
+      {fault && <ErrorLine fault={fault} action={{ label: 'Retry', run: () => void refreshActions() }} />}
       {phase === 'loading' && <Skeletons rows={1} />}
       {phase === 'ready' && (
         <Card>

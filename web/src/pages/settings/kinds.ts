@@ -5,24 +5,24 @@ import type { ProviderSettings } from '@onyx/sdk';
 export interface Kind {
   id: string;
   title: string;
-  /** What it is called in the config unless the person says otherwise. */
+  /** The default name in the config. */
   name: string;
   address?: string;
-  /** Every account has an address of its own. */
+  /** True if every account has its own address. */
   needsAddress?: boolean;
   needsKey: boolean;
-  /** As the config says it, where that is not its id here; `null` where the name says it. */
+  /** The `kind` in the config, if it is not this id; `null` if the name implies it. */
   wire?: string | null;
-  /** One signs in on a page of the maker's: whose addresses are known by the name, or have to be given. */
+  /** The provider has a sign-in page, whose addresses are known from the name or must be given. */
   login?: 'known' | 'given';
-  /** A program of the machine that Onyx runs on, which has its own sign-in. */
+  /** A program on the server's machine that has its own sign-in. */
   program?: { usual: string; signIn: string; token?: string };
   extras?: Extra[];
-  /** What the extras say, as the config has it. */
+  /** The extras as settings of the config. */
   settings?: (extra: (name: string) => string) => ProviderSettings;
 }
 
-/** A field of one kind alone. A secret is kept sealed, and the settings only name it. */
+/** A field of one kind only. A secret is stored encrypted, and the settings only name it. */
 export interface Extra {
   name: string;
   label: string;
@@ -63,7 +63,7 @@ export const KINDS: Kind[] = [
         placeholder: '2025-04-01-preview',
         hint: 'Empty for addresses that end in /openai/v1.',
       },
-      { name: 'tenant', label: 'Tenant', hint: 'Of an application in Microsoft Entra, in place of a key.' },
+      { name: 'tenant', label: 'Tenant', hint: 'Of an application in Microsoft Entra, instead of a key.' },
       { name: 'clientId', label: 'Application ID' },
       { name: 'clientSecret', label: 'Application secret', secret: true },
     ],
@@ -90,7 +90,7 @@ export const KINDS: Kind[] = [
         name: 'google',
         label: 'Key file of a service account',
         placeholder: '/home/me/key.json',
-        hint: 'Its path on the machine that Onyx runs on. Empty: the sign-in of `gcloud auth application-default login` there.',
+        hint: 'Its path on the machine that Onyx runs on. Empty: Onyx uses `gcloud auth application-default login` there.',
       },
     ],
     settings: (extra) => ({ credentials: { google: extra('google') ? `file:${extra('google')}` : 'default' } }),
@@ -106,7 +106,7 @@ export const KINDS: Kind[] = [
         name: 'profile',
         label: 'AWS profile',
         placeholder: 'default',
-        hint: 'Of the AWS command line on the machine that Onyx runs on, also after `aws sso login`. Or keys:',
+        hint: 'Of the AWS command line on the machine that Onyx runs on; `aws sso login` works too. Or enter keys:',
       },
       { name: 'accessKeyId', label: 'Access key ID' },
       { name: 'secretAccessKey', label: 'Secret access key', secret: true },
@@ -137,16 +137,23 @@ export const KINDS: Kind[] = [
     wire: null,
     login: 'known',
   },
-  { id: 'device', title: 'Another one, by signing in', name: 'work', needsKey: false, wire: 'openai', login: 'given' },
+  {
+    id: 'device',
+    title: 'Another provider, by signing in',
+    name: 'work',
+    needsKey: false,
+    wire: 'openai',
+    login: 'given',
+  },
   {
     id: 'claude-cli',
     title: 'Claude Code on this machine',
     name: 'claude-subscription',
     needsKey: false,
     program: {
-      usual: 'claude, as it is installed',
+      usual: 'the installed claude',
       signIn: 'Sign in once with `claude auth login` on the machine that Onyx runs on.',
-      token: 'Of `claude setup-token`, where nobody can sign in. Otherwise leave it empty.',
+      token: 'From `claude setup-token`, if you cannot sign in there. Otherwise leave this empty.',
     },
   },
   {

@@ -1,4 +1,4 @@
-// Signing in to a provider on its maker's own page, and what runs on this machine unasked.
+// Sign-ins at providers, and model servers found on this machine.
 
 import { useEffect, useState } from 'react';
 import type { FoundProvider, ProviderLogin } from '@onyx/sdk';
@@ -9,14 +9,14 @@ import { useLookedAt } from '../../ui/useLookedAt';
 
 export type Login = ProviderLogin;
 
-/** With a code on any machine, or in a browser that comes back to the one that Onyx runs on. */
+/** With a code on any machine, or in a browser that returns to the server's machine. */
 export type LoginWay = 'code' | 'browser';
 
-/** Servers of models on this machine that no provider is made of yet. */
+/** Model servers on this machine that are not added as providers yet. */
 export const useFound = (wanted: boolean): Loaded<FoundProvider[]> =>
   useLoaded(wanted ? 'found providers' : undefined, () => onyx.admin.foundProviders());
 
-/** How it stands, kept in step while it waits for the person and the person may see it. `known`: as a list had it. */
+/** The state of a sign-in, polled while it waits and is visible. `known`: the state from a list. */
 export function useLogin(
   name: string,
   known?: Login,
@@ -33,14 +33,14 @@ export function useLogin(
     await attempt(failed, call);
     reload();
   };
-  const begin = (way?: LoginWay) => act('Signing in did not begin', () => onyx.admin.beginProviderLogin(name, way));
+  const begin = (way?: LoginWay) => act('The sign-in did not start', () => onyx.admin.beginProviderLogin(name, way));
   const finish = (address: string) =>
-    act('The address was not taken', () => onyx.admin.finishProviderLogin(name, address));
+    act('The address was not accepted', () => onyx.admin.finishProviderLogin(name, address));
   const end = () => act('Not signed out', () => onyx.admin.endProviderLogin(name));
   return { ...login, data, begin, finish, end };
 }
 
-/** Counts down. */
+/** The seconds until a time, counting down. */
 export function useSecondsUntil(time: string | null | undefined): number | undefined {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

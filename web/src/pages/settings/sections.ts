@@ -12,7 +12,7 @@ import { You } from './You';
 interface SettingsSection {
   id: string;
   title: string;
-  /** What somebody may look for it by. */
+  /** Search words of the section. */
   words: string;
   owner?: boolean;
   Body: ComponentType;

@@ -12,7 +12,7 @@ description: What it is for, in one line.
 1. First, …
 `;
 
-/** Writes a new skill, or changes one. Who writes it accepts it. */
+/** Creates or changes a skill. Saving accepts it. */
 export function SkillEditor({ name, close, done }: { name?: string; close: () => void; done: (said: string) => void }) {
   return (
     <Modal label={name ? `Edit ${name}` : 'New skill'} onClose={close} className="max-w-180">

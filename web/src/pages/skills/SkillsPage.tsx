@@ -14,15 +14,15 @@ import { SkillEditor } from './SkillEditor';
 
 const STATES: Record<Skill['state'], string> = {
   ready: 'Agents can open it',
-  new: 'Waits for you: nobody has accepted it',
+  new: 'Waits for you: not accepted yet',
   changed: 'Waits for you: it has changed since you accepted it',
-  shadowed: 'Another skill with this name counts',
+  shadowed: 'Another skill with this name is used',
   broken: 'Cannot be used',
 };
 
 type Asking = { what: 'new' | 'bring' } | { what: 'edit' | 'remove'; skill: Skill };
 
-/** Instructions that agents open when they need them. */
+/** The skills: instructions that agents open when they need them. */
 export function SkillsPage() {
   const skills = useLoaded('skills', () => onyx.skills.list());
   const [asking, setAsking] = useState<Asking>();
@@ -57,7 +57,7 @@ export function SkillsPage() {
     >
       <Section
         title="Skills"
-        detail="Each tells agents how a kind of work is done. They lie in agent/skills of your vault."
+        detail="Each skill tells agents how to do a kind of work. Skills are folders in agent/skills of your vault."
       >
         <Shown of={skills}>
           {(list) =>
@@ -124,7 +124,7 @@ function SkillRow({ skill, ask, done }: { skill: Skill; ask: (asking: Asking) =>
               {[
                 STATES[skill.state],
                 files.length > 0 && `with ${files.join(', ')}`,
-                skill.allowedTools && `asks for ${skill.allowedTools}, which allows nothing`,
+                skill.allowedTools && `asks for ${skill.allowedTools}; this grants nothing`,
               ]
                 .filter(Boolean)
                 .join(' · ')}

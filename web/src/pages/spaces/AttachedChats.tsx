@@ -10,7 +10,7 @@ import { ErrorLine } from '../../ui/page';
 import { ago, fullTime } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 
-/** The conversations about a page, task, ref or project; its companion is told of them too. */
+/** The conversations attached to a page, task, ref or project; the companion sees the list too. */
 export function AttachedChats({ entity }: { entity: Entity }) {
   const at: EntityRef = { space: entity.space, kind: entity.kind, id: entity.id };
   const chats = useLoaded(`chats about ${aboutOf(at)}`, () => onyx.sessions.about(at));
@@ -27,7 +27,7 @@ export function AttachedChats({ entity }: { entity: Entity }) {
           <MessageSquarePlus size={15} aria-hidden /> New conversation
         </Link>
       </div>
-      {chats.fault && <ErrorLine fault={chats.fault} action={{ label: 'Try again', run: reload }} />}
+      {chats.fault && <ErrorLine fault={chats.fault} action={{ label: 'Retry', run: reload }} />}
       {chats.data?.length === 0 && <p className="meta">No conversations about this {entity.kind} yet.</p>}
       <ul>
         {chats.data?.map((session) => (

@@ -4,7 +4,7 @@ import { backlinksOf } from './links';
 import type { PlaceOf } from './places';
 import { useChanges } from './useEntities';
 
-/** What links here. Nothing is said where nothing does. */
+/** The entities that link to this one; hidden if there are none. */
 export function Backlinks({ space, place, id }: { space: string; place: PlaceOf; id: string }) {
   const links = useLoaded(`backlinks ${space} ${place.place} ${id}`, () =>
     backlinksOf(space, { place: place.place, id }),

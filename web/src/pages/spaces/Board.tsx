@@ -16,13 +16,13 @@ const DRAGGED = 'application/x-onyx-task';
 /** Tasks in columns: dragged, moved by Shift and the arrows, or by a menu. */
 export function Board({ space }: { space: string }) {
   const tasks = useEntities(space, 'tasks');
-  // Where a card is being put, and what became of those that were.
+  // The column that a card is dragged to, and the announcement of the last move.
   const [moving, setMoving] = useState<Record<string, string>>({});
   const [changed, setChanged] = useState<Record<string, Entity>>({});
   const [said, setSaid] = useState('');
   const [focus, setFocus] = useState<string>();
   const board = useRef<HTMLDivElement>(null);
-  // Moves of a card follow each other, each from what the one before it made.
+  // The moves of a card run one after the other, each from the version of the one before.
   const moves = useRef(new Map<string, Promise<Entity>>());
   useEffect(() => {
     if (focus !== undefined) board.current?.querySelector<HTMLElement>(`[data-task="${CSS.escape(focus)}"]`)?.focus();
@@ -86,7 +86,7 @@ function AddTask({ space, onAdded }: { space: string; onAdded: () => void }) {
   const add = async () => {
     if (title.trim() === '') return;
     setBusy(true);
-    const made = await attempt('The task was not made', () =>
+    const made = await attempt('The task was not created', () =>
       onyx.spaces.add(space, 'tasks', { title: title.trim(), status: 'todo' }),
     );
     setBusy(false);
@@ -176,7 +176,7 @@ function Card({ task, status, columns, move }: { task: Entity; status: string } 
         draggable={false}
         data-task={task.id}
         aria-keyshortcuts="Shift+ArrowLeft Shift+ArrowRight"
-        title="Shift and an arrow move it"
+        title="Move with Shift and an arrow key"
         dir="auto"
         onKeyDown={onKeyDown}
       >

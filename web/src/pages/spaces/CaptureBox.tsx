@@ -11,7 +11,7 @@ interface Failed {
   fault: Fault;
 }
 
-/** A link, words or a file become a ref. What could not be captured stays here to be tried again. */
+/** Saves a link, a text or files as refs. A failed capture stays here and can be retried. */
 export function CaptureBox({ space, onCaptured }: { space: string; onCaptured: () => void }) {
   const [text, setText] = useState('');
   const [working, setWorking] = useState<string[]>([]);
@@ -60,7 +60,7 @@ export function CaptureBox({ space, onCaptured }: { space: string; onCaptured: (
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
-          // Words may have lines of their own; an address has one.
+          // A text may have several lines; an address has one.
           const isDone =
             event.key === 'Enter' &&
             !event.nativeEvent.isComposing &&
@@ -101,7 +101,7 @@ export function CaptureBox({ space, onCaptured }: { space: string; onCaptured: (
         <ErrorLine
           key={index}
           fault={{ ...fault, message: `${nameOf(one)} was not captured. ${fault.message}` }}
-          action={{ label: 'Try again', run: () => void capture(one) }}
+          action={{ label: 'Retry', run: () => void capture(one) }}
         />
       ))}
     </form>

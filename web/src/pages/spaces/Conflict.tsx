@@ -11,7 +11,7 @@ import type { Editor } from './useEditing';
 
 const flat = ({ title, body }: { title: string; body: string }) => `# ${title}\n\n${body}`;
 
-/** It was changed here and elsewhere: both are shown, and the person says what becomes of them. */
+/** The entity was changed here and elsewhere: both versions are kept until the person chooses. */
 export function Conflict({ editor, place }: { editor: Editor; place: PlaceOf }) {
   const { editing, change, save } = editor;
   const { theirs } = editing;
@@ -21,7 +21,7 @@ export function Conflict({ editor, place }: { editor: Editor; place: PlaceOf }) 
   const keepBoth = async () => {
     setBusy(true);
     const { space } = theirs;
-    const made = await attempt('Your version was not kept as its own', () =>
+    const made = await attempt('Your version was not saved separately', () =>
       onyx.spaces.add(space, place.place, {
         title: `${mine.title} (my version)`.slice(0, 300),
         body: mine.body,
@@ -32,7 +32,7 @@ export function Conflict({ editor, place }: { editor: Editor; place: PlaceOf }) 
     setBusy(false);
     if (!made) return;
     change(discarded);
-    toast(`Yours is “${made.title}”`, {
+    toast(`Your version is saved as “${made.title}”`, {
       action: {
         label: 'Open',
         run: () =>
@@ -57,13 +57,13 @@ export function Conflict({ editor, place }: { editor: Editor; place: PlaceOf }) 
           disabled={busy || editing.saving}
           onClick={() => void save('over')}
         >
-          Save mine over it
+          Overwrite with mine
         </button>
         <button type="button" className="btn" disabled={busy} onClick={() => void keepBoth()}>
           Keep both
         </button>
         <button type="button" className="btn" disabled={busy} onClick={() => change(discarded)}>
-          Take theirs
+          Use theirs
         </button>
       </div>
     </section>

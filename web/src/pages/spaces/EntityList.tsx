@@ -13,10 +13,10 @@ import { CaptureBox } from './CaptureBox';
 import type { PlaceOf } from './places';
 import { useEntities } from './useEntities';
 
-/** From this many on a list is worth looking through. */
+/** A list with at least this many entries has a search field. */
 const MANY = 8;
 
-/** The pages, refs or projects of a space, changed last first. */
+/** The pages, refs or projects of a space, last changed first. */
 export function EntityList({ space, place }: { space: string; place: PlaceOf }) {
   const entities = useEntities(space, place.place);
   const navigate = useNavigate();
@@ -26,7 +26,8 @@ export function EntityList({ space, place }: { space: string; place: PlaceOf }) 
   const create = async (title?: string) => {
     setNaming(false);
     const made =
-      title && (await attempt(`The ${place.kind} was not made`, () => onyx.spaces.add(space, place.place, { title })));
+      title &&
+      (await attempt(`The ${place.kind} was not created`, () => onyx.spaces.add(space, place.place, { title })));
     if (made)
       await navigate({ to: '/spaces/$space/$place/$entity', params: { space, place: place.place, entity: made.id } });
   };
@@ -128,7 +129,7 @@ function Row({ entity, place }: { entity: Entity; place: PlaceOf }) {
   );
 }
 
-/** Where something captured came from, if that is an address. */
+/** The host that a captured ref came from, if any. */
 export function sourceOf(entity: Entity): SafeLink | undefined {
   return safeLink(entity.fields['source'] ?? entity.fields['url'] ?? '');
 }

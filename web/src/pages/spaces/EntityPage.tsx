@@ -27,7 +27,7 @@ import { maySave, useEditing } from './useEditing';
 import { useOpenLink, Writing } from './Writing';
 import { Versions } from './Versions';
 
-/** One page, task, ref or project: read, edited, and what is known about it. */
+/** One page, task, ref or project, with its editor, fields, links and conversations. */
 export function EntityPage({
   space,
   place,
@@ -66,13 +66,13 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
   const editor = useEditing(entity.space, place.place, entity);
   const { editing, change, save } = editor;
   const { title, body } = shownText(editing);
-  // What came from outside is read first; everything else is written where it is read.
+  // Content from outside opens for reading; everything else opens in the editor.
   const [mode, setMode] = useState<'read' | 'edit'>(
     entity.origin === 'external' && editing.mine === undefined && body.trim() !== '' ? 'read' : 'edit',
   );
   const open = useOpenLink(entity.space);
   const conflict = isConflict(editing);
-  /** What is not text is changed at once. */
+  /** Fields other than the text are saved at once. */
   const set = async (fields: EntityChange) => {
     const done = await attempt('Not changed', () =>
       onyx.spaces.change(entity.space, place.place, entity.id, fields, editing.theirs.version),
@@ -80,7 +80,7 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
     if (done) change((known) => reread(known, done));
     reload();
   };
-  /** By key, though it saves by itself: whoever presses it wants to be told. */
+  /** ⌘S. The text is saved automatically, but a person who presses it expects a confirmation. */
   const saveNow = async () => {
     const isSaved = maySave(editing) ? await save() : editing.mine === undefined;
     if (isSaved) toast('Saved');
@@ -156,7 +156,7 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
   );
 }
 
-/** Whether what is on the screen is safe, in a few words. */
+/** Says in a few words whether the shown text is saved. */
 function SaveState({ editing }: { editing: Editing }) {
   const online = useStore((state) => state.link === 'online');
   const words =
@@ -178,7 +178,7 @@ function SaveState({ editing }: { editing: Editing }) {
   );
 }
 
-/** When it was changed, and where it came from. */
+/** When the entity was edited, and its origin. */
 function About({ entity }: { entity: Entity }) {
   const source = sourceOf(entity);
   return (
@@ -274,7 +274,7 @@ function More({
   const remove = async (yes: boolean) => {
     setAsking(undefined);
     if (!yes) return;
-    // Nothing is to ask for it while it goes.
+    // The page is left first, so that nothing requests the entity while it is deleted.
     await navigate({ to: '/spaces/$space/$place', params: { space: entity.space, place: place.place } });
     const done = await attempt(`“${entity.title}” was not deleted`, () =>
       onyx.spaces.take(entity.space, place.place, entity.id, entity.version).then(() => true),
@@ -297,7 +297,7 @@ function More({
         <MoreHorizontal size={18} aria-hidden />
       </Menu>
       {asking === 'tags' && (
-        <Ask label="Tags, with commas between them" value={entity.tags.join(', ')} action="Save" onAnswer={tag} />
+        <Ask label="Tags, separated by commas" value={entity.tags.join(', ')} action="Save" onAnswer={tag} />
       )}
       {asking === 'versions' && (
         <Versions path={entity.path} now={entity.body ?? ''} onRestored={reload} onClose={() => setAsking(undefined)} />

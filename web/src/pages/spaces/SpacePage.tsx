@@ -16,10 +16,10 @@ import { EntityPage } from './EntityPage';
 import { placeNamed, PLACES } from './places';
 import { SpaceMenu } from './SpacesPage';
 
-/** The place that holds nothing of its own: what is attached from elsewhere. */
+/** The tab with the knowledge sources, which is not one of the places. */
 const SOURCES = 'sources';
 
-/** A space: one of its places, or one thing in it, with the companion beside. */
+/** A space: one of its places or one of its entities, with the companion beside it. */
 export function SpacePage({ id, place, entity }: { id: string; place: string; entity?: string }) {
   const { list, fault } = useSpaceList();
   const online = useStore((state) => state.link === 'online');
@@ -38,7 +38,7 @@ export function SpacePage({ id, place, entity }: { id: string; place: string; en
               </Link>
             </Empty>
           ) : fault ? (
-            <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void refreshSpaces() }} />
+            <ErrorLine fault={fault} action={{ label: 'Retry', run: () => void refreshSpaces() }} />
           ) : online ? (
             <Skeletons />
           ) : (
@@ -65,7 +65,7 @@ function Opened({ space, place: name, entity }: { space: Space; place: string; e
   );
   return (
     <div className="relative flex min-h-0 flex-1">
-      {/* Under a sheet that covers it nothing is to be reached. */}
+      {/* Under a sheet the page must not take the focus. */}
       <div className="flex min-w-0 flex-1 flex-col" inert={open && mode === 'sheet'}>
         <Header title={space.name}>
           <div className="min-w-0 max-md:hidden">

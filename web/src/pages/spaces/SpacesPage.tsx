@@ -12,14 +12,14 @@ import { Empty, Page, Shown } from '../../ui/page';
 import { useBadge } from '../../rail/Rail';
 import { ago } from '../../ui/time';
 
-/** Every space: open, make, rename, delete. */
+/** The list of spaces. */
 export function SpacesPage() {
   const { list, fault } = useSpaceList();
   const navigate = useNavigate();
   const [naming, setNaming] = useState(false);
   const create = async (name?: string) => {
     setNaming(false);
-    const made = name && (await attempt('The space was not made', () => onyx.spaces.create({ name })));
+    const made = name && (await attempt('The space was not created', () => onyx.spaces.create({ name })));
     if (!made) return;
     await refreshSpaces();
     await navigate({ to: '/spaces/$space/$place', params: { space: made.id, place: 'pages' } });
@@ -49,7 +49,7 @@ export function SpacesPage() {
                 className="text-accent underline underline-offset-3"
                 onClick={() => setNaming(true)}
               >
-                Make the first
+                Create the first one
               </button>
             </Empty>
           ) : (
@@ -87,7 +87,7 @@ function Row({ space }: { space: Space }) {
             {[agent, space.createdAt && `made ${ago(space.createdAt)}`].filter(Boolean).join(' · ')}
           </span>
         </span>
-        {running && <span className="text-tiny text-accent">at work</span>}
+        {running && <span className="text-tiny text-accent">working</span>}
         {drafts > 0 && (
           <span className="rounded-full bg-warn-soft px-1.5 text-tiny text-warn">
             {drafts} {drafts === 1 ? 'draft' : 'drafts'}
@@ -99,7 +99,7 @@ function Row({ space }: { space: Space }) {
   );
 }
 
-/** What can be done to a space as a whole. */
+/** The menu of a space. */
 export function SpaceMenu({ space, leave }: { space: Space; leave?: () => Promise<void> }) {
   const [asking, setAsking] = useState<'name' | 'tier' | 'delete'>();
   const acts = space.tier === 'act';
@@ -121,7 +121,7 @@ export function SpaceMenu({ space, leave }: { space: Space; leave?: () => Promis
   const remove = async (yes: boolean) => {
     setAsking(undefined);
     if (!yes) return;
-    // Nothing is to ask for what is in it while it goes.
+    // The space's page is left first, so that nothing requests its contents while it is deleted.
     await leave?.();
     await attempt('The space was not deleted', () => onyx.spaces.remove(space.id));
     await refreshSpaces();
@@ -149,7 +149,7 @@ export function SpaceMenu({ space, leave }: { space: Space; leave?: () => Promis
       {asking === 'tier' && (
         <Confirm
           question={`Let agents act in ${space.name}?`}
-          detail="Agents that may act elsewhere may then change your files from here without asking. Until now they only suggest."
+          detail="Agents that may act elsewhere may then change your files from here without asking. At present they only suggest changes."
           action="Let them act"
           onAnswer={(yes) => void setTier(yes)}
         />

@@ -11,7 +11,7 @@ import { ago, fullTime } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 import { bodyOfFile, goes, type Version } from './versions';
 
-/** What a page said before, newest first; each is compared with what it says now, and can be put back. */
+/** Earlier versions of a page, newest first; each can be compared with the current one and restored. */
 export function Versions({
   path,
   now,
@@ -37,7 +37,7 @@ export function Versions({
       <div className="min-h-0 flex-1 overflow-y-auto">
         <Shown of={versions} rows={3}>
           {(list) => {
-            // A page that was just made said nothing before.
+            // A new page has no earlier versions.
             const earlier = goes(list).filter(({ created }) => !created);
             if (earlier.length === 0) return <Empty>No earlier versions yet.</Empty>;
             return (

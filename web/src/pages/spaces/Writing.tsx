@@ -15,7 +15,7 @@ import { targetNamed } from './links-names';
 
 const PageEditor = lazy(() => import('../../editor/PageEditor'));
 
-/** Where a page is written. Until the editor is here, the page is read. */
+/** The editor of a page. Until the editor is loaded, the page is shown for reading. */
 export function Writing({
   space,
   text,
@@ -25,7 +25,7 @@ export function Writing({
 }: {
   space: string;
   text: string;
-  /** It was written here and is not saved yet. */
+  /** True while this text has unsaved changes. */
   own: boolean;
   onChange: (text: string) => void;
   onOpen: (title: string) => void;
@@ -74,7 +74,7 @@ export function Writing({
   );
 }
 
-/** Keeps a picture among the person's files; the markdown that shows it. */
+/** Saves a picture in the person's files and returns its markdown. */
 async function keepPicture(file: File): Promise<string | undefined> {
   if (!isImage(file)) {
     toast(`${file.name} was not added: a page shows PNG, JPEG, GIF and WebP pictures.`, { tone: 'danger' });
@@ -85,17 +85,17 @@ async function keepPicture(file: File): Promise<string | undefined> {
   return path && `![${words}](${path})`;
 }
 
-/** A picture from the clipboard is always called the same. */
+/** A name for the file. Pictures from the clipboard all have the same name, so they get the date. */
 const nameOf = (file: File) =>
   file.name === 'image.png' ? `picture-${new Date().toISOString().slice(0, 10)}.png` : file.name;
 
-/** Follows a link to a page; one that is not there yet can be made. */
+/** Follows a link to a page, or offers to create a missing page. */
 export function useOpenLink(space: string): (title: string) => Promise<void> {
   const navigate = useNavigate();
   const show = (place: string, entity: string) =>
     navigate({ to: '/spaces/$space/$place/$entity', params: { space, place, entity } });
   const make = async (title: string) => {
-    const made = await attempt('The page was not made', () => onyx.spaces.add(space, 'pages', { title }));
+    const made = await attempt('The page was not created', () => onyx.spaces.add(space, 'pages', { title }));
     forgetTargets(space);
     if (made) await show('pages', made.id);
   };

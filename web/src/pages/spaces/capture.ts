@@ -1,8 +1,8 @@
-// What a person puts into the capture box, as the server takes it.
+// Converts the contents of the capture box for the server.
 
 import type { Capture } from '@onyx/sdk';
 
-/** An address by itself is fetched; anything else is words. */
+/** A lone address is fetched; anything else is saved as text. */
 export function captureOf(text: string): Capture | undefined {
   const said = text.trim();
   if (said === '') return undefined;

@@ -1,4 +1,4 @@
-// A text that is edited here while others may change it elsewhere. Nothing written is ever replaced unseen. Pure.
+// A text that is edited here while it may change elsewhere. Typed text is never replaced without asking. Pure.
 
 import type { Entity, Fault } from '@onyx/sdk';
 
@@ -8,16 +8,16 @@ export interface Text {
 }
 
 export interface Editing {
-  /** As the server has it, when it was last asked. */
+  /** The server's version, when it was last read. */
   theirs: Entity;
-  /** The version from which one's own was begun. */
+  /** The version that the person's own text is based on. */
   base: string;
   mine?: Text;
   saving: boolean;
   fault?: Fault;
 }
 
-/** What the browser keeps of it between visits. */
+/** The part that the browser keeps between visits. */
 export interface Unsaved extends Text {
   version: string;
 }
@@ -25,17 +25,17 @@ export interface Unsaved extends Text {
 export const textOfEntity = (entity: Entity): Text => ({ title: entity.title, body: entity.body ?? '' });
 const isSame = (a: Text, b: Text) => a.title === b.title && a.body === b.body;
 
-/** The text on the screen. */
+/** The shown text. */
 export const shownText = ({ mine, theirs }: Editing): Text => mine ?? textOfEntity(theirs);
 
-/** It was changed here and elsewhere, to different ends. */
+/** Whether it was changed here and elsewhere to different texts. */
 export const isConflict = ({ mine, base, theirs }: Editing) => mine !== undefined && base !== theirs.version;
 
 export function unsavedOf({ mine, base }: Editing): Unsaved | undefined {
   return mine && { ...mine, version: base };
 }
 
-/** One's own text, unless it is what the server has anyway. */
+/** The person's own text, unless the server has the same. */
 function settle(editing: Editing): Editing {
   const { mine, theirs } = editing;
   return mine === undefined || isSame(mine, textOfEntity(theirs))
@@ -50,7 +50,7 @@ export function opened(entity: Entity, unsaved?: Unsaved): Editing {
 
 /** The server's text was read again. */
 export function reread(editing: Editing, theirs: Entity): Editing {
-  // A change of something else (status, tags) is no change of the text.
+  // A change of other fields (status, tags) does not change the text.
   const isTextSame = isSame(textOfEntity(editing.theirs), textOfEntity(theirs));
   const base = isTextSame && editing.base === editing.theirs.version ? theirs.version : editing.base;
   return settle({ ...editing, theirs, base });
@@ -65,8 +65,8 @@ export function saving(editing: Editing): Editing {
 }
 
 /**
- * What was sent is saved; what was written since is still one's own. The server may keep a text with other line ends at
- * its end: what was sent is saved all the same, and is not sent again.
+ * Called when the sent text is saved; text typed since then stays unsaved. The server may store other line ends at the
+ * end of the text; the sent text still counts as saved and is not sent again.
  */
 export function saved(editing: Editing, theirs: Entity, sent: Text): Editing {
   const mine = editing.mine && isSame(editing.mine, sent) ? undefined : editing.mine;
@@ -77,7 +77,7 @@ export function failed(editing: Editing, fault: Fault): Editing {
   return { ...editing, saving: false, fault };
 }
 
-/** Theirs was looked at: one's own may follow it. */
+/** The person has seen the server's version, so their own may replace it. */
 export function overTheirs(editing: Editing): Editing {
   return settle({ ...editing, base: editing.theirs.version, fault: undefined });
 }

@@ -1,4 +1,4 @@
-// What a link between pages means, by its words. Pure.
+// Resolves the text of a link between pages. Pure.
 
 import type { EntityPlace } from '@onyx/sdk';
 
@@ -9,7 +9,7 @@ export interface Target {
   kind: string;
 }
 
-/** As the server makes ids from titles. */
+/** The id for a title, made as the server makes it. */
 const slug = (text: string) =>
   text
     .toLowerCase()
@@ -17,7 +17,7 @@ const slug = (text: string) =>
     .filter(Boolean)
     .join('-');
 
-/** What a link means: by its title, or by the id that a former title made. */
+/** The target of a link: by title, or by the id of a former title. */
 export function targetNamed(targets: Target[], title: string): Target | undefined {
   const wanted = slug(title);
   return targets.find((target) => slug(target.title) === wanted) ?? targets.find((target) => target.id === wanted);

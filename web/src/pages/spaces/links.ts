@@ -9,7 +9,7 @@ const FRESH_MS = 10_000;
 const MOST = 500;
 const known = new Map<string, { at: number; list: Promise<Target[]> }>();
 
-/** Everything in a space that can be linked to, asked for at most every few seconds. */
+/** The link targets of a space, requested at most every few seconds. */
 export function targetsOf(space: string): Promise<Target[]> {
   const kept = known.get(space);
   if (kept && Date.now() - kept.at < FRESH_MS) return kept.list;
@@ -26,7 +26,7 @@ export function targetsOf(space: string): Promise<Target[]> {
 
 export const forgetTargets = (space: string) => void known.delete(space);
 
-/** What links to an entity, from every place of its space. */
+/** The entities of all places in the space that link to an entity. */
 export async function backlinksOf(space: string, to: { place: EntityPlace; id: string }): Promise<Backlink[]> {
   const found = await Promise.all(
     PLACES.map(async ({ place }) => (await onyx.spaces.linksTo(space, place, to)).map((entity) => ({ place, entity }))),

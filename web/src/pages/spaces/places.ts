@@ -4,7 +4,7 @@ export interface PlaceOf {
   place: EntityPlace;
   kind: EntityKind;
   title: string;
-  /** What is said where there is none yet. */
+  /** The text of the empty state. */
   none: string;
 }
 

@@ -18,21 +18,21 @@ import {
   type Unsaved,
 } from './editing';
 
-/** So long after the last letter a text is saved by itself. */
+/** The pause after the last keystroke before a text is saved automatically. */
 const IDLE_MS = 1_000;
 
 export interface Editor {
   editing: Editing;
   change: (step: (editing: Editing) => Editing) => void;
-  /** Whether it is saved. `over`: theirs was looked at, and one's own follows it. */
+  /** Saves; returns whether it succeeded. `over`: the person chose to overwrite the server's version. */
   save: (over?: 'over') => Promise<boolean>;
 }
 
-/** There is something to save, and nothing that the person has to decide first. */
+/** True if there are changes to save and no conflict to decide first. */
 export const maySave = (editing: Editing) =>
   editing.mine !== undefined && !isConflict(editing) && !editing.saving && shownText(editing).title.trim() !== '';
 
-/** An entity under the person's hands. What they wrote is saved by itself, and survives leaving the page and the browser. */
+/** Edits an entity. The text is saved automatically, and survives leaving the page and closing the browser. */
 export function useEditing(space: string, place: EntityPlace, entity: Entity): Editor {
   const key = `onyx.unsaved.${space}/${place}/${entity.id}`;
   const [editing, change] = useState(() => opened(entity, readKept<Unsaved | undefined>(key, undefined)));
@@ -68,7 +68,7 @@ export function useEditing(space: string, place: EntityPlace, entity: Entity): E
           change((known) => failed(known, faultOf(error)));
           return false;
         }
-        // Somebody was faster: theirs is read, and both stand side by side.
+        // The entity was changed in the meantime: that version is read, and both are shown.
         await onyx.spaces.entity(space, place, entity.id).then(
           (theirs) => change((known) => ({ ...reread(known, theirs), saving: false })),
           (why: unknown) => change((known) => failed(known, faultOf(why))),
@@ -82,20 +82,20 @@ export function useEditing(space: string, place: EntityPlace, entity: Entity): E
   return { editing, change, save };
 }
 
-/** The page may be gone by the time its last words are saved. */
+/** The page may be closed before its last change is saved. */
 function forgetSaved(key: string, sent: Text): void {
   const left = readKept<Unsaved | undefined>(key, undefined);
   if (left?.title === sent.title && left.body === sent.body) keep(key, undefined);
 }
 
-/** Saves after a pause, when the page is put away or left, and again once the connection is back. */
+/** Saves after a pause, when the page is hidden or left, and when the connection is back. */
 function useAutosave(editing: Editing, save: Editor['save']): void {
   const online = useStore((state) => state.link === 'online');
   const latest = useRef({ editing, save });
   latest.current = { editing, save };
   const { mine } = editing;
   useEffect(() => {
-    // What the server refused waits for the person; what only found no server waits for it.
+    // A save that the server refused waits for the person; one without a connection waits for the connection.
     const isRefused = editing.fault !== undefined && editing.fault.code !== 'offline';
     if (!online || isRefused || !maySave(editing)) return;
     const timer = setTimeout(() => void save(), IDLE_MS);

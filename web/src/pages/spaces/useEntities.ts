@@ -18,7 +18,7 @@ async function all(space: string, place: EntityPlace): Promise<Entity[]> {
   return found;
 }
 
-/** What a space holds of a kind, changed last first; read again when an agent or another tab changes files. */
+/** The entities of one place, last changed first; loaded again when an agent or another tab changes files. */
 export function useEntities(space: string, place: EntityPlace): Loaded<Entity[]> {
   const loaded = useLoaded(`entities ${space} ${place}`, () => all(space, place));
   useChanges(loaded.reload);
@@ -27,12 +27,12 @@ export function useEntities(space: string, place: EntityPlace): Loaded<Entity[]>
 
 const listeners = new Set<() => void>();
 
-/** For a change made here, of which one need not wait to be told. */
+/** Applies a change made here without waiting for the server's notice. */
 export function tellChange(): void {
   for (const changed of listeners) changed();
 }
 
-/** Files change with the memory they are indexed in, and when a draft is decided. */
+/** Notices of the memory and of drafts mean that files may have changed. */
 export function useChanges(changed: () => void): void {
   useEffect(() => {
     listeners.add(changed);

@@ -1,21 +1,21 @@
-// Versions of a text that saves itself: what was written in one go is one version. Pure.
+// Versions of an automatically saved text: changes in quick succession count as one version. Pure.
 
 import type { MemoryVersion } from '@onyx/sdk';
 
 const ONE_GO_MS = 10 * 60_000;
 
 export interface Version {
-  /** What restoring it brings back stood before this change. */
+  /** The change to restore: it brings back the text before it. */
   number: number;
   author: string;
-  /** When the first and the last change of the go were made. */
+  /** The times of the first and the last change. */
   from: string;
   until: string;
   changes: number;
   created: boolean;
 }
 
-/** Newest first, as they come: changes by the same hand that follow each other closely are one. */
+/** Groups close changes of the same author; newest first, as given. */
 export function goes(versions: MemoryVersion[]): Version[] {
   const all: Version[] = [];
   for (const { version, author, ts, created } of versions) {
@@ -29,5 +29,5 @@ export function goes(versions: MemoryVersion[]): Version[] {
 
 const FRONT = /^---\n[\s\S]*?\n---\n+/;
 
-/** The words of a page's file, without the fields above them. */
+/** The body of a page's file, without the front matter. */
 export const bodyOfFile = (file: string) => file.replace(FRONT, '');

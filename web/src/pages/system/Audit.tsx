@@ -19,7 +19,7 @@ const COLORS: Record<string, string> = {
   confirm: 'text-warn',
 };
 
-/** Every decision, who took it, and whether the chain of rows still holds. */
+/** The audit log: every decision with its author, and a check of the chain. */
 export default function Audit() {
   const first = useLoaded('audit', () => onyx.admin.audit({ limit: PAGE }));
   const [older, setOlder] = useState<{ rows: AuditRow[]; before?: number }>();
@@ -32,18 +32,18 @@ export default function Audit() {
     setVerified(
       broken
         ? { ok: false, text: `The chain of ${broken.person} is broken at row ${broken.brokenAt}.` }
-        : { ok: true, text: `All ${rows} rows are as they were written.` },
+        : { ok: true, text: `All ${rows} rows are unchanged.` },
     );
   };
   const more = async (before: number) => {
-    const page = await attempt('No older rows', () => onyx.admin.audit({ limit: PAGE, before }));
+    const page = await attempt('Older rows could not be loaded', () => onyx.admin.audit({ limit: PAGE, before }));
     if (page) setOlder({ rows: [...(older?.rows ?? []), ...page.rows], before: page.before });
   };
   return (
     <>
       <div className="mb-3 flex flex-wrap items-center gap-3">
         <p className="meta min-w-0 flex-1">
-          Each row carries the hash of the one before it, so that nothing can be changed unseen.
+          Each row carries the hash of the one before it, so no change goes unnoticed.
         </p>
         {verified && (
           <span role="status" className={`text-meta ${verified.ok ? 'text-ok-text' : 'text-danger'}`}>
@@ -58,7 +58,7 @@ export default function Audit() {
         {(page) => {
           const rows = [...page.rows, ...(older?.rows ?? [])];
           const before = older ? older.before : page.before;
-          if (rows.length === 0) return <Empty>Nothing decided yet.</Empty>;
+          if (rows.length === 0) return <Empty>No decisions yet.</Empty>;
           return (
             <>
               <ul className="card divide-y divide-line" aria-label="Audit">
@@ -69,7 +69,7 @@ export default function Audit() {
               {before !== undefined && before !== null && (
                 <div className="mt-3 text-center">
                   <button type="button" className="btn" onClick={() => void more(before)}>
-                    Older
+                    Show older
                   </button>
                 </div>
               )}
@@ -81,7 +81,7 @@ export default function Audit() {
   );
 }
 
-/** The first part of a hash says enough; the whole is in the title. */
+/** The first characters of a hash; the title holds all of it. */
 const shortened = (text: string) => text.replace(/\b([0-9a-f]{12})[0-9a-f]{52}\b/g, '$1…');
 
 function Row({ row }: { row: AuditRow }) {

@@ -1,7 +1,7 @@
 const HEIGHT = 160;
 const GAP = 0.28;
 
-/** A bar a day. The table beside it says the same to who cannot see it. */
+/** One bar for each day, with a table for screen readers. */
 export function Bars({
   bars,
   words,

@@ -67,22 +67,22 @@ function Row({ gateway, onChange }: { gateway: Gateway; onChange: () => void }) 
   );
 }
 
-/** What one gateway does alone, in words. */
+/** The work of one gateway in words. */
 function work({ runs, jobs, drafts, connectors, duties }: Gateway): string {
   const parts = [
-    runs > 0 && counted(runs, 'answer under way', 'answers under way'),
+    runs > 0 && counted(runs, 'answer running', 'answers running'),
     jobs > 0 && counted(jobs, 'job running', 'jobs running'),
     drafts > 0 && counted(drafts, 'change being applied', 'changes being applied'),
     connectors.length > 0 && `Connectors: ${connectors.join(', ')}`,
     ...duties.map(duty),
   ].filter((part) => part !== false);
-  return parts.length > 0 ? parts.join(' · ') : 'Nothing of its own right now';
+  return parts.length > 0 ? parts.join(' · ') : 'No work of its own right now';
 }
 
 function duty(one: Gateway['duties'][number]): string {
   switch (one.kind) {
     case 'cleans_up':
-      return 'Cleans up for all';
+      return 'Cleans up for all gateways';
     case 'awaits_sign_in':
       return `Waits for the sign-in ${one.of}`;
     case 'renews_sign_in':
@@ -115,8 +115,8 @@ function Drain({ gateway, onChange }: { gateway: Gateway; onChange: () => void }
           question={silent ? `Remove ${gateway.id} from the list?` : `Drain ${gateway.id}?`}
           detail={
             silent
-              ? 'It has not been heard of. It comes back to the list when it starts again.'
-              : 'It begins nothing new. Answers under way get five seconds to finish; other gateways take over the rest. Restart it to use it again.'
+              ? 'It does not answer. It returns to the list when it starts again.'
+              : 'It starts nothing new. Running answers get five seconds to finish; other gateways take over the rest. Restart it to use it again.'
           }
           action={action}
           onAnswer={(yes) => {

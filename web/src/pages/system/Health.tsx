@@ -17,7 +17,7 @@ const WORDS: Record<Dependency['state'], [string, string]> = {
   down: ['Down', 'text-danger'],
 };
 
-/** The health of everything Onyx stands on. */
+/** The health of everything that Onyx depends on. */
 export function Health() {
   const status = useStore((state) => state.status);
   const fault = useStore((state) => state.statusFault);
@@ -45,7 +45,7 @@ export function Health() {
       {status && (
         <p className="meta mt-4 flex flex-wrap items-center gap-x-4 gap-y-1">
           <span>Onyx {status.version}</span>
-          <span>{status.runs.length === 0 ? 'No active runs' : `${status.runs.length} at work`}</span>
+          <span>{status.runs.length === 0 ? 'No active runs' : `${status.runs.length} running`}</span>
           <span>
             {status.agents.length} {status.agents.length === 1 ? 'agent' : 'agents'}
           </span>
@@ -70,7 +70,7 @@ export function Health() {
   );
 }
 
-/** What is known of a dependency by its kind: what people call it, and where it is put right. */
+/** The label of each kind of dependency, and the page where it can be fixed. */
 const KINDS: Record<string, { label: string; to?: string; action?: string }> = {
   config: { label: 'Configuration', to: '/settings/config', action: 'Open configuration' },
   storage: { label: 'Disk and database', to: '/system/logs', action: 'Open logs' },
@@ -99,7 +99,7 @@ function kindOf(name: string): { label: string; to?: string; action?: string } {
 function Row({ name, state, detail, hint, progress }: Dependency) {
   const [word, color] = WORDS[state];
   const { label, to, action } = kindOf(name);
-  // What is set up is the owner's to set up.
+  // Only the owner can change the setup.
   const owner = useStore((store) => store.me?.role !== 'member');
   return (
     <li className="flex min-h-12 items-center gap-4 px-4 py-2.5">

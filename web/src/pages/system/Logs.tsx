@@ -19,18 +19,18 @@ const LEVELS: [LogLevel, string][] = [
   ['debug', 'Debug'],
   ['trace', 'Everything'],
 ];
-/** From the worst on, as many as the server logs. */
+/** The levels, from the most severe down to the server's own level. */
 const upTo = (level: LogLevel) => LEVELS.slice(0, LEVELS.findIndex(([name]) => name === level) + 1);
 const COLORS: Partial<Record<LogLevel, string>> = { error: 'text-danger', warn: 'text-warn' };
 
-/** What the server writes, as it writes it. */
+/** The server's log, live. */
 export default function Logs() {
   const [level, setLevel] = useState<LogLevel>('info');
   const [query, setQuery] = useState('');
   const [paused, setPaused] = useState(false);
   const server = useLoaded('log level', () => onyx.admin.logLevel());
   const logged = server.data;
-  /** Without a level: what the next start logs. */
+  /** Without a level, resets to the level of the next start. */
   const setLogged = async (wanted?: LogLevel) => {
     const now = await attempt('The log level was not changed', () => onyx.admin.setLogLevel(wanted));
     if (!now) return;
@@ -61,7 +61,7 @@ export default function Logs() {
           onChange={(value) => setLevel(value as LogLevel)}
         />
         <button type="button" className="btn h-9" aria-pressed={paused} onClick={() => setPaused(!paused)}>
-          {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />} {paused ? 'Go on' : 'Pause'}
+          {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />} {paused ? 'Resume' : 'Pause'}
         </button>
         <button
           type="button"
@@ -74,10 +74,10 @@ export default function Logs() {
       </div>
       {logged && (
         <div className="mb-3 flex flex-wrap items-center gap-2 text-meta text-dim">
-          <span>The server logs</span>
+          <span>Server log level</span>
           <span className="flex min-w-32">
             <Select
-              label="The server logs"
+              label="Server log level"
               value={logged.level}
               options={LEVELS}
               onChange={(value) => void setLogged(value as LogLevel)}
@@ -93,7 +93,7 @@ export default function Logs() {
           )}
         </div>
       )}
-      {fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: again }} />}
+      {fault && <ErrorLine fault={fault} action={{ label: 'Retry', run: again }} />}
       {lines === undefined && !fault && <Skeletons rows={8} height="h-6" />}
       {lines?.length === 0 && !fault && (
         <Empty>Nothing was logged at this level{query ? ' with these words' : ''}.</Empty>
@@ -143,7 +143,7 @@ function LogRow({ line }: { line: LogLine }) {
   );
 }
 
-/** The feed, taken up again where it broke off; paused, it is left alone. */
+/** The live feed, resumed where it broke off; a paused feed stays unchanged. */
 function useLogs(level: LogLevel, q: string, paused: boolean): { lines?: LogLine[]; fault?: Fault; again: () => void } {
   const online = useStore((state) => state.link === 'online');
   const [lines, setLines] = useState<LogLine[]>();

@@ -15,7 +15,7 @@ const day = (back: number) => new Date(Date.now() - back * DAY_MS).toISOString()
 const amount = (sum: UsageSum, of: Of) => (of === 'cost' ? sum.cost : sum.input + sum.output);
 const TITLES: Record<By, string> = { agents: 'By agent', models: 'By model', people: 'By person' };
 
-/** What was spent, day by day and on whom. */
+/** The usage by day, and by agent, model or person. */
 export default function Usage() {
   const [days, setDays] = useState('30');
   const [of, setOf] = useState<Of>('cost');
@@ -92,7 +92,7 @@ function Charts({
   const shares = useMemo(
     () =>
       report[by]
-        .map((sum) => ({ name: sum.name || 'not noted', value: amount(sum, of) }))
+        .map((sum) => ({ name: sum.name || 'unknown', value: amount(sum, of) }))
         .sort((a, b) => b.value - a.value),
     [report, by, of],
   );

@@ -1,1 +1,1 @@
-"""The client that awaits."""
+"""The async client."""

@@ -1,4 +1,4 @@
-"""The client: one server, one credential, everything that can be asked."""
+"""The client: one server, one credential, and every resource."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class AsyncOnyx:
         headers: Mapping[str, str] | None = None,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
-        """``retries``: how often a call that may be repeated is repeated.
+        """``retries``: how often a repeatable call is retried.
 
-        After 429 and 503 those that read, replace or remove, as late as the server asks for; after a lost
+        After 429 and 503 calls that read, replace or delete are retried, when the server allows; after a lost
         connection only those that read. ``timeout``: the longest silence of the server in seconds; without it
         there is no limit. ``http_client``: your own, for proxies and certificates; it stays open.
         """
@@ -81,7 +81,7 @@ class AsyncOnyx:
         renewed: Callable[[types.TokenReply], None] | None = None,
         http_client: httpx.AsyncClient | None = None,
     ) -> Self:
-        """A client of somebody who has a password, whose token renews itself."""
+        """Signs in with name and password; the client's token is renewed automatically."""
         token = await sign_in(base_url, person, password, renewed, http_client=http_client)
         return cls(base_url, token, http_client=http_client)
 
@@ -92,7 +92,7 @@ class AsyncOnyx:
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> AsyncOnyx:
-        """The same client in other circumstances, for instance ``onyx.with_options(timeout=5)``."""
+        """A copy of the client with other options, for example ``onyx.with_options(timeout=5)``."""
         http = AsyncHttp(
             self.http.base_url,
             self.http.token,
@@ -106,21 +106,21 @@ class AsyncOnyx:
         return other
 
     async def me(self) -> types.Me:
-        """Who the server takes this client for."""
+        """The person and the rights behind this client's credential."""
         return await self.http.json("GET", "/api/auth/me")
 
     async def set_password(self, password: str, current: str | None = None) -> None:
-        """Whoever is signed in by the old password signs in again."""
+        """Changes the password. Sign-ins made with the old password end."""
         body = given(password=check_text("password", password), current=current)
         await self.http.json("PUT", "/api/auth/password", body=body)
 
     async def health(self) -> list[types.Dependency]:
-        """Everything that the server uses, each with its state and what to do."""
+        """The health of everything that the server uses, each with its state and what to do."""
         answer: types.Everything = await self.http.json("GET", "/api/health")
         return answer["dependencies"]
 
     async def models(self) -> list[types.ModelView2]:
-        """Every model and agent that can be asked."""
+        """Every model and agent that can be used."""
         answer: types.ModelList = await self.http.json("GET", "/v1/models")
         return answer["data"]
 

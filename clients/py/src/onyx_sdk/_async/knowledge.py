@@ -1,4 +1,4 @@
-"""What agents know: memory and the files it lies in, attached sources, skills."""
+"""What agents know: memory and its files, knowledge sources, skills."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onyx_sdk._errors import Offline
 from onyx_sdk._files import MARKDOWN, StoredFile, when
 
 FILE = "/v1/memory/files/{path}"
-# Methods have these names too, and would hide the types.
+# Methods have the same names and would hide the types.
 Bytes: TypeAlias = bytes
 FileList: TypeAlias = types.FileList
 
@@ -32,7 +32,7 @@ class MemoryVersion(TypedDict):
 
 
 class Memory:
-    """What agents remember and what they may read: plain files, and the search over them."""
+    """What agents remember and may read: plain files and the search over them."""
 
     def __init__(self, http: AsyncHttp) -> None:
         self._http = http
@@ -44,40 +44,40 @@ class Memory:
         return await self._http.json("GET", "/v1/memory/search", query=query)
 
     async def status(self) -> types.IndexStatus:
-        """How the index is, for whoever wonders why something was not found."""
+        """The state of the index, to explain why something was not found."""
         return await self._http.json("GET", "/v1/memory/status")
 
     async def known(self, q: str | None = None) -> List[types.GraphEntity]:
-        """Who and what is known, by a part of the name."""
+        """Lists known people and things by a part of their name."""
         answer: types.Graph = await self._http.json("GET", "/v1/memory/graph", query={"q": q})
         return answer["entities"]
 
     async def entity(self, name: str) -> types.GraphEntityPage:
-        """Everything that is said of one."""
+        """Everything known about one of them."""
         return _page(await self._http.json("GET", "/v1/memory/graph", query={"entity": check_text("name", name)}))
 
     async def merge(self, into: str, names: List[str]) -> types.GraphEntityPage:
-        """Makes several names one."""
+        """Merges several names into one."""
         return _page(await self._http.json("POST", "/v1/memory/graph/merge", body={"into": into, "names": names}))
 
     async def split(
         self, name: str, *, into: str | None = None, paths: List[str] | None = None
     ) -> types.GraphEntityPage:
-        """Takes a name out of another; with ``into``, only what the texts at ``paths`` call by it."""
+        """Splits a merged name off again; with ``into``, only for the texts at ``paths``."""
         apart = None if into is None else {"into": into, "paths": paths or []}
         return _page(await self._http.json("POST", "/v1/memory/graph/split", body=given(name=name, apart=apart)))
 
     async def files(
         self, *, types: str | None = None, after: str | None = None, limit: int | None = None
     ) -> FileList:
-        """A page of the files, in the order of their paths; ``types`` by commas."""
+        """One page of the files, ordered by path; ``types`` are separated by commas."""
         query = {"types": types, "after": after, "limit": limit}
         return await self._http.json("GET", "/v1/memory/files", query=query)
 
     async def remember(
         self, text: str, target: Literal["daily", "memory"], *, heading: str | None = None, agent: str | None = None
     ) -> str:
-        """Writes into the day's log, or under a heading of MEMORY.md; the path."""
+        """Appends to the daily log, or under a heading of MEMORY.md; returns the path."""
         check_text("text", text)
         check_one_of("target", target, ("daily", "memory"))
         if target == "memory":
@@ -87,7 +87,7 @@ class Memory:
         return answer["path"]
 
     async def keep(self, agent: str | None = None) -> types.KeepingReport:
-        """Has an agent go through its daily logs and propose what to keep; the drafts wait for a decision."""
+        """Lets an agent review its daily logs and propose, as drafts, what to keep."""
         return await self._http.json("POST", "/v1/memory/keep", body=given(agent=agent))
 
     async def read(self, path: str) -> StoredFile:
@@ -95,18 +95,18 @@ class Memory:
         return StoredFile.of(response.text, response.headers)
 
     async def write(self, path: str, text: str, version: str | None = None) -> str:
-        """Writes a file whole: ``version`` is what it was read as, absent for one that must not be there yet."""
+        """Writes a whole file. ``version`` is the version that was read; without it the file must not exist yet."""
         response = await self._http.response(
             "PUT", FILE, {"path": path}, content=text.encode(), headers={**MARKDOWN, **when(version)}
         )
         return str(response.headers.get("etag", ""))
 
     async def bytes(self, path: str) -> Bytes:
-        """A file that is no text, as it is."""
+        """Reads a binary file."""
         return (await self._http.response("GET", FILE, {"path": path})).content
 
     async def write_bytes(self, path: str, content: Bytes) -> None:
-        """Keeps a picture or a document under ``vault/attachments/``; refused where one of that name is there."""
+        """Saves a picture or document in ``vault/attachments/``; refused if the name is taken."""
         headers = {"content-type": "application/octet-stream", "if-none-match": "*"}
         await self._http.response("PUT", FILE, {"path": path}, content=content, headers=headers)
 
@@ -114,16 +114,16 @@ class Memory:
         await self._http.response("DELETE", FILE, {"path": path}, headers={"if-match": version})
 
     async def history(self, path: str) -> List[MemoryVersion]:
-        """Its changes; restoring one brings back what the file held before it."""
+        """The changes of a file. Restoring one brings back the content before it."""
         answer: dict[str, List[MemoryVersion]] = await self._http.json("GET", FILE + "/history", {"path": path})
         return answer["versions"]
 
     async def version(self, path: str, version: int) -> str:
-        """What the file held before that change."""
+        """The content of the file before that change."""
         return (await self._http.response("GET", FILE, {"path": path}, query={"version": version})).text
 
     async def accept(self, path: str, version: str) -> None:
-        """"I have read this": what the file holds becomes the person's own. ``version`` is what was read."""
+        """"I have read this": accepts the file's content as the person's own. ``version`` is the version read."""
         await self._http.json("POST", FILE + "/accept", {"path": path}, body={"seen": version})
 
     async def restore(self, path: str, version: int) -> None:
@@ -135,14 +135,14 @@ def _page(graph: types.Graph) -> types.GraphEntityPage:
 
 
 class SourceScope(TypedDict):
-    """What a source is attached to."""
+    """What a knowledge source is attached to."""
 
     type: Literal["space", "channel", "thread", "agent"]
     id: str
 
 
 class Sources:
-    """What a person attached to a space, channel, thread or agent for it to be known."""
+    """Knowledge sources that a person attached to a space, channel, thread or agent."""
 
     def __init__(self, http: AsyncHttp) -> None:
         self._http = http
@@ -168,7 +168,7 @@ class Sources:
         media_type: str | None = None,
         data: str | None = None,
     ) -> types.SourceView:
-        """It is imported in the background; ``events`` tells how far it is. ``data`` is a file as base64."""
+        """Adds a source, which is imported in the background; ``events`` reports the progress. ``data`` is base64."""
         check_one_of("kind", kind, ("file", "folder", "url", "text"))
         check_one_of("scope.type", scope.get("type", ""), ("space", "channel", "thread", "agent"))
         body = given(scope=scope, kind=kind, title=title, path=path, url=url, text=text)
@@ -176,14 +176,14 @@ class Sources:
         return await self._http.json("POST", "/api/sources", body=body)
 
     async def sync(self, id: str) -> types.SourceView:
-        """Looks at what it comes from again."""
+        """Reads the source's origin again."""
         return await self._http.json("POST", "/api/sources/{id}", {"id": id})
 
     async def remove(self, id: str) -> None:
         await self._http.json("DELETE", "/api/sources/{id}", {"id": id})
 
     async def events(self, id: str) -> AsyncGenerator[types.ProgressView, None]:
-        """How far an import is, up to its end; a lost connection is taken up again with what is then."""
+        """Streams the progress of an import to its end; after a lost connection it continues with the current state."""
         backoff = Backoff()
         while True:
             try:
@@ -194,7 +194,7 @@ class Sources:
                         if event.event == "done":
                             return
             except Offline:
-                # The server may be starting again.
+                # The server may be restarting.
                 pass
             await backoff.wait()
 
@@ -222,11 +222,11 @@ class Skills:
         return await self._http.json("PUT", "/api/skills/{name}", {"name": name}, body={"text": text})
 
     async def accept(self, name: str, hash: str) -> types.SkillView:
-        """Lets agents open it, exactly as it was looked at."""
+        """Accepts the skill with exactly the reviewed content, so that agents can open it."""
         return await self._http.json("POST", "/api/skills/{name}/accept", {"name": name}, body={"hash": hash})
 
     async def bring(self, **source: Unpack[types.SkillImport]) -> List[types.SkillView]:
-        """Brings skills of somebody else along; they wait to be accepted."""
+        """Imports skills of others; they wait until they are accepted."""
         answer: types.SkillViews = await self._http.json("POST", "/api/skills/import", body=source)
         return answer["skills"]
 

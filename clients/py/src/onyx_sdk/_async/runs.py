@@ -1,4 +1,4 @@
-"""Runs: what they tell, what they changed, how they are stopped."""
+"""Runs: their events, their changes, and how to stop them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Runs:
     async def events(
         self, run_id: str, *, after: int = 0, patience: int | None = None
     ) -> AsyncGenerator[types.Envelope, None]:
-        """Everything a run told after ``after``, then what it tells, until it is done.
+        """Yields the events of a run after ``after``, then new ones until it is done.
 
-        A lost connection is taken up again where it broke off: for ever, or as often in a row without
-        anything new as ``patience`` says.
+        A lost connection is resumed where it broke off, for ever, or at most ``patience`` times in a
+        row without anything new.
         """
         last = after
         backoff = Backoff()
@@ -44,7 +44,7 @@ class Runs:
                         if told["type"] == "done":
                             return
             except Offline:
-                # The server may be starting again; what was missed is read from the log.
+                # The server may be restarting; missed events are read from the log.
                 pass
             backoff.failures += 1
             if patience is not None and backoff.failures >= patience:
@@ -52,18 +52,18 @@ class Runs:
             await backoff.wait()
 
     async def cancel(self, run_id: str) -> bool:
-        """Whether there was something to stop."""
+        """Stops it; returns whether there was something to stop."""
         answer: types.Stopped = await self._http.json("POST", "/api/runs/{id}/cancel", {"id": run_id})
         return answer["stopped"]
 
     async def undo(self, run_id: str, *, dry_run: bool | None = None) -> list[str]:
-        """Takes back what a run wrote; the paths that were restored, or with ``dry_run`` those that would be."""
+        """Undoes a run's file changes; returns the restored paths, or with ``dry_run`` those that would be."""
         query = {"dry_run": dry_run}
         answer: types.Undone = await self._http.json("POST", "/api/runs/{id}/undo", {"id": run_id}, query=query)
         return answer["restored"]
 
     async def redo(self, run_id: str) -> list[str]:
-        """Writes again what undoing took back; the paths."""
+        """Redoes undone changes; returns the paths."""
         answer: types.Redone = await self._http.json("POST", "/api/runs/{id}/redo", {"id": run_id})
         return answer["restored"]
 
@@ -71,7 +71,7 @@ class Runs:
         return await self._http.json("GET", "/api/runs/{id}/changes", {"id": run_id})
 
     async def artifact(self, key: str) -> str:
-        """A tool's long output whole, by the ``artifact`` of its report."""
+        """The whole of a tool's long output, by the ``artifact`` of its report."""
         return (await self._http.response("GET", "/api/artifacts/{key}", {"key": key})).text
 
 

@@ -1,4 +1,4 @@
-"""Agents and what they do: their files, personas, actions, jobs, what a person chose for them."""
+"""Agents and their work: files, personas, actions, jobs, and the person's preferences."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Agents:
         return await self._http.json("POST", "/v1/agents", body={"id": id, **fields})
 
     async def update(self, id: str, **change: Unpack[types.AgentFieldsInput]) -> types.AgentDetails:
-        """Only what is named changes; ``None`` leaves it to the defaults."""
+        """Changes only the named fields; ``None`` resets one to its default."""
         return await self._http.json("PATCH", "/v1/agents/{id}", {"id": id}, body=change)
 
     async def remove(self, id: str) -> None:
@@ -51,13 +51,13 @@ class Agents:
         return str(response.headers.get("etag", ""))
 
     async def accept_file(self, id: str, name: str, version: str) -> None:
-        """"I have read this": what an agent wrote into its own file counts as the owner's."""
+        """"I have read this": accepts text that an agent wrote into its own file."""
         path = {"id": id, "name": name}
         await self._http.json("POST", "/v1/agents/{id}/files/{name}/accept", path, body={"seen": version})
 
 
 class Personas:
-    """Agents as personas: their texts, what to try them with, and the agent that edits them."""
+    """Agents as personas: their texts, their test inputs, and the agent that edits them."""
 
     def __init__(self, http: AsyncHttp) -> None:
         self._http = http
@@ -66,7 +66,7 @@ class Personas:
         return await self._http.json("GET", "/api/storage/personas/{id}", {"id": id})
 
     async def put(self, id: str, *, name: str | None = None, system_prompt: str | None = None) -> types.PersonaView:
-        """What is not named stays as it is; a persona that is not there is made."""
+        """Creates a persona, or changes its named fields."""
         body = given(name=name, systemPrompt=system_prompt)
         return await self._http.json("PUT", "/api/storage/personas/{id}", {"id": id}, body=body)
 
@@ -97,19 +97,19 @@ class Personas:
         await self._http.json("DELETE", "/api/storage/personas/{id}/test-inputs/{tid}", path)
 
     async def run_test_input(self, id: str, input: str) -> AsyncGenerator[types.PersonaEvent, None]:
-        """What the persona answers, without its memory of anybody and without the right to change anything."""
+        """Runs the persona on a message, without its memory and without the right to change anything."""
         template = "/api/storage/personas/{id}/test-inputs/{tid}/run"
         async for event in self._events(template, {"id": id, "tid": input}, {}):
             yield event
 
     async def chat(self, persona_id: str, message: str) -> AsyncGenerator[types.PersonaEvent, None]:
-        """Words to the agent that edits the persona."""
+        """Sends a message to the agent that edits the persona."""
         body = {"personaId": persona_id, "message": check_text("message", message)}
         async for event in self._events("/api/persona-agent/chat", {}, body):
             yield event
 
     async def clear(self, persona_id: str) -> str:
-        """Puts the conversation with the editor away; the session of the next one."""
+        """Archives the conversation with the editor; returns the next session."""
         body = {"personaId": persona_id}
         answer: types.PersonaCleared = await self._http.json("POST", "/api/persona-agent/clear", body=body)
         return answer["sessionId"]
@@ -139,11 +139,11 @@ class Actions:
         self._http = http
 
     async def list(self) -> List[types.ActionView]:
-        """Every file of the folder, broken ones with why they do not run."""
+        """Every action file; a broken one says why it cannot run."""
         return await self._http.json("GET", "/api/agent/actions")
 
     async def prompt(self, id: str, selection: str | None = None) -> str:
-        """What the agent would be told if it ran now."""
+        """The prompt that the agent would receive now."""
         body = given(selection=selection)
         answer: types.ActionPrompt = await self._http.json(
             "POST", "/api/agent/actions/{id}/prompt", {"id": id}, body=body
@@ -151,7 +151,7 @@ class Actions:
         return answer["prompt"]
 
     async def past(self, *, before: str | None = None, limit: int | None = None) -> types.ActionRuns:
-        """What became of actions, newest first."""
+        """Past runs of actions, newest first."""
         query = {"before": before, "limit": limit}
         return await self._http.json("GET", "/api/agent/action-runs", query=query)
 
@@ -164,7 +164,7 @@ class Actions:
         dry_run: bool | None = None,
         selection: str | None = None,
     ) -> AsyncGenerator[types.Line, None]:
-        """Runs it; its first line is ``start``, its last ``done``. Leaving the loop stops the run."""
+        """Runs the action; the first line is ``start``, the last ``done``. Leaving the loop stops the run."""
         check_uuid("session_id", session_id)
         body = given(session_id=session_id, confirm=confirm, dry_run=dry_run, selection=selection)
         async for line in run_lines(self._http, "/api/agent/actions/{id}/run", {"id": id}, body):
@@ -172,13 +172,13 @@ class Actions:
 
 
 class Jobs:
-    """Work that happens at a time."""
+    """Jobs: work that happens at a set time."""
 
     def __init__(self, http: AsyncHttp) -> None:
         self._http = http
 
     async def list(self) -> List[types.JobView]:
-        """Every job, broken ones with what is wrong."""
+        """Every job; a broken one says what is wrong."""
         answer: types.JobViews = await self._http.json("GET", "/api/jobs")
         return answer["jobs"]
 
@@ -186,25 +186,25 @@ class Jobs:
         return await self._http.json("GET", "/api/jobs/{id}", {"id": id})
 
     async def create(self, id: str, **fields: Unpack[types.JobChangeBody]) -> types.JobView:
-        """Makes a job and accepts it."""
+        """Creates a job and accepts it."""
         check_text("id", id)
         check_job(fields)
         return await self._http.json("POST", "/api/jobs", body={"id": id, **fields})
 
     async def change(self, id: str, **fields: Unpack[types.JobChangeBody]) -> types.JobView:
-        """Changes what is named and accepts the job as it is then; ``None`` takes a field away."""
+        """Changes the named fields and accepts the result; ``None`` removes a field."""
         return await self._http.json("PATCH", "/api/jobs/{id}", {"id": id}, body=fields)
 
     async def preview(self, **fields: Unpack[types.JobChangeBody]) -> types.JobPreview:
-        """What a job would be: plain words and the next times, or what is wrong with it."""
+        """Previews a job: a description and its next times, or what is wrong with it."""
         return await self._http.json("POST", "/api/jobs/preview", body=fields)
 
     async def accept(self, id: str, hash: str) -> types.JobView:
-        """Lets a job fire that somebody else wrote or changed, exactly as it was looked at."""
+        """Accepts a job that someone else wrote or changed, exactly as it was reviewed."""
         return await self._http.json("POST", "/api/jobs/{id}/accept", {"id": id}, body={"hash": hash})
 
     async def run(self, id: str) -> types.JobRunView:
-        """Fires it once, now."""
+        """Runs the job once, now."""
         return await self._http.json("POST", "/api/jobs/{id}/run", {"id": id})
 
     async def pause(self, id: str) -> types.JobView:
@@ -214,7 +214,7 @@ class Jobs:
         return await self._http.json("POST", "/api/jobs/{id}/resume", {"id": id})
 
     async def seen(self, id: str) -> types.JobView:
-        """The person has looked at what became of it."""
+        """Marks the job's results as seen."""
         return await self._http.json("PUT", "/api/jobs/{id}/seen", {"id": id})
 
     async def remove(self, id: str) -> None:
@@ -227,7 +227,7 @@ class Jobs:
 
 
 class Preferences:
-    """What a person chose for their agents."""
+    """A person's preferences for their agents."""
 
     def __init__(self, http: AsyncHttp) -> None:
         self._http = http
@@ -236,7 +236,7 @@ class Preferences:
         return await self._http.json("GET", "/api/agent/config")
 
     async def health(self) -> types.AgentHealth:
-        """How the way that the person chose for Anthropic's models does, among the rest."""
+        """The health of the agents, including the runtime that the person chose for Anthropic's models."""
         return await self._http.json("GET", "/api/agent/health")
 
     async def set(self, **change: Unpack[types.PreferencesChange]) -> types.PreferencesView:
@@ -244,7 +244,7 @@ class Preferences:
 
 
 class LinkedIn:
-    """The caller's own account at LinkedIn."""
+    """The caller's own LinkedIn account."""
 
     def __init__(self, http: AsyncHttp) -> None:
         self._http = http
@@ -253,18 +253,18 @@ class LinkedIn:
         return await self._http.json("GET", "/api/linkedin")
 
     async def connect(self) -> types.LoginBegun:
-        """Where to send the browser; ``account`` tells what becomes of it."""
+        """Starts a sign-in and returns the address for the browser; ``account`` shows the result."""
         return await self._http.json("POST", "/api/linkedin/login", body={})
 
     async def finish(self, state: str, code: str | None = None, error: str | None = None) -> types.LinkedInView:
-        """Ends the sign-in that the caller began, with what the browser brought back."""
+        """Finishes the caller's sign-in with the parameters that the browser brought back."""
         body = {"state": state, "code": code, "error": error}
         return await self._http.json("POST", "/api/linkedin/login/callback", body=body)
 
     async def check(self) -> types.LinkedInView:
-        """Asks LinkedIn whether it takes the sign-in."""
+        """Tests the sign-in at LinkedIn."""
         return await self._http.json("POST", "/api/linkedin/check", body={})
 
     async def revoke(self) -> types.LinkedInRevoked:
-        """Forgets the sign-in and takes it back at LinkedIn; ``detail`` says why nobody there confirmed it."""
+        """Deletes the sign-in and revokes it at LinkedIn; ``detail`` says why LinkedIn did not confirm."""
         return await self._http.json("DELETE", "/api/linkedin/login")

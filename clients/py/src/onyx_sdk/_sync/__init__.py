@@ -1,2 +1,2 @@
-"""The client that awaits."""
+"""The async client."""
 # Made from the async client by generate.py: change that one.

@@ -1,4 +1,4 @@
-"""How a program comes by a token: by another credential, by name and password, by pairing."""
+"""How a program gets a token: with another credential, with name and password, or by pairing."""
 # Made from the async client by generate.py: change that one.
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ ASK_AGAIN = 1.0
 
 
 class Auth:
-    """How a program comes by a token."""
+    """How a program gets a token."""
 
     def __init__(self, http: SyncHttp) -> None:
         self._http = http
 
     def exchange(self) -> types.TokenReply:
-        """A short token and a refresh token in place of this client's own credential."""
+        """Exchanges this client's credential for a short-lived token and a refresh token."""
         return self._http.json("POST", "/api/auth/token")
 
     def refresh(self, refresh_token: str) -> types.TokenReply:
@@ -33,30 +33,30 @@ class Auth:
         return self._http.json("POST", "/api/auth/refresh", body=body)
 
     def sign_out(self) -> None:
-        """Ends a sign-in: the tokens that came of it count no more."""
+        """Ends a sign-in: its tokens become invalid."""
         self._http.json("POST", "/api/auth/logout")
 
     def begin_pairing(self, name: str) -> types.PairingBegun:
-        """Asks to be let in. The owner approves the code in the app or with ``onyx pair``."""
+        """Starts a pairing. The owner approves its code in the app or with ``onyx pair``."""
         body = {"name": check_text("name", name), "client": "device"}
         return self._http.json("POST", "/api/auth/pair", body=body)
 
     def finish_pairing(self, pairing_id: str) -> str:
-        """The token, once the owner has approved; asks again until they have decided."""
+        """Waits until the owner has decided and returns the token."""
         while True:
             answer: types.PairingReply = self._http.json("GET", "/api/auth/pair/{id}", {"id": pairing_id})
             token = answer.get("token")
             if answer["status"] == "approved" and token:
                 return token
             if answer["status"] == "rejected":
-                raise Forbidden("forbidden", "The owner rejected the pairing.", "Ask the owner, then begin anew.")
+                raise Forbidden("forbidden", "The owner rejected the pairing.", "Ask the owner, then pair again.")
             sleep(ASK_AGAIN)
 
 
 class RenewingToken:
     """A token that renews itself: give it to ``Onyx(token=…)``.
 
-    ``renewed`` hears of each new pair, for whoever keeps it.
+    ``renewed`` is called with each new pair, so that you can store it.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class RenewingToken:
             try:
                 pair = Auth(http).refresh(self._refresh_token)
             except Unauthenticated:
-                # Signed out meanwhile: the caller gets the 401 that it met.
+                # Signed out in the meantime: the caller gets the 401.
                 return False
             finally:
                 http.close()
@@ -102,7 +102,7 @@ def sign_in(
     *,
     http_client: httpx.Client | None = None,
 ) -> RenewingToken:
-    """By name and password, for programs."""
+    """Signs a program in with name and password."""
     check_text("person", person)
     check_text("password", password)
     basic = b64encode(f"{person}:{password}".encode()).decode()

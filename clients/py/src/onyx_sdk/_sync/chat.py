@@ -1,4 +1,4 @@
-"""Talking: with an agent in a session, or with a model alone."""
+"""Chat with an agent in a session, or with a model alone."""
 # Made from the async client by generate.py: change that one.
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Chat:
         temporary: bool | None = None,
         confirm: Sequence[str] | None = None,
     ) -> Generator[ChatChunk, None, None]:
-        """The words of an agent's answer as they come, and what needs a decision.
+        """Streams the text of an agent's answer, and what needs a decision.
 
-        A ``confirm`` on the way waits until it is decided through ``drafts``; a ``draft`` is kept for later.
+        A ``confirm`` pauses the run until it is decided through ``drafts``; a ``draft`` can be decided later.
         Leaving the loop stops the answer.
         """
         body = _body(message, session_id, agent, dry_run, temporary, confirm)
@@ -76,7 +76,7 @@ class Chat:
         temporary: bool | None = None,
         confirm: Sequence[str] | None = None,
     ) -> Generator[types.Line, None, None]:
-        """Everything that the agent's run tells: its tools too, and what it does meanwhile."""
+        """Streams every event of the agent's run, its tool calls included."""
         body = _body(message, session_id, agent, dry_run, temporary, confirm)
         for line in run_lines(self._http, "/api/agent/chat-stream", {}, body):
             yield line
@@ -91,7 +91,7 @@ class Chat:
         max_tokens: int | None = None,
         temperature: float | None = None,
     ) -> Generator[CompletionChunk, None, None]:
-        """The words of a model's answer to messages that the caller keeps; nothing is stored.
+        """Streams the text of a model's answer to messages that the caller keeps; nothing is stored.
 
         ``rag_context`` reaches the model marked as untrusted, never among its instructions. A stream that is cut
         is ``Interrupted``: there is no run to read the rest from.
@@ -135,12 +135,12 @@ class Chat:
         temporary: bool | None = None,
         confirm: Sequence[str] | None = None,
     ) -> types.ChatReply:
-        """The whole answer at once. What needs a person waits meanwhile: other callers decide it."""
+        """Returns the whole answer at once. While it runs, other callers decide its confirmations."""
         body = _body(message, session_id, agent, dry_run, temporary, confirm)
         return self._http.json("POST", "/api/agent/chat", body=body)
 
     def stop(self, *, session_id: str | None = None, run_id: str | None = None) -> bool:
-        """Whether there was something to stop."""
+        """Stops it; returns whether there was something to stop."""
         if session_id is None and run_id is None:
             raise InvalidArgument("session_id", "or `run_id` must be given")
         body = given(session_id=session_id, run_id=run_id)
@@ -148,14 +148,14 @@ class Chat:
         return answer["stopped"]
 
     def clear(self, session_id: str) -> str:
-        """Puts a session away and begins another; its id."""
+        """Archives a session and starts another one; returns its id."""
         check_uuid("session_id", session_id)
         body = {"session_id": session_id}
         answer: types.Cleared = self._http.json("POST", "/api/agent/session/clear", body=body)
         return answer["session_id"]
 
     def history(self, session_id: str, *, before: int | None = None, limit: int | None = None) -> types.History:
-        """What was said in a session, an answer as one message."""
+        """The messages of a session, with each answer as one message."""
         check_uuid("session_id", session_id)
         query = {"session_id": session_id, "before": before, "limit": limit}
         return self._http.json("GET", "/api/agent/session/history", query=query)

@@ -1,4 +1,4 @@
-"""One server, one credential: what is sent, what is tried again, what is an error."""
+"""Requests to one server with one credential: sending, retrying, and errors."""
 # Made from the async client by generate.py: change that one.
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from onyx_sdk._streams import Lines, ServerSentEvent, ServerSentEvents
 RETRIES = 2
 RETRY_FIRST = 0.2
 RETRY_LONGEST = 5.0
-#: Who is asked to wait longer gets the error and decides.
+#: If the server asks for a longer wait, the caller gets the error and decides.
 LONGEST_WAIT = 30.0
 READING = ("GET",)
 REPEATABLE = ("GET", "PUT", "DELETE")
@@ -31,7 +31,7 @@ class TokenSource(Protocol):
     def current(self) -> str | None: ...
 
     def refresh(self) -> bool:
-        """Called once after a 401; true when a new token is there."""
+        """Called once after a 401; returns true if there is a new token."""
         ...
 
 
@@ -48,7 +48,7 @@ class FixedToken:
 
 @dataclass(frozen=True)
 class Call:
-    """What a resource wants."""
+    """A request of a resource."""
 
     method: str
     template: str
@@ -60,7 +60,7 @@ class Call:
 
 
 class SyncHttp:
-    """Speaks with the server. The resources only name what they want."""
+    """Sends the requests that the resources describe."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class SyncHttp:
         self._refreshing = Lock()
 
     def close(self) -> None:
-        """Closes the connections, unless they are somebody else's."""
+        """Closes the connections, unless the caller provided them."""
         if self._owns_client:
             self.client.close()
 
@@ -96,7 +96,7 @@ class SyncHttp:
         body: object = None,
         headers: Mapping[str, str] | None = None,
     ) -> Any:
-        """The answer's JSON; ``None`` where there is none."""
+        """The JSON of the answer; ``None`` if it has none."""
         response = self.response(method, template, values, query=query, body=body, headers=headers)
         return response.json() if response.content else None
 
@@ -111,7 +111,7 @@ class SyncHttp:
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
-        """An answer with a good status; anything else is an ``OnyxError``."""
+        """A successful answer; any other status raises an ``OnyxError``."""
         call = Call(method, template, values or {}, query or {}, body, content, headers or {})
         return self._tried(call, stream=False)
 
@@ -126,7 +126,7 @@ class SyncHttp:
         body: object = None,
         headers: Mapping[str, str] | None = None,
     ) -> Generator[httpx.Response, None, None]:
-        """An answer that is read as it comes; leaving closes the connection."""
+        """A streamed answer; leaving the context closes the connection."""
         call = Call(method, template, values or {}, query or {}, body, None, headers or {})
         response = self._tried(call, stream=True)
         try:
@@ -186,7 +186,7 @@ class SyncHttp:
             raise Offline("offline", said, hint) from cause
 
     def _renewed(self, seen: str | None) -> bool:
-        """One refresh serves everybody who met a 401 meanwhile."""
+        """One refresh serves all requests that got a 401 in the meantime."""
         with self._refreshing:
             return self.token.current() != seen or self.token.refresh()
 
@@ -195,14 +195,14 @@ def _body(response: httpx.Response) -> Any:
     try:
         return response.json()
     except ValueError:
-        # Not ours: a proxy on the way. The status says what there is to say.
+        # The answer is not from Onyx but from a proxy, so only its status is known.
         return {}
 
 
 def _pause_before(error: OnyxError, method: str, tries: int) -> float | None:
-    """How long to wait before the same again; nothing where that would not be safe or of use."""
+    """How long to wait before a retry; none if a retry would be unsafe or useless."""
     own = RETRY_FIRST * 2.0**tries
-    # An answer that got lost may be of something that was done: only reading is repeated then.
+    # A lost answer may belong to a change that was made, so only reads are retried then.
     if error.code == "offline":
         return own if method in READING else None
     if method not in REPEATABLE or error.status not in (429, 503):
@@ -212,7 +212,7 @@ def _pause_before(error: OnyxError, method: str, tries: int) -> float | None:
 
 
 def lines(response: httpx.Response) -> Generator[str, None, None]:
-    """The lines of an answer. A connection that breaks ends them: who reads knows what the last one must be."""
+    """The lines of an answer. A broken connection ends them; the reader knows what the last line must be."""
     cutter = Lines()
     try:
         for data in response.iter_bytes():
@@ -223,7 +223,7 @@ def lines(response: httpx.Response) -> Generator[str, None, None]:
 
 
 def events(response: httpx.Response) -> Generator[ServerSentEvent, None, None]:
-    """The events of an answer; they end as lines do."""
+    """The events of an answer; they end in the same way as lines."""
     cutter = ServerSentEvents()
     try:
         for data in response.iter_bytes():
@@ -234,7 +234,7 @@ def events(response: httpx.Response) -> Generator[ServerSentEvent, None, None]:
 
 
 class Backoff:
-    """Growing pauses between attempts that bring nothing."""
+    """Growing pauses between attempts that bring nothing new."""
 
     def __init__(self) -> None:
         self._pause = RETRY_FIRST

@@ -13,9 +13,9 @@ from onyx_sdk._sync.http import SyncHttp, Backoff, events
 from onyx_sdk._check import PLACES, check_one_of, check_text, given
 from onyx_sdk._errors import Offline
 
-# A parameter has the name of the module.
+# A parameter has the same name as the module.
 Found: TypeAlias = types.SearchResultsView
-#: What a space holds, as its addresses name it.
+#: The kinds of entities in a space, as they appear in addresses.
 EntityPlace: TypeAlias = Literal["pages", "tasks", "refs", "projects"]
 IN_SPACE = "/api/spaces/{id}/{kind}"
 ENTITY = "/api/spaces/{id}/{kind}/{entity}"
@@ -23,7 +23,7 @@ ENTITY = "/api/spaces/{id}/{kind}/{entity}"
 
 @dataclass(frozen=True)
 class CompanionTold:
-    """An event, and the run that told it; none where the message could not be run at all."""
+    """An event and the run it belongs to; no run if the message could not be answered at all."""
 
     type: Literal["tool", "delta", "draft", "confirm", "done", "error"]
     data: types.CompanionEvent
@@ -37,7 +37,7 @@ class ThreadTold:
 
 
 class Spaces:
-    """Spaces with what is in them, and the companion of each."""
+    """Spaces, their entities and their companions."""
 
     def __init__(self, http: SyncHttp) -> None:
         self._http = http
@@ -68,12 +68,12 @@ class Spaces:
         before: str | None = None,
         limit: int | None = None,
     ) -> types.EntityList:
-        """Changed last first; ``before`` of an answer gives the rest."""
+        """Last changed first; pass ``before`` of an answer to get the next page."""
         query = {"status": status, "before": before, "limit": limit}
         return self._http.json("GET", IN_SPACE, _at(space, place), query=query)
 
     def links_to(self, space: str, place: EntityPlace, target: str) -> List[types.EntityView]:
-        """Those of a place that link to ``target``, for instance ``pages/floor``."""
+        """The entities of a place that link to ``target``, for example ``pages/floor``."""
         query = {"links_to": check_text("target", target), "limit": 500}
         answer: types.EntityList = self._http.json("GET", IN_SPACE, _at(space, place), query=query)
         return answer["entities"]
@@ -88,7 +88,7 @@ class Spaces:
     def change(
         self, space: str, place: EntityPlace, id: str, version: str | None = None, **change: Unpack[types.EntityPatch]
     ) -> types.EntityView:
-        """With the ``version`` that was read, nothing else is replaced: ``version_conflict`` tells of a change."""
+        """With ``version``, only that version is replaced; a newer one gives ``version_conflict``."""
         path = {**_at(space, place), "entity": id}
         return self._http.json("PATCH", ENTITY, path, body=change, headers=_if_match(version))
 
@@ -98,18 +98,18 @@ class Spaces:
         self._http.json("DELETE", ENTITY, path, headers=_if_match(version))
 
     def capture(self, space: str, **capture: Unpack[types.CaptureRequest]) -> types.EntityView:
-        """Something from outside that becomes a ref: ``url``, ``text``, or a file as base64 (``data``, ``name``)."""
+        """Saves something from outside as a ref: ``url``, ``text``, or a file as base64 (``data``, ``name``)."""
         return self._http.json("POST", "/api/spaces/{id}/capture", {"id": space}, body=capture)
 
     def search(
         self, q: str, *, space: str | None = None, types: str | None = None, limit: int | None = None
     ) -> Found:
-        """In one space or in all, ``types`` by commas."""
+        """Searches one space or all; ``types`` are separated by commas."""
         query = {"q": check_text("q", q), "space": space, "types": types, "limit": limit}
         return self._http.json("GET", "/api/search", query=query)
 
     def companion(self, space: str) -> types.CompanionView:
-        """The one conversation of a space, made when there is none."""
+        """The companion conversation of a space; created if there is none."""
         return self._http.json("GET", "/api/spaces/{id}/companion", {"id": space})
 
     def messages(
@@ -119,7 +119,7 @@ class Spaces:
         return self._http.json("GET", "/api/conversations/{id}/messages", {"id": conversation}, query=query)
 
     def post(self, conversation: str, content: str, view: types.ViewRequest | None = None) -> str:
-        """Keeps the words; ``stream`` has them answered. ``view`` is what the person looks at."""
+        """Stores a message; ``stream`` requests its answer. ``view`` is what the person is looking at."""
         body = given(content=check_text("content", content), view=view)
         answer: types.Posted = self._http.json(
             "POST", "/api/conversations/{id}/messages", {"id": conversation}, body=body
@@ -129,9 +129,9 @@ class Spaces:
     def stream(
         self, conversation: str, *, message_id: str | None = None
     ) -> Generator[CompanionTold, None, None]:
-        """Has a message answered, or joins the answer, or tells one that was given; the latest unless one is named.
+        """Requests the answer to a message, joins a running one, or replays a finished one; by default the latest.
 
-        The run goes on whoever listens: a lost connection is taken up where it broke off and runs nothing.
+        The run does not depend on this stream: after a lost connection the stream resumes and runs nothing again.
         """
         last = ""
         backoff = Backoff()
@@ -154,13 +154,13 @@ class Spaces:
                         if kind == "done":
                             return
             except Offline:
-                # The server may be starting again.
+                # The server may be restarting.
                 pass
             backoff.wait()
 
 
 class Channels:
-    """Places in a space where coworkers answer in threads."""
+    """Channels: places in a space where coworkers answer in threads."""
 
     def __init__(self, http: SyncHttp) -> None:
         self._http = http
@@ -177,12 +177,12 @@ class Channels:
         return self._http.json("POST", "/api/channels", body=body)
 
     def update(self, id: str, *, name: str | None = None, purpose: str | None = None) -> types.ChannelView:
-        """Only what is named changes."""
+        """Changes only the named fields."""
         body = given(name=name, purpose=purpose)
         return self._http.json("PATCH", "/api/channels/{id}", {"id": id}, body=body)
 
     def remove(self, id: str) -> None:
-        """With its threads."""
+        """Deletes the channel with its threads."""
         self._http.json("DELETE", "/api/channels/{id}", {"id": id})
 
     def coworkers(self, id: str) -> List[types.CoworkerView]:
@@ -190,7 +190,7 @@ class Channels:
         return answer["coworkers"]
 
     def assign(self, id: str, agent: str, *, primary: bool | None = None) -> List[types.CoworkerView]:
-        """Assigning one who is there changes only whether they are the primary."""
+        """Assigns a coworker. For one who is assigned already, only the primary changes."""
         body = given(agent=check_text("agent", agent), primary=primary)
         answer: types.CoworkerList = self._http.json(
             "POST", "/api/channels/{id}/coworkers", {"id": id}, body=body
@@ -209,7 +209,7 @@ class Channels:
 
 
 class Threads:
-    """Conversations of a channel; the id of one is its session's."""
+    """Threads, the conversations of a channel. A thread's id is its session's id."""
 
     def __init__(self, http: SyncHttp) -> None:
         self._http = http
@@ -237,14 +237,14 @@ class Threads:
         return self._http.json("GET", "/api/threads/{id}/context", {"id": id}, query={"q": q})
 
     def send_message(self, thread_id: str, content: str) -> types.ThreadMessageSent:
-        """Stores the words and sets the coworkers to work; ``events`` tells their answers."""
+        """Stores the message and starts the coworkers; ``events`` streams their answers."""
         body = {"content": check_text("content", content)}
         return self._http.json("POST", "/api/threads/{id}/messages", {"id": thread_id}, body=body)
 
     def messages(
         self, thread_id: str, *, before: str | None = None, limit: int | None = None
     ) -> List[types.ConversationMessage]:
-        """The newest, or those before a message of the person's; oldest first."""
+        """The newest messages, or those before a message of the person; oldest first."""
         query = {"before": before, "limit": limit}
         answer: types.ThreadMessages = self._http.json(
             "GET", "/api/threads/{id}/messages", {"id": thread_id}, query=query
@@ -252,15 +252,15 @@ class Threads:
         return answer["messages"]
 
     def cancel_message(self, message_id: str) -> bool:
-        """The id of a question stops all who answer it. Whether there was something to stop."""
+        """The id of a question stops every answer to it. Returns whether there was something to stop."""
         answer: types.MessageCancelled = self._http.json(
             "POST", "/api/messages/{id}/cancel", {"id": message_id}
         )
         return answer["cancelled"]
 
     def events(self, thread_id: str) -> Generator[ThreadTold, None, None]:
-        """What is told in a thread from now on, and an answer that ended a moment ago and was told to nobody; a lost
-        connection is taken up where it broke off."""
+        """Streams what happens in a thread from now on, and an answer that just ended and was not delivered; a lost
+        connection is resumed where it broke off."""
         last = ""
         backoff = Backoff()
         while True:
@@ -274,7 +274,7 @@ class Threads:
                         kind = cast(Literal["error"], event.event)
                         yield ThreadTold(kind, cast(types.ThreadEvent, json.loads(event.data)))
             except Offline:
-                # The server may be starting again.
+                # The server may be restarting.
                 pass
             backoff.wait()
 

@@ -1,4 +1,4 @@
-"""What the owner of a server does: connections to other networks and programs, and the server itself."""
+"""The owner's calls: connections to networks and programs, and the server itself."""
 # Made from the async client by generate.py: change that one.
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from onyx_sdk._files import StoredFile
 
 
 class Connectors:
-    """For the owner: where agents talk beside the app."""
+    """For the owner: accounts on other networks where agents answer."""
 
     def __init__(self, http: SyncHttp) -> None:
         self._http = http
@@ -26,23 +26,23 @@ class Connectors:
         return self._http.json("GET", ACCOUNT, _account(network, account))
 
     def test(self, network: str, token: str) -> types.TestedAccount:
-        """Asks the network about a token before it is kept."""
+        """Tests a token at the network before it is stored."""
         body = {"network": check_text("network", network), "token": check_text("token", token)}
         return self._http.json("POST", "/api/admin/connectors/test", body=body)
 
     def test_account(self, network: str, account: str) -> types.TestedAccount:
-        """Asks the network about the token that an account has."""
+        """Tests the stored token of an account at the network."""
         return self._http.json("POST", ACCOUNT + "/test", _account(network, account))
 
     def put(self, network: str, account: str, **settings: Unpack[types.PutAccount]) -> types.AccountDetails:
-        """Connects an account; the token goes into the store of secrets."""
+        """Connects an account; its token is stored as a secret."""
         return self._http.json("PUT", ACCOUNT, _account(network, account), body=settings)
 
     def remove(self, network: str, account: str) -> None:
         self._http.json("DELETE", ACCOUNT, _account(network, account))
 
     def pair(self, code: str) -> types.PeerJson:
-        """Lets in whoever was given this code."""
+        """Approves the peer who was given this code."""
         body = {"code": check_text("code", code)}
         return self._http.json("POST", "/api/admin/connectors/pair", body=body)
 
@@ -51,26 +51,26 @@ class Connectors:
         return answer["peers"]
 
     def approve(self, peer: types.PeerJson, member: str | None = None) -> types.PeerJson:
-        """``member`` is whose agents they talk to: the owner's unless told."""
+        """``member`` names the person whose agents the peer talks to; by default the owner."""
         return self._http.json("POST", PEER + "/approve", _peer(peer), body=given(member=member))
 
     def block(self, peer: types.PeerJson) -> types.PeerJson:
         return self._http.json("POST", PEER + "/block", _peer(peer))
 
     def forget(self, peer: types.PeerJson) -> None:
-        """As if the account had never met them."""
+        """Forgets a peer, as if the account had never met them."""
         self._http.json("DELETE", PEER, _peer(peer))
 
     def bind(self, peer: types.PeerJson, agent: str | None) -> None:
-        """Which agent answers a peer; without one the other bindings decide."""
+        """Sets the agent that answers a peer; without one the other bindings decide."""
         self._http.json("PUT", PEER + "/agent", _peer(peer), body={"agent": agent})
 
     def bind_account(self, network: str, account: str, agent: str | None) -> None:
-        """Which agent answers whoever writes to an account."""
+        """Sets the agent that answers everyone who writes to an account."""
         self._http.json("PUT", ACCOUNT + "/agent", _account(network, account), body={"agent": agent})
 
     def dead_letters(self, network: str, account: str) -> List[types.LetterJson]:
-        """What nobody could answer, or what may not have arrived."""
+        """Dead letters: updates that could not be answered, and messages that may not have arrived."""
         answer: types.LetterList = self._http.json(
             "GET", ACCOUNT + "/dead-letters", _account(network, account)
         )
@@ -111,16 +111,16 @@ class Mcp:
         return self._http.json("GET", "/api/admin/mcp/{name}", {"name": name})
 
     def add(self, servers: Mapping[str, Any]) -> List[types.McpServerView]:
-        """Adds servers, as other clients write them down."""
+        """Adds servers, written as in the configuration of other clients."""
         answer: types.McpServerViews = self._http.json("POST", "/api/admin/mcp", body=servers)
         return answer["servers"]
 
     def test(self, name: str) -> types.McpServerView:
-        """Starts it anew and looks at its tools."""
+        """Restarts the server and reads its tools."""
         return self._http.json("POST", "/api/admin/mcp/{name}/test", {"name": name})
 
     def accept(self, name: str, tools: Mapping[str, str]) -> types.McpServerView:
-        """Lets agents use these tools, exactly as they were looked at."""
+        """Accepts these tools exactly as they were reviewed, so that agents can use them."""
         return self._http.json("POST", "/api/admin/mcp/{name}/accept", {"name": name}, body={"tools": tools})
 
     def set_tool(
@@ -130,12 +130,12 @@ class Mcp:
         return self._http.json("PUT", "/api/admin/mcp/{name}/tools/{tool}", path, body=settings)
 
     def begin_login(self, name: str, redirect_uri: str) -> types.McpLoginBegun:
-        """Where a browser signs in at a server that asks for it."""
+        """Returns the address at which a browser signs in to the server."""
         body = {"redirect_uri": check_text("redirect_uri", redirect_uri)}
         return self._http.json("POST", "/api/admin/mcp/{name}/login", {"name": name}, body=body)
 
     def finish_login(self, name: str, **callback: Unpack[types.McpCallback]) -> types.McpServerView:
-        """What the browser brought to the ``redirect_uri``."""
+        """Finishes the sign-in with the parameters that the browser brought to ``redirect_uri``."""
         return self._http.json("POST", "/api/admin/mcp/{name}/login/finish", {"name": name}, body=callback)
 
     def logout(self, name: str) -> types.McpServerView:
@@ -149,7 +149,7 @@ PLUGIN = "/api/admin/plugins/{name}"
 
 
 class Plugins:
-    """For the owner: packages of others, which do nothing until they are accepted."""
+    """For the owner: packages of other people. They do nothing until they are accepted."""
 
     def __init__(self, http: SyncHttp) -> None:
         self._http = http
@@ -162,16 +162,16 @@ class Plugins:
         return self._http.json("GET", PLUGIN, {"name": name})
 
     def add(self, *, git: str | None = None, zip: str | None = None) -> types.PluginWire:
-        """Brings a plugin along, or another version of one; it waits to be accepted. ``zip`` is an archive in base64."""
+        """Adds a plugin, or another version of one; it waits until it is accepted. ``zip`` is an archive in base64."""
         return self._http.json("POST", "/api/admin/plugins", body=given(git=git, zip=zip))
 
     def accept(self, name: str, hash: str) -> types.PluginWire:
-        """Accepts it and what it asks for, exactly as it was looked at."""
+        """Accepts the plugin and its grants, exactly as they were reviewed."""
         body = {"hash": check_text("hash", hash)}
         return self._http.json("POST", PLUGIN + "/accept", {"name": name}, body=body)
 
     def enable(self, name: str) -> types.PluginWire:
-        """Switches it on; one that failed too often starts again."""
+        """Switches the plugin on, also restarting one that failed too often."""
         return self._http.json("POST", PLUGIN + "/enable", {"name": name}, body={})
 
     def disable(self, name: str) -> types.PluginWire:
@@ -188,7 +188,7 @@ PROVIDER = "/api/admin/providers/{name}"
 
 
 class Admin:
-    """What only the owner may do."""
+    """Calls that only the owner may make."""
 
     def __init__(self, http: SyncHttp) -> None:
         self._http = http
@@ -201,7 +201,7 @@ class Admin:
         return self._http.json("GET", PROVIDER, {"name": name})
 
     def set_provider(self, name: str, settings: Mapping[str, Any], api_key: str | None = None) -> None:
-        """Makes it what the settings say. A key is kept sealed, and the settings only name it."""
+        """Replaces the provider's settings. A key is stored encrypted, and the settings only name it."""
         body = given(settings=settings, api_key=api_key)
         self._http.json("PUT", PROVIDER, {"name": name}, body=body)
 
@@ -212,21 +212,21 @@ class Admin:
         return self._http.json("POST", PROVIDER + "/test", {"name": name})
 
     def provider_models(self, name: str) -> List[types.ModelView]:
-        """Those that the provider itself lists now."""
+        """The models that the provider itself lists now."""
         answer: types.Models = self._http.json("GET", PROVIDER + "/models", {"name": name})
         return answer["models"]
 
     def found_providers(self) -> List[types.FoundView]:
-        """What runs on the server's machine and could be had without a key."""
+        """Model servers on the server's machine that could be added without a key."""
         answer: types.FoundProviders = self._http.json("GET", "/api/admin/providers/found")
         return answer["found"]
 
     def default_model(self) -> types.DefaultModel:
-        """What agents without a model of their own answer with, the editor of personas included."""
+        """The model for agents without their own, the persona editor included."""
         return self._http.json("GET", "/api/admin/default-model")
 
     def set_default_model(self, primary: str | None, fallbacks: Sequence[str] = ()) -> types.DefaultModel:
-        """``None`` leaves it to the first provider that works; the others are asked in their order."""
+        """``None`` means the first provider that works. The fallbacks are tried in order."""
         body = {"primary": primary, "fallbacks": list(fallbacks)}
         return self._http.json("PUT", "/api/admin/default-model", body=body)
 
@@ -234,16 +234,16 @@ class Admin:
         return self._http.json("GET", PROVIDER + "/login", {"name": name})
 
     def begin_provider_login(self, name: str, way: str | None = None) -> types.LoginBegun:
-        """Begins a sign-in, or gives back the one that waits. ``provider_login`` tells what becomes of it."""
+        """Starts a sign-in, or returns the waiting one. ``provider_login`` shows its progress."""
         return self._http.json("POST", PROVIDER + "/login", {"name": name}, query=given(way=way))
 
     def finish_provider_login(self, name: str, address: str) -> types.LoginView:
-        """The address of the page that a browser ended at which could not come back to the server by itself."""
+        """Finishes a sign-in with the address that the browser ended at, if it could not reach the server."""
         body = {"address": check_text("address", address)}
         return self._http.json("POST", PROVIDER + "/login/callback", {"name": name}, body=body)
 
     def end_provider_login(self, name: str) -> None:
-        """Signs out, or stops waiting."""
+        """Signs out, or cancels a waiting sign-in."""
         self._http.json("DELETE", PROVIDER + "/login", {"name": name})
 
     def models(self) -> List[types.ModelView]:
@@ -302,12 +302,12 @@ class Admin:
             self._http.json("POST", "/api/admin/pairings/approve", body=given(code=code, person=person))
 
     def link(self) -> str:
-        """A link that signs the owner in once, in a browser on the machine of the server."""
+        """A one-time link that signs the owner in, in a browser on the server's machine."""
         answer: types.Link = self._http.json("POST", "/api/admin/links")
         return answer["url"]
 
     def secrets(self) -> List[types.SecretView]:
-        """Their names and dates; no value ever leaves the server."""
+        """Names and dates of the secrets; no value ever leaves the server."""
         answer: types.SecretList = self._http.json("GET", "/api/admin/secrets")
         return answer["secrets"]
 
@@ -319,21 +319,21 @@ class Admin:
         self._http.json("DELETE", "/api/admin/secrets/{name}", {"name": name})
 
     def rotate_secrets(self) -> int:
-        """Seals every secret under a new key; how many there are."""
+        """Encrypts every secret with a new key; returns their number."""
         answer: types.Rotated = self._http.json("POST", "/api/admin/secrets/rotate")
         return answer["rotated"]
 
     def gateways(self) -> List[types.GatewayView]:
-        """Those that share one database, and what each does; none where one process keeps everything to itself."""
+        """The gateways that share one database, and the work of each; none for a single process."""
         answer: types.GatewayList = self._http.json("GET", "/api/admin/gateways")
         return answer["gateways"]
 
     def drain_gateway(self, id: str) -> None:
-        """Has it give back what it holds and begin nothing more until it is restarted; a silent one is forgotten."""
+        """Drains a gateway: it starts nothing new until it is restarted. A silent one is removed from the list."""
         self._http.json("POST", "/api/admin/gateways/{id}/drain", {"id": id})
 
     def reindex(self) -> types.Reindexed:
-        """Reads all logs and files anew."""
+        """Rebuilds the index from all logs and files."""
         return self._http.json("POST", "/api/admin/reindex")
 
     def budgets(self) -> types.Budgets:
@@ -355,20 +355,20 @@ class Admin:
         return self._http.json("GET", "/api/admin/usage", query=query)
 
     def config(self) -> StoredFile:
-        """The config file; its ``version`` goes with a change."""
+        """The config file. Pass its ``version`` with a change."""
         response = self._http.response("GET", "/api/admin/config")
         view: types.ConfigView = response.json()
         return StoredFile.of(view["text"], response.headers)
 
     def set_config(self, text: str, version: str) -> None:
-        """Refused with the field's path when it is not good; then the old one stays."""
+        """Replaces the config. An invalid one is refused with the field's path, and the old one stays."""
         headers = {"if-match": version}
         self._http.json("PUT", "/api/admin/config", body={"text": text}, headers=headers)
 
     def import_export(
         self, source: types.ImportSource, file: bytes, *, dry_run: bool = False, skip_broken: bool = False
     ) -> types.ImportReport:
-        """An export of another program: a file, or a ZIP archive of its folder."""
+        """Imports an export of another program: a file, or a ZIP archive of its folder."""
         query = {"from": source, "dry_run": dry_run, "skip_broken": skip_broken}
         headers = {"content-type": "application/octet-stream"}
         response = self._http.response("POST", "/api/admin/import", query=query, content=file, headers=headers)
@@ -382,15 +382,15 @@ class Admin:
         return self._http.json("GET", "/api/admin/audit", query=query)
 
     def verify_audit(self) -> types.AuditChains:
-        """Whether every row still fits the one before it, for each person."""
+        """Verifies for each person that no row was changed or removed."""
         return self._http.json("GET", "/api/admin/audit/verify")
 
     def log_level(self) -> types.LogLevels:
-        """What the server logs, and what its next start logs."""
+        """The server's log level now, and after its next start."""
         return self._http.json("GET", "/api/admin/logs/level")
 
     def set_log_level(self, level: types.LogLevel | None = None) -> types.LogLevels:
-        """Until the next start; without a level, back to what that logs."""
+        """Changes the log level until the next start; without a level, resets it."""
         if level is None:
             return self._http.json("DELETE", "/api/admin/logs/level")
         return self._http.json("PUT", "/api/admin/logs/level", body={"level": level})
@@ -403,7 +403,7 @@ class Admin:
         after: int | None = None,
         limit: int | None = None,
     ) -> Generator[types.LogLine, None, None]:
-        """The newest lines, then each as it is written."""
+        """Yields the newest log lines, then each new one."""
         query = {"level": level, "q": q, "after": after, "limit": limit}
         headers = {"accept": "text/event-stream"}
         with self._http.stream("GET", "/api/admin/logs", query=query, headers=headers) as response:

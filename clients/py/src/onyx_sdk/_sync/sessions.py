@@ -39,7 +39,7 @@ class Sessions:
     def each(
         self, *, agent: str | None = None, status: types.SessionStatus | None = None, q: str | None = None
     ) -> Generator[types.SessionView, None, None]:
-        """All of them, page by page."""
+        """All sessions, page by page."""
         before: str | None = None
         while True:
             page = self.list(agent=agent, status=status, q=q, before=before)
@@ -57,7 +57,7 @@ class Sessions:
         return self._http.json("GET", "/v1/sessions/{id}/turns", {"id": id}, query=query)
 
     def update(self, id: str, **change: Unpack[types.Patch]) -> types.SessionView:
-        """Only what is named changes; ``attached=None`` detaches it."""
+        """Changes only the named fields; ``attached=None`` detaches the session."""
         check_one_of("status", change.get("status"), ("active", "archived"))
         return self._http.json("PATCH", "/v1/sessions/{id}", {"id": id}, body=change)
 
@@ -69,13 +69,13 @@ class Sessions:
     def rate(
         self, id: str, turn_id: str, *, rating: types.Rating | None = None, note: str | None = None
     ) -> types.Feedback:
-        """What the person thinks of an answer, named by a text of it. Without a rating it is taken back."""
+        """Rates an answer, named by one of its text turns. Without a rating, the old one is removed."""
         path = {"id": id, "turn": turn_id}
         body = given(rating=rating, note=note)
         return self._http.json("PUT", "/v1/sessions/{id}/turns/{turn}/feedback", path, body=body)
 
     def about(self, entity: types.EntityRef) -> List[types.SessionView]:
-        """Those that are attached to a page, task, ref or project, newest first."""
+        """The sessions attached to a page, task, ref or project, newest first."""
         path = {"id": entity["space"], "kind": f"{entity['kind']}s", "entity": entity["id"]}
         answer: types.AttachedConversations = self._http.json(
             "GET", "/api/spaces/{id}/{kind}/{entity}/conversations", path
@@ -86,11 +86,11 @@ class Sessions:
         self._http.json("DELETE", "/v1/sessions/{id}", {"id": id})
 
     def mark_read(self, id: str) -> None:
-        """The person has read it; other devices hear of it."""
+        """Marks the session as read on every device."""
         self._http.json("PUT", "/v1/sessions/{id}/read", {"id": id})
 
     def queued(self, id: str) -> List[types.QueuedMessage]:
-        """Messages that no run has read yet, for instance since it was stopped."""
+        """Messages that no run has read yet, for example because it was stopped."""
         answer: types.QueuedMessages = self._http.json("GET", "/v1/sessions/{id}/queued", {"id": id})
         return answer["messages"]
 
@@ -134,7 +134,7 @@ class Drafts:
         plan_hash: str | None = None,
         reason: str | None = None,
     ) -> types.PendingChange:
-        """With the ``plan_hash`` of what was looked at, nothing else is approved. ``reason`` answers a question."""
+        """With ``plan_hash``, only the reviewed change is approved. ``reason`` answers a question."""
         check_one_of("scope", scope, ("once", "run"))
         body = given(scope=scope, plan_hash=plan_hash, reason=reason)
         return self._http.json("POST", "/api/pending-changes/{id}/approve", {"id": id}, body=body)
@@ -144,7 +144,7 @@ class Drafts:
         return self._http.json("POST", "/api/pending-changes/{id}/reject", {"id": id}, body=body)
 
     def events(self) -> Generator[types.PendingChange, None, None]:
-        """Every draft that is new or has changed, from now on. A lost connection comes back."""
+        """Yields every new or changed draft. It reconnects automatically."""
         backoff = Backoff()
         while True:
             try:
@@ -153,12 +153,12 @@ class Drafts:
                         backoff.worked()
                         yield cast(types.PendingChange, json.loads(event.data))
             except Offline:
-                # The server may be starting again.
+                # The server may be restarting.
                 pass
             backoff.wait()
 
     def of_members(self) -> types.MembersChanges:
-        """For the owner: what members may not approve for themselves."""
+        """For the owner: drafts that members may not approve themselves."""
         return self._http.json("GET", "/api/admin/pending-changes")
 
     def decide_for(

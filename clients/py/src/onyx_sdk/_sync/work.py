@@ -1,4 +1,4 @@
-"""Agents and what they do: their files, personas, actions, jobs, what a person chose for them."""
+"""Agents and their work: files, personas, actions, jobs, and the person's preferences."""
 # Made from the async client by generate.py: change that one.
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Agents:
         return self._http.json("POST", "/v1/agents", body={"id": id, **fields})
 
     def update(self, id: str, **change: Unpack[types.AgentFieldsInput]) -> types.AgentDetails:
-        """Only what is named changes; ``None`` leaves it to the defaults."""
+        """Changes only the named fields; ``None`` resets one to its default."""
         return self._http.json("PATCH", "/v1/agents/{id}", {"id": id}, body=change)
 
     def remove(self, id: str) -> None:
@@ -52,13 +52,13 @@ class Agents:
         return str(response.headers.get("etag", ""))
 
     def accept_file(self, id: str, name: str, version: str) -> None:
-        """"I have read this": what an agent wrote into its own file counts as the owner's."""
+        """"I have read this": accepts text that an agent wrote into its own file."""
         path = {"id": id, "name": name}
         self._http.json("POST", "/v1/agents/{id}/files/{name}/accept", path, body={"seen": version})
 
 
 class Personas:
-    """Agents as personas: their texts, what to try them with, and the agent that edits them."""
+    """Agents as personas: their texts, their test inputs, and the agent that edits them."""
 
     def __init__(self, http: SyncHttp) -> None:
         self._http = http
@@ -67,7 +67,7 @@ class Personas:
         return self._http.json("GET", "/api/storage/personas/{id}", {"id": id})
 
     def put(self, id: str, *, name: str | None = None, system_prompt: str | None = None) -> types.PersonaView:
-        """What is not named stays as it is; a persona that is not there is made."""
+        """Creates a persona, or changes its named fields."""
         body = given(name=name, systemPrompt=system_prompt)
         return self._http.json("PUT", "/api/storage/personas/{id}", {"id": id}, body=body)
 
@@ -98,19 +98,19 @@ class Personas:
         self._http.json("DELETE", "/api/storage/personas/{id}/test-inputs/{tid}", path)
 
     def run_test_input(self, id: str, input: str) -> Generator[types.PersonaEvent, None, None]:
-        """What the persona answers, without its memory of anybody and without the right to change anything."""
+        """Runs the persona on a message, without its memory and without the right to change anything."""
         template = "/api/storage/personas/{id}/test-inputs/{tid}/run"
         for event in self._events(template, {"id": id, "tid": input}, {}):
             yield event
 
     def chat(self, persona_id: str, message: str) -> Generator[types.PersonaEvent, None, None]:
-        """Words to the agent that edits the persona."""
+        """Sends a message to the agent that edits the persona."""
         body = {"personaId": persona_id, "message": check_text("message", message)}
         for event in self._events("/api/persona-agent/chat", {}, body):
             yield event
 
     def clear(self, persona_id: str) -> str:
-        """Puts the conversation with the editor away; the session of the next one."""
+        """Archives the conversation with the editor; returns the next session."""
         body = {"personaId": persona_id}
         answer: types.PersonaCleared = self._http.json("POST", "/api/persona-agent/clear", body=body)
         return answer["sessionId"]
@@ -140,11 +140,11 @@ class Actions:
         self._http = http
 
     def list(self) -> List[types.ActionView]:
-        """Every file of the folder, broken ones with why they do not run."""
+        """Every action file; a broken one says why it cannot run."""
         return self._http.json("GET", "/api/agent/actions")
 
     def prompt(self, id: str, selection: str | None = None) -> str:
-        """What the agent would be told if it ran now."""
+        """The prompt that the agent would receive now."""
         body = given(selection=selection)
         answer: types.ActionPrompt = self._http.json(
             "POST", "/api/agent/actions/{id}/prompt", {"id": id}, body=body
@@ -152,7 +152,7 @@ class Actions:
         return answer["prompt"]
 
     def past(self, *, before: str | None = None, limit: int | None = None) -> types.ActionRuns:
-        """What became of actions, newest first."""
+        """Past runs of actions, newest first."""
         query = {"before": before, "limit": limit}
         return self._http.json("GET", "/api/agent/action-runs", query=query)
 
@@ -165,7 +165,7 @@ class Actions:
         dry_run: bool | None = None,
         selection: str | None = None,
     ) -> Generator[types.Line, None, None]:
-        """Runs it; its first line is ``start``, its last ``done``. Leaving the loop stops the run."""
+        """Runs the action; the first line is ``start``, the last ``done``. Leaving the loop stops the run."""
         check_uuid("session_id", session_id)
         body = given(session_id=session_id, confirm=confirm, dry_run=dry_run, selection=selection)
         for line in run_lines(self._http, "/api/agent/actions/{id}/run", {"id": id}, body):
@@ -173,13 +173,13 @@ class Actions:
 
 
 class Jobs:
-    """Work that happens at a time."""
+    """Jobs: work that happens at a set time."""
 
     def __init__(self, http: SyncHttp) -> None:
         self._http = http
 
     def list(self) -> List[types.JobView]:
-        """Every job, broken ones with what is wrong."""
+        """Every job; a broken one says what is wrong."""
         answer: types.JobViews = self._http.json("GET", "/api/jobs")
         return answer["jobs"]
 
@@ -187,25 +187,25 @@ class Jobs:
         return self._http.json("GET", "/api/jobs/{id}", {"id": id})
 
     def create(self, id: str, **fields: Unpack[types.JobChangeBody]) -> types.JobView:
-        """Makes a job and accepts it."""
+        """Creates a job and accepts it."""
         check_text("id", id)
         check_job(fields)
         return self._http.json("POST", "/api/jobs", body={"id": id, **fields})
 
     def change(self, id: str, **fields: Unpack[types.JobChangeBody]) -> types.JobView:
-        """Changes what is named and accepts the job as it is then; ``None`` takes a field away."""
+        """Changes the named fields and accepts the result; ``None`` removes a field."""
         return self._http.json("PATCH", "/api/jobs/{id}", {"id": id}, body=fields)
 
     def preview(self, **fields: Unpack[types.JobChangeBody]) -> types.JobPreview:
-        """What a job would be: plain words and the next times, or what is wrong with it."""
+        """Previews a job: a description and its next times, or what is wrong with it."""
         return self._http.json("POST", "/api/jobs/preview", body=fields)
 
     def accept(self, id: str, hash: str) -> types.JobView:
-        """Lets a job fire that somebody else wrote or changed, exactly as it was looked at."""
+        """Accepts a job that someone else wrote or changed, exactly as it was reviewed."""
         return self._http.json("POST", "/api/jobs/{id}/accept", {"id": id}, body={"hash": hash})
 
     def run(self, id: str) -> types.JobRunView:
-        """Fires it once, now."""
+        """Runs the job once, now."""
         return self._http.json("POST", "/api/jobs/{id}/run", {"id": id})
 
     def pause(self, id: str) -> types.JobView:
@@ -215,7 +215,7 @@ class Jobs:
         return self._http.json("POST", "/api/jobs/{id}/resume", {"id": id})
 
     def seen(self, id: str) -> types.JobView:
-        """The person has looked at what became of it."""
+        """Marks the job's results as seen."""
         return self._http.json("PUT", "/api/jobs/{id}/seen", {"id": id})
 
     def remove(self, id: str) -> None:
@@ -228,7 +228,7 @@ class Jobs:
 
 
 class Preferences:
-    """What a person chose for their agents."""
+    """A person's preferences for their agents."""
 
     def __init__(self, http: SyncHttp) -> None:
         self._http = http
@@ -237,7 +237,7 @@ class Preferences:
         return self._http.json("GET", "/api/agent/config")
 
     def health(self) -> types.AgentHealth:
-        """How the way that the person chose for Anthropic's models does, among the rest."""
+        """The health of the agents, including the runtime that the person chose for Anthropic's models."""
         return self._http.json("GET", "/api/agent/health")
 
     def set(self, **change: Unpack[types.PreferencesChange]) -> types.PreferencesView:
@@ -245,7 +245,7 @@ class Preferences:
 
 
 class LinkedIn:
-    """The caller's own account at LinkedIn."""
+    """The caller's own LinkedIn account."""
 
     def __init__(self, http: SyncHttp) -> None:
         self._http = http
@@ -254,18 +254,18 @@ class LinkedIn:
         return self._http.json("GET", "/api/linkedin")
 
     def connect(self) -> types.LoginBegun:
-        """Where to send the browser; ``account`` tells what becomes of it."""
+        """Starts a sign-in and returns the address for the browser; ``account`` shows the result."""
         return self._http.json("POST", "/api/linkedin/login", body={})
 
     def finish(self, state: str, code: str | None = None, error: str | None = None) -> types.LinkedInView:
-        """Ends the sign-in that the caller began, with what the browser brought back."""
+        """Finishes the caller's sign-in with the parameters that the browser brought back."""
         body = {"state": state, "code": code, "error": error}
         return self._http.json("POST", "/api/linkedin/login/callback", body=body)
 
     def check(self) -> types.LinkedInView:
-        """Asks LinkedIn whether it takes the sign-in."""
+        """Tests the sign-in at LinkedIn."""
         return self._http.json("POST", "/api/linkedin/check", body={})
 
     def revoke(self) -> types.LinkedInRevoked:
-        """Forgets the sign-in and takes it back at LinkedIn; ``detail`` says why nobody there confirmed it."""
+        """Deletes the sign-in and revokes it at LinkedIn; ``detail`` says why LinkedIn did not confirm."""
         return self._http.json("DELETE", "/api/linkedin/login")

@@ -1,4 +1,4 @@
-//! One job fired: what it says, who is told, when it is paused.
+//! One job fired: its result, where it is delivered, and when the job is paused.
 
 use std::time::Duration;
 
@@ -177,7 +177,7 @@ async fn what_cannot_be_is_told_with_what_could() {
         ),
         (
             json!({"cron": "0 0 30 2 *"}),
-            "cron: \"0 0 30 2 *\" never comes",
+            "cron: \"0 0 30 2 *\" never occurs",
             "every weekday at 08:00",
         ),
         (
@@ -185,10 +185,14 @@ async fn what_cannot_be_is_told_with_what_could() {
             "at: 2020-05-01T09:00 has passed",
             "`at: 2026-01-01T09:00` is next",
         ),
-        (json!({"at": "tomorrow"}), "at: \"tomorrow\" is no date with a time", "2030-12-01T09:00"),
-        (json!({"every": "often"}), "every: \"often\" is no length of time", "30m, 2h, 1d or 2w"),
-        (json!({"every": "1s"}), "every: at least ten seconds", ""),
-        (json!({}), "cron: say when", "`every: 2h`"),
+        (
+            json!({"at": "tomorrow"}),
+            "at: \"tomorrow\" is not a date with a time",
+            "2030-12-01T09:00",
+        ),
+        (json!({"every": "often"}), "every: \"often\" is not a duration", "30m, 2h, 1d or 2w"),
+        (json!({"every": "1s"}), "every: two times must be at least ten seconds apart", ""),
+        (json!({}), "cron: set when it runs", "`every: 2h`"),
         (
             json!({"every": "1h", "timezone": "Berlin"}),
             "timezone: there is no time zone \"Berlin\"; did you mean Europe/Berlin?",
@@ -206,13 +210,13 @@ async fn what_cannot_be_is_told_with_what_could() {
         ),
         (
             json!({"every": "1h", "deliver": "pigeon"}),
-            "deliver: \"pigeon\" is no way to deliver",
+            "deliver: \"pigeon\" is not a way to deliver",
             "`session`",
         ),
         (json!({"every": "1h", "agent": "nobody"}), "agent: there is no agent nobody", ""),
         (
             json!({"every": "1h", "overlap": "maybe"}),
-            "overlap: \"maybe\" is none of skip, queue, replace",
+            "overlap: \"maybe\" is not one of skip, queue, replace",
             "",
         ),
         (json!({"every": "1h", "colour": "red"}), "colour: a job has no such field", ""),

@@ -1,4 +1,4 @@
-//! What was seen from outside while a schedule ran: all that anybody may hold Onyx to.
+//! What was seen from outside while a schedule ran: everything that Onyx can be held to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -94,7 +94,7 @@ pub(super) struct Book {
     pub(super) sessions: Vec<SessionId>,
     /// Sessions that somebody wanted removed; whether they were is not always told.
     pub(super) may_be_gone: BTreeSet<SessionId>,
-    /// Sessions that were told to be gone, with what stood in them.
+    /// Sessions that were announced as deleted, with what they held.
     pub(super) deleted: BTreeMap<SessionId, BTreeSet<TurnId>>,
     /// Sessions whose agents answer at once, from some time on.
     pub(super) parallel: BTreeSet<SessionId>,
@@ -107,7 +107,7 @@ pub(super) struct Book {
     /// The longest note seen of each text while it streamed.
     pub(super) noted: BTreeMap<(SessionId, TurnId), String>,
     pub(super) calls: u64,
-    /// Which process works on a session, as far as anybody follows it.
+    /// Which process works on a session, as far as it is followed.
     pub(super) at_work: BTreeMap<SessionId, Process>,
     pub(super) frozen: Vec<Process>,
     pub(super) violations: Vec<String>,
@@ -128,7 +128,7 @@ impl Book {
         }
     }
 
-    /// A run began here; if a frozen process holds the session, somebody took it over.
+    /// A run began here; if a frozen process holds the session, another took it over.
     pub(super) fn begins(&mut self, session: SessionId, process: Process) {
         self.saw_session(session);
         let before = self.at_work.insert(session, process);

@@ -30,7 +30,7 @@ pub(super) fn everything(store: &Store, book: &Book) -> Vec<String> {
         .map(|key| Session { turns: now(store.turns.tail(&key, None, usize::MAX)).turns, key })
         .collect();
     found.extend(sessions.iter().flat_map(|session| deleted_flaws(book, session)));
-    // Words that came in while a session was deleted may have begun it anew.
+    // Messages that came in while a session was deleted may have started it again.
     sessions.retain(|session| !book.is_deleted(session.key.session));
     for session in &sessions {
         let row = |run| now(store.ledger.run(&person(), run));
@@ -301,7 +301,7 @@ fn noted_flaws(book: &Book, sessions: &[Session]) -> Vec<String> {
     found
 }
 
-/// What one viewer was told: in order, ended once, and true.
+/// What one viewer received: in order, ended once, and true.
 fn told_flaws(viewer: &Viewer, sessions: &[Session]) -> Vec<String> {
     let mut found = Vec::new();
     let run = viewer.run;
@@ -317,7 +317,7 @@ fn told_flaws(viewer: &Viewer, sessions: &[Session]) -> Vec<String> {
     if (ends > 0 && !last) || ends > 1 {
         found.push(format!("run {run}: `done` is not the last event"));
     }
-    // A viewer who comes back after `done` is told nothing more.
+    // A viewer who returns after `done` receives nothing more.
     if viewer.closed && ends == 0 && !viewer.events.is_empty() {
         found.push(format!("run {run}: the feed ended without `done`"));
     }

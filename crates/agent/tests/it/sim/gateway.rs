@@ -36,7 +36,7 @@ pub(super) struct Gateway {
     runtime: Runtime,
     agent: AgentServices,
     junction: Arc<Junction>,
-    /// Set once what an earlier process left open is closed: before, nobody is served.
+    /// Set once what an earlier process left open is closed: before that, no request is served.
     ready: Arc<AtomicBool>,
     clients: Vec<AbortHandle>,
 }
@@ -200,7 +200,7 @@ impl Gateway {
             ..SessionPatch::default()
         };
         let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
-        // Whether it is told or not, it may have happened.
+        // Whether it is reported or not, it may have happened.
         junction.book.lock().unwrap().parallel.insert(session);
         self.client(async move {
             match agent.sessions.patch(&person(), session, patch).await {
@@ -297,7 +297,7 @@ impl Gateway {
     }
 }
 
-/// What an honest refusal may be; anything else is ours to mend.
+/// What an honest refusal may be; anything else is a bug.
 fn refused(junction: &Junction, what: &str, fault: &Fault) {
     let honest = matches!(
         fault.code,

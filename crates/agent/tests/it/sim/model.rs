@@ -146,7 +146,7 @@ impl SimModel {
             self.track.junction.count(Mishap::ParallelCalls);
         }
         let chance = &self.track.junction.chance;
-        // Some servers number the calls of each answer anew.
+        // Some servers restart the numbers of calls with each answer.
         let numbered = chance.percent(10);
         if numbered {
             self.track.junction.count(Mishap::SameIdTwice);

@@ -365,7 +365,7 @@ impl World {
         Some(SessionKey { person: person(), agent: meta.agent, session })
     }
 
-    /// What was noted of streaming text must come up in the log, whatever happens.
+    /// Streaming text that was saved must appear in the log, whatever happens.
     fn look_at_notes(&self) {
         for session in self.sessions() {
             let Some(key) = self.key(session) else { continue };
@@ -422,7 +422,7 @@ impl World {
         self.junction.book.lock().unwrap().violated("the gateways do not come to rest");
     }
 
-    /// Every session goes on, whatever it went through, and nobody has to wait for it.
+    /// Every session continues, whatever it went through, and no client has to wait for it.
     fn last_words(&mut self) {
         for session in self.sessions() {
             if self.key(session).is_none() {
@@ -440,7 +440,7 @@ impl World {
         }
     }
 
-    /// What happened and what the logs hold, for whoever looks for the reason.
+    /// What happened and what the logs hold, to find the reason of a failure.
     fn trace(&self) -> Vec<String> {
         let actions = self.actions.iter().map(|(at, action)| format!("{at:?} {action:?}"));
         let mut trace: Vec<String> = actions.collect();

@@ -1,4 +1,4 @@
-//! `/api/admin/config`: the file itself, for the owner to read and to change.
+//! `/api/admin/config`: the config file, for the owner to read and to change.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -11,7 +11,7 @@ use crate::{ApiState, AuthContext, ConfigChange, JsonBody, Problem};
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewConfig {
-    /// The whole file. A shortened key in it stands for the one that the file has.
+    /// The whole file. A shortened key in it stands for the key in the current file.
     text: String,
 }
 
@@ -20,8 +20,8 @@ pub(crate) async fn read(State(state): State<ApiState>) -> Result<Response, Prob
     Ok(([etag(&view.hash)], Json(view)).into_response())
 }
 
-/// A config that is not good changes nothing; the answer names what is wrong with it. The file holds
-/// the owner's token, so writing it needs what that token is good for.
+/// An invalid config changes nothing; the answer names the error. The file holds the owner's token,
+/// so writing it needs the same grants as that token.
 pub(crate) async fn write(
     State(state): State<ApiState>,
     caller: AuthContext,

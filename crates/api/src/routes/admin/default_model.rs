@@ -1,5 +1,5 @@
-//! `/api/admin/default-model`: what every agent that names no model of its own answers with, the
-//! editor of personas included, and what is asked in its place when it cannot.
+//! `/api/admin/default-model`: the model of every agent that names none of its own, the persona
+//! editor included, and its fallbacks.
 
 use axum::extract::State;
 use onyx_agent::ModelSetting;
@@ -15,9 +15,9 @@ const MOST_FALLBACKS: usize = 16;
 /// `agents.defaults.model` of onyx.json.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct DefaultModel {
-    /// `<provider>/<model>`; null leaves it to the first provider that works.
+    /// `<provider>/<model>`; null uses the first provider that works.
     primary: Option<String>,
-    /// Asked in this order when it cannot answer.
+    /// Tried in this order when the primary model cannot answer.
     #[serde(default)]
     fallbacks: Vec<String>,
 }
@@ -68,10 +68,10 @@ impl DefaultModel {
             }
         }
         if self.primary.is_none() && !self.fallbacks.is_empty() {
-            return Err(Problem::field("fallbacks", "they stand in for a `primary`: name one"));
+            return Err(Problem::field("fallbacks", "they need a `primary` model"));
         }
         if self.fallbacks.len() > MOST_FALLBACKS {
-            let why = format!("at most {MOST_FALLBACKS} of them");
+            let why = format!("at most {MOST_FALLBACKS} are allowed");
             return Err(Problem::field("fallbacks", why));
         }
         for (place, id) in self.fallbacks.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! `/api/admin/gateways`: which gateways share the database, what each does, and how one is emptied.
+//! `/api/admin/gateways`: the gateways that share the database, what each does, and how one is
+//! drained.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -10,7 +11,7 @@ use crate::{ApiState, GatewayView, Problem};
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct GatewayList {
-    /// None where one process keeps everything to itself.
+    /// Empty where a single process runs without a shared database.
     gateways: Vec<GatewayView>,
 }
 

@@ -1,6 +1,6 @@
-//! `/api/admin/import`: what somebody brings along from another program. The body is the export as it
-//! is (a file or a ZIP archive), or, from the command line, what it has read of a folder, one item a
-//! line. All of it is read before anything is written. Who asks for it is told how far it is.
+//! `/api/admin/import`: imports data from another program. The body is the export as it is (a file
+//! or a ZIP archive), or, from the command line, the items that it has read from a folder, one per
+//! line. All of it is read before anything is written. A caller that asks for progress gets it.
 
 use std::time::Duration;
 
@@ -24,25 +24,25 @@ use super::import_lines::{ImportLine, lines};
 use crate::wire::{FieldNames, Json};
 use crate::{ApiState, AuthContext, ConfigChange, Problem, QueryOf};
 
-/// Of an export; with pictures they are large.
+/// The largest export; with pictures they are large.
 const LARGEST: u64 = 4 * 1024 * 1024 * 1024;
-/// A client that sends nothing for so long is gone.
+/// A client that sends nothing for this long is gone.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ImportQuery {
-    /// The program that the export is of.
+    /// The program that made the export.
     from: Source,
-    /// What the body is.
+    /// The form of the body.
     #[serde(default)]
     form: Form,
-    /// Look at everything, write nothing and say what would come.
+    /// Read everything, write nothing and report what would be imported.
     #[serde(default)]
     dry_run: bool,
-    /// Leave broken files out; without it the first one stops the import.
+    /// Leave out broken files; without it the first broken file stops the import.
     #[serde(default)]
     skip_broken: bool,
-    /// Tell how far it is, one JSON object a line; the last one holds the report.
+    /// Report progress, one JSON object per line; the last line holds the report.
     #[serde(default)]
     progress: bool,
 }
@@ -53,7 +53,7 @@ enum Form {
     /// The file that the other program exported, or an archive of its folder.
     #[default]
     Export,
-    /// What was read of it, one item a line.
+    /// The items that were read from it, one per line.
     Items,
 }
 
@@ -71,7 +71,7 @@ pub(crate) async fn import(
         Form::Export => read(from, upload.path(), broken),
         Form::Items => read_lines(upload.path()),
     });
-    let import = reading.await.map_err(|_| failed("reading the export broke off"))?;
+    let import = reading.await.map_err(|_| failed("reading the export failed"))?;
     let import = import.map_err(Fault::from)?;
     let mode = if query.dry_run { Mode::DryRun } else { Mode::Write };
     let bringing = Bringing { state, caller, source: from, import, mode };
@@ -82,7 +82,7 @@ pub(crate) async fn import(
     Ok(Json(bringing.bring(Progress::untold()).await?).into_response())
 }
 
-/// Everything that was read, on its way into the home.
+/// The data that was read, to be written into the home.
 struct Bringing {
     state: ApiState,
     caller: AuthContext,
@@ -103,10 +103,10 @@ impl Bringing {
     }
 }
 
-/// How often somebody is told how far it is.
+/// How often progress is reported.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// Tells how far it is, to whoever wants to know.
+/// Reports the progress of an import to its reader, if there is one.
 struct Progress {
     told: Option<mpsc::Sender<ImportLine>>,
     last: Option<Instant>,
@@ -127,7 +127,7 @@ impl Progress {
             return;
         }
         self.last = Some(Instant::now());
-        // Who is slow to read is told of a later one.
+        // A slow reader gets a later progress line instead.
         let _ = told.try_send(ImportLine::Progress { done, total });
     }
 }
@@ -137,7 +137,7 @@ fn failed(why: impl Into<String>) -> Problem {
 }
 
 async fn receive(mut body: Body) -> Result<Upload, Problem> {
-    let no_room = |error: std::io::Error| failed(format!("the export cannot be kept: {error}"));
+    let no_room = |error: std::io::Error| failed(format!("the export cannot be stored: {error}"));
     let mut upload = Upload::begin().map_err(no_room)?;
     let mut left = LARGEST;
     loop {
@@ -145,18 +145,18 @@ async fn receive(mut body: Body) -> Result<Upload, Problem> {
             Problem::new(ErrorCode::InvalidRequest, "the body did not arrive in time")
         })?;
         let Some(frame) = frame else { return Ok(upload) };
-        let frame =
-            frame.map_err(|_| Problem::new(ErrorCode::InvalidRequest, "the body broke off"))?;
+        let frame = frame
+            .map_err(|_| Problem::new(ErrorCode::InvalidRequest, "the body ended too early"))?;
         let Ok(bytes) = frame.into_data() else { continue };
         left = left
             .checked_sub(bytes.len() as u64)
             .ok_or_else(|| Problem::new(ErrorCode::TooLarge, "the export is larger than 4 GiB"))?;
         let added = tokio::task::spawn_blocking(move || upload.add(&bytes).map(|()| upload));
-        upload = added.await.map_err(|_| failed("the work broke off"))?.map_err(no_room)?;
+        upload = added.await.map_err(|_| failed("storing the export failed"))?.map_err(no_room)?;
     }
 }
 
-/// In the order of the items: agents come before what belongs to them.
+/// Writes the items in their order: agents come before what belongs to them.
 async fn write(
     state: &ApiState,
     caller: &AuthContext,
@@ -211,7 +211,7 @@ async fn put_agent(state: &ApiState, agent: &ImportedAgent, mode: Mode) -> Resul
             let settings = Box::new(settings);
             put(state, ConfigChange::PutAgent { id: agent.id.clone(), settings }, mode).await
         }
-        Err(error) => Ok((Outcome::Kept, Some(format!("its settings do not fit: {error}")))),
+        Err(error) => Ok((Outcome::Kept, Some(format!("its settings are not valid: {error}")))),
     }
 }
 
@@ -241,7 +241,7 @@ async fn put_setting(
     put(state, change, mode).await
 }
 
-/// What the config does not take is told and keeps nothing else from coming.
+/// A setting that the config refuses is reported and does not stop the rest.
 async fn put(state: &ApiState, change: ConfigChange, mode: Mode) -> Result<Put, Problem> {
     if mode == Mode::DryRun {
         return Ok((Outcome::New, None));

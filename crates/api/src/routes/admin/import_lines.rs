@@ -1,4 +1,4 @@
-//! An import as it goes on: how far it is, then its report, one JSON object a line.
+//! The progress of an import, then its report, one JSON object per line.
 
 use std::convert::Infallible;
 
@@ -14,21 +14,21 @@ use tokio::sync::mpsc;
 use crate::Problem;
 use crate::wire::FieldNames;
 
-/// Lines that wait to be read.
+/// The number of lines that may wait for the reader.
 const WAITING: usize = 16;
 
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum ImportLine {
-    /// So many of the things that were read are looked at or written.
+    /// So many of the items have been read or written.
     Progress { done: usize, total: usize },
     /// The last line.
     Report { report: ImportReport },
-    /// The last line of one that came to nothing.
+    /// The last line of an import that failed.
     Error(Fault),
 }
 
-/// Does the work as long as somebody reads. What was cut off goes on when it is asked for again.
+/// Works as long as the client reads. An interrupted import continues when it is requested again.
 pub(super) fn lines<Work>(
     names: FieldNames,
     work: impl FnOnce(mpsc::Sender<ImportLine>) -> Work,
@@ -46,7 +46,7 @@ where
             },
             () = sender.closed() => return,
         };
-        // Nobody reads it any more: then nobody waits for it either.
+        // The client is gone, so no one waits for this line.
         let _ = sender.send(last).await;
     });
     let told = futures::stream::unfold(receiver, move |mut receiver| async move {

@@ -1,6 +1,6 @@
-//! `/api/admin/providers/{name}/login`: signing in at a provider, with a code or in a browser. And
-//! `/api/admin/providers/found`: what needs neither key nor sign-in. No address that anything is sent
-//! to comes from a request.
+//! `/api/admin/providers/{name}/login`: sign-in at a provider, with a code or in a browser.
+//! `/api/admin/providers/found`: model servers that need neither key nor sign-in. No address to
+//! which requests are sent comes from a client.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -21,16 +21,16 @@ pub(crate) async fn found(State(state): State<ApiState>) -> Json<FoundProviders>
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct BeginLogin {
-    /// One of the ways that the provider has; without it, the first.
+    /// A way to sign in that the provider offers; without it, the provider's first one.
     way: Option<SignInWay>,
 }
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum SignInWay {
-    /// A code that is entered on a page of the provider's, on any machine.
+    /// A code that is entered on the provider's page, on any machine.
     Code,
-    /// A browser that comes back to the machine that Onyx runs on.
+    /// A browser that returns to the machine that runs Onyx.
     Browser,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct FinishLogin {
     address: String,
 }
 
-/// For a browser on another machine, which cannot come back to the one that Onyx runs on.
+/// Finishes a sign-in whose browser runs on another machine and cannot return to this one.
 pub(crate) async fn finish(
     State(state): State<ApiState>,
     Path(name): Path<String>,
@@ -79,7 +79,7 @@ pub(crate) async fn end(
     State(state): State<ApiState>,
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    // Known, or refused: what is not there cannot be signed out of.
+    // An unknown provider is refused here.
     state.catalogue.login(&name)?;
     state.catalogue.end_login(&name).await?;
     Ok(StatusCode::NO_CONTENT)

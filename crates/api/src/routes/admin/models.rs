@@ -26,7 +26,7 @@ pub(crate) async fn model(
     Ok(Json(state.catalogue.model(&id)?))
 }
 
-/// Today's spending beside its limits; 0 is no limit. In the currency of the price data.
+/// Today's spending and its limits; 0 is no limit. In the currency of the price data.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Budgets {
     /// UTC, `YYYY-MM-DD`.
@@ -45,7 +45,7 @@ struct Account {
     tokens: u64,
 }
 
-/// What is stored; runs at work are booked at their end.
+/// Sums of what is stored; runs in progress are added when they end.
 pub(crate) async fn budgets(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -64,7 +64,7 @@ pub(crate) async fn budgets(
     }))
 }
 
-/// What is absent stays.
+/// Absent limits stay as they are.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewLimits {
     #[schemars(range(min = 0.0))]

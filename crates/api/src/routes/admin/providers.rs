@@ -1,4 +1,4 @@
-//! `/api/admin/providers*`: where models come from, as the config has it and as it is.
+//! `/api/admin/providers*`: model providers, their settings and their state.
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -51,15 +51,15 @@ fn details(state: &ApiState, name: &str) -> Result<Response, Problem> {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct PutProvider {
-    /// What `providers.<name>` of onyx.json is to hold: `kind`, `baseUrl`, `models`, … A shortened
-    /// key in it stands for the one that is there.
+    /// The new content of `providers.<name>` in onyx.json: `kind`, `baseUrl`, `models`, … A
+    /// shortened key in it stands for the current one.
     #[serde(default)]
     settings: Map<String, Value>,
-    /// Kept encrypted under the provider's name, and named as `apiKey` in the settings.
+    /// Stored encrypted under the provider's name, and named as `apiKey` in the settings.
     api_key: Option<String>,
 }
 
-/// Makes a provider, or makes it what the body says.
+/// Creates a provider, or replaces its settings.
 pub(crate) async fn put(
     State(state): State<ApiState>,
     Path(name): Path<String>,
@@ -73,7 +73,8 @@ pub(crate) async fn put(
     }
     let before = match &api_key {
         Some(key) => {
-            // There before the config asks for it; what it replaces comes back if that is refused.
+            // The key is stored before the config refers to it; the old key is restored if the
+            // config is refused.
             let before = state.secrets.get(&name)?;
             state.secrets.set(&name, key).await?;
             Some(before)
@@ -92,8 +93,8 @@ pub(crate) async fn put(
     details(&state, &name)
 }
 
-/// Its key and other secrets go with it, where they were kept under the provider's own name, and so
-/// does its sign-in.
+/// Also removes the provider's key and other secrets that are stored under its own name, and its
+/// sign-in.
 pub(crate) async fn remove(
     State(state): State<ApiState>,
     Path(name): Path<String>,
@@ -130,7 +131,7 @@ pub(crate) async fn listed(
     Ok(Json(Models { models: state.catalogue.listed(&name).await? }))
 }
 
-/// The secrets that its settings name and that are called after it: nobody else's.
+/// The secrets that the settings name and whose names begin with the provider's.
 fn own_secrets(name: &str, settings: &Map<String, Value>) -> Vec<String> {
     let (mut found, mut open) = (Vec::new(), settings.values().collect::<Vec<_>>());
     while let Some(value) = open.pop() {
@@ -154,7 +155,7 @@ fn reference(name: &str) -> String {
     format!("secret:{name}")
 }
 
-/// It stands before the slash in the names of models.
+/// The name comes before the slash in the names of models.
 fn check_name(name: &str) -> Result<(), Problem> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     if (1..=64).contains(&name.len()) && name.bytes().all(fits) {

@@ -1,4 +1,4 @@
-//! `GET /api/admin/usage`: what was used, summed up as the owner wants to see it.
+//! `GET /api/admin/usage`: usage, summed up for the owner.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct UsageQuery {
-    /// The first day, UTC; 30 days before the last unless given.
+    /// The first day, UTC; by default 30 days before the last.
     #[schemars(extend("format" = "date"))]
     since: Option<String>,
-    /// The last day, UTC; today unless given.
+    /// The last day, UTC; by default today.
     #[schemars(extend("format" = "date"))]
     until: Option<String>,
     person: Option<String>,
@@ -32,7 +32,7 @@ pub(crate) struct UsageReport {
     since: String,
     until: String,
     total: Sum,
-    /// Each holds every part of the total once; names in their order, days without use left out.
+    /// Each list holds every part of the total once, sorted by name; days without use are left out.
     days: Vec<Sum>,
     agents: Vec<Sum>,
     models: Vec<Sum>,
@@ -41,13 +41,13 @@ pub(crate) struct UsageReport {
 
 #[derive(Default, Serialize, JsonSchema)]
 struct Sum {
-    /// The day, agent, model or person; empty for the total, and for a model that was not noted.
+    /// The day, agent, model or person; empty for the total, and where the model is unknown.
     name: String,
     input: u64,
     output: u64,
     cache_read: u64,
     cache_write: u64,
-    /// In the currency of the price data; unknown prices count as nothing.
+    /// In the currency of the price data; models without a known price count as zero.
     cost: f64,
 }
 
@@ -61,7 +61,7 @@ impl Sum {
     }
 }
 
-/// What is stored; runs at work are booked at their end.
+/// Sums of what is stored; runs in progress are added when they end.
 pub(crate) async fn usage(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -107,7 +107,7 @@ fn summed(rows: &[UsageRow], name: impl Fn(&UsageRow) -> &str) -> Vec<Sum> {
 fn checked(field: &str, day: String) -> Result<String, Problem> {
     match start_of(&day) {
         Some(_) => Ok(day),
-        None => Err(Problem::field(field, "it is not a day: YYYY-MM-DD")),
+        None => Err(Problem::field(field, "it must be a day: YYYY-MM-DD")),
     }
 }
 
@@ -116,6 +116,7 @@ fn start_of(day: &str) -> Option<Timestamp> {
 }
 
 fn days_before(until: &str) -> Result<String, Problem> {
-    let until = start_of(until).ok_or_else(|| Problem::field("until", "it is not a day"))?;
+    let until =
+        start_of(until).ok_or_else(|| Problem::field("until", "it must be a day: YYYY-MM-DD"))?;
     Ok(Timestamp::from_millis(until.as_millis() - USUAL_DAYS * DAY_MS).utc_date())
 }

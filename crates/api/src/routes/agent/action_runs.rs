@@ -1,4 +1,4 @@
-//! `/api/agent/action-runs`: what became of actions, on whichever device they were run.
+//! `/api/agent/action-runs`: runs of actions and their results, from all devices.
 
 use axum::extract::State;
 use onyx_agent::{PastRun, PastRunRecord};
@@ -14,7 +14,7 @@ const MOST: usize = 100;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct RunsQuery {
-    /// Only those before this run.
+    /// Only runs before this one.
     before: Option<RunId>,
     #[schemars(range(min = 1, max = 100))]
     limit: Option<usize>,
@@ -32,9 +32,9 @@ pub(crate) struct ActionRuns {
 #[schemars(rename = "ActionRunView")]
 struct PastRunView {
     run_id: RunId,
-    /// Among the person's files.
+    /// The path among the person's files.
     page: String,
-    /// Absent where the page cannot be read any more.
+    /// Absent where the page cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     record: Option<RecordView>,
 }
@@ -54,7 +54,7 @@ struct RecordView {
     ended_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<f64>,
-    /// What the page says, without its head.
+    /// The page's text, without its front matter.
     text: String,
 }
 
@@ -89,7 +89,7 @@ pub(crate) async fn list(
     if !(1..=MOST).contains(&limit) {
         return Err(Problem::field("limit", format!("it must be from 1 to {MOST}")));
     }
-    // One more tells whether there are older ones.
+    // One more than asked for shows whether there are older ones.
     let mut runs = state.agent.actions.past_runs(&caller.person, query.before, limit + 1).await?;
     let more = runs.len() > limit;
     runs.truncate(limit);

@@ -1,4 +1,4 @@
-//! `/api/agent/actions`: the person's prompt files, each a button.
+//! `/api/agent/actions`: the person's prompt files, each shown as a button.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -18,17 +18,17 @@ use crate::{ApiState, AuthContext, JsonBody, Problem};
 pub(crate) struct ActionView {
     id: String,
     label: String,
-    /// Its file, among the person's files.
+    /// The action's file, among the person's files.
     path: String,
-    /// Its prompt has a place for what the person has marked.
+    /// Its prompt has a placeholder for the text that the person has selected.
     asks_for_selection: bool,
     requires_confirmation: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_steps: Option<u32>,
-    /// Why it does not run.
+    /// Why it cannot run.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// What works but is probably not what was meant.
+    /// Settings that work but are probably not what was meant.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
@@ -67,7 +67,7 @@ pub(crate) struct RunAction {
     session_id: Option<SessionId>,
     confirm: Option<bool>,
     dry_run: Option<bool>,
-    /// What `{{selection}}` stands for.
+    /// The text for `{{selection}}`.
     selection: Option<String>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) async fn run(
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct FilledWith {
-    /// What `{{selection}}` stands for.
+    /// The text for `{{selection}}`.
     selection: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `/api/agent/health`: can the agent page do its work?
+//! `/api/agent/health`: whether the agent page can work.
 
 use axum::extract::State;
 use onyx_agent::RuntimeMode;
@@ -13,7 +13,7 @@ use crate::{ApiState, AuthContext, Dependency, DependencyState, LinkedInAccount,
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AgentHealth {
     runtime: Runtime,
-    /// The provider of the default agent's model; absent while no model is named.
+    /// The provider of the default agent's model; absent while no model is configured.
     provider: Option<Dependency>,
     linkedin: LinkedIn,
 }
@@ -31,9 +31,9 @@ struct Runtime {
 struct LinkedIn {
     /// Whether the person's account is connected.
     token_present: bool,
-    /// When LinkedIn last took its token, since the server started.
+    /// When LinkedIn last accepted its token, since the server started.
     last_validated_at: Option<Timestamp>,
-    /// Why it is not taken, if it is not.
+    /// Why LinkedIn refused it, if it did.
     last_error: Option<String>,
 }
 
@@ -63,7 +63,7 @@ fn linkedin(account: LinkedInAccount) -> LinkedIn {
     }
 }
 
-/// Without a gateway the mode that the person chose is not what answers.
+/// Without a subscription gateway the person's chosen mode does not apply.
 async fn gateway(state: &ApiState, person: &PersonId, mode: Mode) -> Runtime {
     let all = state.readiness.health(person).await;
     match all.into_iter().find(|dependency| dependency.name == "gateway") {

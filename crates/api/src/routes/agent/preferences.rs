@@ -1,4 +1,4 @@
-//! `/api/agent/config`: what a person chose for their agents.
+//! `/api/agent/config`: a person's preferences for their agents.
 
 use std::collections::BTreeMap;
 
@@ -26,11 +26,11 @@ pub(crate) struct PreferencesView {
     prompt: String,
     fallback: bool,
     flags: BTreeMap<String, bool>,
-    /// In the vault; not to be changed.
+    /// A folder of the vault; it cannot be changed.
     actions_path: &'static str,
-    /// What the person chose; `null` where the server's zone counts.
+    /// The person's choice; `null` where the server's zone applies.
     timezone: Option<String>,
-    /// The one that counts for them now.
+    /// The zone that applies now.
     current_timezone: String,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct PreferencesChange {
     runtime_mode: Option<Mode>,
     prompt: Option<String>,
     fallback: Option<bool>,
-    /// Each by itself; `null` removes it.
+    /// Each flag is set on its own; `null` removes it.
     #[serde(default)]
     flags: BTreeMap<String, Option<bool>>,
     #[schemars(regex(pattern = r"^agent/actions/*$"))]
@@ -62,7 +62,9 @@ pub(crate) async fn change(
     JsonBody(change): JsonBody<PreferencesChange>,
 ) -> Result<Json<PreferencesView>, Problem> {
     if change.actions_path.is_some_and(|path| path.trim_end_matches('/') != ACTIONS_FOLDER) {
-        let why = format!("actions lie in {ACTIONS_FOLDER}, where they are guarded");
+        let why = format!(
+            "actions are kept in {ACTIONS_FOLDER}, where agents cannot change them unasked"
+        );
         return Err(Problem::field("actions_path", why));
     }
     let patch = PreferencesPatch {
@@ -76,7 +78,7 @@ pub(crate) async fn change(
     Ok(Json(view(&state, &caller, preferences)))
 }
 
-/// Empty takes the choice back.
+/// An empty name resets the choice.
 fn zone(name: &str) -> Result<Option<Zone>, Problem> {
     if name.trim().is_empty() {
         return Ok(None);

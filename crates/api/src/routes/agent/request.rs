@@ -33,8 +33,8 @@ pub(crate) struct ChatRequest {
     pub(super) agent: Option<AgentId>,
     confirm: Option<Confirm>,
     dry_run: Option<bool>,
-    /// Without a `session_id`: begins a chat that is not listed, not indexed, not remembered and
-    /// deleted a day after it was last used.
+    /// Without a `session_id`: begins a chat that is not listed, indexed or remembered, and that is
+    /// deleted a day after its last use.
     #[serde(default)]
     temporary: bool,
 }
@@ -42,16 +42,17 @@ pub(crate) struct ChatRequest {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected `true` or a list of draft ids")]
 enum Confirm {
-    /// For what asks before it begins; what a run asks for on its way is decided one by one.
+    /// Approves what needs approval before the run begins; what the run asks for later is decided
+    /// one by one.
     All(bool),
     /// Approved before the run begins.
     Drafts(Vec<DraftId>),
 }
 
-/// What a person agrees to with a message, said by somebody who may approve.
+/// What a person approves together with a message; only an approver may.
 pub(super) enum Agreed {
     Nothing,
-    /// To what asks before it begins.
+    /// What needs approval before the run begins.
     Begin(Approver),
     Drafts(Approver, Vec<DraftId>),
 }
@@ -106,7 +107,7 @@ impl ChatRequest {
         })
     }
 
-    /// The same for a request that names an action; the message stands beside the action's prompt.
+    /// The same for a request that names an action; the message is added to the action's prompt.
     pub(super) fn into_action(
         self,
         action: String,
@@ -125,7 +126,7 @@ impl ChatRequest {
     }
 }
 
-/// What a chat that begins is.
+/// The origin of a new chat.
 pub(in crate::routes) fn chat_origin(is_temporary: bool) -> SessionOrigin {
     if is_temporary { SessionOrigin::Temporary } else { SessionOrigin::Chat }
 }

@@ -1,4 +1,4 @@
-//! Agents come, change and go. Their files stay when they go.
+//! Creates, changes and removes agents. An agent's files stay when it is removed.
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -15,7 +15,7 @@ use crate::wire::expected;
 use crate::wire::typed;
 use crate::{ApiState, ConfigChange, JsonBody, Problem};
 
-/// What is read in two parts: fields within a flattened one would have lost their paths.
+/// Read in two parts, because errors in fields of a flattened struct would lose their paths.
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "a description")]
 pub(crate) struct NewAgent {
@@ -36,7 +36,7 @@ pub(crate) async fn create(
     let Named { id } = typed(body.clone().into())?;
     let fields: AgentFields = typed(with_memory(body)?.into())?;
     if known(&state.agent.roster(), id.as_str()).is_ok() {
-        let there = Problem::field("id", format!("there is an agent `{id}` already"));
+        let there = Problem::field("id", format!("an agent `{id}` already exists"));
         return Err(there.with_status(StatusCode::CONFLICT));
     }
     put(&state, &id, fields.settings(&id)?, Expect::Absent).await?;
@@ -45,7 +45,7 @@ pub(crate) async fn create(
         .into_response())
 }
 
-/// The agent is what the body says, and as the defaults are where it says nothing.
+/// The agent gets exactly the settings of the body, and the defaults for the rest.
 pub(crate) async fn replace(
     State(state): State<ApiState>,
     Path(id): Path<String>,
@@ -58,14 +58,14 @@ pub(crate) async fn replace(
     details(&state, id.as_str()).await
 }
 
-/// `memory: {read}`, as the config has it, says the same as `memory_read`.
+/// `memory: {read}`, as the config has it, means the same as `memory_read`.
 fn with_memory(mut body: Map<String, Value>) -> Result<Map<String, Value>, Problem> {
     let Some(memory) = body.shift_remove("memory") else { return Ok(body) };
     if body.contains_key("memory_read") {
-        return Err(Problem::field("memory", "give it or `memory_read`, not both"));
+        return Err(Problem::field("memory", "give either `memory` or `memory_read`"));
     }
     let Value::Object(mut memory) = memory else {
-        return Err(Problem::field("memory", "an object with `read` is expected"));
+        return Err(Problem::field("memory", "expected an object with `read`"));
     };
     if let Some(read) = memory.shift_remove("read") {
         body.insert("memory_read".to_owned(), read);
@@ -78,7 +78,7 @@ fn with_memory(mut body: Map<String, Value>) -> Result<Map<String, Value>, Probl
 
 const NEVER_NULL: [&str; 3] = ["default", "fallbacks", "memory_read"];
 
-/// Only what the body names changes; `null` leaves it to the defaults.
+/// Changes only what the body names; `null` resets a field to its default.
 pub(crate) async fn patch(
     State(state): State<ApiState>,
     Path(id): Path<String>,
@@ -95,11 +95,11 @@ pub(crate) async fn patch(
     let mut fields = Map::new();
     if let Some(written) = written {
         let now = serde_json::to_string(&AgentFields::from(written.value));
-        // Through text, in which a temperature of 0.7 is 0.7.
+        // Converted through text, so that a temperature of 0.7 stays 0.7.
         fields = now.and_then(|text| serde_json::from_str(&text)).unwrap_or_default();
     }
     fields.extend(with_memory(changes)?);
-    // What has no default to be left to is refused below, by its type.
+    // A field without a default is refused below, by its type.
     fields.retain(|name, value| !value.is_null() || NEVER_NULL.contains(&name.as_str()));
     let fields: AgentFields = typed(fields.into())?;
     put(&state, &id, fields.settings(&id)?, expected).await?;

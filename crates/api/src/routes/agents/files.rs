@@ -1,5 +1,5 @@
-//! `/v1/agents/{id}/files/{name}`: the files that say who an agent is. What a change replaces is
-//! kept in the agent's own history.
+//! `/v1/agents/{id}/files/{name}`: the files that describe an agent. Replaced content is kept in
+//! the agent's own history.
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -15,7 +15,7 @@ use crate::wire::{JsonBody, RawBody};
 use crate::wire::{etag, expected};
 use crate::{ApiState, AuthContext, Problem};
 
-/// More than any prompt takes of a file.
+/// More than any prompt uses of a file.
 const LONGEST_FILE: usize = 256 * 1024;
 
 pub(crate) async fn read(
@@ -29,8 +29,8 @@ pub(crate) async fn read(
     Ok(([kind, etag(&found.hash)], found.bytes).into_response())
 }
 
-/// Writes the file whole. With `If-Match` only what was read before is replaced, with
-/// `If-None-Match: *` nothing is.
+/// Writes the whole file. With `If-Match` only the version that was read is replaced, with
+/// `If-None-Match: *` no file is replaced.
 pub(crate) async fn write(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -41,7 +41,7 @@ pub(crate) async fn write(
     let agent = known(&state.agent.roster(), &id)?.id.clone();
     let key = file_key(&name)?;
     if body.len() > LONGEST_FILE {
-        let message = format!("a file of an agent has at most {LONGEST_FILE} bytes");
+        let message = format!("an agent's file may have at most {LONGEST_FILE} bytes");
         return Err(Problem::new(ErrorCode::TooLarge, message));
     }
     if std::str::from_utf8(&body).is_err() {
@@ -69,7 +69,8 @@ pub(crate) async fn write(
         let history = state.store.files.history_of(&area).map_err(Fault::from)?;
         history.keep(&key, before.as_ref(), Some(&body), change).await.map_err(Fault::from)?;
     }
-    // Against what was kept: nobody's words are replaced without being in the history.
+    // The write is conditional on the content that was kept, so no text is replaced without being
+    // in the history.
     let hash = match objects.put(&key, &body, present).await {
         Ok(hash) => hash,
         Err(StoreError::Conflict) => return Err(Fault::plain(ErrorCode::VersionConflict).into()),
@@ -80,11 +81,11 @@ pub(crate) async fn write(
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct AcceptFile {
-    /// The ETag of what was read.
+    /// The ETag of the version that was read.
     seen: String,
 }
 
-/// "I have read this": the owner lets the agent follow what the file holds, wherever it came from.
+/// The owner has read the file and lets the agent follow it, wherever its content came from.
 pub(crate) async fn accept(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -110,7 +111,7 @@ async fn current(objects: &dyn Objects, key: &ObjectKey) -> Result<Option<Object
 fn file_key(name: &str) -> Result<ObjectKey, Problem> {
     let key: ObjectKey = name.parse().map_err(|error| Problem::field("name", error))?;
     if !name.ends_with(".md") || key.is_hidden() {
-        return Err(Problem::field("name", "an agent's files are markdown: <name>.md"));
+        return Err(Problem::field("name", "an agent's file must be named <name>.md"));
     }
     Ok(key)
 }

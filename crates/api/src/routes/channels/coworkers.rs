@@ -1,4 +1,4 @@
-//! Who works in a channel, and who of them answers where nobody is named.
+//! The coworkers of a channel, and which of them answers messages that name none.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -15,18 +15,18 @@ pub(super) fn routes() -> Routes {
     use Access::{Read, Write};
     let rows = [
         Route::get("/api/channels/{id}/coworkers", Read, list)
-            .summary("Who works in it")
+            .summary("List the coworkers of a channel")
             .answers_json::<CoworkerList>(),
         Route::post("/api/channels/{id}/coworkers", Write, assign)
-            .summary("Assigns one")
+            .summary("Assign an agent to a channel")
             .body::<NewCoworker>()
             .answers_created::<CoworkerList>(),
         Route::patch("/api/channels/{id}/coworkers/{agent}", Write, patch)
-            .summary("Marks the primary")
+            .summary("Set the primary coworker of a channel")
             .body::<PatchCoworker>()
             .answers_json::<CoworkerList>(),
         Route::delete("/api/channels/{id}/coworkers/{agent}", Write, remove)
-            .summary("Takes one out")
+            .summary("Remove a coworker from a channel")
             .answers_nothing(),
     ];
     Routes::tagged("channels", rows)
@@ -42,7 +42,7 @@ pub(crate) struct CoworkerList {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CoworkerView {
     agent: String,
-    /// Answers where nobody is named: the one marked so, else the earliest assigned.
+    /// Answers messages that name no coworker: the marked one, or the one assigned first.
     primary: bool,
 }
 
@@ -79,7 +79,7 @@ pub(in crate::routes) async fn list(
     Ok(Json(listed(&find(&state, &caller, &id).await?.card)))
 }
 
-/// Assigning one who is there changes only whether they are the primary.
+/// Assigning an agent that is already a coworker changes only whether it is the primary.
 pub(in crate::routes) async fn assign(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -89,7 +89,10 @@ pub(in crate::routes) async fn assign(
     let channel = find(&state, &caller, &id).await?;
     let agent = known(&state, &request.agent)?;
     if channel.card.coworkers.len() >= MOST {
-        return Err(Problem::field("agent", format!("a channel has at most {MOST} coworkers")));
+        return Err(Problem::field(
+            "agent",
+            format!("a channel can have at most {MOST} coworkers"),
+        ));
     }
     let changed = change(&state, &caller, &id, None, |card| {
         if !card.coworkers.iter().any(|coworker| coworker.agent == agent) {
@@ -127,7 +130,7 @@ pub(in crate::routes) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// There is one primary.
+/// A channel has exactly one primary.
 fn mark(card: &mut ChannelCard, agent: &AgentId, primary: bool) {
     for coworker in &mut card.coworkers {
         if coworker.agent == *agent {
@@ -147,7 +150,7 @@ async fn assigned(
     let card = find(state, caller, id).await?.card;
     let found = card.coworkers.into_iter().find(|coworker| coworker.agent.as_str() == agent);
     found.map(|coworker| coworker.agent).ok_or_else(|| {
-        Problem::new(ErrorCode::NotFound, format!("{agent:?} does not work in this channel."))
+        Problem::new(ErrorCode::NotFound, format!("{agent:?} is not a coworker of this channel."))
     })
 }
 

@@ -1,4 +1,4 @@
-//! What is said in a thread: by the person at once, by coworkers as it comes.
+//! Messages of a thread: the person's are answered at once, the coworkers' follow as events.
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -23,22 +23,22 @@ pub(super) fn routes() -> Routes {
     use Access::{Chat, Read};
     let rows = [
         Route::get("/api/threads/{id}/messages", Read, list)
-            .summary("What was said")
+            .summary("List the messages of a thread")
             .query::<ThreadQuery>()
             .answers_json::<ThreadMessages>(),
         Route::post("/api/threads/{id}/messages", Chat, send)
-            .summary("Says something; Idempotency-Key holds")
+            .summary("Send a message to a thread; honours Idempotency-Key")
             .body::<NewMessage>()
             .answers_created::<Sent>(),
         Route::get("/api/threads/{id}/context", Read, context)
-            .summary("What retrieval finds")
+            .summary("Get what retrieval finds for a thread")
             .query::<ContextQuery>()
             .answers_json::<ContextFound>(),
         Route::get("/api/threads/{id}/events", Read, events)
-            .summary("Answers as they come")
+            .summary("Stream the answers of a thread")
             .answers_events::<ThreadEvent<'static>>(),
         Route::post("/api/messages/{id}/cancel", Chat, cancel)
-            .summary("Stops an answer")
+            .summary("Stop an answer")
             .tag("messages")
             .answers_json::<Cancelled>(),
     ];
@@ -48,7 +48,7 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "ThreadMessagesQuery")]
 pub(crate) struct ThreadQuery {
-    /// Only those before this message of the person's.
+    /// Only messages before this message of the person.
     before: Option<String>,
     limit: Option<usize>,
 }
@@ -76,7 +76,7 @@ pub(in crate::routes) async fn list(
     Ok(Json(ThreadMessages { messages, before: page.before }))
 }
 
-/// Messages that wait, and the places of their answers.
+/// Messages that wait, and placeholders for their answers.
 async fn unanswered(
     state: &ApiState,
     caller: &AuthContext,
@@ -96,7 +96,7 @@ async fn unanswered(
     Ok(messages)
 }
 
-/// An answer is called by its question, so that a second try stands in the place of the first.
+/// An answer's id is made from its question, so that a second attempt replaces the first.
 fn answered(state: &ApiState, page: &MessagePage) -> Vec<MessageView> {
     let mut views: Vec<MessageView> = Vec::new();
     let mut question: Option<TurnId> = None;
@@ -144,11 +144,11 @@ pub(crate) struct NewMessage {
 #[schemars(rename = "ThreadMessageSent")]
 pub(crate) struct Sent {
     user_message: MessageView,
-    /// One for each coworker that answers, empty still.
+    /// One for each coworker that answers, still empty.
     assistant_messages: Vec<MessageView>,
 }
 
-/// Answers at once; what the coworkers say comes as events.
+/// Returns at once; the coworkers' answers follow as events.
 pub(in crate::routes) async fn send(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -184,7 +184,7 @@ pub(in crate::routes) async fn send(
     Ok((StatusCode::CREATED, Json(sent)))
 }
 
-/// A message that came before, with what has become of its answers.
+/// A message that was sent before, with its answers so far.
 async fn sent_before(
     state: &ApiState,
     caller: &AuthContext,
@@ -205,8 +205,8 @@ async fn sent_before(
     let mut assistant_messages: Vec<_> =
         rest.into_iter().filter(|message| message.id.starts_with(&its_answers)).collect();
     if assistant_messages.is_empty() {
-        // Kept a moment ago, and whoever sent it first has not promised the answers yet; or their
-        // run has just begun.
+        // The message was added a moment ago and its answers are not promised yet, or their run has
+        // just begun.
         let at = user_message.created_at;
         assistant_messages.extend(agents.iter().map(|agent| placeholder(message, at, agent)));
     }
@@ -219,8 +219,8 @@ pub(crate) struct Cancelled {
     cancelled: bool,
 }
 
-/// Stops an answer, or takes back one that has not begun. Coworkers that answer one message together
-/// go on without the one that is stopped; the message's own id stops all of them.
+/// Stops an answer, or withdraws one that has not begun. Other coworkers that answer the same
+/// message continue; the message's own id stops all of them.
 pub(in crate::routes) async fn cancel(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -257,9 +257,10 @@ pub(crate) struct ContextQuery {
 pub(crate) struct ContextFound {
     /// Best first.
     pieces: Vec<PieceView>,
-    /// How many tokens a message may be given, about: the smallest of who would answer it.
+    /// The approximate number of tokens for retrieved text: the smallest among the models that
+    /// would answer.
     budget: usize,
-    /// Why less was found than there is.
+    /// Why less was found than exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<String>,
 }
@@ -277,11 +278,11 @@ struct PieceView {
     match_type: MatchType,
     start_line: u32,
     end_line: u32,
-    /// Without the front matter that a file begins with.
+    /// Without the file's front matter.
     text: String,
-    /// What it takes of the budget, about.
+    /// The approximate number of tokens it uses of the budget.
     tokens: usize,
-    /// There is room for it beside what is better.
+    /// Whether it fits into the budget after the better ones.
     fits: bool,
 }
 
@@ -308,7 +309,7 @@ impl PieceView {
     }
 }
 
-/// What retrieval would supply to a message of these words.
+/// What retrieval would add to a message with this text.
 pub(in crate::routes) async fn context(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -330,7 +331,7 @@ pub(in crate::routes) async fn context(
     Ok(Json(ContextFound { pieces, budget, degraded: found.degraded }))
 }
 
-/// What may be retrieved for a message of these words, by the models of who would answer it.
+/// How much may be retrieved for a message with this text, given the models that would answer it.
 async fn budget(
     state: &ApiState,
     caller: &AuthContext,

@@ -1,4 +1,4 @@
-//! Threads of a channel. Each is a session, and listed in its channel's file.
+//! Threads of a channel. Each is a session that is listed in its channel's file.
 
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
@@ -18,22 +18,22 @@ pub(super) fn routes() -> Routes {
     use Access::{Read, Write};
     let rows = [
         Route::get("/api/threads", Read, list)
-            .summary("Threads, newest first")
+            .summary("List threads, newest first")
             .query::<ThreadsQuery>()
             .answers_json::<ThreadList>(),
         Route::post("/api/threads", Write, create)
-            .summary("Begins one")
+            .summary("Create a thread")
             .body::<NewThread>()
             .answers_created::<ThreadView>(),
         Route::get("/api/threads/{id}", Read, show)
-            .summary("One thread")
+            .summary("Get a thread")
             .answers_json::<ThreadView>(),
         Route::patch("/api/threads/{id}", Write, patch)
-            .summary("Renames it")
+            .summary("Rename a thread")
             .body::<PatchThread>()
             .answers_json::<ThreadView>(),
         Route::delete("/api/threads/{id}", Write, remove)
-            .summary("Removes it with what was said and its sources")
+            .summary("Delete a thread with its messages and sources")
             .answers_nothing(),
     ];
     Routes::tagged("threads", rows)
@@ -41,7 +41,7 @@ pub(super) fn routes() -> Routes {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ThreadsQuery {
-    /// Only those of this channel.
+    /// Only threads of this channel.
     channel: Option<String>,
 }
 
@@ -150,7 +150,7 @@ pub(in crate::routes) async fn patch(
     Ok(Json(ThreadView::of(&channel, &Thread { title, ..thread })))
 }
 
-/// With its conversation and what is attached to it.
+/// Deletes the thread with its conversation and attached sources.
 pub(in crate::routes) async fn remove(
     State(state): State<ApiState>,
     caller: AuthContext,

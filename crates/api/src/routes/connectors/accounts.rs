@@ -16,16 +16,16 @@ use crate::{ApiState, ConfigChange, JsonBody, Problem};
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AccountList {
-    /// The networks that can be connected to.
+    /// The supported networks.
     networks: Vec<&'static str>,
     accounts: Vec<AccountJson>,
-    /// Which agent answers whom; the most specific that matches counts.
+    /// Which agent answers which peers; the most specific matching binding applies.
     bindings: Vec<BindingJson>,
-    /// What the owner was told since the server started, newest first.
+    /// Notices for the owner since the server started, newest first.
     notices: Vec<NoticeJson>,
 }
 
-/// A binding of the config; what it leaves out matches everything.
+/// A binding of the config; a field that it leaves out matches everything.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct BindingJson {
     agent: String,
@@ -57,21 +57,21 @@ pub(crate) struct NoticeJson {
     text: String,
 }
 
-/// One account and how it is.
+/// One account and its state.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AccountJson {
     network: String,
     account: String,
     state: AccountState,
-    /// What is wrong, where something is.
+    /// What is wrong, if anything is.
     detail: Option<String>,
-    /// Who it is there.
+    /// The account's name on the network.
     name: Option<String>,
-    /// Where people can write to it.
+    /// A link at which people can write to the account.
     link: Option<String>,
-    /// The link as a picture for phones.
+    /// The link as a QR code for phones.
     qr: Option<QrPicture>,
-    /// Who answers somebody new.
+    /// The agent that answers a new peer.
     agent: String,
     /// When the network last answered.
     #[schemars(with = "Option<String>")]
@@ -88,16 +88,17 @@ pub(crate) struct AccountJson {
 pub(crate) struct AccountDetails {
     #[serde(flatten)]
     account: AccountJson,
-    /// As onyx.json has it, secrets shortened.
+    /// The settings in onyx.json, secrets shortened.
     settings: Map<String, Value>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct PutAccount {
-    /// What `connectors.<network>.accounts.<account>` is to hold: `allow`, `groups`, `apiBase`, …
+    /// The new content of `connectors.<network>.accounts.<account>`: `allow`, `groups`, `apiBase`,
+    /// …
     #[serde(default)]
     settings: Map<String, Value>,
-    /// Kept encrypted as `<network>-<account>`, and named as `token` in the settings.
+    /// Stored encrypted as `<network>-<account>`, and named as `token` in the settings.
     token: Option<String>,
 }
 
@@ -108,12 +109,12 @@ pub(crate) struct TestAccount {
     api_base: Option<String>,
 }
 
-/// What the network says of a token.
+/// What the network reports about a token.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TestedAccount {
     name: String,
     link: Option<String>,
-    /// The link as a picture for phones.
+    /// The link as a QR code for phones.
     qr: Option<QrPicture>,
 }
 
@@ -165,7 +166,7 @@ async fn details(state: &ApiState, key: &AccountKey) -> Result<Json<AccountDetai
     let settings = state.configuration.connector(&key.network, &key.account)?;
     let status = state.connectors.list().await?.into_iter().find(|status| status.key == *key);
     let (Some(status), settings) = (status, settings.unwrap_or_default()) else {
-        let message = format!("There is no account {key} at work.");
+        let message = format!("There is no running account {key}.");
         return Err(Problem::new(ErrorCode::NotFound, message));
     };
     Ok(Json(AccountDetails { account: AccountJson::new(state, status), settings }))
@@ -182,7 +183,8 @@ pub(crate) async fn put(
     let mut before = None;
     if let Some(token) = &token {
         settings.insert("token".to_owned(), format!("secret:{name}").into());
-        // There before the config asks for it; what it replaces comes back if that is refused.
+        // The token is stored before the config refers to it; the old one is restored if the config
+        // is refused.
         before = Some(state.secrets.get(&name)?);
         state.secrets.set(&name, token).await?;
     }
@@ -233,7 +235,10 @@ pub(crate) async fn test_new(
     JsonBody(body): JsonBody<TestAccount>,
 ) -> Result<Json<TestedAccount>, Problem> {
     if !NETWORKS.contains(&body.network.as_str()) {
-        return Err(Problem::field("network", format!("one of {}", NETWORKS.join(", "))));
+        return Err(Problem::field(
+            "network",
+            format!("it must be one of {}", NETWORKS.join(", ")),
+        ));
     }
     let key = key(body.network, "test".to_owned())?;
     let settings = AccountSettings {

@@ -6,10 +6,11 @@ use onyx_connectors::Pushed;
 use super::key;
 use crate::{ApiState, Problem};
 
-/// More is no message.
+/// The largest message that is accepted.
 const LARGEST: usize = 1024 * 1024;
 
-/// Stored before it is acknowledged. Who may bring something is decided by the account's signature.
+/// Stores the update before it is acknowledged. The account's signature decides who may deliver
+/// one.
 pub(crate) async fn receive(
     State(state): State<ApiState>,
     Path((network, account)): Path<(String, String)>,
@@ -17,7 +18,10 @@ pub(crate) async fn receive(
     body: Bytes,
 ) -> Result<StatusCode, Problem> {
     if body.len() > LARGEST {
-        return Err(Problem::new(onyx_types::ErrorCode::TooLarge, "a message has at most 1 MB"));
+        return Err(Problem::new(
+            onyx_types::ErrorCode::TooLarge,
+            "a message may have at most 1 MB",
+        ));
     }
     let pushed = pushed(&headers, body.to_vec());
     state.connectors.accept(&key(network, account)?, &pushed).await?;

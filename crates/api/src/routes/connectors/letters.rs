@@ -17,10 +17,10 @@ pub(crate) struct LetterList {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LetterJson {
-    /// `in-…` for a message that nobody could answer, `out-…` for one that did not arrive.
+    /// `in-…` for a message that could not be answered, `out-…` for one that did not arrive.
     id: String,
     peer: String,
-    /// It may have arrived.
+    /// Whether it may have arrived.
     unknown: bool,
     text: String,
     why: String,
@@ -46,7 +46,7 @@ impl From<DeadLetterView> for LetterJson {
 }
 
 fn parse(id: &str) -> Result<(LetterKind, i64), Problem> {
-    let wrong = || Problem::field("id", "it looks like `in-7` or `out-7`");
+    let wrong = || Problem::field("id", "it must look like `in-7` or `out-7`");
     let (kind, number) = id.split_once('-').ok_or_else(wrong)?;
     let kind = match kind {
         "in" => LetterKind::In,

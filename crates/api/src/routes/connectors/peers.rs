@@ -15,7 +15,7 @@ pub(crate) struct PeerList {
     peers: Vec<PeerJson>,
 }
 
-/// Somebody that an account has met.
+/// A person or group that the account talks to.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PeerJson {
     network: String,
@@ -25,11 +25,11 @@ pub(crate) struct PeerJson {
     kind: PeerKind,
     name: String,
     state: PeerState,
-    /// Whether it speaks to the caller's own agents.
+    /// Whether it talks to the caller's own agents.
     is_mine: bool,
-    /// Who answers it.
+    /// The agent that answers the peer.
     agent: String,
-    /// What it has to show, while it waits.
+    /// The pairing code of the peer while it waits for approval.
     code: Option<String>,
     #[schemars(with = "String")]
     last_seen: Timestamp,
@@ -43,7 +43,7 @@ pub(crate) struct PairCode {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ApprovePeer {
-    /// Whose agents it talks to; the owner's where it is left out.
+    /// The person whose agents the peer talks to; the owner if it is absent.
     member: Option<PersonId>,
 }
 
@@ -103,7 +103,7 @@ fn known(state: &ApiState, person: PersonId) -> Result<PersonId, Problem> {
     if state.auth.identity().people().iter().any(|known| known.id == person) {
         return Ok(person);
     }
-    Err(Problem::new(ErrorCode::NotFound, format!("There is nobody called {person} here.")))
+    Err(Problem::new(ErrorCode::NotFound, format!("There is no person {person} here.")))
 }
 
 pub(crate) async fn block(
@@ -117,7 +117,7 @@ pub(crate) async fn block(
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct BindPeer {
-    /// Who answers from now on; `null` leaves it to the other bindings.
+    /// The agent that answers from now on; `null` leaves it to the other bindings.
     agent: Option<AgentId>,
 }
 

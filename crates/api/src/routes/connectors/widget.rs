@@ -1,4 +1,4 @@
-//! `/widget/…`: the script that a person puts on a site of their own, and what it asks.
+//! `/widget/…`: the script that a person puts on their own site, and the routes it calls.
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -15,7 +15,7 @@ const SCRIPT: &str = include_str!("widget.js");
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct WrittenByVisitor {
-    /// Made up by the page; the same message sent again has the same one.
+    /// An id that the page generates; a repeated message has the same id.
     id: String,
     text: String,
 }
@@ -39,13 +39,13 @@ pub(crate) struct MailJson {
     text: String,
 }
 
-/// The same for every account; a name that can be none has no script.
+/// The script is the same for every account; an invalid name has no script.
 pub(crate) async fn script(Path(account): Path<String>) -> Result<Response, Problem> {
     key("widget".to_owned(), account)?;
     let headers = [
         (header::CONTENT_TYPE, "text/javascript; charset=utf-8"),
         (header::CACHE_CONTROL, "public, max-age=300"),
-        // A page of another site runs it; there is nothing in it that others may not read.
+        // Pages of other sites run it, and it contains nothing private.
         (header::HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
     ];
     Ok((headers, SCRIPT).into_response())

@@ -1,4 +1,4 @@
-//! Jobs as the wire shows them.
+//! Jobs as they appear on the wire.
 
 use onyx_agent::{
     Deliver, Job, JobChangeWaiting, JobFlaw, JobSpec, JobState, Work, describe, front_of,
@@ -21,25 +21,25 @@ pub(crate) struct JobBody {
     fields: JobChangeBody,
 }
 
-/// The front matter of a job, and its prompt. `null` takes a field away.
+/// The front matter of a job, and its prompt. `null` removes a field.
 #[derive(Deserialize, JsonSchema)]
 #[allow(dead_code, reason = "it only says what kinds the fields are of: they are read one by one")]
 pub(crate) struct JobChangeBody {
     /// Five or six fields, such as `0 8 * * MON-FRI`.
     cron: Option<String>,
-    /// Such as `2h` or `2w`; with `at` as the first time.
+    /// An interval such as `2h` or `2w`; with `at` as the first time.
     every: Option<String>,
-    /// Such as `2030-12-01T09:00`.
+    /// A time such as `2030-12-01T09:00`.
     at: Option<String>,
-    /// An IANA name; the person's where there is none.
+    /// An IANA name; the person's zone if absent.
     timezone: Option<String>,
-    /// Firings are put off by up to this long.
+    /// Runs are delayed by up to this long.
     jitter: Option<String>,
-    /// `skip`, `once` or `all`: what becomes of times that passed while nothing ran.
+    /// `skip`, `once` or `all`: what happens with times that passed while no server ran.
     misfire: Option<String>,
-    /// A time that is late by less than this counts as on time.
+    /// A run that is late by less than this counts as on time.
     grace: Option<String>,
-    /// `skip`, `queue` or `replace`: what becomes of a time while the job is at work.
+    /// `skip`, `queue` or `replace`: what happens at a time while the job still runs.
     overlap: Option<String>,
     agent: Option<String>,
     model: Option<String>,
@@ -47,9 +47,9 @@ pub(crate) struct JobChangeBody {
     session: Option<String>,
     /// `session`, `notification`, `{webhook}`, `{email}`, `{connector}` or several of them.
     deliver: Option<Value>,
-    /// A command (text or list), or `{url, status, contains}`: asked first.
+    /// A check before each run: a command (text or list), or `{url, status, contains}`.
     when: Option<Value>,
-    /// A command (text or list) in the place of a prompt.
+    /// A command (text or list) instead of a prompt.
     run: Option<Value>,
     max_cost: Option<f64>,
     enabled: Option<bool>,
@@ -76,7 +76,7 @@ enum StateView {
     Active,
     Paused,
     Disabled,
-    /// Nobody has accepted what its file says now.
+    /// The current content of its file has not been accepted.
     Waiting,
     Broken,
     Finished,
@@ -86,7 +86,7 @@ enum StateView {
 pub(crate) struct FlawView {
     field: &'static str,
     message: String,
-    /// What would do instead.
+    /// An example of a correct value.
     #[serde(skip_serializing_if = "Option::is_none")]
     example: Option<String>,
 }
@@ -105,39 +105,39 @@ pub(crate) struct JobView {
     /// Why it is paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// What is wrong with it.
+    /// The error in the job, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<FlawView>,
     warnings: Vec<String>,
-    /// Give it back to accept what was looked at, and as `If-Match`.
+    /// Send it back to accept the job as it was shown, and as `If-Match`.
     #[schemars(with = "String")]
     hash: Hash,
-    /// What it would change of what was accepted; for a job that waits.
+    /// The changes since the accepted version, for a job that waits for acceptance.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
     fields: Map<String, Value>,
     prompt: String,
     #[serde(flatten)]
     plan: PlanView,
-    /// The newest thing that became of it.
+    /// The result of the newest time.
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<JobRunView>,
-    /// Troubles that the person has not looked at.
+    /// The number of failures that the person has not looked at.
     troubles: u64,
-    /// The conversation that its runs go on with.
+    /// The conversation that its runs continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<SessionId>,
 }
 
-/// When it fires and what it does then.
+/// When it runs and what it does.
 #[derive(Default, Serialize, JsonSchema)]
 struct PlanView {
-    /// When, in plain words.
+    /// The schedule in plain words.
     words: String,
     timezone: String,
     /// The next five times.
     next: Vec<Timestamp>,
-    /// Those of the next seven days, at most a hundred.
+    /// The times of the next seven days, at most a hundred.
     week: Vec<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<AgentId>,
@@ -230,7 +230,7 @@ pub(super) async fn job_view(
     })
 }
 
-/// What a job would be, or what is wrong with it.
+/// A preview of a job, or the error in it.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct JobPreview {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -254,13 +254,13 @@ pub(crate) struct JobRuns {
     pub(super) before: Option<Timestamp>,
 }
 
-/// One time of a job and what became of it, or several in a row that were left out.
+/// One time of a job and its result, or several consecutive times that were left out.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct JobRunView {
     scheduled_at: Timestamp,
-    /// The last time that this stands for.
+    /// The last of the times that this entry covers.
     last_at: Timestamp,
-    /// How many times it stands for.
+    /// The number of times that this entry covers.
     count: u32,
     outcome: SlotState,
     trigger: SlotTrigger,

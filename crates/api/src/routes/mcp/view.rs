@@ -1,4 +1,4 @@
-//! MCP servers as the wire shows them.
+//! MCP servers as they appear on the wire.
 
 use onyx_mcp::{OfferedTool, OfferedToolState, ServerStatus, ServerView};
 use onyx_types::{AgentId, Hash, ToolEffect};
@@ -21,12 +21,12 @@ pub(crate) struct McpServerView {
     /// Why it fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
-    /// The version of the protocol that was agreed on; absent before.
+    /// The negotiated version of the protocol; absent before a connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     protocol: Option<String>,
-    /// Somebody has signed in there.
+    /// Whether a sign-in at the server exists.
     signed_in: bool,
-    /// Servers that its command may reach.
+    /// Hosts that its command may reach.
     network: Vec<String>,
     /// The only agents that have its tools.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,7 +39,7 @@ pub(crate) struct McpServerView {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum McpStatusView {
-    /// Nobody needs it now; the next call starts it.
+    /// It is not in use; the next call starts it.
     Idle,
     Starting,
     Running,
@@ -53,20 +53,20 @@ struct McpToolView {
     #[schemars(with = "String")]
     description: String,
     schema: Value,
-    /// What its server says of its effect. Only shown: it is no right.
+    /// The effect that the server claims. It is only shown and grants nothing.
     #[serde(skip_serializing_if = "Value::is_null")]
     hints: Value,
-    /// What the owner says that it does.
+    /// The effect that the owner set.
     effect: ToolEffect,
     state: McpToolStateView,
     /// Why it cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
-    /// Say it when you accept the tool.
+    /// Send it back to accept the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     hash: Option<Hash>,
-    /// What waits to be accepted, as a difference to what was.
+    /// The changes that wait for acceptance, as a diff.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
 }
@@ -75,13 +75,13 @@ struct McpToolView {
 #[serde(rename_all = "snake_case")]
 enum McpToolStateView {
     Ready,
-    /// Nobody has accepted it; no agent has it.
+    /// It has not been accepted; agents cannot use it.
     New,
-    /// It describes itself otherwise than what was accepted; no agent has it.
+    /// Its description differs from the accepted one; agents cannot use it.
     Changed,
-    /// It was accepted, and its server does not have it any more.
+    /// It was accepted, but its server does not offer it any more.
     Missing,
-    /// Switched off.
+    /// It is switched off.
     Off,
     Unusable,
 }

@@ -1,5 +1,5 @@
-//! A call that needs a person. Where their client can ask them and their credential may approve, they
-//! are asked there; in every other case the draft waits in the Inbox.
+//! Calls that need approval. Where the client can ask its person and the credential may approve,
+//! the person is asked there; in every other case the draft waits in the Inbox.
 
 use onyx_agent::ApprovalOptions;
 use onyx_mcp::serving::{Exchange, Question, Stop};
@@ -11,7 +11,7 @@ use super::service::AgentService;
 const DRAFT: &str = "draft";
 const SEEN: &str = "seen";
 const APPROVE: &str = "approve";
-/// Of a preview, in a question of a client that we know nothing of.
+/// The longest part of a preview in a question, because the client's abilities are unknown.
 const SHOWN: usize = 4_000;
 
 /// The outcome of a call, or a question about it first.
@@ -30,7 +30,7 @@ pub(super) async fn result(
     decide(service, proposal.draft, &question_of(proposal), exchange).await
 }
 
-/// In a later round of the same call: what the person decided about the draft of the first.
+/// In a later round of the same call: the person's decision about the draft of the first round.
 pub(super) async fn decided(
     service: &AgentService,
     exchange: &Exchange,
@@ -82,7 +82,7 @@ fn question_of(proposal: &Proposal) -> String {
         Preview::Diff { path, unified } => format!("{path}\n{unified}"),
     };
     let end = preview.floor_char_boundary(SHOWN);
-    let cut = if end < preview.len() { "\n[…] The Inbox of Onyx shows all of it." } else { "" };
+    let cut = if end < preview.len() { "\n[…] See the rest in the Inbox of Onyx." } else { "" };
     format!("Onyx asks for your approval: {}\n\n{}{cut}", proposal.summary, &preview[..end])
 }
 

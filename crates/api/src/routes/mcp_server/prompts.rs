@@ -12,7 +12,7 @@ pub(super) async fn list(service: &AgentService) -> Result<Value, Stop> {
     let actions = service.state.agent.actions.list(&service.caller.person).await;
     let actions = actions.map_err(|fault| failed(&fault))?;
     let prompt = |action: &Action| {
-        // One that does not run is no prompt either.
+        // An action that cannot run is not offered as a prompt.
         let recipe = action.recipe.as_ref().ok()?;
         Some(json!({
             "name": action.id,
@@ -28,13 +28,13 @@ fn arguments(recipe: &ActionSpec) -> Value {
     if !recipe.asks_for_selection() {
         return json!([]);
     }
-    let description = "The text that it is about.";
+    let description = "The text to work on.";
     json!([{"name": SELECTION, "description": description, "required": true}])
 }
 
 pub(super) async fn get(service: &AgentService, params: &Value) -> Result<Value, Stop> {
     let Some(name) = params["name"].as_str() else {
-        return Err(Refusal::params("params.name: which prompt?").into());
+        return Err(Refusal::params("params.name: missing; name a prompt").into());
     };
     let selection = params["arguments"][SELECTION].as_str();
     let actions = &service.state.agent.actions;

@@ -62,7 +62,7 @@ async fn sessions(service: &AgentService) -> Result<Vec<Value>, Stop> {
     Ok(sessions.iter().map(resource).collect())
 }
 
-/// By path. Conversations are also among what can be searched; they have resources of their own.
+/// Files by path. The index also holds conversations, which are resources of their own.
 async fn files(service: &AgentService) -> Result<Vec<SourceRow>, Stop> {
     let files = service.state.index.files(&service.caller.person).await;
     let mut files = files.map_err(|error| failed(&error.into()))?;
@@ -82,7 +82,7 @@ pub(super) fn templates() -> Value {
 
 pub(super) async fn read(service: &AgentService, params: &Value) -> Result<Value, Stop> {
     let Some(uri) = params["uri"].as_str() else {
-        return Err(Refusal::params("params.uri: which resource?").into());
+        return Err(Refusal::params("params.uri: missing; name a resource").into());
     };
     let missing = || Stop::NoSuchResource(uri.to_owned());
     let content = if let Some(id) = uri.strip_prefix(SESSIONS) {
@@ -118,8 +118,7 @@ pub(super) async fn complete(service: &AgentService, params: &Value) -> Result<V
     Ok(json!({"completion": {"values": values, "total": found.len(), "hasMore": more}}))
 }
 
-/// What has a meaning of its own in an address, and everything that is not ASCII, is written by its
-/// bytes.
+/// Characters with a meaning in an address, and all that are not ASCII, are percent-encoded.
 fn encoded(path: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
     let letter = |byte: u8| {

@@ -31,7 +31,7 @@ impl AgentService {
         Ok(Self { state, caller, agent })
     }
 
-    /// May the caller look at what is theirs? A token can be good for tools alone.
+    /// Whether the caller may read their data: a token may allow tools only.
     fn reads(&self) -> bool {
         may(&self.caller, Access::Read).is_ok()
     }
@@ -50,7 +50,7 @@ impl AgentService {
 
     async fn call(&self, params: &Value, exchange: &Exchange) -> Result<Value, Stop> {
         let Some(name) = params["name"].as_str() else {
-            return Err(Refusal::params("params.name: which tool?").into());
+            return Err(Refusal::params("params.name: missing; name a tool").into());
         };
         let offering = self.state.agent.tools_for_peer(&self.caller.person, &self.agent);
         if offering.get(name).is_none() {
@@ -113,7 +113,7 @@ impl Service for AgentService {
     }
 }
 
-/// Clients want the type said, also where there are no arguments.
+/// Clients require the type, also where there are no arguments.
 fn object_schema(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if schema.get("type").is_none() {
@@ -122,7 +122,7 @@ fn object_schema(schema: &Value) -> Value {
     schema
 }
 
-/// What went wrong with us, as the protocol says it.
+/// An internal failure, in the protocol's form.
 pub(super) fn failed(fault: &Fault) -> Stop {
     Refusal::params(format!("{} {}", fault.message, fault.hint())).into()
 }

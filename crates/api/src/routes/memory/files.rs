@@ -1,4 +1,4 @@
-//! `/v1/memory/files/{path}`: the files themselves, with what they held before.
+//! `/v1/memory/files/{path}`: the person's files and their history.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::wire::{etag, expected};
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 const LIST_MAX: u32 = 1_000;
-/// What a file's content is taken for.
+/// The header that carries the origin of a file's content.
 const ORIGIN: &str = "x-onyx-origin";
 const FILE_PATH: PathValue =
     PathValue::Pattern("^(memory/[a-z0-9][a-z0-9_-]{0,63}|vault)/[A-Za-z0-9_-]{1,64}\\.md$");
@@ -28,24 +28,24 @@ pub(super) fn routes() -> Routes {
     use Access::{Read, Write};
     let rows = [
         Route::get("/v1/memory/files", Read, list)
-            .summary("The files behind it")
+            .summary("List files")
             .query::<FilesQuery>()
             .answers_json::<FileList>(),
         Route::get("/v1/memory/files/{*path}", Read, read)
-            .summary("A file, with its ETag; `<path>/history` is what became of it")
+            .summary("Read a file, with its ETag; `<path>/history` lists its versions")
             .path_value("path", FILE_PATH)
             .query::<ReadQuery>()
             .answers_text("text/markdown"),
         Route::put("/v1/memory/files/{*path}", Write, write)
-            .summary("Writes a file; If-Match and If-None-Match hold")
+            .summary("Write a file; honours If-Match and If-None-Match")
             .path_value("path", FILE_PATH)
             .answers_nothing(),
         Route::delete("/v1/memory/files/{*path}", Write, delete)
-            .summary("Removes a file; its last version is kept")
+            .summary("Delete a file; its last version is kept")
             .path_value("path", FILE_PATH)
             .answers_nothing(),
         Route::post("/v1/memory/files/{*path}", Write, act)
-            .summary("`<path>/restore`: puts back an earlier version; `<path>/accept`: I have read this, it is mine")
+            .summary("Restore an earlier version (`<path>/restore`) or accept the file (`<path>/accept`)")
             .path_value("path", FILE_PATH)
             .body::<FileAct>()
             .answers_nothing(),
@@ -60,7 +60,7 @@ pub(super) fn own(state: &ApiState, caller: &AuthContext) -> PersonFiles {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct FilesQuery {
-    /// Some of the kinds of sources, by commas; memory and daily unless told otherwise.
+    /// Some of the kinds of sources, separated by commas; by default memory and daily.
     #[schemars(regex(
         pattern = r"^ *(page|task|ref|project|note|source|memory|daily|session|shared)( *, *(page|task|ref|project|note|source|memory|daily|session|shared))* *$"
     ))]
@@ -88,7 +88,7 @@ struct FileView {
     origin: Origin,
     size: u64,
     modified: Timestamp,
-    /// Why nothing of it can be found.
+    /// Why its content is not indexed.
     problem: Option<String>,
 }
 
@@ -143,7 +143,7 @@ pub(crate) struct VersionList {
     versions: Vec<VersionView>,
 }
 
-/// A change of the file; restoring it brings back what the file held before.
+/// A change of the file; restoring it brings back the content before it.
 #[derive(Serialize, JsonSchema)]
 struct VersionView {
     version: u64,
@@ -152,7 +152,7 @@ struct VersionView {
     origin: Origin,
     run_id: Option<RunId>,
     tool: String,
-    /// There was no file before it.
+    /// The file did not exist before this change.
     created: bool,
     deleted: bool,
 }
@@ -178,11 +178,11 @@ impl From<NumberedVersion> for VersionView {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ReadQuery {
-    /// What it held before this change, instead of what it holds.
+    /// Returns the content before this change instead of the current content.
     version: Option<u64>,
 }
 
-/// A file; `…/history` is what became of it, unless a file has that name.
+/// Returns a file; `…/history` lists its changes, unless a file has that name.
 pub(in crate::routes) async fn read(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -201,7 +201,8 @@ pub(in crate::routes) async fn read(
                 let versions = versions.into_iter().map(VersionView::from).collect();
                 return Ok(Json(VersionList { versions }).into_response());
             }
-            // What stands before it can be no file: it is one itself, and is not there.
+            // The path before `/history` is invalid, so the whole path was meant as a file, which
+            // does not exist.
             (Err(fault), Ok(_)) if fault.code == ErrorCode::InvalidRequest => {}
             (Err(fault), _) => return Err(fault.into()),
         }
@@ -213,7 +214,7 @@ pub(in crate::routes) async fn read(
     Ok(([kind_of(&found.bytes), etag(&found.hash), origin], found.bytes).into_response())
 }
 
-/// People keep more than texts in their vault.
+/// A vault holds other files than texts too.
 fn kind_of(bytes: &[u8]) -> (header::HeaderName, HeaderValue) {
     let kind = match std::str::from_utf8(bytes) {
         Ok(_) => "text/markdown; charset=utf-8",
@@ -222,8 +223,8 @@ fn kind_of(bytes: &[u8]) -> (header::HeaderName, HeaderValue) {
     (header::CONTENT_TYPE, HeaderValue::from_static(kind))
 }
 
-/// Writes the file whole. With `If-Match` only what was read before is replaced, with
-/// `If-None-Match: *` nothing is.
+/// Writes the whole file. With `If-Match` only the version that was read is replaced, with
+/// `If-None-Match: *` no file is replaced.
 pub(in crate::routes) async fn write(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -247,9 +248,9 @@ pub(in crate::routes) async fn delete(
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct FileAct {
-    /// Of `restore`: what the file held before this change is put back.
+    /// For `restore`: the change whose previous content is restored.
     version: Option<u64>,
-    /// Of `accept`: the ETag of what was read.
+    /// For `accept`: the ETag of the file that the person read.
     seen: Option<String>,
 }
 
@@ -260,19 +261,19 @@ pub(in crate::routes) async fn act(
     JsonBody(asked): JsonBody<FileAct>,
 ) -> Result<Response, Problem> {
     if let Some(path) = path.strip_suffix("/restore") {
-        let missing = || Problem::field("version", "which change is to be taken back?");
+        let missing = || Problem::field("version", "missing; name the version to restore");
         return restore(&own(&state, &caller), path, asked.version.ok_or_else(missing)?).await;
     }
     if let Some(path) = path.strip_suffix("/accept") {
-        let missing = || Problem::field("seen", "it must be the ETag of what you have read");
+        let missing = || Problem::field("seen", "it must be the ETag of the file that you read");
         let seen = asked.seen.as_deref().map(|tag| tag.trim_matches('"')).and_then(Hash::from_hex);
         return accept(&state, &caller, path, seen.ok_or_else(missing)?).await;
     }
-    let message = "POST goes to `<path>/restore` or `<path>/accept`; a file is written with PUT";
+    let message = "POST only to `<path>/restore` or `<path>/accept`; write a file with PUT";
     Err(Problem::new(ErrorCode::NotFound, message))
 }
 
-/// What the file held before a change is put back.
+/// Restores the content that the file had before a change.
 async fn restore(own: &PersonFiles, path: &str, version: u64) -> Result<Response, Problem> {
     Ok(match own.restore(path, version).await? {
         Some(hash) => (StatusCode::NO_CONTENT, [etag(&hash)]).into_response(),
@@ -280,7 +281,8 @@ async fn restore(own: &PersonFiles, path: &str, version: u64) -> Result<Response
     })
 }
 
-/// "I have read this": the person makes foreign text their own, which agents may then follow.
+/// The person has read the file and accepts its foreign text as their own; agents may then follow
+/// it.
 async fn accept(
     state: &ApiState,
     caller: &AuthContext,

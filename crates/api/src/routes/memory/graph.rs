@@ -1,5 +1,5 @@
-//! `/v1/memory/graph`: who and what is known, what is said of it over time, and what the person
-//! decided about names.
+//! `/v1/memory/graph`: entities, the facts about them over time, and the person's decisions about
+//! names.
 
 use crate::wire::Json;
 use axum::extract::State;
@@ -19,15 +19,15 @@ pub(super) fn routes() -> Routes {
     use Access::{Read, Write};
     let rows = [
         Route::get("/v1/memory/graph", Read, graph)
-            .summary("Who and what is known; with `entity`, everything said of one")
+            .summary("List the entities of the knowledge graph; with `entity`, the facts about one")
             .query::<GraphQuery>()
             .answers_json::<Graph>(),
         Route::post("/v1/memory/graph/merge", Write, merge)
-            .summary("Makes several names one")
+            .summary("Merge several names into one entity")
             .body::<Merge>()
             .answers_json::<Graph>(),
         Route::post("/v1/memory/graph/split", Write, split)
-            .summary("Takes a name out of another, or what some texts call by it")
+            .summary("Split a name, or how some texts use it, from its entity")
             .body::<Split>()
             .answers_json::<Graph>(),
     ];
@@ -36,10 +36,10 @@ pub(super) fn routes() -> Routes {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct GraphQuery {
-    /// A name; its facts are answered.
+    /// A name; the answer holds its facts.
     #[schemars(regex(pattern = r"\S"))]
     entity: Option<String>,
-    /// A part of the names that are listed; with `entity`, of the facts that are told.
+    /// Text that the listed names contain; with `entity`, text that its facts contain.
     q: Option<String>,
     #[schemars(range(min = 1, max = 500))]
     limit: Option<u32>,
@@ -47,9 +47,9 @@ pub(crate) struct GraphQuery {
 
 #[derive(Default, Serialize, JsonSchema)]
 pub(crate) struct Graph {
-    /// Those said of last first; empty where one was asked for.
+    /// The entities, those with the newest facts first; empty if a single one was requested.
     entities: Vec<GraphEntity>,
-    /// The one that was asked for, or that came of a change.
+    /// The entity that was requested or changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     entity: Option<GraphEntityPage>,
 }
@@ -64,11 +64,11 @@ struct GraphEntity {
 #[derive(Serialize, JsonSchema)]
 struct GraphEntityPage {
     name: String,
-    /// Other names that were made one with it.
+    /// Other names that were merged into this one.
     also: Vec<String>,
-    /// By relation, the newest of each first.
+    /// Grouped by relation, newest first.
     facts: Vec<FactView>,
-    /// Not every text was looked through yet.
+    /// Not all texts have been processed yet.
     partial: bool,
 }
 
@@ -77,15 +77,15 @@ struct FactView {
     subject: String,
     relation: String,
     object: String,
-    /// The object has a page of its own.
+    /// The object is an entity too.
     object_is_entity: bool,
     from: Timestamp,
-    /// Absent while it holds.
+    /// Absent while the fact holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Timestamp>,
-    /// False: nothing but text from outside says it.
+    /// False: only text from outside supports it.
     trusted: bool,
-    /// The texts that say it, the newest last.
+    /// The texts that state the fact, newest last.
     sources: Vec<FactSource>,
 }
 
@@ -93,7 +93,7 @@ struct FactView {
 struct FactSource {
     path: String,
     title: String,
-    /// From 1; of a conversation the message of its run.
+    /// The line, from 1; for a conversation, the number of the message in its run.
     line: u32,
     text: String,
     origin: Origin,
@@ -188,7 +188,7 @@ async fn page_of(
     Ok(Json(Graph { entities: Vec::new(), entity }))
 }
 
-/// What is known by a name, else which field named nobody.
+/// The entity with this name, or an error that names the field.
 async fn exists(
     state: &ApiState,
     caller: &AuthContext,
@@ -197,15 +197,15 @@ async fn exists(
 ) -> Result<EntityPage, Problem> {
     let scopes = state.index.all_scopes(&caller.person).await.map_err(Fault::from)?;
     let page = state.index.graph_entity(&scopes, name).await.map_err(Fault::from)?;
-    page.ok_or_else(|| Problem::unknown(field, format!("nothing is known of {name:?}")))
+    page.ok_or_else(|| Problem::unknown(field, format!("the graph has no entity {name:?}")))
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Merge {
-    /// What it is called from now on.
+    /// The name of the entity from now on.
     #[schemars(regex(pattern = r"\S"))]
     into: String,
-    /// The names that become one with it.
+    /// The names that are merged into it.
     #[schemars(length(min = 1, max = 50), inner(regex(pattern = r"\S")))]
     names: Vec<String>,
 }
@@ -221,7 +221,7 @@ async fn merge(
     }
     for name in &merge.names {
         named("names", name)?;
-        // Who does not exist is a slip of the pen, not a new name.
+        // An unknown name is a typing error, not a new entity.
         exists(&state, &caller, "names", name).await?;
     }
     let change = |decisions: &mut NameDecisions| decisions.merge(&merge.into, &merge.names);
@@ -235,15 +235,15 @@ async fn merge(
 pub(crate) struct Split {
     #[schemars(regex(pattern = r"\S"))]
     name: String,
-    /// What some texts mean by it. Absent: the name is taken out of the one that it was made one
-    /// with.
+    /// The entity that some texts mean by the name. Absent: the name is split from the entity that
+    /// it was merged into.
     apart: Option<Apart>,
 }
 
-/// A name means another in these texts.
+/// The texts in which the name means another entity.
 #[derive(Deserialize, JsonSchema)]
 struct Apart {
-    /// What it is called there from now on.
+    /// The entity's name in these texts.
     #[schemars(regex(pattern = r"\S"))]
     into: String,
     #[schemars(length(min = 1))]
@@ -266,7 +266,10 @@ async fn split(
     };
     named("apart.into", &into)?;
     if paths.is_empty() {
-        return Err(Problem::field("apart.paths", "say in which texts it means another"));
+        return Err(Problem::field(
+            "apart.paths",
+            "list the texts in which the name means the other entity",
+        ));
     }
     let apart = |decisions: &mut NameDecisions| decisions.split(&name, &into, &paths);
     NameDecisions::change(files, &caller.person, apart).await.map_err(Fault::from)?;

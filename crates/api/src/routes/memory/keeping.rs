@@ -11,7 +11,7 @@ use crate::{Access, ApiState, AuthContext, Problem, Route, Routes};
 
 pub(super) fn routes() -> Routes {
     let keep = Route::post("/v1/memory/keep", Access::Chat, keep)
-        .summary("Has an agent propose, as drafts, what its memory should hold")
+        .summary("Have an agent propose, as drafts, what its memory should keep")
         .body::<Keep>()
         .answers_json::<KeepingReport>();
     Routes::tagged("memory", [keep])
@@ -27,7 +27,7 @@ pub(crate) struct Keep {
 pub(crate) struct KeepingReport {
     /// The drafts that wait for a decision.
     drafts: Vec<DraftId>,
-    /// Absent where there were no daily logs to look at.
+    /// Absent where there were no daily logs to read.
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<SessionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,7 @@ async fn keep(
     };
     let request = state.agent.memory_keeping(caller.person.clone(), agent).await?;
     let Some(request) = request else { return Ok(Json(KeepingReport::default())) };
-    // It goes on when the caller does not wait for it: the drafts are in the Inbox then.
+    // The run continues when the caller does not wait for it: the drafts are in the Inbox then.
     let mut run = state.agent.runs.start(request).await?;
     let (session_id, run_id) = (Some(run.session_id), Some(run.run_id));
     let mut kept = KeepingReport { session_id, run_id, ..KeepingReport::default() };

@@ -1,4 +1,4 @@
-//! `/oauth/token`: a code or a refresh token for tokens.
+//! `/oauth/token`: exchanges a code or a refresh token for tokens.
 
 use axum::extract::{Extension, State};
 use axum::http::{StatusCode, header};
@@ -14,7 +14,7 @@ use crate::serve::Peer;
 use crate::wire::RawBody;
 use crate::{ApiState, AuthContext};
 
-/// What a person agreed to, until it is picked up.
+/// A person's grant, until the program fetches its tokens.
 pub struct Agreed {
     pub(super) caller: AuthContext,
     pub(super) grants: Grants,

@@ -1,4 +1,4 @@
-//! What programs read of us, and where the refusal of `/mcp` sends them.
+//! The metadata that programs read, and the header with which `/mcp` refers them to it.
 
 use axum::extract::{Extension, Request};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::access::Scheme;
 
-/// The address that the program came by; Host was checked before.
+/// The address under which the program reached the server; Host was checked before.
 pub(in crate::routes) fn base(scheme: Scheme, headers: &HeaderMap) -> String {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let scheme = match scheme {
@@ -58,7 +58,7 @@ pub(super) async fn server(
     }))
 }
 
-/// Tells a program that `/mcp` did not let in where it can sign in.
+/// Adds to a refusal of `/mcp` where the program can sign in.
 pub(in crate::routes) async fn tell_where_to_sign_in(
     request: Request,
     next: impl AsyncFnOnce(Request) -> Response,

@@ -79,7 +79,7 @@ pub(crate) struct HistoryQuery {
 #[schemars(rename = "PersonaHistory")]
 pub(crate) struct History {
     turns: Vec<TurnView>,
-    /// Give it as `before` to get what came before these; absent at the beginning.
+    /// Give it as `before` to get the messages before these; absent at the beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<u64>,
 }

@@ -19,7 +19,7 @@ pub(crate) struct PersonaView {
     name: String,
     system_prompt: String,
     test_input_ids: Vec<String>,
-    /// The conversation in which the caller edits it, if there is one.
+    /// The conversation in which the caller edits the persona, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent_chat_session_id: Option<SessionId>,
 }
@@ -50,7 +50,7 @@ async fn view(state: &ApiState, caller: &AuthContext, id: &str) -> Result<Person
     })
 }
 
-/// What is not there stays as it is.
+/// Absent fields stay as they are.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PutPersona {
@@ -59,7 +59,7 @@ pub(crate) struct PutPersona {
     system_prompt: Option<String>,
 }
 
-/// Makes the persona where there is none, with the defaults of the config.
+/// Creates the persona with the defaults of the config if it does not exist.
 pub(super) async fn put(
     State(state): State<ApiState>,
     caller: AuthContext,

@@ -1,4 +1,4 @@
-//! `/api/storage/personas/{id}/test-inputs`: what to say to a persona to see how it answers.
+//! `/api/storage/personas/{id}/test-inputs`: example messages that show how a persona answers.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -107,7 +107,7 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What the persona answers, as it comes.
+/// Streams the persona's answer.
 pub(super) async fn run(
     State(state): State<ApiState>,
     caller: AuthContext,

@@ -1,4 +1,4 @@
-//! Plugins as the wire shows them.
+//! Plugins as they appear on the wire.
 
 use onyx_plugins::{Grants, Hook, PluginState, PluginStatus, PluginView};
 use onyx_types::Hash;
@@ -22,27 +22,27 @@ pub(crate) struct PluginWire {
     state: PluginStateView,
     enabled: bool,
     status: PluginStatusView,
-    /// Why it does not work, or not all of it.
+    /// Why it does not work fully.
     problems: Vec<String>,
-    /// What it has once it is accepted, and nothing else.
+    /// The access that it has once it is accepted, and no more.
     grants: GrantsView,
     hooks: Vec<HookView>,
-    /// Networks that it brings.
+    /// The networks that it adds.
     connectors: Vec<String>,
-    /// MCP servers that it brings; their tools wait to be accepted.
+    /// The MCP servers that it adds; their tools wait for acceptance.
     mcp_servers: Vec<String>,
-    /// Skills that it brings; they wait to be accepted.
+    /// The skills that it adds; they wait for acceptance.
     skills: Vec<String>,
     /// A JSON schema of its settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     config_schema: Option<Value>,
     /// Its settings in the config, secrets shortened.
     config: Map<String, Value>,
-    /// Say it when you accept the plugin.
+    /// Send it back to accept the plugin.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     hash: Option<Hash>,
-    /// What waits to be accepted, as a difference to what was.
+    /// The changes that wait for acceptance, as a diff.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
     /// The last lines of its program's error stream.
@@ -52,12 +52,12 @@ pub(crate) struct PluginWire {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum PluginStateView {
-    /// Nobody has accepted it; nothing of it counts.
+    /// It has not been accepted; nothing of it is active.
     New,
-    /// It is not what was accepted; nothing of it runs.
+    /// It differs from what was accepted; nothing of it runs.
     Changed,
     Accepted,
-    /// It is on, and its folder is gone.
+    /// It is enabled, but its folder is gone.
     Missing,
     Broken,
 }
@@ -68,36 +68,36 @@ enum PluginStatusView {
     Idle,
     Starting,
     Running,
-    /// It is started again, later with each failure.
+    /// It failed and is restarted, after a longer wait with each failure.
     Failing,
-    /// It failed too often, or is not what it says; it is not started again by itself.
+    /// It failed too often, or is not what it claims to be; it is not restarted automatically.
     Parked,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct GrantsView {
-    /// Servers that it may reach.
+    /// Hosts that it may reach.
     network: Vec<String>,
     /// Folders that it may read.
     read: Vec<String>,
     /// Folders that it may change.
     write: Vec<String>,
-    /// Secrets that it is given, by name.
+    /// The names of the secrets that it gets.
     secrets: Vec<String>,
     events: Vec<String>,
-    /// Whose events; `*` is everybody.
+    /// The people whose events it gets; `*` is all people.
     people: Vec<String>,
-    /// It sees words, arguments and results.
+    /// It sees texts, arguments and results.
     content: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct HookView {
     event: String,
-    /// It can say no; without its answer the call does not happen.
+    /// It can veto calls; without its answer the call does not happen.
     veto: bool,
     annotate: bool,
-    /// The tools whose calls it hears of; all where there are none.
+    /// The tools whose calls it hears of; empty: all tools.
     tools: Vec<String>,
     deadline_ms: u64,
 }
@@ -149,7 +149,7 @@ impl PluginWire {
         }
     }
 
-    /// One that was only a name in the config.
+    /// The view of a plugin that was only a name in the config.
     pub(super) fn gone(name: String) -> Self {
         Self {
             name,

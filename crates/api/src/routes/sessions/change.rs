@@ -1,4 +1,4 @@
-//! Changing sessions: naming, archiving, removing, forking.
+//! Changing sessions: renaming, archiving, deleting, forking.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -21,18 +21,18 @@ pub(crate) struct Patch {
     #[schemars(length(min = 1, max = 8), extend("uniqueItems" = true))]
     agents: Option<Vec<AgentId>>,
     mode: Option<LaneOrder>,
-    /// Kept at the top of the list, with its forks.
+    /// Pinned to the top of the list, with its forks.
     pinned: Option<bool>,
-    /// In the place of those it has, with its forks.
+    /// Replaces the tags, also those of its forks.
     #[schemars(length(max = 16), inner(regex(pattern = r"\S"), length(max = 40)))]
     tags: Option<Vec<String>>,
-    /// The page, task, ref or project that it is about; `null` detaches it.
+    /// The page, task, ref or project that it is attached to; `null` detaches it.
     #[serde(default, deserialize_with = "given")]
     #[schemars(with = "Option<EntityRef>")]
     attached: Option<Option<EntityRef>>,
 }
 
-/// Tells a field that is `null` from one that is not there.
+/// Distinguishes a field that is `null` from an absent one.
 fn given<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<EntityRef>>, D::Error> {
@@ -46,7 +46,7 @@ pub(in crate::routes) async fn patch(
     JsonBody(patch): JsonBody<Patch>,
 ) -> Result<Json<SessionView>, Problem> {
     let id = session_id(&id)?;
-    // What is not there has no fields that could be wrong.
+    // A session that does not exist is reported before wrong fields.
     state.agent.sessions.meta(&caller.person, id).await?;
     let Patch { title, status, agents, mode, pinned, tags, attached } = patch;
     let patch = SessionPatch { title, status, agents, mode, pinned, tags, attached };
@@ -81,7 +81,7 @@ pub(in crate::routes) async fn read(
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Fork {
     turn_id: TurnId,
-    /// Leave the turn itself out: for saying it differently.
+    /// Leave out the turn itself, to replace it with another message.
     #[serde(default)]
     before: bool,
 }
@@ -104,7 +104,7 @@ pub(in crate::routes) async fn fork(
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct GivenFeedback {
-    /// Absent or `null`: what was said before is taken back.
+    /// Absent or `null`: the earlier rating is withdrawn.
     rating: Option<Rating>,
     #[schemars(length(max = 4000))]
     note: Option<String>,

@@ -1,4 +1,4 @@
-//! A session to take away: the log's own lines, or a page to read.
+//! Exports of a session: the log's own lines, or a page to read.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ use super::session_id;
 use crate::messages::{Fold, HistoryMessage, MessageRole, MessageStatus};
 use crate::{ApiState, AuthContext, Problem, QueryOf};
 
-/// Turns that are held at once, however long the session is.
+/// Turns that are held at once, for a session of any length.
 const PAGE: usize = 500;
 
 #[derive(Deserialize, JsonSchema)]
@@ -61,7 +61,7 @@ pub(in crate::routes) async fn export(
         let (mut export, ready) = export?;
         let next = match export.next().await {
             Ok(next) => next.map(|bytes| (export, bytes)),
-            // Too late for a status: the broken body says that it is not whole.
+            // It is too late for a status: the broken body shows that the export is incomplete.
             Err(fault) => return Some((Err(std::io::Error::other(fault.message)), None)),
         };
         Some((Ok(Bytes::from(ready)), next))
@@ -69,7 +69,7 @@ pub(in crate::routes) async fn export(
     Ok(([(header::CONTENT_TYPE, content_type)], Body::from_stream(body)).into_response())
 }
 
-/// A page to read, whole; what is beyond a mebibyte is left out.
+/// The whole page to read; content beyond one mebibyte is left out.
 pub(in crate::routes) async fn markdown(
     state: &ApiState,
     person: &PersonId,
@@ -116,7 +116,7 @@ struct Pages {
     session: SessionId,
     /// Where each older page ends, the oldest last.
     ends: Vec<Pos>,
-    /// What was there at the beginning is exported, not what comes meanwhile.
+    /// The export holds what existed at its beginning, not what is added meanwhile.
     newest: Option<Vec<Turn>>,
 }
 
@@ -159,11 +159,11 @@ enum Page {
 struct Markdown {
     agent: String,
     fold: Fold,
-    /// What the person thinks of answers, which is said after them.
+    /// The person's ratings, which follow the rated answers in the log.
     ratings: Ratings,
 }
 
-/// The newest rating of each answer, by a text of it.
+/// The newest rating of each answer, by the turn of one of its texts.
 type Ratings = HashMap<TurnId, Feedback>;
 
 /// Pages come from the newest to the oldest.
@@ -189,7 +189,7 @@ impl Page {
             Self::Markdown(_) => {
                 let title = meta.title.as_deref().unwrap_or("Session").replace('\n', " ");
                 format!(
-                    "# {title}\n\nSession `{}` with `{}`, begun {}.\n",
+                    "# {title}\n\nSession `{}` with `{}`, started {}.\n",
                     meta.session_id, meta.agent, meta.created_at
                 )
             }
@@ -218,7 +218,10 @@ fn jsonl(turns: &[Turn]) -> Result<Vec<u8>, Fault> {
     let mut lines = Vec::new();
     for turn in turns {
         serde_json::to_writer(&mut lines, turn).map_err(|error| {
-            Fault::new(onyx_types::ErrorCode::Internal, format!("a turn: {error}"))
+            Fault::new(
+                onyx_types::ErrorCode::Internal,
+                format!("a turn could not be written: {error}"),
+            )
         })?;
         lines.push(b'\n');
     }
@@ -231,7 +234,7 @@ impl Markdown {
         self.written(&finished)
     }
 
-    /// What never came to an end.
+    /// Messages that never came to an end.
     fn rest(&mut self) -> Option<String> {
         let rest = self.fold.take_all();
         (!rest.is_empty()).then(|| self.written(&rest))
@@ -299,6 +302,6 @@ fn note_of(status: MessageStatus) -> Option<&'static str> {
         MessageStatus::Cancelled => Some("cancelled"),
         MessageStatus::Error => Some("failed"),
         MessageStatus::Interrupted => Some("interrupted"),
-        MessageStatus::Streaming => Some("still at work"),
+        MessageStatus::Streaming => Some("in progress"),
     }
 }

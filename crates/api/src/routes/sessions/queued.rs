@@ -1,5 +1,5 @@
-//! Messages that were said to a run at work and that no run has read yet, for instance since it was
-//! stopped: they are shown until somebody sends them or discards them.
+//! Messages that were sent to a run in progress and that no run has read yet, for instance because
+//! it was stopped: they are shown until the person sends or discards them.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -14,13 +14,13 @@ use crate::{ApiState, AuthContext, Problem};
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct QueuedMessages {
-    /// In the order in which they were said.
+    /// In the order in which they were sent.
     messages: Vec<QueuedMessage>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct QueuedMessage {
-    /// Its turn in the log, once a run has read it.
+    /// The message's turn in the log, once a run has read it.
     id: TurnId,
     /// A text, or parts as in `chat.send`.
     #[schemars(with = "serde_json::Value")]

@@ -1,5 +1,5 @@
-//! A turn as surfaces show it: what the log holds, and what can be said of it for people. A log
-//! from before is shown like one of today.
+//! A turn as surfaces show it: the record of the log, and the texts for people. Turns of older logs
+//! are shown in today's form.
 
 use std::borrow::Cow;
 
@@ -15,10 +15,10 @@ use serde::Serialize;
 pub(crate) struct TurnView {
     #[serde(flatten)]
     turn: Turn,
-    /// Of a tool call: what people read of it.
+    /// For a tool call: its label for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<CallLabel>,
-    /// Of a message: what retrieval put beside it.
+    /// For a message: what retrieval added to it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pieces: Vec<GivenPiece>,
 }
@@ -33,13 +33,13 @@ struct GivenPiece {
     end_line: Option<u32>,
     #[serde(flatten)]
     cited: Option<CitedSource>,
-    /// What it took of the prompt, about.
+    /// The approximate number of tokens it took of the prompt.
     tokens: usize,
-    /// Without the front matter that a file begins with.
+    /// Without the file's front matter.
     text: String,
 }
 
-/// Its schema is that of a turn: the fields that a type has are told in words there.
+/// The schema is that of a turn; the fields of each type are described in words there.
 impl JsonSchema for TurnView {
     fn schema_name() -> Cow<'static, str> {
         Turn::schema_name()
@@ -85,7 +85,7 @@ impl TurnView {
     }
 }
 
-/// What a piece says, without the front matter that a file begins with.
+/// The text of a piece, without the file's front matter.
 pub(crate) fn body_of(text: &str) -> &str {
     FrontMatter::split(text).1.trim_start()
 }

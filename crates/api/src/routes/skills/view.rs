@@ -1,4 +1,4 @@
-//! Skills as the wire shows them.
+//! Skills as they appear on the wire.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ pub(crate) struct SkillViews {
 pub(crate) struct SkillView {
     name: String,
     place: SkillPlaceView,
-    /// The agent in whose folder it lies.
+    /// The agent in whose folder the skill is.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<AgentId>,
-    /// Where its `SKILL.md` lies, in the vault or in the agent's folder.
+    /// The path of its `SKILL.md`, in the vault or in the agent's folder.
     path: String,
     state: SkillStateView,
-    /// Why it is no skill, where it is broken.
+    /// Why it is not a valid skill.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
     #[serde(serialize_with = "onyx_types::serialize_visible")]
@@ -33,18 +33,18 @@ pub(crate) struct SkillView {
     #[serde(skip_serializing_if = "Option::is_none")]
     compatibility: Option<String>,
     metadata: BTreeMap<String, String>,
-    /// What it asks to be allowed. It is only shown: nothing is allowed by it.
+    /// The tools that it asks for. They are only shown: nothing is allowed by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     allowed_tools: Option<String>,
-    /// Of all its files; say it when you accept it.
+    /// The hash of all its files; send it back to accept the skill.
     #[schemars(with = "String")]
     hash: Hash,
-    /// Beside its `SKILL.md`, with their sizes.
+    /// The files beside its `SKILL.md`, with their sizes.
     files: BTreeMap<String, u64>,
     /// The whole `SKILL.md`; left out in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// What waits to be accepted, as a difference to what was.
+    /// The changes that wait for acceptance, as a diff.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
 }
@@ -61,11 +61,11 @@ pub(crate) struct SkillFileView {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum SkillPlaceView {
-    /// The folder `skills` of an agent: its owner's words.
+    /// The folder `skills` of an agent, which its owner writes.
     Agent,
     /// `agent/skills` of the vault.
     Vault,
-    /// `.agents/skills` of the vault, which other programs use too.
+    /// `.agents/skills` of the vault, which other programs also use.
     VaultShared,
 }
 
@@ -73,11 +73,11 @@ enum SkillPlaceView {
 #[serde(rename_all = "snake_case")]
 enum SkillStateView {
     Ready,
-    /// Nobody has accepted it; no agent is told of it.
+    /// It has not been accepted; agents do not see it.
     New,
-    /// It is not what was accepted any more; no agent is told of it.
+    /// It differs from what was accepted; agents do not see it.
     Changed,
-    /// Another one with its name counts.
+    /// Another skill with the same name is used instead.
     Shadowed,
     Broken,
 }
@@ -116,7 +116,7 @@ impl SkillView {
         }
     }
 
-    /// With its text.
+    /// The view with the skill's text.
     pub(super) fn whole(skill: Skill) -> Self {
         let view = Self::of(&skill);
         Self { text: Some(skill.text), ..view }

@@ -1,4 +1,4 @@
-//! Conversations that are about a page, task, ref or project.
+//! Conversations that are attached to a page, task, ref or project.
 
 use axum::extract::{Path, State};
 use onyx_storage::SessionFilter;
@@ -11,7 +11,7 @@ use crate::routes::sessions::SessionView;
 use crate::wire::Json;
 use crate::{ApiState, AuthContext, Problem};
 
-/// Nobody reads a longer list beside a task; all of them are in the list of chats.
+/// The most conversations listed beside an entity; all of them are in the list of chats.
 const MOST: u32 = 50;
 
 #[derive(Serialize, JsonSchema)]

@@ -1,5 +1,5 @@
-//! `/api/spaces/{id}/capture`: something from outside becomes a ref of the space, and stays from
-//! outside.
+//! `/api/spaces/{id}/capture`: saves content from outside as a ref of the space; it stays marked as
+//! external.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -17,18 +17,18 @@ use crate::routes::sources::document_name;
 use crate::wire::DocumentBody;
 use crate::{ApiState, AuthContext, Problem};
 
-/// One of `url`, `text`, and `data` with its `name`.
+/// Exactly one of `url`, `text`, and `data` with its `name`.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct CaptureRequest {
-    /// Fetched now.
+    /// An address that is fetched now.
     url: Option<String>,
-    /// Markdown or plain words.
+    /// Markdown or plain text.
     text: Option<String>,
     /// A file (PDF, HTML, CSV, text, code) as base64.
     data: Option<String>,
     name: Option<String>,
     media_type: Option<String>,
-    /// As the document names itself, unless it is given.
+    /// The document's own title if it is absent.
     title: Option<String>,
     tags: Option<Vec<String>>,
 }
@@ -68,7 +68,7 @@ impl TryFrom<CaptureRequest> for NewCapture {
                 let bytes =
                     BASE64_STANDARD.decode(data).map_err(|error| Problem::field("data", error))?;
                 let name = request.name.filter(|name| !name.trim().is_empty());
-                let name = name.ok_or_else(|| Problem::field("name", "a file has a name"))?;
+                let name = name.ok_or_else(|| Problem::field("name", "a file needs a name"))?;
                 let name = document_name(one_line(&name))?;
                 Ok(Self::Upload { name, media_type: request.media_type, bytes })
             }

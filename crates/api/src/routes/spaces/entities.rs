@@ -20,25 +20,26 @@ use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
 const PAGE: usize = 100;
 const LONGEST_PAGE: usize = 500;
 const LONGEST_TITLE: usize = 300;
-/// Well within what is read back of a file.
+/// Well below the limit for reading a file.
 const LARGEST_BODY: usize = 4 * 1024 * 1024;
 const MOST_LABELS: usize = 100;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct EntitiesQuery {
-    /// Only those after this one: the last id of the page before.
+    /// Only entities after this one: the last id of the previous page.
     before: Option<String>,
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
-    /// Only those of this status.
+    /// Only entities of this status.
     status: Option<String>,
-    /// Only those that link to this one of the same space, given as `pages/<id>`: `[[its title]]` in their text.
+    /// Only entities that link to this one of the same space, given as `pages/<id>`: `[[its
+    /// title]]` in their text.
     links_to: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct EntityList {
-    /// Changed last first, without their bodies.
+    /// Last changed first, without their bodies.
     entities: Vec<EntityView>,
     /// Give it as `before` for the rest.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,11 +59,11 @@ pub(crate) struct EntityView {
     created_at: Option<Timestamp>,
     updated_at: Timestamp,
     origin: Origin,
-    /// Every other key of its front matter that has a value of one line.
+    /// All other keys of its front matter with a value of one line.
     fields: BTreeMap<String, String>,
-    /// As searches and agents name its file.
+    /// The path by which searches and agents name its file.
     path: String,
-    /// What its ETag says.
+    /// The version in its ETag.
     version: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<String>,
@@ -108,12 +109,12 @@ pub(crate) struct NewEntity {
     body: Option<String>,
 }
 
-/// What is left out stays as it is.
+/// Absent fields stay as they are.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct EntityPatch {
     #[schemars(regex(pattern = r"\S"), length(max = 300))]
     title: Option<String>,
-    /// Empty: it has none.
+    /// Empty: removes the status.
     status: Option<String>,
     #[schemars(length(max = 100))]
     tags: Option<Vec<String>>,
@@ -143,7 +144,7 @@ impl EntityPatch {
             check_title(title)?;
         }
         if self.body.as_ref().is_some_and(|body| body.len() > LARGEST_BODY) {
-            let why = format!("body: it has more than {LARGEST_BODY} bytes");
+            let why = format!("body: it may have at most {LARGEST_BODY} bytes");
             return Err(Problem::new(ErrorCode::TooLarge, why).with_field("body"));
         }
         if self.tags.as_ref().is_some_and(|tags| tags.len() > MOST_LABELS) {
@@ -196,10 +197,12 @@ pub(super) async fn list(
     let start = match &query.before {
         None => 0,
         Some(id) => {
-            all.iter()
-                .position(|entity| entity.at.id.as_str() == id)
-                .ok_or_else(|| Problem::unknown("before", "it is gone; begin anew"))?
-                + 1
+            all.iter().position(|entity| entity.at.id.as_str() == id).ok_or_else(|| {
+                Problem::unknown(
+                    "before",
+                    "this entity no longer exists; start again without `before`",
+                )
+            })? + 1
         }
     };
     let more = all.len() > start + limit;
@@ -210,7 +213,8 @@ pub(super) async fn list(
     Ok(Json(EntityList { entities, before }))
 }
 
-/// What a link to an entity may call it. Its id is made of its first title, so links from before a new title hold.
+/// The names by which links refer to an entity. Its id is made from its first title, so links from
+/// before a new title still work.
 async fn names_of(
     state: &ApiState,
     caller: &AuthContext,
@@ -245,7 +249,7 @@ pub(super) async fn create(
     made(&state, &caller, &space, kind, &change, Origin::Person).await
 }
 
-/// A new entity, and the answer that says so.
+/// The answer for a new entity.
 pub(super) async fn made(
     state: &ApiState,
     caller: &AuthContext,
@@ -330,12 +334,12 @@ pub(super) async fn entity_ref(
     (space, kind, id): &(String, String, String),
 ) -> Result<EntityRef, Problem> {
     let (space, kind) = place(state, caller, space, kind).await?;
-    // What is no id names nothing.
+    // A text that is not an id names no entity.
     let id: EntityId = id.parse().map_err(|_| gone())?;
     Ok(EntityRef { space, kind, id })
 }
 
-/// `NotFound` unless the person has it.
+/// `NotFound` unless the person has the entity.
 pub(crate) async fn check_entity(
     state: &ApiState,
     caller: &AuthContext,
@@ -354,7 +358,7 @@ fn answer(entity: Entity) -> Response {
     ([tag], Json(EntityView::of(entity))).into_response()
 }
 
-/// Ids are file names of any script; headers are ASCII.
+/// Ids are file names in any script; headers are ASCII.
 fn percent_encoded(id: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     let encode = |byte: u8| {

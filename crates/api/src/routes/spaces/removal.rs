@@ -1,4 +1,5 @@
-//! What goes with a space, a channel or a thread: its conversations, and the sources attached to it.
+//! Deletes what belongs to a space, a channel or a thread: its conversations, and the sources
+//! attached to it.
 
 use onyx_sources::SourceError;
 use onyx_storage::{Channel, Thread};
@@ -6,7 +7,7 @@ use onyx_types::{Fault, Scope, SessionId};
 
 use crate::{ApiState, AuthContext, Problem};
 
-/// Stops and removes conversations; those that are gone are fine.
+/// Stops and deletes conversations; missing ones are ignored.
 pub(in crate::routes) async fn close(
     state: &ApiState,
     caller: &AuthContext,
@@ -18,7 +19,7 @@ pub(in crate::routes) async fn close(
     Ok(())
 }
 
-/// Removes what is attached to one of these; what is still brought in is stopped.
+/// Deletes the sources attached to any of these scopes; running imports are stopped.
 pub(in crate::routes) async fn detach(
     state: &ApiState,
     caller: &AuthContext,
@@ -38,7 +39,7 @@ pub(in crate::routes) fn sessions_of(channel: &Channel) -> impl Iterator<Item = 
     channel.card.threads.iter().filter_map(Thread::session)
 }
 
-/// The channel and its threads.
+/// The scopes of the channel and its threads.
 pub(in crate::routes) fn scopes_of(channel: &Channel) -> impl Iterator<Item = Scope> {
     let threads = channel.card.threads.iter().map(|thread| Scope::Thread(thread.id.clone()));
     threads.chain([Scope::Channel(channel.id.clone())])

@@ -1,4 +1,5 @@
-//! `/api/v1/chat` with an agent: what is said goes into a session, and the run can be rejoined.
+//! `/api/v1/chat` with an agent: the messages are kept in a session, and a client can rejoin the
+//! run.
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -46,7 +47,7 @@ pub(super) async fn answer(
 
 enum Asked {
     Now(UserContent),
-    /// The last message once more.
+    /// Answers the last message again.
     Again,
 }
 
@@ -64,7 +65,7 @@ async fn begin(
             RunInput::Regenerate(latest)
         }
         (Asked::Again, None) => {
-            let why = "which conversation is not known; give it to have another answer";
+            let why = "missing; name the conversation whose answer is to be regenerated";
             return Err(Problem::field("sessionId", why));
         }
     };
@@ -87,7 +88,7 @@ async fn begin(
     Ok(told(following, run, Some(session)))
 }
 
-/// The session that the request names, or the one of the chat that has its id, or a new one.
+/// The session that the request names, or the session of its chat, or a new one.
 async fn place(
     state: &ApiState,
     caller: &AuthContext,
@@ -121,8 +122,8 @@ async fn place(
     }
 }
 
-/// The session of a chat: the one that has its id, or the one that it last began. A page may name
-/// its chats by ids that look like a session's, so one that is none is no mistake.
+/// The session of a chat: the one with the chat's id, or the one that the chat last began. A page
+/// may use chat ids that look like session ids, so an unknown one is not an error.
 async fn chat_session(
     state: &ApiState,
     caller: &AuthContext,
@@ -137,7 +138,7 @@ async fn chat_session(
     state.ui_chats.session(&caller.person, chat)
 }
 
-/// Decides what was asked, then tells the rest of the run that waited for it.
+/// Records the decisions, then streams the rest of the run that waited for them.
 async fn go_on(
     state: ApiState,
     caller: AuthContext,
@@ -146,7 +147,7 @@ async fn go_on(
     let mut decided = Vec::new();
     for decision in decisions {
         let before = state.agent.approvals.get(&caller.person, decision.draft).await?;
-        // `useChat` sends every answer of its last step, also those it has sent before.
+        // `useChat` repeats all answers of its last step, also those it has sent before.
         let draft = if before.state == DraftState::Pending {
             decide(&state, &caller, decision).await?
         } else {
@@ -178,7 +179,7 @@ async fn decide(
     decided.map_err(|not| refused(state, not))
 }
 
-/// `reconnectToStream`: the run under way in a chat, from its beginning.
+/// `reconnectToStream`: the run in progress in a chat, from its beginning.
 pub(super) async fn resume(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -187,7 +188,7 @@ pub(super) async fn resume(
     let session = chat_session(&state, &caller, Some(&chat)).await;
     let run = session.and_then(|session| state.agent.runs.on_session(&caller.person, session));
     let Some(run) = run else { return Ok(StatusCode::NO_CONTENT.into_response()) };
-    // It may have ended since.
+    // The run may have ended since.
     let Ok(events) = state.agent.runs.events(&caller.person, run, 0).await else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };

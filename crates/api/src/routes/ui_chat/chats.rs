@@ -1,4 +1,4 @@
-//! Which session a chat of `useChat` began, and who reads the runs of such chats.
+//! The sessions that chats of `useChat` began, and the readers of the runs of such chats.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,12 +7,12 @@ use std::time::Duration;
 use onyx_agent::{Runs, StopTarget};
 use onyx_types::{PersonId, RunId, SessionId};
 
-/// How many chats are remembered. One that is forgotten is still found by its session's id, which
-/// every answer tells.
+/// How many chats are remembered. The session of a forgotten one is still found by its id, which
+/// every answer contains.
 const MOST_CHATS: usize = 4_096;
 
-/// How long a run goes on when nobody reads it. A page that is loaded again rejoins within it;
-/// `stop()` of `useChat` only closes the connection, so then the run is stopped.
+/// How long a run continues without a reader. A page that is reloaded rejoins within this time;
+/// `stop()` of `useChat` only closes the connection, so the run is stopped after it.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Cheap to clone.
@@ -29,7 +29,7 @@ struct Inner {
 #[derive(Default)]
 struct Readers {
     now: usize,
-    /// Counts every reader that came, so that one who waits knows whether another did.
+    /// The number of readers so far, so that a waiting task knows whether another one came.
     ever: u64,
 }
 
@@ -50,7 +50,7 @@ impl UiChats {
         found.map(|(_, _, session)| *session)
     }
 
-    /// Somebody reads this run from now on.
+    /// Registers a reader of this run.
     pub(super) fn read(&self, runs: &Runs, person: &PersonId, run: RunId) -> Reader {
         let mut inner = self.inner();
         let readers = inner.readers.entry(run).or_default();
@@ -65,7 +65,7 @@ impl UiChats {
         }
     }
 
-    /// One reader less. How many there ever were, if that was the last one at present.
+    /// Removes a reader. Returns the number of readers so far if no other one is left.
     fn leave(&self, run: RunId) -> Option<u64> {
         let mut inner = self.inner();
         let readers = inner.readers.get_mut(&run)?;
@@ -86,13 +86,13 @@ impl UiChats {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        // Every change of it is one step, so a panic elsewhere leaves it whole.
+        // Every change is a single step, so a panic elsewhere leaves the state consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A client that reads a run. When the last one goes away before the end and none comes back, the
-/// run is stopped.
+/// A client that reads a run. When the last one leaves before the end and none returns, the run is
+/// stopped.
 pub(super) struct Reader {
     chats: UiChats,
     runs: Runs,
@@ -102,7 +102,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// All was told that there is to tell for now.
+    /// Everything there is for now was sent.
     pub(super) fn done(&mut self) {
         self.is_done = true;
     }
@@ -124,7 +124,7 @@ impl Drop for Reader {
             }
             chats.forget(run);
             if let Err(fault) = runs.stop(&person, StopTarget::Run(run)).await {
-                tracing::warn!(%run, %fault, "a run that nobody reads could not be stopped");
+                tracing::warn!(%run, %fault, "a run that no client reads could not be stopped");
             }
         });
     }

@@ -1,4 +1,4 @@
-//! One run told to one client of `useChat`, up to its end or to where it waits for a person.
+//! Sends one run to one client of `useChat`, up to its end or to where it waits for a person.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -19,10 +19,11 @@ pub(super) struct Following {
     caller: AuthContext,
     events: EventReader,
     reader: Reader,
-    /// Questions that the client has answered: nothing up to the last of them is told again.
+    /// Approval requests that the client has answered: nothing up to the last of them is sent
+    /// again.
     answered: BTreeSet<DraftId>,
     denied: Vec<ToolUseId>,
-    /// A question was told that nobody has answered yet.
+    /// An approval request was sent that is not answered yet.
     asks: bool,
     is_over: bool,
 }
@@ -46,7 +47,7 @@ impl Following {
         }
     }
 
-    /// Goes on where these questions stopped it.
+    /// Continues after these decisions.
     pub(super) fn after_decisions(mut self, decided: &[Draft]) -> Self {
         for draft in decided {
             self.answered.insert(draft.id);
@@ -74,7 +75,7 @@ impl Following {
 
     async fn told(&mut self, envelope: &Envelope, frames: &mut UiRunFrames) -> Vec<Bytes> {
         let mut told = frames.event(envelope);
-        // Questions may be answered out of order, so the last of them ends the silence.
+        // Requests may be answered out of order, so skipping ends with the last of them.
         let is_silent = !self.answered.is_empty();
         match &envelope.event {
             Event::Confirm { draft_id, .. } => {
@@ -90,7 +91,7 @@ impl Following {
             Event::Done { .. } => return self.end(told),
             _ => {}
         }
-        // The client has what was told before, but for the beginning, which names the message.
+        // The client has what was sent before, except for the beginning, which names the message.
         if is_silent && !matches!(envelope.event, Event::Start { .. }) {
             frames.drop_told();
             return Vec::new();
@@ -98,7 +99,7 @@ impl Following {
         told
     }
 
-    /// What asks for an approval. One that is decided already stops nothing.
+    /// Sends an approval request. A draft that was already decided does not stop the run.
     async fn question(&mut self, draft: DraftId) -> Option<Bytes> {
         match self.state.agent.approvals.get(&self.caller.person, draft).await {
             Ok(found) => {
@@ -106,7 +107,7 @@ impl Following {
                 Some(UiRunFrames::ask(draft, &found.call))
             }
             Err(fault) => {
-                tracing::warn!(%draft, %fault, "a question of a run could not be told");
+                tracing::warn!(%draft, %fault, "an approval request of a run could not be sent to its reader");
                 None
             }
         }

@@ -1,5 +1,6 @@
-//! `/api/v1/chat`: an answer as an AI SDK UI message stream. That of a model is not stored, and a
-//! client that goes away stops it; `agent` makes a run of an agent, kept in a session.
+//! `/api/v1/chat`: an answer as an AI SDK UI message stream. A model's answer is not stored, and
+//! stops when its client leaves; with `agent`, the answer is a run of an agent and kept in a
+//! session.
 
 mod agent;
 mod chats;
@@ -30,11 +31,11 @@ use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Route, Routes};
 pub(super) fn routes() -> Routes {
     let rows = [
         Route::post("/api/v1/chat", Access::Chat, chat)
-            .summary("The answer of a model or an agent as an AI SDK UI message stream")
+            .summary("Answer a chat as an AI SDK UI message stream")
             .body::<UiChatRequest>()
             .answers_events_as(message_part),
         Route::get("/api/v1/chat/{id}/stream", Access::Chat, agent::resume)
-            .summary("The agent's answer under way in a chat, from its beginning")
+            .summary("Resume the stream of an answer under way in a chat, from its beginning")
             .answers_events_or_nothing(message_part),
     ];
     Routes::tagged("v1", rows)
@@ -116,7 +117,7 @@ pub(super) async fn chat(
         ready: Vec::new(),
         over: false,
     };
-    // As long as nothing was said, a failure is the request's and has a status of its own.
+    // Before the first content, a failure is answered with a status of its own.
     let first = told.answer.next().await;
     if let Some(AnswerPart::Failed(fault)) =
         first.iter().find(|part| matches!(part, AnswerPart::Failed(_)))

@@ -1,5 +1,5 @@
-//! `POST /v1/completions`, as it was before there were chats: a prompt becomes a person's message,
-//! and the answer is written in the old form.
+//! `POST /v1/completions`, the format before chats: the prompt becomes a user message, and the
+//! answer is written in the old form.
 
 use axum::Json;
 use axum::body::Body;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{ApiState, AuthContext, Dialect, JsonBody, Problem};
 
-/// What has no meaning for a model that chats.
+/// Fields that have no meaning for a chat model.
 const REFUSED: [&str; 3] = ["suffix", "echo", "best_of"];
 
 pub(super) async fn create(
@@ -25,7 +25,7 @@ pub(super) async fn create(
     for name in REFUSED {
         let neutral = [Value::Null, false.into(), 1.into()];
         if body.remove(name).is_some_and(|value| !neutral.contains(&value)) {
-            return Err(Problem::field(name, "it cannot be done here; leave it out"));
+            return Err(Problem::field(name, "not supported here; leave it out"));
         }
     }
     let prompt = match body.remove("prompt") {
@@ -33,7 +33,7 @@ pub(super) async fn create(
         Some(Value::Array(texts)) if texts.len() == 1 && texts[0].is_string() => {
             texts[0].as_str().unwrap_or_default().to_owned()
         }
-        Some(_) => return Err(Problem::field("prompt", "expected one text")),
+        Some(_) => return Err(Problem::field("prompt", "expected a single text")),
         None => return Err(Problem::field("prompt", "missing")),
     };
     body.insert("messages".to_owned(), json!([{"role": "user", "content": prompt}]));
@@ -82,7 +82,7 @@ fn rewrite(held: &mut BytesMut, bytes: &Bytes) -> Bytes {
     out.into()
 }
 
-/// An answer of a chat, or a chunk of one, as a completion.
+/// Turns a chat answer, or a chunk of one, into a completion.
 fn completion(chat: &Value) -> Value {
     if chat.get("error").is_some() {
         return chat.clone();

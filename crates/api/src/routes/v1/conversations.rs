@@ -1,4 +1,5 @@
-//! What a client of OpenAI's comes back to: `/v1/responses/{id}`, `/v1/conversations`.
+//! Responses and conversations that OpenAI's clients refer to by id: `/v1/responses/{id}`,
+//! `/v1/conversations`.
 
 use axum::Json;
 use axum::extract::{Path, State};

@@ -1,5 +1,5 @@
-//! How long a prompt is, before it is sent: `/v1/messages/count_tokens` and
-//! `/v1/responses/input_tokens`. Onyx reckons it; of an agent's own prompt nothing is counted.
+//! The length of a prompt before it is sent: `/v1/messages/count_tokens` and
+//! `/v1/responses/input_tokens`. Onyx estimates it; an agent's own prompt is not counted.
 
 use axum::Json;
 use axum::extract::State;
@@ -13,7 +13,7 @@ use crate::{ApiState, AuthContext, Dialect, JsonBody, Problem};
 
 type Body = JsonBody<Map<String, Value>>;
 
-/// About what a picture takes; the makers count by its size.
+/// The approximate tokens of an image; the makers count by its size.
 const IMAGE_TOKENS: usize = 1_600;
 
 pub(super) async fn messages(
@@ -22,7 +22,7 @@ pub(super) async fn messages(
     headers: HeaderMap,
     JsonBody(mut body): Body,
 ) -> Result<Json<Value>, Problem> {
-    // The wire wants a limit with what is answered, and none with what is counted.
+    // The format requires a limit for an answer, and has none for a count.
     body.entry("max_tokens").or_insert_with(|| 1.into());
     let tokens = counted(&state, &headers, body, Dialect::Messages)?;
     Ok(Json(json!({"input_tokens": tokens})))
@@ -44,7 +44,7 @@ fn counted(
     body: Map<String, Value>,
     dialect: Dialect,
 ) -> Result<usize, Problem> {
-    // A model that does not exist is told here as it is when it is asked.
+    // A model that does not exist gets the same error here as in a request.
     Sent::read(headers, &body)?.target(state)?;
     Ok(estimate(&model_request(dialect.read(body)?)))
 }

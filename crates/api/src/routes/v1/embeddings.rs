@@ -14,7 +14,7 @@ use super::sent::resolved;
 use crate::wire::typed;
 use crate::{ApiState, AuthContext, Embedded, JsonBody, Problem};
 
-/// As many as OpenAI takes in one request.
+/// The most texts in one request, as at OpenAI.
 const MOST_TEXTS: usize = 2_048;
 
 #[derive(Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ pub(crate) struct EmbeddingRequest {
 enum Input {
     One(String),
     Many(Vec<String>),
-    /// As some libraries send texts: by the numbers of OpenAI's own tokens.
+    /// The form that some libraries use: numbers of OpenAI's own tokens.
     Tokens(#[allow(dead_code, reason = "passed on as it came")] Vec<u32>),
     ManyTokens(#[allow(dead_code, reason = "passed on as it came")] Vec<Vec<u32>>),
 }
@@ -83,13 +83,13 @@ pub(super) async fn create(
     let texts = match request.input {
         Input::One(text) => vec![text],
         Input::Many(texts) => texts,
-        // Only who knows the vocabulary can read these.
+        // Only a provider that knows the vocabulary can read these.
         Input::Tokens(_) | Input::ManyTokens(_) => {
             return media::embeddings(&state, &caller, &model, body).await;
         }
     };
     if texts.is_empty() || texts.len() > MOST_TEXTS {
-        return Err(Problem::field("input", format!("it must hold from 1 to {MOST_TEXTS} texts")));
+        return Err(Problem::field("input", format!("it must hold 1 to {MOST_TEXTS} texts")));
     }
     if let Some(empty) = texts.iter().position(|text| text.is_empty()) {
         return Err(Problem::field(format!("input[{empty}]"), "it is empty"));
@@ -97,7 +97,7 @@ pub(super) async fn create(
     let Embedded { vectors, usage } = state.upstream.embed(&caller.person, &model, texts).await?;
     let made = vectors.first().map_or(0, Vec::len);
     if let Some(wanted) = request.dimensions.filter(|wanted| *wanted != made) {
-        let why = format!("this model makes vectors of {made}, not of {wanted}");
+        let why = format!("this model creates vectors with {made} dimensions, not {wanted}");
         return Err(Problem::field("dimensions", why));
     }
     let data = vectors.into_iter().enumerate().map(|(index, vector)| Embedding {

@@ -1,13 +1,13 @@
-//! How a client is told of the fields that were left out.
+//! Tells a client which fields were left out.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 const IGNORED: &str = "x-onyx-ignored-fields";
 
-/// More than any client's library sends; what is beyond is told by its number.
+/// More than any client library sends; of the fields beyond it only the number is given.
 const MOST: usize = 64;
 
-/// The header that names them, as far as their names can stand in one.
+/// The header that names the fields, as far as their names fit in a header.
 pub(super) fn ignored(names: &[String]) -> HeaderMap {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.[]".contains(&byte);
     let plain = |name: &&String| name.len() <= 96 && name.bytes().all(fits);

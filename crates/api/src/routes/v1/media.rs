@@ -1,4 +1,4 @@
-//! Speech, pictures and moderation: they pass through to a provider that has them.
+//! Speech, images and moderation: the requests pass through to a provider that supports them.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -14,7 +14,7 @@ use super::sent::resolved;
 use crate::wire::MediaBody;
 use crate::{ApiState, AuthContext, Media, MediaRoute, Piece, Problem};
 
-/// Where a request goes that names no model, as one for moderation may.
+/// The model of a request that names none, as one for moderation may.
 const USUAL: &str = "openai/omni-moderation-latest";
 
 pub(super) async fn transcriptions(
@@ -75,10 +75,9 @@ pub(super) async fn embeddings(
     let sent = Sent::Json(body).with_model(model.split_once('/').map_or(model, |(_, name)| name));
     let json = "application/json".to_owned();
     let refused = |fault: Fault| match fault.code {
-        ErrorCode::ModelNotFound => Problem::field(
-            "input",
-            "this model does not know the numbers of OpenAI's tokens; send texts",
-        ),
+        ErrorCode::ModelNotFound => {
+            Problem::field("input", "this model does not accept OpenAI's token numbers; send texts")
+        }
         _ => fault.into(),
     };
     let (route, model) = (MediaRoute::Embeddings, model.to_owned());
@@ -139,7 +138,7 @@ async fn forward(
     });
     let headers =
         [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-store".into())];
-    // These answers have no place for an error: one that breaks off ends the connection.
+    // These answers have no place for an error: a failure ends the connection.
     let bytes = pieces.map(|piece| match piece {
         Piece::Bytes(bytes) => Ok(bytes),
         Piece::Head { .. } => Ok(Bytes::new()),
@@ -148,7 +147,7 @@ async fn forward(
     Ok((headers, limits.collect::<HeaderMap>(), Body::from_stream(bytes)).into_response())
 }
 
-/// A body in which the model's name stands.
+/// A body that names the model.
 enum Sent {
     Json(serde_json::Map<String, Value>),
     Form { bytes: Bytes, model: Option<std::ops::Range<usize>> },
@@ -161,7 +160,10 @@ impl Sent {
             return Ok(Self::Form { bytes, model });
         }
         serde_json::from_slice(&bytes).map(Self::Json).map_err(|error| {
-            Problem::new(ErrorCode::InvalidRequest, format!("the body is no JSON object: {error}"))
+            Problem::new(
+                ErrorCode::InvalidRequest,
+                format!("the body is not a JSON object: {error}"),
+            )
         })
     }
 

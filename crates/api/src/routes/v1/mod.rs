@@ -1,5 +1,5 @@
-//! `/v1`: what clients of OpenAI's and Anthropic's wires speak. A request is for an agent, which
-//! runs, or for a model of a provider, to which it passes through.
+//! `/v1`: the API for clients of OpenAI and Anthropic. A request goes to an agent, which runs, or
+//! passes through to a provider's model.
 
 mod completions;
 mod conversations;
@@ -33,106 +33,106 @@ use thread::Thread;
 pub(super) fn routes() -> Routes {
     let rows = [
         Route::post("/v1/chat/completions", Access::Chat, chat_completions)
-            .summary("OpenAI chat completions")
+            .summary("Create a chat completion (OpenAI format)")
             .tag("chat")
             .body::<decode::ChatBody>()
             .answers_json_or_events(schemas::chat_completion, schemas::chat_chunk),
         Route::post("/v1/responses", Access::Chat, responses)
-            .summary("OpenAI responses")
+            .summary("Create a response (OpenAI format)")
             .tag("responses")
             .body::<decode::ResponsesBody>()
             .answers_json_or_events(schemas::response, schemas::response_event),
         Route::post("/v1/messages", Access::Chat, messages)
-            .summary("Anthropic messages")
+            .summary("Create a message (Anthropic format)")
             .tag("messages")
             .body::<decode::MessagesBody>()
             .answers_json_or_events(schemas::message, schemas::message_event),
         Route::post("/v1/messages/count_tokens", Access::Chat, counts::messages)
-            .summary("How many tokens a prompt has, about")
+            .summary("Estimate the tokens of a messages prompt")
             .tag("messages")
             .body::<schemas::AnyObject>()
             .answers_json::<schemas::AnyObject>(),
         Route::post("/v1/responses/input_tokens", Access::Chat, counts::responses)
-            .summary("How many tokens a prompt has, about")
+            .summary("Estimate the tokens of a responses prompt")
             .tag("responses")
             .body::<schemas::AnyObject>()
             .answers_json::<schemas::AnyObject>(),
         Route::get("/v1/responses/{id}", Access::Chat, conversations::response)
-            .summary("An answer of the last day")
+            .summary("Get a response of the last day")
             .tag("responses")
             .answers_json::<schemas::AnyObject>(),
         Route::delete("/v1/responses/{id}", Access::Chat, conversations::delete_response)
-            .summary("Forgets it")
+            .summary("Delete a response")
             .tag("responses")
             .answers_json::<schemas::AnyObject>(),
         Route::get("/v1/responses/{id}/input_items", Access::Chat, conversations::input_items)
-            .summary("What it answered")
+            .summary("List the input items of a response")
             .tag("responses")
             .answers_json::<schemas::AnyObject>(),
         Route::post("/v1/conversations", Access::Chat, conversations::create)
-            .summary("Begins a conversation for responses")
+            .summary("Create a conversation for responses")
             .tag("responses")
             .body::<schemas::AnyObject>()
             .answers_json::<schemas::AnyObject>(),
         Route::get("/v1/conversations/{id}", Access::Chat, conversations::show)
-            .summary("A conversation of the last day")
+            .summary("Get a conversation of the last day")
             .tag("responses")
             .answers_json::<schemas::AnyObject>(),
         Route::delete("/v1/conversations/{id}", Access::Chat, conversations::delete)
-            .summary("Forgets it")
+            .summary("Delete a conversation of responses")
             .tag("responses")
             .answers_json::<schemas::AnyObject>(),
         Route::get("/v1/conversations/{id}/items", Access::Chat, conversations::conversation_items)
-            .summary("What was said in it")
+            .summary("List the items of a conversation")
             .tag("responses")
             .answers_json::<schemas::AnyObject>(),
         Route::post("/v1/conversations/{id}/items", Access::Chat, conversations::add_items)
-            .summary("Adds to it")
+            .summary("Add items to a conversation")
             .tag("responses")
             .body::<schemas::AnyObject>()
             .answers_json::<schemas::AnyObject>(),
         Route::post("/v1/embeddings", Access::Chat, embeddings::create)
-            .summary("Vectors for texts")
+            .summary("Create embeddings")
             .tag("embeddings")
             .body::<EmbeddingRequest>()
             .answers_json::<EmbeddingList>(),
         Route::post("/v1/completions", Access::Chat, completions::create)
-            .summary("OpenAI completions, as they were before chats")
+            .summary("Create a completion (OpenAI's format before chats)")
             .tag("chat")
             .body::<schemas::AnyObject>()
             .answers_json_or_events(schemas::any_object, schemas::any_object),
         Route::post("/v1/audio/transcriptions", Access::Chat, media::transcriptions)
-            .summary("Speech to text, by a provider that has it")
+            .summary("Transcribe speech, with a provider that can")
             .tag("media")
             .answers_json::<schemas::AnyObject>(),
         Route::post("/v1/audio/translations", Access::Chat, media::translations)
-            .summary("Speech to English text, by a provider that has it")
+            .summary("Translate speech to English text, with a provider that can")
             .tag("media")
             .answers_json::<schemas::AnyObject>(),
         Route::post("/v1/audio/speech", Access::Chat, media::speech)
-            .summary("Text to speech, by a provider that has it")
+            .summary("Create speech from text, with a provider that can")
             .tag("media")
             .body::<schemas::AnyObject>()
             .answers_text("audio/mpeg"),
         Route::post("/v1/images/generations", Access::Chat, media::images)
-            .summary("Pictures, by a provider that has them")
+            .summary("Create images, with a provider that can")
             .tag("media")
             .body::<schemas::AnyObject>()
             .answers_json::<schemas::AnyObject>(),
         Route::post("/v1/images/edits", Access::Chat, media::image_edits)
-            .summary("Pictures from others, by a provider that has them")
+            .summary("Edit images, with a provider that can")
             .tag("media")
             .answers_json::<schemas::AnyObject>(),
         Route::post("/v1/moderations", Access::Chat, media::moderations)
-            .summary("Moderation, by a provider that has it")
+            .summary("Classify content, with a provider that can moderate")
             .tag("media")
             .body::<schemas::AnyObject>()
             .answers_json::<schemas::AnyObject>(),
         Route::get("/v1/models", Access::Read, models::list)
-            .summary("Agents and models")
+            .summary("List agents and models")
             .answers_json::<ModelList>(),
         Route::get("/v1/models/{*id}", Access::Read, models::show)
-            .summary("One of them")
+            .summary("Get an agent or a model")
             .answers_json::<ModelView>(),
     ];
     Routes::tagged("models", rows)
@@ -192,7 +192,7 @@ async fn answer(
     })
 }
 
-/// What differs between the three wires, once a request is read and while an answer is written.
+/// The differences between the three formats, for decoding a request and for writing an answer.
 impl Dialect {
     fn read(self, body: Map<String, Value>) -> Result<ClientRequest, Problem> {
         match self {
@@ -218,7 +218,7 @@ impl Dialect {
         }
     }
 
-    /// What an answer repeats of its request.
+    /// The fields of the request that the answer repeats.
     fn echo(self, body: &Map<String, Value>) -> Map<String, Value> {
         match self {
             Self::ChatCompletions | Self::Messages => Map::new(),

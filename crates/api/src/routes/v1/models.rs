@@ -1,5 +1,5 @@
-//! `GET /v1/models`: agents first, then what the providers have, then the owner's other names for
-//! them. Each has the members that either maker's clients look for.
+//! `GET /v1/models`: agents first, then the providers' models, then the owner's other names for
+//! them. Each has the fields that the clients of both makers look for.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::sent::no_model;
 use crate::{ApiState, AuthContext, Listed, Problem};
 
-/// Nobody knows when a model was made; the wires want a date, and Anthropic writes this one then.
+/// The date of models with an unknown date: the formats require one, and Anthropic uses this one.
 const LONG_AGO: &str = "1970-01-01T00:00:00Z";
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -24,16 +24,16 @@ pub(crate) struct ModelView {
     owned_by: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     context_window: Option<u32>,
-    /// As Anthropic calls the window.
+    /// Anthropic's name of the context window.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_input_tokens: Option<u32>,
-    /// As Anthropic calls the longest answer.
+    /// Anthropic's name of the longest answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     capabilities: Capabilities,
 }
 
-/// What is known of it; what is not known is not there.
+/// The known capabilities; unknown ones are absent.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 struct Capabilities {
     #[serde(skip_serializing_if = "Option::is_none")]

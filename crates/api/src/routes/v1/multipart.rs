@@ -1,15 +1,15 @@
-//! Just enough of `multipart/form-data` to find one field in it.
+//! A minimal reader of `multipart/form-data` that finds one field.
 
 use std::ops::Range;
 
-/// What separates the parts, where the body is such a form.
+/// The boundary of the parts, if the body is such a form.
 pub(super) fn boundary(content_type: &str) -> Option<&str> {
     let rest = content_type.strip_prefix("multipart/form-data")?;
     let value = rest.split(';').find_map(|part| part.trim().strip_prefix("boundary="))?;
     Some(value.trim_matches('"'))
 }
 
-/// Where the value of a field stands.
+/// The position of a field's value.
 pub(super) fn field(body: &[u8], boundary: &str, name: &str) -> Option<Range<usize>> {
     let mark = format!("--{boundary}");
     let wanted = format!("name=\"{name}\"");

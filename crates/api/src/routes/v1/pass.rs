@@ -66,7 +66,7 @@ pub(super) async fn through(
     }
 }
 
-/// The provider's own bytes. Only an answer that breaks off gets words of ours, at its end.
+/// The provider's own bytes. Only an answer that ends early gets an error of ours, at its end.
 async fn same_wire(
     mut pieces: BoxStream<'static, Piece>,
     writer: Box<dyn AnswerWriter>,
@@ -114,14 +114,15 @@ impl Through {
     }
 }
 
-/// Read here, asked in the provider's wire, and written in the client's.
+/// The request is decoded here, sent in the provider's format, and the answer is written in the
+/// client's format.
 async fn other_wire(
     mut answer: ModelAnswer,
     head: AnswerHead,
     dialect: Dialect,
     stream: bool,
 ) -> Result<Response, Problem> {
-    // As long as nothing was said, a failure is the request's and has a status of its own.
+    // Before the first content, a failure is answered with a status of its own.
     let mut first = answer.next().await;
     if let Some(AnswerPart::Failed(fault)) =
         first.iter().find(|part| matches!(part, AnswerPart::Failed(_)))

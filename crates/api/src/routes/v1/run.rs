@@ -47,7 +47,7 @@ pub(super) async fn answer(
         client.turns = newest(client.turns);
     }
     if !matches!(client.turns.last(), Some(ClientTurn::User(_) | ClientTurn::ToolResult { .. })) {
-        let why = "the last one must be the user's or a tool's: there is nothing to answer";
+        let why = "the last message must be the user's or a tool's; there is nothing to answer";
         return Err(Problem::field(dialect.conversation(), why));
     }
     let tools: Vec<String> = client.tools.iter().map(|tool| tool.name.clone()).collect();
@@ -77,7 +77,8 @@ pub(super) async fn answer(
         (HeaderName::from_static(RUN), run.run_id().to_string()),
     ];
     if sent.stream {
-        // Libraries ask again by the status, and look for no error in the first event of a stream.
+        // Libraries retry by the status, and do not look for an error in the first event of a
+        // stream.
         if let Some(fault) = run.early_failure().await {
             return Err(fault.into());
         }
@@ -91,13 +92,13 @@ pub(super) async fn answer(
         .map(|body| (place, ignored, Json(body)).into_response())
 }
 
-/// The settings that reach the agent's model. A run that hands over to another model asks that one
-/// for what its wire has.
+/// The settings that reach the agent's model. If a run switches to another model, that one gets the
+/// settings that its format supports.
 fn taken(state: &ApiState, agent: Option<&AgentId>, model: Option<&str>) -> Vec<Knob> {
     let roster = state.agent.roster();
     let agent = agent.and_then(|id| roster.get(id)).unwrap_or_else(|| roster.default_agent());
     let mut taken = state.upstream.takes(model.or(agent.model.primary.as_deref()));
-    // A run's prompts are named by its session.
+    // The prompts of a run are named by its session.
     taken.retain(|knob| *knob != Knob::CacheKey);
     taken
 }
@@ -126,7 +127,7 @@ async fn whole(
     }
 }
 
-/// The session given, if it is this agent's; else a new one that nobody lists.
+/// The given session, if it is this agent's; otherwise a new unlisted one.
 async fn place(
     state: &ApiState,
     caller: &AuthContext,
@@ -145,7 +146,7 @@ async fn place(
     Ok(SessionRef::Existing(session))
 }
 
-/// `previous_response_id`: the session in which that answer was given.
+/// `previous_response_id`: the session that holds that answer.
 async fn answered_in(
     state: &ApiState,
     caller: &AuthContext,
@@ -157,7 +158,7 @@ async fn answered_in(
         None => None,
     };
     session.ok_or_else(|| {
-        Problem::field("previous_response_id", format!("there is no answer {previous}"))
+        Problem::field("previous_response_id", format!("there is no response {previous}"))
             .with_status(axum::http::StatusCode::NOT_FOUND)
     })
 }

@@ -1,5 +1,5 @@
-//! Answers in other makers' formats. Their own documents have every detail; what is here is what
-//! Onyx promises of them.
+//! Answers in other makers' formats. The makers' own documents have every detail; these schemas
+//! hold what Onyx promises.
 
 use schemars::generate::SchemaGenerator;
 use schemars::{Schema, json_schema};
@@ -121,7 +121,7 @@ pub(super) fn message_event(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"oneOf": events, "discriminator": {"propertyName": "type"}})
 }
 
-/// One kind of event, told by its `type`, with one field that it always has.
+/// One kind of event, identified by its `type`, with one field that it always has.
 pub(in crate::routes) fn event(kind: &str, field: &str, schema: Value) -> Value {
     let mut properties = json!({"type": {"const": kind}});
     if field != "type" {

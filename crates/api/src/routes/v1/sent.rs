@@ -1,4 +1,4 @@
-//! What a request says beside its conversation, in headers and body.
+//! The parts of a request beside its conversation, in headers and body.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ pub(super) const BETAS: &str = "anthropic-beta";
 const AGENT: &str = "x-onyx-agent-id";
 const MEMORY: &str = "x-onyx-include-memory";
 
-/// Where models without a provider's name are looked for.
+/// The provider of models that are named without one.
 const USUAL_PROVIDER: &str = "openai";
 
 pub(crate) struct Sent {
@@ -26,17 +26,17 @@ pub(crate) struct Sent {
     pub(super) session: Option<SessionId>,
     pub(super) agent: Option<AgentId>,
     pub(super) memory: MemoryUse,
-    /// What Anthropic's clients ask for beyond the version of their wire, by header or body.
+    /// Beta features that Anthropic's clients request by header or body.
     pub(super) betas: Option<String>,
 }
 
-/// Who answers.
+/// The agent or model that answers.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Agent {
-        /// None: the session's own, or the default.
+        /// None: the session's own agent, or the default one.
         agent: Option<AgentId>,
-        /// In place of the agent's own for this run.
+        /// Replaces the agent's own model for this run.
         model: Option<String>,
     },
     /// `<provider>/<model>`.
@@ -100,7 +100,7 @@ impl Sent {
 
     fn upstream(&self, state: &ApiState, model: &str) -> Result<Target, Problem> {
         if self.session.is_some() {
-            let why = "a session is an agent's; `model` must name that agent or be left out";
+            let why = "a session belongs to an agent; `model` must name that agent or be left out";
             return Err(Problem::field("model", why));
         }
         resolved(state, model).map(Target::Upstream)

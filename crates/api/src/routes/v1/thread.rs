@@ -1,4 +1,4 @@
-//! What a request to `/v1/responses` goes on with, written into it, and its answer kept.
+//! Adds the earlier conversation to a request of `/v1/responses`, and stores its answer.
 
 use axum::body::Body;
 use axum::http::{StatusCode, header};
@@ -12,23 +12,23 @@ use super::sent::Target;
 use crate::pass_through::{StoredConversation, StoredResponse};
 use crate::{ApiState, AuthContext, Problem};
 
-/// A longer answer is not kept: its client has it.
+/// A longer answer is not stored: its client has it.
 const LARGEST: usize = 4 * 1024 * 1024;
 
-/// What a request to `/v1/responses` follows, and where its answer is kept.
+/// What a request to `/v1/responses` continues, and where its answer is stored.
 pub(super) struct Thread {
     person: PersonId,
     conversation: Option<StoredConversation>,
     /// The whole conversation, the request's own items included.
     input: Vec<Value>,
-    /// Those that the request brought.
+    /// The items that the request itself holds.
     fresh: usize,
     store: bool,
 }
 
 impl Thread {
-    /// Writes what the request refers to into its body, so that any model can answer it. An id
-    /// that is not here stays in the body: it may be an agent's or the provider's own.
+    /// Adds what the request refers to to its body, so that any model can answer it. An unknown id
+    /// stays in the body: it may be an agent's or the provider's own.
     pub(super) fn open(
         state: &ApiState,
         caller: &AuthContext,
@@ -66,7 +66,7 @@ impl Thread {
         Ok(Self { person, conversation, input, fresh: count, store })
     }
 
-    /// Keeps the answer when it has come whole.
+    /// Stores the answer when it is complete.
     pub(super) fn keeping(self, state: &ApiState, response: Response) -> Response {
         if response.status() != StatusCode::OK || !(self.store || self.conversation.is_some()) {
             return response;
@@ -104,11 +104,11 @@ impl Thread {
     }
 }
 
-/// Reads an answer on its way out.
+/// Records an answer while it is sent.
 struct Recorder {
     state: ApiState,
     thread: Option<Thread>,
-    /// What has come since the last whole frame, or the whole body.
+    /// The bytes since the last complete frame, or the whole body.
     held: BytesMut,
     streams: bool,
 }
@@ -132,7 +132,7 @@ impl Recorder {
         }
     }
 
-    /// The response in the frame that ends the stream, once it is there.
+    /// The response in the frame that ends the stream, once it has arrived.
     fn last_frame(&mut self) -> Option<Value> {
         while let Some(end) = self.held.windows(2).position(|pair| pair == b"\n\n") {
             let frame = self.held.split_to(end + 2);
@@ -148,7 +148,7 @@ impl Recorder {
     }
 }
 
-/// An agent goes on in the session of such an answer.
+/// Whether the answer is an agent's; the agent then continues in its session.
 fn is_of_agent(response: &Value) -> bool {
     response.get("x-onyx-session-id").is_some_and(Value::is_string)
 }
@@ -172,6 +172,6 @@ fn conversation_name(body: &Map<String, Value>) -> Option<String> {
 }
 
 pub(super) fn missing(field: &str, id: &str) -> Problem {
-    Problem::field(field, format!("there is no `{id}`; it is kept for a day"))
+    Problem::field(field, format!("there is no `{id}`; it is kept for one day only"))
         .with_status(StatusCode::NOT_FOUND)
 }

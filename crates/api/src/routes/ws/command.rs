@@ -1,4 +1,4 @@
-//! What a client may ask. camelCase as documented; snake_case is taken too.
+//! The commands of a client. Field names are camelCase as documented; snake_case is accepted too.
 
 use onyx_storage::{Delivery, SessionStatus};
 use onyx_types::{AgentId, DraftId, ErrorCode, RunId, SessionId, TurnId, UserContent, UserPart};
@@ -12,7 +12,7 @@ use crate::routes::logs::LogsQuery;
 use crate::routes::memory::MemoryQuery;
 use crate::routes::pending_changes::{DraftDecision, PendingChangesQuery};
 
-/// A frame as it came.
+/// A frame as it was received.
 #[derive(Debug, Deserialize)]
 pub(super) struct Frame {
     #[serde(rename = "type")]
@@ -50,7 +50,7 @@ pub(super) enum Command {
 #[derive(Debug, Deserialize)]
 pub(super) struct Auth {
     pub(super) token: Option<onyx_identity::Token>,
-    /// Beside the cookie that came with the upgrade.
+    /// Sent in addition to the cookie of the upgrade.
     #[serde(rename = "pageKey", alias = "page_key")]
     pub(super) page_key: Option<onyx_identity::Token>,
 }
@@ -63,22 +63,22 @@ pub(super) struct Send {
     #[serde(alias = "session_id")]
     pub(super) session_id: Option<SessionId>,
     pub(super) model: Option<String>,
-    /// Say this instead of that turn, in a fork of the session.
+    /// Replaces that turn with this message, in a fork of the session.
     pub(super) edit: Option<TurnId>,
     /// Another answer to the message of that turn, in a fork of the session.
     pub(super) regenerate: Option<TurnId>,
     /// Answer a stored message again after its run failed.
     pub(super) retry: Option<TurnId>,
-    /// Answers a message that waits since no run has read it.
+    /// Answers a message that waits because no run has read it.
     pub(super) queued: Option<TurnId>,
-    /// Without a session: begins a chat that is not listed, not indexed, not remembered and deleted
-    /// a day after it was last used.
+    /// Without a session: begins a chat that is not listed, indexed or remembered, and that is
+    /// deleted a day after its last use.
     #[serde(default)]
     pub(super) temporary: bool,
-    /// What to do while the session is at work.
+    /// What to do while the session is busy.
     #[serde(default)]
     pub(super) delivery: WireDelivery,
-    /// The same key means the same message: it is sent once.
+    /// Messages with the same key are the same message: it is sent once.
     pub(super) key: Option<String>,
 }
 
@@ -166,7 +166,7 @@ pub(super) struct Abort {
     pub(super) session_id: Option<SessionId>,
     #[serde(alias = "run_id")]
     pub(super) run_id: Option<RunId>,
-    /// Only this one of several agents of the run.
+    /// Stops only this one of several agents of the run.
     pub(super) agent: Option<AgentId>,
 }
 
@@ -237,7 +237,7 @@ pub(super) struct LogsTail {
     q: Option<String>,
     after: Option<u64>,
     limit: Option<usize>,
-    /// `false`: only what is there. Ends a following that is under way.
+    /// `false`: only existing lines. Ends a current following.
     pub(super) follow: Option<bool>,
 }
 
@@ -290,7 +290,7 @@ fn fields_or_default<T: DeserializeOwned + Default>(data: Value) -> Result<T, Pr
 
 fn fields<T: DeserializeOwned>(data: Value) -> Result<T, Problem> {
     if !data.is_object() {
-        return Err(Problem::field("data", "an object is expected"));
+        return Err(Problem::field("data", "expected an object"));
     }
     serde_path_to_error::deserialize(data).map_err(|error| {
         let path = error.path().to_string();

@@ -32,7 +32,7 @@ use crate::routes::sessions::queued::QueuedMessage;
 use crate::routes::{logs, memory, pending_changes, sessions};
 use crate::{ApiState, AuthContext, Problem};
 
-/// The time to fetch why one was turned away.
+/// The time for a rejected client to read the reason.
 const STRANGERS_FAREWELL: Duration = Duration::from_secs(2);
 /// A live client answers pings, which come more often than this.
 const SILENCE: Duration = Duration::from_secs(75);
@@ -78,7 +78,7 @@ pub(super) async fn serve(
         }
         telling.abort();
     }
-    // The writer ends when everybody who could tell something is gone, or has had its time.
+    // The writer ends when all its senders are gone, or after its time limit.
     drop((outbox, source));
     if timeout(farewell, &mut writer).await.is_err() {
         writer.abort();
@@ -126,7 +126,7 @@ impl Connection {
             Command::Auth(auth) => {
                 let shown = self.sender.show(&self.state, &auth).await;
                 if let Err(problem) = shown {
-                    // A connection is good for one guess, as a request is.
+                    // A connection allows one attempt to authenticate, like a request.
                     let told = result::failure(Some(reply.kind), reply.id, &problem);
                     self.outbox.tell(told).await;
                     self.outbox.close(CloseReason::Unauthenticated).await;
@@ -148,7 +148,10 @@ impl Connection {
                         runs.stop_agent(person, run, agent).await?
                     }
                     (StopTarget::Session(_), Some(_)) => {
-                        return Err(Problem::field("data.agent", "it is named with `runId`"));
+                        return Err(Problem::field(
+                            "data.agent",
+                            "it needs a `runId`, not a `sessionId`",
+                        ));
                     }
                 };
                 self.answer(reply, &Stopped { stopped }).await;
@@ -194,7 +197,7 @@ impl Connection {
             return self.deliver(request, delivery, reply).await;
         };
         if key.is_empty() || key.len() > KEY_LENGTH {
-            return Err(Problem::field("data.key", format!("1 to {KEY_LENGTH} bytes")));
+            return Err(Problem::field("data.key", format!("it must be 1 to {KEY_LENGTH} bytes")));
         }
         let outcome = self.sent.outcome(&self.caller.person, &key);
         let result = *outcome
@@ -207,11 +210,14 @@ impl Connection {
         self.tell_outcome(result, reply).await
     }
 
-    /// What a `chat.send` asks for; editing forks the session first.
+    /// The run that a `chat.send` asks for; an edit forks the session first.
     async fn wanted_run(&self, mut send: Send) -> Result<RunRequest, Problem> {
         let again = [send.edit, send.regenerate, send.retry, send.queued].iter().flatten().count();
         if again > 1 {
-            return Err(Problem::field("data.edit", "one of edit, regenerate, retry and queued"));
+            return Err(Problem::field(
+                "data.edit",
+                "give one of edit, regenerate, retry and queued",
+            ));
         }
         if send.temporary && send.session_id.is_some() {
             return Err(Problem::field("data.temporary", "only a new chat can be temporary"));
@@ -265,7 +271,7 @@ impl Connection {
             },
             SendOutcome::Queued { turn, run } => SendResult {
                 session_id: session.ok_or_else(|| {
-                    Problem::new(ErrorCode::Internal, "a new session was at work already")
+                    Problem::new(ErrorCode::Internal, "a new session was already busy")
                 })?,
                 run_id: run,
                 queued_turn_id: Some(turn),
@@ -283,7 +289,7 @@ impl Connection {
     }
 
     async fn resume(&mut self, resume: Resume, reply: &Reply<'_>) -> Result<(), Problem> {
-        // A run that is not known must be refused before anything is promised.
+        // An unknown run must be refused before anything is promised.
         self.state.agent.runs.events(&self.caller.person, resume.run_id, 0).await?;
         self.answer(reply, &Empty {}).await;
         self.follow(resume.run_id, resume.after).await
@@ -301,7 +307,7 @@ impl Connection {
         Ok(())
     }
 
-    /// What is there first, then each line as it is written. A second one takes its place.
+    /// Sends the existing lines, then each new line. A second tail replaces the first.
     async fn tail(&mut self, tail: LogsTail, reply: &Reply<'_>) -> Result<(), Problem> {
         let follows = tail.follow.unwrap_or(true);
         let (kept, more) = logs::tail(&self.state, tail.into(), "data.limit")?;
@@ -338,7 +344,8 @@ impl Connection {
 
     async fn get(&self, get: SessionsGet, reply: &Reply<'_>) -> Result<(), Problem> {
         let person = &self.caller.person;
-        // Asked first: a run that ends meanwhile is still known, and its turns are in the page.
+        // The run is looked up first: a run that ends meanwhile is still known, and its turns are
+        // in the page.
         let run_id = self.state.agent.runs.on_session(person, get.session_id);
         let meta = self.state.agent.sessions.meta(person, get.session_id).await?;
         let family = self.state.agent.sessions.family(person, &meta).await?;
@@ -395,7 +402,7 @@ impl Connection {
     }
 }
 
-/// What each request needs its credential to be good for, as over HTTP.
+/// The access that each request needs, the same as over HTTP.
 fn access(command: &Command) -> Access {
     match command {
         Command::Send(_) | Command::Steer(_) | Command::Abort(_) => Access::Chat,
@@ -414,7 +421,11 @@ fn target(abort: &Abort) -> Result<StopTarget, Problem> {
     match (abort.session_id, abort.run_id) {
         (Some(session), None) => Ok(StopTarget::Session(session)),
         (None, Some(run)) => Ok(StopTarget::Run(run)),
-        (Some(_), Some(_)) => Err(Problem::field("data.runId", "give it or `sessionId`, not both")),
-        (None, None) => Err(Problem::field("data.sessionId", "missing; give it or `runId`")),
+        (Some(_), Some(_)) => {
+            Err(Problem::field("data.runId", "give either `runId` or `sessionId`"))
+        }
+        (None, None) => {
+            Err(Problem::field("data.sessionId", "missing; give `sessionId` or `runId`"))
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The runs whose events a connection is told.
+//! The runs that a connection follows.
 
 use std::collections::HashMap;
 
@@ -14,15 +14,15 @@ use crate::ApiState;
 use crate::changes::Change;
 use crate::wire::encode::WsFrames;
 
-/// Runs one connection may follow at a time.
+/// The most runs that one connection may follow at a time.
 const MOST: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct Following(HashMap<RunId, AbortHandle>);
 
 impl Following {
-    /// Tells what comes after `after`. `reader` begins at the run's first event, so that the
-    /// encoder knows what the client knows. Following a run anew ends the old following.
+    /// Sends the events after `after`. `reader` begins at the run's first event, so that the
+    /// encoder knows what the client knows. Following a run a second time ends the first following.
     pub(super) fn follow(
         &mut self,
         run: RunId,
@@ -35,7 +35,7 @@ impl Following {
             old.abort();
         }
         if self.0.len() >= MOST {
-            let message = format!("This connection follows {MOST} runs already.");
+            let message = format!("This connection already follows {MOST} runs, the most it may.");
             return Err(Fault::new(ErrorCode::Overloaded, message));
         }
         let task = tokio::spawn(forward(after, reader, outbox));
@@ -45,7 +45,7 @@ impl Following {
 }
 
 impl Drop for Following {
-    /// Stops telling the client; the runs themselves go on.
+    /// Stops sending to the client; the runs themselves continue.
     fn drop(&mut self) {
         for task in self.0.values() {
             task.abort();
@@ -84,7 +84,7 @@ struct EventData<'a> {
     draft_id: Option<DraftId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     job_id: Option<JobId>,
-    /// What the person is to be shown.
+    /// A message to show to the person.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }
@@ -101,7 +101,7 @@ impl EventData<'static> {
     };
 }
 
-/// Tells what changes for this person, until the connection ends.
+/// Sends changes for this person until the connection ends.
 pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox) {
     let (mut notices, mut changes) = (state.agent.notices(), state.changes.heard());
     let mut jobs = state.agent.jobs.notices();
@@ -112,11 +112,11 @@ pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox
         let told = tokio::select! {
             heard = notices.recv() => match heard {
                 Err(RecvError::Closed) => return,
-                // Everything may be different: the client reads it anew.
+                // Changes were missed, so the client reloads everything.
                 Err(RecvError::Lagged(_)) => vec![EventData::MISSED],
                 Ok(notice) if notice.person == person => vec![describe(&notice)],
-                // Which one it is stays between the member and their agent: the owner's list says
-                // whether it is one that the owner decides.
+                // The frame does not name the member's draft: the owner's list shows only drafts
+                // that the owner decides.
                 Ok(Notice { kind: NoticeKind::Draft(_), .. }) if is_owner => {
                     vec![EventData { topic: "member_drafts", change: "changed", ..EventData::MISSED }]
                 }

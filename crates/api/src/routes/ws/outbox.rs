@@ -1,5 +1,5 @@
-//! What waits to be written to one connection: bounded, and closed with a code when its client
-//! does not read.
+//! The queue of frames for one connection: bounded, and closed with a code when its client does not
+//! read.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 /// Frames that may wait for a slow client.
 const QUEUE: usize = 64;
-/// A client whose queue stays full this long does not read.
+/// A client whose queue stays full this long counts as not reading.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a client that does not read may take to fetch what says so.
+/// How long a client that does not read may take to read the close frame.
 const FAREWELL: Duration = Duration::from_secs(60);
 /// Also keeps proxies from closing a quiet connection.
 const PING_EVERY: Duration = Duration::from_secs(20);
@@ -33,14 +33,14 @@ impl CloseReason {
         let (code, reason) = match self {
             Self::Binary => (1003, "frames are JSON text"),
             Self::Unauthenticated => (4401, "unauthenticated"),
-            Self::Silent => (4408, "nothing was heard for too long"),
+            Self::Silent => (4408, "the client was silent for too long"),
             Self::SlowReader => (4429, "slow reader"),
         };
         CloseFrame { code, reason: reason.into() }
     }
 }
 
-/// The writing end, shared by everything that tells this client something.
+/// The sending end, shared by everything that sends to this client.
 #[derive(Clone, Debug)]
 pub(super) struct Outbox {
     queue: mpsc::Sender<Message>,
@@ -57,7 +57,7 @@ impl Outbox {
         (outbox, writer)
     }
 
-    /// Waits for room, but not for a client that does not read.
+    /// Waits for room, except for a client that does not read.
     pub(super) async fn tell(&self, text: String) {
         self.put(Message::text(text)).await;
     }
@@ -71,7 +71,7 @@ impl Outbox {
             return;
         }
         if timeout(PATIENCE, self.queue.send(message)).await.is_err() {
-            tracing::info!("a slow reader's connection is closed");
+            tracing::info!("closing the connection of a client that reads too slowly");
             self.slow.cancel();
         }
     }
@@ -97,7 +97,7 @@ async fn write(
             _ = ping.tick() => Message::Ping(bytes::Bytes::new()),
         };
         let last = matches!(message, Message::Close(_));
-        // A blocked write ends when the client reads, goes away, or had its time.
+        // A blocked write ends when the client reads, leaves, or exceeds its time.
         let sent = tokio::select! {
             sent = sink.send(message) => sent.is_ok(),
             () = overdue(&slow) => false,

@@ -1,4 +1,4 @@
-//! What the server answers to requests: `X.result` frames. Their data are the views of the HTTP
+//! The server's answers to requests: `X.result` frames. Their data are the views of the HTTP
 //! routes, in camelCase.
 
 use onyx_types::{ErrorCode, RunId, SessionId, TurnId};
@@ -37,7 +37,7 @@ struct ErrorView<'a> {
     hint: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<&'a str>,
-    /// As it is now, where a decision on it did not happen.
+    /// The draft as it is now, if the decision was not applied.
     #[serde(skip_serializing_if = "Option::is_none")]
     draft: Option<&'a PendingChange>,
 }
@@ -82,7 +82,7 @@ pub(super) struct Empty {}
 pub(super) struct SendResult {
     pub(super) session_id: SessionId,
     pub(super) run_id: RunId,
-    /// It waits for the run under way; this will be its turn.
+    /// The message waits for the run in progress; this will be its turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) queued_turn_id: Option<TurnId>,
 }
@@ -92,7 +92,7 @@ pub(super) struct LiveSessions {
     pub(super) sessions: Vec<LiveSession>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<SessionId>,
-    /// Why titles and newest words alone were looked at, and not what was said.
+    /// Why only titles and newest messages were searched, and not all messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) degraded: Option<String>,
 }
@@ -101,17 +101,18 @@ pub(super) struct LiveSessions {
 pub(super) struct LiveSession {
     #[serde(flatten)]
     pub(super) session: SessionView,
-    /// The run at work on it now.
+    /// The run in progress on the session.
     pub(super) run_id: Option<RunId>,
 }
 
 #[derive(Serialize)]
 pub(super) struct SessionPage {
     pub(super) session: LiveSession,
-    /// The first of its family and all forks, itself among them, in the order they were made.
+    /// The first session of the family and all its forks, this one included, in the order of their
+    /// creation.
     pub(super) siblings: Vec<Sibling>,
     pub(super) turns: Vec<TurnView>,
-    /// What was said and no run has read yet.
+    /// Messages that no run has read yet.
     pub(super) queued: Vec<QueuedMessage>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<u64>,

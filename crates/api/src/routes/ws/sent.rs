@@ -1,4 +1,4 @@
-//! Messages a client may send again because it never heard that the first time worked.
+//! Messages that a client may repeat because it did not get the first answer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ const KEPT: usize = 512;
 
 type Outcome = Arc<OnceCell<SendResult>>;
 
-/// Remembers what became of each message, by the key that its client gave it.
+/// Remembers the result of each message, by the key that its client gave it.
 #[derive(Debug, Default)]
 pub(super) struct SentKeys(Mutex<VecDeque<(PersonId, String, Outcome)>>);
 

@@ -1,5 +1,5 @@
-//! Who a connection is of, where its upgrade did not say: the first frame brings a token, or the
-//! page's key to the cookie that the browser sent by itself.
+//! Authentication of a connection whose upgrade carried no credential: the first frame brings a
+//! token, or the page key for the cookie that the browser sent automatically.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use super::result::{self, Empty};
 use crate::serve::ConnectionSlot;
 use crate::{ApiState, AuthContext, Problem};
 
-/// The time to say who one is, unless `gateway.connections.signInSeconds` says another.
+/// The time for the first frame, unless `gateway.connections.signInSeconds` sets another.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// What the upgrade told of its sender.
+/// What the upgrade request tells about its sender.
 #[derive(Clone)]
 pub(super) struct Sender {
-    /// The browser's cookie, worth nothing without the page's key.
+    /// The browser's cookie, which is not accepted without the page key.
     pub(super) cookie: Option<String>,
     pub(super) from: Option<IpAddr>,
-    /// The connection's place among those of strangers, until somebody signs in.
+    /// The connection's place among the guests, until a person signs in.
     pub(super) slot: Option<Arc<ConnectionSlot>>,
 }
 
 impl Sender {
-    /// Takes what an `auth` frame shows. A wrong one counts like any other from there.
+    /// Checks the credential of an `auth` frame. A wrong one counts as a failure like any other.
     pub(super) async fn show(&self, state: &ApiState, auth: &Auth) -> Result<AuthContext, Problem> {
         let proof = match (&auth.token, &auth.page_key, &self.cookie) {
             (Some(token), _, _) => Proof::Bearer(token.as_str()),
@@ -39,7 +39,7 @@ impl Sender {
                 Proof::Session { cookie, page_key: key.as_ref().map(|key| key.as_str()) }
             }
             (None, Some(_), None) => {
-                let why = "a `pageKey` goes with the browser's cookie, and none came";
+                let why = "a `pageKey` needs the browser's cookie, and none was sent";
                 return Err(Problem::new(ErrorCode::Unauthenticated, why));
             }
             (None, None, None) => return Err(no_auth()),
@@ -57,10 +57,10 @@ pub(super) async fn first_frame(
     outbox: &Outbox,
 ) -> Option<AuthContext> {
     let limit = sender.slot.as_ref().map_or(LIMIT, |slot| slot.limits().sign_in);
-    // Its own silence is longer: who says nothing is told that nobody signed in.
+    // The limit of silence is longer, so that a silent client still gets the error.
     let text = timeout(limit, receive(source, outbox, limit * 2)).await.ok().flatten();
     let answered = match text.as_deref().map(Frame::parse) {
-        None => Err(Problem::new(ErrorCode::Unauthenticated, "no first frame came")),
+        None => Err(Problem::new(ErrorCode::Unauthenticated, "no first frame arrived in time")),
         Some(Err(problem)) => Err(problem),
         Some(Ok(frame)) => {
             let id = frame.id.clone();

@@ -1,4 +1,4 @@
-//! The lines of the log that a connection is told as they are written.
+//! New log lines that a connection follows.
 
 use std::sync::Arc;
 

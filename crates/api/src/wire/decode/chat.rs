@@ -105,7 +105,7 @@ pub(crate) struct Request {
     reasoning_effort: Option<String>,
     verbosity: Option<String>,
     prompt_cache_key: Option<String>,
-    /// As tools were given before there were tools.
+    /// The form of tools before there were tools.
     functions: Option<Vec<Function>>,
     function_call: Option<FunctionChoice>,
 }
@@ -194,7 +194,8 @@ enum Tool {
     Custom { custom: CustomTool },
 }
 
-/// Takes a text. A grammar for it is left out: models of other wires cannot be held to one.
+/// A tool that takes a text. A grammar for it is left out, because models of other formats cannot
+/// be constrained by one.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "ChatCustomTool")]
 struct CustomTool {
@@ -307,12 +308,12 @@ pub(crate) fn chat(body: Map<String, Value>) -> Result<ClientRequest, Problem> {
     Ok(ClientRequest { client, left_out, knobs, forms, cache_key, ..ClientRequest::default() })
 }
 
-/// The tools, in whichever way they were given.
+/// The tools, in either form.
 struct Offered {
     tools: Vec<ToolOffer>,
     choice: ToolChoice,
     forms: ToolForms,
-    /// Where the name of a chosen tool stands.
+    /// The path of the chosen tool's name.
     path: &'static str,
 }
 
@@ -419,7 +420,7 @@ impl Message {
                     | ClientTurn::ToolResult { .. } => None,
                 });
                 let id = before
-                    .ok_or_else(|| Problem::field(path, "no function was called before it"))?;
+                    .ok_or_else(|| Problem::field(path, "no function call comes before it"))?;
                 let output = self.text().unwrap_or_default();
                 turns.push(ClientTurn::ToolResult { id, output, is_error: false });
             }
@@ -478,7 +479,10 @@ impl FileData {
     fn read(self, path: &str) -> Result<UserPart, Problem> {
         let path = format!("{path}.file_data");
         let Some(data) = self.file_data else {
-            return Err(Problem::field(path, "missing: files of a maker's store are not here"));
+            return Err(Problem::field(
+                path,
+                "missing; files stored at a provider are not available here",
+            ));
         };
         document(&path, self.filename, &data)
     }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::Problem;
 
-/// The words that both of OpenAI's wires have for it.
+/// The words of both OpenAI formats.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Mode {
@@ -25,7 +25,7 @@ impl Mode {
     }
 }
 
-/// What was asked for, if the tools to do it with were given. `path` leads to the tool's name.
+/// The requested choice, if the tools for it were given. `path` leads to the tool's name.
 pub(super) fn tool_use(
     choice: ToolChoice,
     several: Option<bool>,
@@ -33,7 +33,7 @@ pub(super) fn tool_use(
     path: &str,
 ) -> Result<ToolUse, Problem> {
     if choice.is_forced() && tools.is_empty() {
-        return Err(Problem::field("tool_choice", "there are no `tools` to choose from"));
+        return Err(Problem::field("tool_choice", "give `tools` to choose from"));
     }
     if let ToolChoice::Named(name) = &choice
         && !tools.iter().any(|tool| tool.name == *name)

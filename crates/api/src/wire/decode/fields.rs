@@ -1,17 +1,17 @@
-//! What becomes of each field of a request: it is read, or it is left out and the client is told
-//! so, or it is refused because the answer would not be what was asked for. Nothing is left out in
-//! silence.
+//! What happens with each field of a request: it is read, or it is left out and the client is told
+//! so, or it is refused because the answer would be wrong without it. Nothing is left out silently.
 
 use serde_json::{Map, Value};
 
 use crate::Problem;
 
-/// What the fields of a wire mean to us. A path names fields from the outside in; `[]` stands for
-/// every place in a list. Both lists of paths are sorted.
+/// What the fields of a format mean here. A path names fields from the outside in; `[]` stands for
+/// every position of a list. Both lists of paths are sorted.
 pub(super) struct Fields {
-    /// What is read, or holds without being read. Everything below such a path belongs to it.
+    /// Fields that are read, or that hold without being read. Everything below such a path is
+    /// included.
     pub(super) known: &'static [&'static str],
-    /// Without these the answer would be wrong, or not safe.
+    /// Fields without which the answer would be wrong or unsafe.
     pub(super) refused: &'static [&'static str],
     /// Values with which a field asks for nothing special.
     pub(super) neutral: &'static [(&'static str, &'static [&'static str])],
@@ -19,7 +19,7 @@ pub(super) struct Fields {
 
 enum FieldStanding {
     Known,
-    /// Something below it is known.
+    /// A field below it is known.
     Holds,
     LeftOut,
 }
@@ -30,7 +30,7 @@ impl Fields {
         for name in self.refused {
             let asked = body.get(*name).filter(|value| !value.is_null());
             if asked.is_some_and(|value| !self.is_neutral(name, value)) {
-                return Err(Problem::field(*name, "it cannot be done here; leave it out"));
+                return Err(Problem::field(*name, "not supported here; leave it out"));
             }
         }
         let mut found = Vec::new();

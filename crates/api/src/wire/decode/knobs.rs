@@ -1,5 +1,5 @@
-//! Settings for the model, as the wires write them, and the client's own name for each, so that
-//! it can be told which of them the model's wire has not.
+//! Model settings as the formats write them, with the client's own name of each, so that the client
+//! can be told which settings the model's format lacks.
 
 use onyx_types::{Effort, Knob, Sampling, Verbosity};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::Problem;
 
-/// What was asked for, with the field that asked.
+/// The requested settings, each with the field that asked for it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReadKnobs {
     pub(super) sampling: Sampling,
@@ -15,7 +15,7 @@ pub(super) struct ReadKnobs {
 }
 
 impl ReadKnobs {
-    /// Notes that a field asks for this, where it does.
+    /// Records that a field asks for this setting, if it does.
     pub(super) fn note(&mut self, knob: Knob, field: &'static str, asked: bool) {
         if asked {
             self.knobs.push((knob, field));
@@ -65,7 +65,8 @@ impl StopWords {
     }
 }
 
-/// The levels that the makers know. A level that only one of them knows is its neighbour elsewhere.
+/// The levels of thinking effort of all makers. A level that only one maker has is mapped to the
+/// nearest one elsewhere.
 pub(super) fn effort(path: &str, word: &str) -> Result<Effort, Problem> {
     Ok(match word {
         "none" => Effort::None,
@@ -76,7 +77,7 @@ pub(super) fn effort(path: &str, word: &str) -> Result<Effort, Problem> {
         "xhigh" | "max" => Effort::Most,
         other => {
             let why =
-                format!("{other:?} is none of none, minimal, low, medium, high, xhigh and max");
+                format!("{other:?} is not one of none, minimal, low, medium, high, xhigh and max");
             return Err(Problem::field(path, why));
         }
     })
@@ -88,7 +89,7 @@ pub(super) fn verbosity(path: &str, word: &str) -> Result<Verbosity, Problem> {
         "medium" => Verbosity::Medium,
         "high" => Verbosity::High,
         other => {
-            let why = format!("{other:?} is none of low, medium and high");
+            let why = format!("{other:?} is not one of low, medium and high");
             return Err(Problem::field(path, why));
         }
     })

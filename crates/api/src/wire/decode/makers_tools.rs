@@ -1,14 +1,14 @@
-//! Tools that Anthropic knows by their type. Those that the client runs are offered to any model
-//! with the schema that the maker's own models know by heart; those that run at the maker's are
-//! left out and named.
+//! Tools that Anthropic identifies by type. Tools that the client runs are offered to any model
+//! with the schema that Anthropic's own models know; tools that run at Anthropic are left out and
+//! reported.
 
 use onyx_types::ToolOffer;
 use serde_json::{Value, json};
 
-/// What becomes of a tool with a type of the maker's.
+/// What happens with a tool of a maker's type.
 pub(super) enum MakersTool {
     Offered(ToolOffer),
-    /// It would run at the maker's.
+    /// The tool would run at the maker and is left out.
     LeftOut,
 }
 
@@ -31,7 +31,7 @@ fn bash() -> Value {
         "type": "object",
         "properties": {
             "command": {"type": "string", "description": "The command to run."},
-            "restart": {"type": "boolean", "description": "True starts the shell anew."},
+            "restart": {"type": "boolean", "description": "True restarts the shell."},
         },
     })
 }

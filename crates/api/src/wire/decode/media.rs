@@ -2,8 +2,8 @@ use onyx_types::{Attachment, AttachmentSource, UserPart};
 
 use crate::Problem;
 
-/// An image by its address: with its bytes in it (`data:`), or one that the model's provider may
-/// fetch. This server never does: a request must not make it visit an address.
+/// An image by its address: with its bytes inside (`data:`), or one that the model's provider may
+/// fetch. This server never fetches it: a request must not make it visit an address.
 pub(super) fn image(path: &str, address: &str) -> Result<UserPart, Problem> {
     if is_web(address) {
         return Ok(linked("image/*", None, address));
@@ -12,10 +12,9 @@ pub(super) fn image(path: &str, address: &str) -> Result<UserPart, Problem> {
         Some((media_type, data)) if media_type.starts_with("image/") => {
             Ok(UserPart::Image { media_type: media_type.to_owned(), data: data.to_owned() })
         }
-        Some(_) | None => Err(Problem::field(
-            path,
-            "an image is taken as `data:image/…;base64,…` or by an address of the web",
-        )),
+        Some(_) | None => {
+            Err(Problem::field(path, "an image must be `data:image/…;base64,…` or a web address"))
+        }
     }
 }
 
@@ -26,7 +25,7 @@ pub(super) fn document(
     address: &str,
 ) -> Result<UserPart, Problem> {
     let Some((media_type, bytes)) = data(address) else {
-        return Err(Problem::field(path, "a file is taken as `data:<type>;base64,…`"));
+        return Err(Problem::field(path, "a file must be `data:<type>;base64,…`"));
     };
     if media_type.starts_with("image/") {
         return image(path, address);

@@ -1,4 +1,4 @@
-//! Requests of other makers' clients, read into one form.
+//! Decodes requests of other makers' clients into one form.
 
 mod chat;
 mod choice;
@@ -26,7 +26,7 @@ pub(crate) use messages::messages;
 pub(crate) use responses::responses;
 pub(crate) use ui_chat::{UiChatRequest, UiDecision, UiTurn};
 
-/// The whole of a request's body: what is read at once to find who answers, and the rest.
+/// A request's body: the part that is read first to find the agent or model, and the rest.
 #[derive(JsonSchema)]
 #[schemars(rename = "{R}Body")]
 #[allow(dead_code, reason = "a description; the fields are read one by one")]
@@ -38,7 +38,7 @@ pub(crate) struct Body<R> {
     stream: Option<bool>,
     #[schemars(default)]
     stream_options: Option<StreamOptions>,
-    /// Goes on with this conversation.
+    /// Continues this conversation.
     #[serde(rename = "x-onyx-session-id")]
     #[schemars(default)]
     session: Option<SessionId>,
@@ -63,25 +63,25 @@ pub(crate) type ChatBody = Body<chat::Request>;
 pub(crate) type MessagesBody = Body<messages::Request>;
 pub(crate) type ResponsesBody = Body<responses::Request>;
 
-/// What a client asks for, whichever wire it speaks.
+/// A client's request, independent of its format.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClientRequest {
     pub(crate) client: ClientInput,
-    /// The answer that this one follows, where the wire names it.
+    /// The answer that the request continues, in formats that name it.
     pub(crate) previous: Option<String>,
     /// Fields that are left out; the client is told of each.
     pub(crate) left_out: Vec<String>,
     /// Settings for the model, with the client's name for each.
     pub(crate) knobs: Vec<(Knob, &'static str)>,
-    /// Tools that are written otherwise than as functions.
+    /// Tools that are not written as functions.
     pub(crate) forms: ToolForms,
-    /// Names the prompt's beginning towards providers that route by it.
+    /// Identifies the beginning of the prompt for providers that route by it.
     pub(crate) cache_key: Option<String>,
 }
 
 impl ClientRequest {
-    /// What the client is told of: fields that nobody reads, and those that this model's wire
-    /// has not.
+    /// The fields to report to the client: those that are not read, and those that the model's
+    /// format lacks.
     pub(crate) fn left_out(&self, taken: &[Knob]) -> Vec<String> {
         let lacking = self.knobs.iter().filter(|(knob, _)| !taken.contains(knob));
         let lacking = lacking.map(|(_, field)| (*field).to_owned());
@@ -89,7 +89,7 @@ impl ClientRequest {
     }
 }
 
-/// The request as a model of another wire takes it.
+/// The request for a model of another format.
 pub(crate) fn model_request(request: ClientRequest) -> ModelRequest {
     let client = request.client;
     let mut messages: Vec<Message> = Vec::new();
@@ -133,7 +133,7 @@ fn blocks(turn: ClientTurn) -> (Role, Vec<Block>) {
     }
 }
 
-/// The decoders make no file parts.
+/// The decoders create no file parts.
 fn part(part: UserPart) -> Option<Block> {
     match part {
         UserPart::Text { text } => Some(Block::Text { text }),
@@ -143,15 +143,15 @@ fn part(part: UserPart) -> Option<Block> {
     }
 }
 
-/// A tool's result without its call is refused by most providers, in words that nobody
-/// understands.
+/// Most providers refuse a tool's result without its call, with an error that is hard to
+/// understand.
 pub(crate) fn check_results(turns: &[ClientTurn], field: &str) -> Result<(), Problem> {
     let mut called = Vec::new();
     for turn in turns {
         match turn {
             ClientTurn::ToolCall(call) => called.push(&call.id),
             ClientTurn::ToolResult { id, .. } if !called.contains(&id) => {
-                let why = format!("the result of `{}` comes without its call", id.0);
+                let why = format!("the result of `{}` has no matching call", id.0);
                 return Err(Problem::field(field, why));
             }
             ClientTurn::ToolResult { .. }
@@ -171,7 +171,7 @@ pub(crate) fn newest(turns: Vec<ClientTurn>) -> Vec<ClientTurn> {
     turns.into_iter().skip(after.map_or(0, |index| index + 1)).collect()
 }
 
-/// Words alone are kept as words.
+/// Text alone is kept as plain text.
 fn content(mut parts: Vec<UserPart>) -> UserContent {
     match (parts.pop(), parts.is_empty()) {
         (Some(UserPart::Text { text }), true) => UserContent::Text(text),
@@ -183,7 +183,7 @@ fn content(mut parts: Vec<UserPart>) -> UserContent {
     }
 }
 
-/// A schema for a tool that takes a text in place of JSON.
+/// A schema for a tool that takes a text instead of JSON.
 fn text_input_schema(description: &str) -> Value {
     json!({
         "type": "object",
@@ -193,7 +193,7 @@ fn text_input_schema(description: &str) -> Value {
     })
 }
 
-/// A tool's arguments, which these wires write as a string of JSON.
+/// A tool's arguments, which these formats write as a string of JSON.
 fn arguments(path: &str, text: &str) -> Result<Value, Problem> {
     if text.trim().is_empty() {
         return Ok(Value::Object(Map::new()));

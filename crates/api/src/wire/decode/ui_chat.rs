@@ -1,4 +1,4 @@
-//! What is sent to `/api/v1/chat`: a plain list of messages, or `useChat`'s messages of parts.
+//! The body of `/api/v1/chat`: a plain list of messages, or `useChat`'s messages of parts.
 
 use onyx_agent::prompt::UntrustedPiece;
 use onyx_types::{Block, CitedSource, DraftId, Message, Role, SessionId, UserContent, UserPart};
@@ -17,19 +17,19 @@ const MOST_PIECES: usize = 200;
 pub(crate) struct UiChatRequest {
     messages: Vec<UiMessage>,
     system_prompt: Option<String>,
-    /// Evidence for the answer; never a part of the instructions.
+    /// Retrieved material for the answer; never part of the instructions.
     #[serde(default)]
     rag_context: Vec<RagPiece>,
-    /// `<provider>/<model>`, or an agent whose model is taken. Absent: the default agent's.
+    /// `<provider>/<model>`, or an agent whose model is used. Absent: the default agent's model.
     pub(crate) model: Option<String>,
     pub(crate) max_tokens: Option<u32>,
     pub(crate) temperature: Option<f32>,
-    /// `useChat`'s name for the chat. With an agent, the id of a session goes on with that session.
+    /// `useChat`'s name for the chat. With an agent, the id of a session continues that session.
     pub(crate) id: Option<String>,
     /// The agent that answers, with its own instructions, tools and memory. The conversation is
-    /// then kept in a session, and of `messages` only what is new is read.
+    /// then kept in a session, and only the new part of `messages` is read.
     pub(crate) agent: Option<String>,
-    /// The session to go on with; its agent answers.
+    /// The session to continue; its agent answers.
     pub(crate) session_id: Option<SessionId>,
     #[serde(default)]
     trigger: UiTrigger,
@@ -46,10 +46,10 @@ enum UiTrigger {
 #[derive(Deserialize, JsonSchema)]
 struct UiMessage {
     role: UiRole,
-    /// The words, or `parts`.
+    /// The text; alternatively `parts`.
     content: Option<String>,
     parts: Option<Vec<Value>>,
-    /// Of an agent's answer: `sessionId` names its session.
+    /// In an agent's answer, `sessionId` names its session.
     metadata: Option<Value>,
 }
 
@@ -103,14 +103,14 @@ impl RagScope {
     }
 }
 
-/// A conversation as a model is to see it.
+/// A conversation as a model sees it.
 pub(crate) struct UiConversation {
     pub(crate) system: Vec<String>,
     pub(crate) messages: Vec<Message>,
     pub(crate) evidence: Vec<UntrustedPiece>,
 }
 
-/// What an agent is asked with a request.
+/// What a request asks of an agent.
 pub(crate) enum UiTurn {
     Said(UserContent),
     /// Another answer to the last message.
@@ -126,12 +126,12 @@ pub(crate) struct UiDecision {
 }
 
 impl UiChatRequest {
-    /// An agent is asked, and not only its model.
+    /// Whether an agent is asked, and not only its model.
     pub(crate) fn is_for_an_agent(&self) -> bool {
         self.agent.is_some() || self.session_id.is_some()
     }
 
-    /// What an agent is told. Its session is the history, so earlier messages are not read.
+    /// The new input for an agent. The session is its history, so earlier messages are not read.
     pub(crate) fn turn(&self) -> Result<UiTurn, Problem> {
         self.check_agent_fields()?;
         if self.trigger == UiTrigger::RegenerateMessage {
@@ -155,8 +155,8 @@ impl UiChatRequest {
         }
     }
 
-    /// The session that the conversation is kept in, as far as the request says so: by its field,
-    /// or by what the last answer told.
+    /// The session of the conversation, as far as the request names it: by its field, or by the
+    /// metadata of the last answer.
     pub(crate) fn named_session(&self) -> Option<SessionId> {
         let told = |message: &UiMessage| {
             message.metadata.as_ref()?.get("sessionId")?.as_str()?.parse().ok()
@@ -166,19 +166,19 @@ impl UiChatRequest {
 
     fn check_agent_fields(&self) -> Result<(), Problem> {
         if self.messages.is_empty() || self.messages.len() > MOST_MESSAGES {
-            return Err(Problem::field("messages", format!("give 1 to {MOST_MESSAGES}")));
+            return Err(Problem::field("messages", format!("give 1 to {MOST_MESSAGES} messages")));
         }
         if self.system_prompt.is_some() {
             return Err(no_instructions("systemPrompt".to_owned()));
         }
         if !self.rag_context.is_empty() {
-            let why = "an agent finds its context itself; leave this out, or leave `agent` out";
+            let why = "an agent retrieves its own context; leave out this field or `agent`";
             return Err(Problem::field("ragContext", why));
         }
         Ok(())
     }
 
-    /// What an agent decides itself.
+    /// Fields that an agent decides itself.
     pub(crate) fn left_out_for_an_agent(&self) -> Vec<&'static str> {
         let fields = [
             ("model", self.model.is_some()),
@@ -190,10 +190,10 @@ impl UiChatRequest {
 
     pub(crate) fn conversation(&mut self) -> Result<UiConversation, Problem> {
         if self.messages.is_empty() || self.messages.len() > MOST_MESSAGES {
-            return Err(Problem::field("messages", format!("give 1 to {MOST_MESSAGES}")));
+            return Err(Problem::field("messages", format!("give 1 to {MOST_MESSAGES} messages")));
         }
         if self.rag_context.len() > MOST_PIECES {
-            return Err(Problem::field("ragContext", format!("give at most {MOST_PIECES}")));
+            return Err(Problem::field("ragContext", format!("give at most {MOST_PIECES} pieces")));
         }
         let mut system: Vec<String> = self.system_prompt.take().into_iter().collect();
         let mut messages = Vec::new();
@@ -213,7 +213,10 @@ impl UiChatRequest {
             }
         }
         if !matches!(messages.last(), Some(Message { role: Role::User, .. })) {
-            return Err(Problem::field("messages", "the last with words must be the user's"));
+            return Err(Problem::field(
+                "messages",
+                "the last message with text must be the user's",
+            ));
         }
         let evidence = self.rag_context.drain(..).map(|piece| UntrustedPiece {
             scope: piece.scope_type.as_str().to_owned(),
@@ -231,7 +234,7 @@ impl UiChatRequest {
 }
 
 fn no_instructions(field: String) -> Problem {
-    let why = "an agent has instructions of its own; leave this out, or leave `agent` out";
+    let why = "an agent has its own instructions; leave out this field or `agent`";
     Problem::field(field, why)
 }
 
@@ -289,10 +292,10 @@ impl UiMessage {
         match decisions {
             Some(decisions) if !decisions.is_empty() => Ok(decisions),
             Some(_) => {
-                let why = "the last must be the user's, or hold an answer to an approval request";
+                let why = "the last message must be the user's, or answer an approval request";
                 Err(Problem::field("messages", why))
             }
-            None => Err(Problem::field("messages", "an `approval` is not one of this server's")),
+            None => Err(Problem::field("messages", "an `approval` does not come from this server")),
         }
     }
 }
@@ -319,7 +322,7 @@ fn block(path: &str, part: &Value) -> Result<Option<Block>, Problem> {
     })
 }
 
-/// Words and images. What only the client's own display is made of says nothing to a model.
+/// Text and images. Parts for the client's own display mean nothing to a model.
 fn user_part(path: &str, part: &Value) -> Result<Option<UserPart>, Problem> {
     let field = |name: &str| {
         part[name]

@@ -1,8 +1,9 @@
-//! The same views in camelCase, for the surfaces that speak it: the names of struct fields are
-//! spelled anew while they are written.
+//! The same views in camelCase, for surfaces that use it: the names of struct fields are converted
+//! while they are written.
 //!
-//! What people, models and tools wrote keeps its names. Such values are maps, and a map knows its
-//! length before it is written; serde writes a struct with a flattened field as a map that does not.
+//! Names in content of people, models and tools stay unchanged. Such values are maps, and a map
+//! knows its length before it is written; serde writes a struct with a flattened field as a map
+//! that does not.
 
 use std::borrow::Cow;
 
@@ -40,7 +41,7 @@ fn camel(name: &str) -> Cow<'_, str> {
     }))
 }
 
-/// Hands everything on to the serializer inside, with new names for fields.
+/// Passes everything on to the inner serializer, with other names of fields.
 struct Renaming<S>(S);
 
 /// Hands the items of a list on.
@@ -53,9 +54,9 @@ struct Entries<S> {
 }
 
 enum Names {
-    /// They are fields of ours.
+    /// The keys are our fields.
     Fields,
-    /// They are content.
+    /// The keys are content.
     Content,
 }
 
@@ -76,7 +77,8 @@ impl<S: Serializer> Serializer for Renaming<S> {
     type SerializeTupleVariant = Items<S::SerializeTupleVariant>;
     type SerializeMap = Entries<S::SerializeMap>;
     type SerializeStruct = Entries<S::SerializeMap>;
-    /// No view is an enum that writes its variant's name around the fields, so they keep theirs.
+    /// No view is an enum that writes its variant's name around the fields, so their names are
+    /// kept.
     type SerializeStructVariant = S::SerializeStructVariant;
 
     hand_on! {

@@ -31,7 +31,7 @@ pub(crate) struct ToolChip<'a> {
     status: ToolState,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'a CallLabel>,
-    /// What came of it.
+    /// The result of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<&'a CallReport>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Question<'a> {
     expires_at: Timestamp,
 }
 
-/// From where the events come; their numbers mean something only there.
+/// The source of the events; their numbers are valid only there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EventsFrom {
     #[default]
@@ -79,7 +79,7 @@ impl CompanionFrames {
         vec![frames.error(&fault.message, fault.code, fault.hint()), frames.done(Usage::default())]
     }
 
-    /// Empty where nothing can be come back to.
+    /// Empty where the stream cannot be resumed.
     fn id(&self) -> String {
         let Some(run) = self.fold.run() else { return String::new() };
         match self.from {
@@ -185,7 +185,7 @@ impl Encoder for CompanionFrames {
         parts.filter_map(|part| self.frame(&part)).collect()
     }
 
-    /// A feed that broke off: the client is still told that nothing more comes, and why.
+    /// After a feed that ended early, the client still gets an end and its reason.
     fn finish(&mut self) -> Vec<SseFrame> {
         let parts = self.fold.finish();
         parts.filter_map(|part| self.frame(&part)).collect()

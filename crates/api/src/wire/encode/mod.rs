@@ -1,4 +1,4 @@
-//! One pure encoder per wire format: from the parts of a run, which every surface shows alike, to
+//! One pure encoder per format: from the parts of a run, which are the same for every surface, to
 //! the format's frames.
 
 mod camel;

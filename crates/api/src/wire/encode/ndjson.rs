@@ -1,5 +1,5 @@
-//! `/api/agent/chat-stream`: NDJSON schema v2, one event a line, no other types than these; and
-//! what clients of before it call a tool call.
+//! `/api/agent/chat-stream`: NDJSON schema v2, one event per line, no other types than these; and
+//! the older name of a tool call.
 
 use bytes::Bytes;
 use onyx_surface::{Encoder, Part, RunFold};
@@ -19,7 +19,7 @@ pub(crate) enum Line<'a> {
     Start {
         session_id: SessionId,
         run_id: RunId,
-        /// The action whose run this is, where it is one.
+        /// The action of this run, if there is one.
         #[serde(skip_serializing_if = "Option::is_none")]
         action: Option<&'a ActionRun>,
     },
@@ -70,7 +70,7 @@ pub(crate) enum Line<'a> {
     },
 }
 
-/// A line for clients of `/api/claude`: the same but for one name.
+/// A line for clients of `/api/claude`: the same except for one name.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum OlderLine<'a> {
@@ -84,16 +84,16 @@ pub(crate) enum OlderLine<'a> {
     Same(Line<'a>),
 }
 
-/// What a tool call is called.
+/// The name of a tool call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallName {
     #[default]
     ToolCall,
-    /// By clients of `/api/claude`.
+    /// The name for clients of `/api/claude`.
     ToolUse,
 }
 
-/// A line of a run in which several agents answer: it says whose it is.
+/// A line of a run with several agents: it names its agent.
 #[derive(Serialize)]
 struct Marked<'a> {
     #[serde(flatten)]
@@ -125,7 +125,7 @@ impl Encoder for Ndjson {
         parts.filter_map(|part| self.frame(&part, Some(envelope.lane))).collect()
     }
 
-    /// A feed that broke off: the client is still told that nothing more comes, and why.
+    /// After a feed that ended early, the client still gets an end and its reason.
     fn finish(&mut self) -> Vec<Bytes> {
         let parts = self.fold.finish();
         parts.filter_map(|part| self.frame(&part, None)).collect()
@@ -133,7 +133,7 @@ impl Encoder for Ndjson {
 }
 
 impl Ndjson {
-    /// For clients that know tool calls by this name.
+    /// For clients that use this name of tool calls.
     pub fn calling(calls: CallName) -> Self {
         Self { calls, ..Self::default() }
     }
@@ -144,7 +144,7 @@ impl Ndjson {
         self
     }
 
-    /// `None` where schema v2 has no line. `lane` is `None` for what is said of the whole run.
+    /// `None` where schema v2 has no line. `lane` is `None` for parts of the whole run.
     fn frame(&self, part: &Part<'_>, lane: Option<LaneId>) -> Option<Bytes> {
         let run_id = self.fold.run()?;
         let delta;
@@ -192,7 +192,7 @@ impl Ndjson {
         Some(written(self.names, &line, mark))
     }
 
-    /// Whose line it is, where that is a question.
+    /// The agent of a line, where a run has several.
     fn mark(&self, line: &Line<'_>, lane: LaneId) -> Option<Mark<'_>> {
         if self.fold.agents().len() < 2 {
             return None;

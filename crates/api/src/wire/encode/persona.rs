@@ -50,7 +50,7 @@ impl Encoder for PersonaFrames {
         self.fold.parts(envelope).filter_map(|part| written(&part)).collect()
     }
 
-    /// A feed that broke off: the client is still told that nothing more comes, and why.
+    /// After a feed that ended early, the client still gets an end and its reason.
     fn finish(&mut self) -> Vec<Bytes> {
         self.fold.finish().filter_map(|part| written(&part)).collect()
     }

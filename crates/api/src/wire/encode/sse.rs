@@ -3,10 +3,10 @@ use serde::Serialize;
 
 use crate::wire::FieldNames;
 
-/// One server-sent event: what it is called, where in its stream it stands, what it says.
+/// One server-sent event: its name, its position in the stream, and its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SseFrame {
-    /// Empty where nothing can be come back to: the client then keeps the last one it has.
+    /// Empty where the stream cannot be resumed at this event: the client then keeps its last id.
     pub id: String,
     pub event: &'static str,
     pub data: String,

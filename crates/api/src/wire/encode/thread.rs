@@ -1,5 +1,5 @@
-//! `/api/threads/{id}/events`: the answers of coworkers as they grow. Text is gathered until
-//! somebody flushes it, so that a fast model does not mean a frame for every word.
+//! `/api/threads/{id}/events`: the answers of coworkers as they grow. Text is gathered until it is
+//! flushed, so that a fast model does not cause a frame for every word.
 
 use onyx_surface::{Encoder, Part, RunFold};
 use onyx_types::{
@@ -32,7 +32,7 @@ pub(crate) enum ThreadEvent<'a> {
         error: Reason<'a>,
     },
     Confirm(Asked<'a>),
-    /// The last event of a thread that is no more.
+    /// The last event of a deleted thread.
     Deleted {
         error: Reason<'a>,
     },
@@ -64,7 +64,7 @@ impl<'a> Reason<'a> {
     }
 }
 
-/// Names a coworker's answer to a message; known before there is one.
+/// The id of a coworker's answer to a message; it is known before the answer exists.
 pub(crate) fn answer_id(question: TurnId, agent: &AgentId) -> String {
     format!("{question}.{agent}")
 }
@@ -73,11 +73,11 @@ pub(crate) fn answer_id(question: TurnId, agent: &AgentId) -> String {
 struct LaneAnswer {
     message_id: String,
     content: String,
-    /// Bytes of the content that were told.
+    /// Bytes of the content that were sent.
     told: usize,
     has_whole_text: bool,
     fault: Option<Fault>,
-    /// A person stopped it while others went on, and that was told.
+    /// A person stopped it while others continued, and that was sent.
     is_cancelled: bool,
 }
 
@@ -92,7 +92,7 @@ pub struct ThreadFrames {
 }
 
 impl ThreadFrames {
-    /// Tells of a run that answers this message.
+    /// Frames of a run that answers this message.
     pub fn new(question: TurnId) -> Self {
         let (names, fold) = (FieldNames::default(), RunFold::default());
         Self { question, names, fold, answers: Vec::new(), id: String::new() }
@@ -104,7 +104,7 @@ impl ThreadFrames {
         self
     }
 
-    /// Tells that a message was taken back, once for each agent that would have answered it.
+    /// Reports that a message was withdrawn, once for each agent that would have answered it.
     pub fn taken_back(names: FieldNames, message: TurnId, agents: &[AgentId]) -> Vec<SseFrame> {
         let complete = |agent: &AgentId| {
             let data = ThreadEvent::Complete {
@@ -117,10 +117,10 @@ impl ThreadFrames {
         agents.iter().map(complete).collect()
     }
 
-    /// Tells that the thread was deleted.
+    /// Reports that the thread was deleted.
     pub fn deleted() -> Vec<SseFrame> {
         let fault = Fault::new(ErrorCode::NotFound, "This thread was deleted.")
-            .with_hint("Go on in another thread.");
+            .with_hint("Continue in another thread.");
         let data = ThreadEvent::Deleted { error: Reason::of(&fault) };
         vec![SseFrame::new(FieldNames::default(), String::new(), "chat:deleted", &data)]
     }
@@ -157,7 +157,7 @@ impl ThreadFrames {
         self.answers.iter().any(|answer| answer.told < answer.content.len())
     }
 
-    /// Marks all gathered text as told, for a reader who has it already.
+    /// Marks all gathered text as sent, for a reader who has it already.
     pub fn skip(&mut self) {
         self.answers.iter_mut().for_each(|answer| answer.told = answer.content.len());
     }
@@ -166,7 +166,7 @@ impl ThreadFrames {
         self.answers.get_mut(usize::from(lane.0))
     }
 
-    /// One of several was stopped: its answer is over before the others'.
+    /// One of several answers was stopped: it ends before the others.
     fn cancelled(&mut self, lane: LaneId) -> Vec<SseFrame> {
         let mut frames = self.flush();
         let (names, id) = (self.names, self.id.clone());
@@ -186,7 +186,7 @@ impl ThreadFrames {
         let mut frames = self.flush();
         let several = self.answers.len() > 1;
         for answer in self.answers.iter().filter(|answer| !answer.is_cancelled) {
-            // Where several agents answer, one that fails does not take the others along.
+            // Where several agents answer, a failed one does not affect the others.
             let answered = several && answer.has_whole_text && answer.fault.is_none();
             let status = match status {
                 RunStatus::Done | RunStatus::AwaitingClient => MessageStatus::Complete,
@@ -285,8 +285,8 @@ impl Encoder for ThreadFrames {
         parts.flat_map(|part| self.add(envelope.lane, &part)).collect()
     }
 
-    /// A feed that broke off: the client is still told that nothing more comes, and why. Each
-    /// answer has its own end here, so that of the run is enough.
+    /// After a feed that ended early, the client still gets an end and its reason. Each answer has
+    /// its own end here, so the end of the run is enough.
     fn finish(&mut self) -> Vec<SseFrame> {
         let parts = self.fold.finish();
         let ends = parts.filter(|part| matches!(part, Part::Done { .. }));

@@ -1,5 +1,5 @@
-//! `/api/v1/chat`: an AI SDK UI message stream. Its readers refuse parts they do not know, so there
-//! are no others than theirs.
+//! `/api/v1/chat`: an AI SDK UI message stream. Its readers refuse unknown parts, so there are only
+//! parts of the SDK.
 
 use bytes::Bytes;
 use onyx_types::Usage;
@@ -57,7 +57,7 @@ impl UiMessageFrames {
         frames.push(self.part(part, "delta", Some(text)));
     }
 
-    /// The part that is open was never told.
+    /// Drops the open part, which was never sent.
     pub(super) fn forget_open(&mut self) {
         self.open = None;
     }
@@ -83,7 +83,7 @@ impl AnswerWriter for UiMessageFrames {
         let mut frames = Vec::new();
         self.begin(&mut frames);
         match part {
-            // Nobody offered the model a tool.
+            // The model was offered no tools.
             AnswerPart::Begin | AnswerPart::Call { .. } => {}
             AnswerPart::Text(text) => self.delta(Part::Text, text, &mut frames),
             AnswerPart::Reasoning(text) => self.delta(Part::Reasoning, text, &mut frames),

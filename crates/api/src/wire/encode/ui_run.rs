@@ -1,4 +1,4 @@
-//! `/api/v1/chat` with an agent: its run as an AI SDK UI message stream, tools and approvals too.
+//! `/api/v1/chat` with an agent: its run as an AI SDK UI message stream, with tools and approvals.
 
 use std::collections::BTreeSet;
 
@@ -9,24 +9,24 @@ use serde_json::{Value, json};
 
 use super::ui_message::{LAST, Part as Kind, UiMessageFrames, counted, frame};
 
-/// The frames of one run. The message is named by the run, so that an answer that goes on after an
-/// approval goes on in the same message.
+/// The frames of one run. The message is named by the run, so that an answer that continues after
+/// an approval continues in the same message.
 #[derive(Debug)]
 pub(crate) struct UiRunFrames {
     fold: RunFold,
     words: UiMessageFrames,
     step: Step,
-    /// Calls that a person turned down.
+    /// Calls that a person rejected.
     denied: BTreeSet<ToolUseId>,
     fault: Option<String>,
 }
 
-/// A step is one call of the model with what came of its tools.
+/// A step is one call of the model with the results of its tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     NotBegun,
     Asking,
-    /// A tool has answered: what the model says from here on is another step.
+    /// A tool has answered: the model's next words are another step.
     Answered,
 }
 
@@ -41,12 +41,12 @@ impl UiRunFrames {
         }
     }
 
-    /// The result of this call is that a person said no.
+    /// Records that a person rejected this call.
     pub(crate) fn deny(&mut self, call: ToolUseId) {
         self.denied.insert(call);
     }
 
-    /// What was written so far is not told: the client has it.
+    /// Drops what was written so far, because the client has it.
     pub(crate) fn drop_told(&mut self) {
         self.words.forget_open();
     }
@@ -56,20 +56,20 @@ impl UiRunFrames {
         self.frames(&parts)
     }
 
-    /// A feed that broke off is told as such.
+    /// A feed that ended early is reported as such.
     pub(crate) fn finish(&mut self) -> Vec<Bytes> {
         let parts: Vec<Part<'_>> = self.fold.finish().collect();
         self.frames(&parts)
     }
 
-    /// Asks whoever reads to approve or to turn down a call that was told before.
+    /// Asks the reader to approve or reject a call that was sent before.
     pub(crate) fn ask(draft: DraftId, call: &ToolUseId) -> Bytes {
         frame(&json!({
             "type": "tool-approval-request", "approvalId": draft, "toolCallId": call,
         }))
     }
 
-    /// The stream ends here, though the run does not: it waits for a person.
+    /// The stream ends here, but the run does not: it waits for a person.
     pub(crate) fn pause(&mut self) -> Vec<Bytes> {
         let mut frames = Vec::new();
         self.words.close(&mut frames);
@@ -120,7 +120,7 @@ impl UiRunFrames {
                 self.words.close(frames);
                 self.done(*status, usage, frames);
             }
-            // Asked for by `ask`, which knows the call; the others have no part of their own.
+            // `ask` writes it, because it knows the call; the others have no part of their own.
             Part::Proposal { .. }
             | Part::TextComplete { .. }
             | Part::ToolOutput { .. }
@@ -167,7 +167,8 @@ impl UiRunFrames {
                 frames.push(LAST);
             }
             RunStatus::Error | RunStatus::Interrupted => {
-                let text = self.fault.take().unwrap_or_else(|| "The answer broke off.".to_owned());
+                let text =
+                    self.fault.take().unwrap_or_else(|| "The answer ended too early.".to_owned());
                 frames.push(frame(&json!({"type": "error", "errorText": text})));
                 frames.push(LAST);
             }

@@ -103,7 +103,7 @@ enum Body<'a> {
     },
 }
 
-/// Tells parts as they are: a live client keeps turns apart and knows whose each is.
+/// Writes parts as they are: a live client keeps turns apart and knows the agent of each.
 #[derive(Debug, Default)]
 pub struct WsFrames {
     fold: RunFold,
@@ -118,7 +118,7 @@ impl WsFrames {
             Part::Text { turn_id, words } => {
                 ("chat.delta", Body::Delta { turn_id: *turn_id, text: words.text })
             }
-            // All of it came before.
+            // The client has all of this text already.
             Part::TextComplete { .. } => return None,
             Part::Reasoning { turn_id, text } => {
                 ("chat.reasoning", Body::Delta { turn_id: *turn_id, text })
@@ -196,7 +196,7 @@ impl Encoder for WsFrames {
         parts.filter_map(|part| self.frame(envelope, &part)).collect()
     }
 
-    /// The socket itself tells of a feed that broke off.
+    /// The socket itself reports a feed that ended early.
     fn finish(&mut self) -> Vec<RunFrame> {
         Vec::new()
     }

@@ -88,7 +88,7 @@ impl PlaceFiles for BucketFiles {
         Ok(())
     }
 
-    /// A reader takes none: it may have no right to write. It is refused while somebody writes.
+    /// A reader takes no lock, because it may have no right to write. It is refused while another process writes.
     fn lock(&self, purpose: Purpose) -> Result<Option<Box<dyn Send>>, BackupError> {
         let busy = || BackupError::Busy { path: self.shown("") };
         if purpose == Purpose::Read {
@@ -168,7 +168,7 @@ impl PlaceFiles for BucketFiles {
     }
 }
 
-/// In memory until it is whole: a pack is at most some tens of megabytes.
+/// An object in memory until it is complete: a pack is at most some tens of megabytes.
 struct NewObject {
     bucket: Arc<BlockingBucket>,
     name: String,

@@ -1,7 +1,7 @@
-//! One writer at a time in a bucket, without conditional requests: who wants to write puts an object of its own under
-//! `locks/`, then looks for others. Two that begin together both see the other, and at least one of them goes. A lock is
-//! renewed while its process lives; only the clock of the store says how old it is. One whose process is gone from this
-//! machine counts no longer.
+//! One writer at a time in a bucket, without conditional requests: a writer puts an object of its
+//! own under `locks/`, then looks for others. Two that begin together both see the other, and at
+//! least one of them gives up. A lock is renewed while its process lives; only the clock of the
+//! store says how old it is. A lock whose process on this machine is gone no longer counts.
 
 use std::fs;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use super::super::seal;
 
 pub(super) const LOCKS: &str = "locks";
 const RENEWED_EVERY: Duration = Duration::from_secs(60);
-/// A lock that was not renewed for so long is nobody's.
+/// A lock that was not renewed for this long is free.
 const LIFE_MS: i64 = 10 * 60 * 1000;
 
-/// Who holds a lock, as far as a process on the same machine can tell.
+/// The holder of a lock, as far as a process on the same machine can recognise it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Holder {
     /// The machine since its start, and the processes that can see each other there.
@@ -61,7 +61,7 @@ fn began(process: u32) -> Option<String> {
     fields.split_whitespace().nth(19).map(str::to_owned)
 }
 
-/// Removed when it is dropped.
+/// The lock, removed when dropped.
 pub(super) struct BucketLock {
     bucket: Arc<BlockingBucket>,
     name: String,
@@ -71,7 +71,7 @@ pub(super) struct BucketLock {
 }
 
 impl BucketLock {
-    /// `None`: somebody else writes.
+    /// `None`: another process writes.
     pub(super) fn take(bucket: &Arc<BlockingBucket>) -> Result<Option<Self>, StoreError> {
         let random = seal::random::<8>()?;
         let name = format!("{LOCKS}/{:016x}.lock", u64::from_le_bytes(random));
@@ -80,7 +80,7 @@ impl BucketLock {
         bucket.put(&name, text.clone())?;
         let bucket = Arc::clone(bucket);
         let mut lock = Self { bucket, name, stop: None, renewing: None };
-        // From here on it is removed whatever happens.
+        // From here on the lock is removed in any case.
         if !lock.is_only_one()? {
             return Ok(None);
         }
@@ -107,7 +107,7 @@ impl BucketLock {
         self.stop = Some(stop);
         self.renewing = Some(std::thread::spawn(move || {
             while stopped.recv_timeout(RENEWED_EVERY) == Err(RecvTimeoutError::Timeout) {
-                // One that was taken away is not put back: whoever did that writes now.
+                // A lock that was removed is not put back, because another process may write now.
                 if !matches!(bucket.length(&name), Ok(Some(_))) {
                     continue;
                 }
@@ -126,15 +126,16 @@ impl Drop for BucketLock {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(renewing) = self.renewing.take() {
-            // It ends at once; what it died of is nobody's concern any more.
+            // The thread ends at once; its error no longer matters.
             drop(renewing.join());
         }
-        // One that stays is known to be of a process that is gone.
+        // A lock that remains is recognised later, because its process is gone.
         drop(self.bucket.delete(&self.name));
     }
 }
 
-/// Its process is gone, or has not been heard of for long before `now`, which the store says too.
+/// Whether the lock's process is gone, or the lock was not renewed for long before `now`. The store
+/// dates locks.
 fn is_over(bucket: &BlockingBucket, lock: &ListedObject, now: i64) -> Result<bool, StoreError> {
     if now - lock.modified.as_millis() > LIFE_MS {
         return Ok(true);
@@ -144,7 +145,7 @@ fn is_over(bucket: &BlockingBucket, lock: &ListedObject, now: i64) -> Result<boo
     Ok(holder.is_ok_and(|holder| holder.is_gone()))
 }
 
-/// Does nobody write there? A reader has only the clock of this machine.
+/// Whether no process writes there. A reader can only use the clock of this machine.
 pub(super) fn is_free(bucket: &BlockingBucket) -> Result<bool, StoreError> {
     let now = SystemClock::new().wall().as_millis();
     for lock in bucket.list(LOCKS)? {

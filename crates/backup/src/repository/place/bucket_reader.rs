@@ -1,5 +1,5 @@
-//! An object that is read here and there, some megabytes with each request: chunks lie in a pack in the order in which
-//! they are asked for, mostly.
+//! Reads an object at chosen places, some megabytes with each request, because chunks mostly lie in
+//! a pack in the order in which they are asked for.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use onyx_storage::BlockingBucket;
 use super::ReadAt;
 
 const AHEAD: u64 = 4 * 1024 * 1024;
-/// The list at the end of a pack is asked for alone when a repository is opened.
+/// When a repository is opened, only the list at the end of each pack is read.
 const END: u64 = 32 * 1024;
 
 pub(super) struct BucketReader {
@@ -19,7 +19,7 @@ pub(super) struct BucketReader {
     window: Mutex<Window>,
 }
 
-/// Bytes that were read last.
+/// The bytes of the last read.
 #[derive(Default)]
 struct Window {
     offset: u64,

@@ -64,7 +64,7 @@ impl PlaceFiles for FolderFiles {
         };
         let file = match opened {
             Ok(file) => file,
-            // A copy on a medium that nobody writes to.
+            // A copy on a read-only medium cannot have a writer.
             Err(error) if purpose == Purpose::Read && error.kind() == ErrorKind::NotFound => {
                 return Ok(None);
             }

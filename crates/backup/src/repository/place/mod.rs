@@ -1,5 +1,5 @@
-//! Where a repository lies: a folder, or a prefix of a bucket in an S3 store. Both hold the same files under the same
-//! names; what is written there is whole and durable when the call returns, or not there.
+//! The place of a repository: a folder, or a prefix of a bucket in an S3 store. Both hold the same files under the same
+//! names. When a write returns, the file is complete and durable, or it does not exist.
 
 mod bucket;
 mod bucket_lock;
@@ -26,7 +26,7 @@ pub enum BackupPlace {
 }
 
 impl BackupPlace {
-    /// As messages and reports name it.
+    /// The place as messages and reports name it.
     pub fn shown(&self) -> PathBuf {
         match self {
             Self::Folder(path) => path.clone(),
@@ -34,7 +34,7 @@ impl BackupPlace {
         }
     }
 
-    /// Looks whether it can be read, or for writing whether it can be written to.
+    /// Checks that the place can be read, or written for writing.
     pub(super) fn open(&self, purpose: Purpose) -> Result<Arc<dyn PlaceFiles>, BackupError> {
         Ok(match self {
             Self::Folder(path) => Arc::new(FolderFiles::new(path)),
@@ -56,7 +56,7 @@ pub(crate) trait PlaceFiles: Send + Sync {
     /// How messages name a file; `""` is the place itself.
     fn shown(&self, name: &str) -> PathBuf;
 
-    /// Makes an empty or missing place ready. `NotEmpty` where somebody else's files are.
+    /// Prepares an empty or missing place. `NotEmpty` if it holds files that are not ours.
     fn prepare(&self, ours: &[&str]) -> Result<(), BackupError>;
 
     /// One writer at a time. What is returned is held until it is dropped or the process ends.
@@ -69,10 +69,10 @@ pub(crate) trait PlaceFiles: Send + Sync {
 
     fn open(&self, name: &str) -> Result<Box<dyn ReadAt>, BackupError>;
 
-    /// So many are kept open for reading.
+    /// How many files are kept open for reading.
     fn most_open(&self) -> usize;
 
-    /// A file that nobody sees before it is whole.
+    /// Writes a file that is invisible until it is complete.
     fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), BackupError>;
 
     /// A file that is written from front to back.
@@ -85,11 +85,11 @@ pub(crate) trait PlaceFiles: Send + Sync {
 
     fn remove(&self, name: &str) -> Result<(), BackupError>;
 
-    /// Names that were made or taken away in a folder are durable when this returns.
+    /// Names that were created or removed in a folder are durable when this returns.
     fn sync(&self, folder: &str) -> Result<(), BackupError>;
 }
 
-/// A file that is read here and there.
+/// A file that is read at chosen positions.
 pub(crate) trait ReadAt: Send {
     fn length(&self) -> io::Result<u64>;
 

@@ -1,4 +1,4 @@
-//! Questions over Discord's HTTP API, and what its answers mean.
+//! Requests to Discord's HTTP API, and what its answers mean.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::settings::Secret;
 /// Discord asks programs to say who they are in this form.
 const AGENT: &str = concat!("DiscordBot (onyx, ", env!("CARGO_PKG_VERSION"), ")");
 
-/// Numbers by which Discord tells its refusals apart.
+/// The error codes by which Discord distinguishes its refusals.
 mod code {
     pub(super) const UNKNOWN_CHANNEL: u64 = 10_003;
     pub(super) const UNKNOWN_MESSAGE: u64 = 10_008;

@@ -1,4 +1,4 @@
-//! The slash commands that Discord shows while somebody types.
+//! The slash commands that Discord shows while a person types.
 
 use serde_json::{Value, json};
 
@@ -7,11 +7,11 @@ const NUMBER: u8 = 4;
 
 pub(super) fn all() -> Value {
     json!([
-        plain("new", "Begin a new conversation"),
-        plain("stop", "Stop the answer under way"),
-        plain("status", "What is going on"),
-        plain("undo", "Take back what the last answer changed"),
-        plain("help", "What can be said here"),
+        plain("new", "Start a new conversation"),
+        plain("stop", "Stop the current answer"),
+        plain("status", "Show what is running"),
+        plain("undo", "Undo what the last answer changed"),
+        plain("help", "List the commands"),
         with("agent", "Talk to another agent", &[("name", TEXT, false)]),
         with("model", "Use another model", &[("model", TEXT, false)]),
         with(
@@ -24,7 +24,7 @@ pub(super) fn all() -> Value {
             "Reject a proposed change",
             &[("number", NUMBER, true), ("reason", TEXT, false)]
         ),
-        with("pair", "Let somebody in", &[("code", TEXT, true)]),
+        with("pair", "Approve a pairing code", &[("code", TEXT, true)]),
     ])
 }
 

@@ -24,7 +24,7 @@ const MOST_WAITING: usize = 1_000;
 const RECONNECT: u8 = 7;
 const INVALID_SESSION: u8 = 9;
 
-/// What comes over the gateway next.
+/// The next item from the gateway.
 type Item = Option<Result<Message, twilight_gateway::error::ReceiveMessageError>>;
 
 pub(super) struct Gateway {
@@ -33,7 +33,7 @@ pub(super) struct Gateway {
     /// The session works: a close is nothing unusual from here on.
     is_active: bool,
     is_over: bool,
-    /// Discord asked for a new connection or a new session: a close is what follows.
+    /// Discord asked for a new connection or a new session, and will close this one.
     is_leaving: bool,
     pub(super) position: Position,
     /// The position as the ledger has it.
@@ -49,7 +49,7 @@ impl Gateway {
         queue: IdentifyQueue,
     ) -> Self {
         let position = Position::read(cursor);
-        // Private chats and mentions bring their words without further rights.
+        // Private chats and mentions contain their text without further rights.
         let intents = Intents::GUILDS | Intents::GUILD_MESSAGES | Intents::DIRECT_MESSAGES;
         let mut config =
             ConfigBuilder::new(token.reveal().to_owned(), intents).proxy_url(address).queue(queue);
@@ -83,7 +83,7 @@ impl Gateway {
         }
     }
 
-    /// An event that is there already.
+    /// The next event, if one has arrived already.
     pub(super) fn next_ready(&mut self) -> Result<Option<GatewayEvent>, NetworkError> {
         loop {
             let item = match self.waiting.pop_front() {
@@ -99,7 +99,7 @@ impl Gateway {
         }
     }
 
-    /// Does something that takes a while, and keeps the connection alive meanwhile.
+    /// Does work that takes a while, and keeps the connection alive meanwhile.
     pub(super) async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> T {
         tokio::pin!(work);
         loop {
@@ -125,7 +125,7 @@ impl Gateway {
                     Ok(Some(event))
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "an event of Discord is not understood");
+                    tracing::warn!(%error, "an event of Discord could not be parsed");
                     Ok(None)
                 }
             },
@@ -136,12 +136,12 @@ impl Gateway {
                 closed(code, was_active || is_leaving).map(|()| None)
             }
             Some(Err(error)) => match error.kind() {
-                ReceiveMessageErrorType::Reconnect => {
-                    Err(NetworkError::Unreachable("Discord's gateway cannot be reached".to_owned()))
-                }
-                // The error's text could repeat what came, so it is not logged.
+                ReceiveMessageErrorType::Reconnect => Err(NetworkError::Unreachable(
+                    "Discord's gateway could not be reached".to_owned(),
+                )),
+                // The error's text could repeat the message, so it is not logged.
                 _ => {
-                    tracing::warn!("a message of Discord's gateway is not understood");
+                    tracing::warn!("a message of Discord's gateway could not be parsed");
                     Ok(None)
                 }
             },
@@ -150,12 +150,12 @@ impl Gateway {
     }
 }
 
-/// A session that worked is taken up again by itself; one that never began is tried later.
+/// A session that worked is resumed at once; one that never began is tried again later.
 fn closed(code: u16, is_usual: bool) -> Result<(), NetworkError> {
     match code {
-        4_004 => Err(NetworkError::Unauthorized("Discord does not take the token".to_owned())),
+        4_004 => Err(NetworkError::Unauthorized("Discord rejects the token".to_owned())),
         4_010..=4_014 => {
-            let why = format!("Discord refuses what this bot asks to hear ({code})");
+            let why = format!("Discord refuses the events that this bot asks for ({code})");
             Err(NetworkError::Refused(why))
         }
         _ if is_usual => Ok(()),
@@ -163,7 +163,7 @@ fn closed(code: u16, is_usual: bool) -> Result<(), NetworkError> {
     }
 }
 
-/// Discord takes one new session in five seconds, and a thousand a day.
+/// Discord allows one new session in five seconds, and a thousand a day.
 #[derive(Clone, Debug)]
 pub(super) struct IdentifyQueue {
     next: Arc<Mutex<Option<Instant>>>,
@@ -185,7 +185,7 @@ impl Queue for IdentifyQueue {
         let (go, wait) = oneshot::channel();
         tokio::spawn(async move {
             tokio::time::sleep_until(turn).await;
-            // The one who waited may be gone.
+            // The waiting task may be gone.
             let _ = go.send(());
         });
         wait

@@ -5,12 +5,12 @@ use onyx_storage::PeerKind;
 use super::wire::{Attachment, Interaction, Message, User};
 use crate::connector::{Author, FileKind, FileRef, Incoming, Press, Quote, Update};
 
-/// A message that somebody wrote, and one that replies to another. The rest are notices of Discord.
+/// A message that a person wrote, and one that replies to another. The rest are notices of Discord.
 const WRITTEN: [u8; 2] = [0, 19];
 const COMMAND: u8 = 2;
 const BUTTON: u8 = 3;
 
-/// Where something was said.
+/// The channel of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DiscordChannel {
     /// None: a private chat.
@@ -23,7 +23,7 @@ pub(super) struct DiscordChannel {
     pub(super) thread: String,
 }
 
-/// Whether a message is for us at all; only then is its place looked up.
+/// Whether a message is for us at all; only then is its channel looked up.
 pub(super) fn is_for_us(message: &Message, me: &User, is_private: bool) -> bool {
     let is_person = !message.author.bot && message.webhook_id.is_none();
     is_person && WRITTEN.contains(&message.kind) && (is_private || addresses(message, me))

@@ -1,5 +1,5 @@
-//! What was said while no session listened: asked for channel by channel, from the newest message
-//! that is stored on. What is found twice is stored once.
+//! Messages that were sent while no session listened: each channel is asked for those after the
+//! newest stored one. A message that is found twice is stored once.
 
 use super::gateway::Gateway;
 use super::incoming::{self, is_for_us};
@@ -11,7 +11,7 @@ const PAGE: usize = 100;
 /// How many pages of one channel are read: a thousand messages.
 const MOST_PAGES: usize = 10;
 
-/// Asks for what was missed in private chats.
+/// Fetches the missed messages of private chats.
 pub(super) async fn private(
     discord: &Discord,
     gateway: &mut Gateway,
@@ -39,7 +39,7 @@ pub(super) async fn private(
     Ok(updates)
 }
 
-/// Asks for what was missed in the channels and threads of a server where something was said since.
+/// Fetches the missed messages of a server's channels and threads that have newer ones.
 pub(super) async fn guild(
     discord: &Discord,
     gateway: &mut Gateway,
@@ -87,7 +87,7 @@ async fn messages(
         let path = format!("/channels/{channel}/messages?after={after}&limit={PAGE}");
         let page: Vec<Message> = match discord.rest.get(&path).await {
             Ok(page) => parse(page)?,
-            // The channel is gone or closed to us: nothing there is for us.
+            // The channel is deleted or closed to us, so it has no messages for us.
             Err(NetworkError::Refused(_) | NetworkError::NoThread(_)) => break,
             Err(NetworkError::TooFast(wait)) => {
                 tokio::time::sleep(wait).await;

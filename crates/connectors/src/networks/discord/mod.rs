@@ -1,6 +1,6 @@
-//! Discord: messages come over its gateway (`gateway.rs`), whose place is kept with what came
-//! (`position.rs`); everything else is asked over HTTP (`api.rs`). Fields and events that are not
-//! known are ignored, so that a newer Discord breaks nothing.
+//! Discord: messages come over its gateway (`gateway.rs`), whose position is stored with them
+//! (`position.rs`); everything else goes over HTTP (`api.rs`). Unknown fields and events are
+//! ignored, so that a newer Discord breaks nothing.
 
 mod api;
 mod commands;
@@ -37,7 +37,7 @@ use incoming::DiscordChannel;
 use wire::{Channel, GatewayEvent, Guild, Interaction, Message, Ready, User};
 
 const API: &str = "https://discord.com/api/v10";
-/// Read messages, send them, in threads too, attach files, read what was said before.
+/// Read messages, send them, also in threads, attach files, read earlier messages.
 const PERMISSIONS: u64 = 274_878_008_320;
 const HEARTBEAT_ACK: u8 = 11;
 const DISPATCH: u8 = 0;
@@ -80,7 +80,9 @@ impl Discord {
         let token = account.token.clone();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if token.reveal().len() < 20 || !token.reveal().chars().all(is_plain) {
-            return Err("this is no token of a Discord bot: three pieces with dots between".into());
+            return Err(
+                "this is not a Discord bot token, which has three parts separated by dots".into()
+            );
         }
         let base = account.api_base.as_deref().unwrap_or(API);
         let http = Http::new(&setup.egress, base, &token)?;
@@ -117,7 +119,9 @@ impl Discord {
         // Twilight takes a malformed address for a bug of the program, so it is checked here.
         let as_http = address.replacen("ws", "http", 1).parse::<Address>();
         if !address.starts_with("ws") || as_http.is_err() {
-            return Err(NetworkError::Failed("Discord named no address of its gateway".to_owned()));
+            return Err(NetworkError::Failed(
+                "Discord did not name the address of its gateway".to_owned(),
+            ));
         }
         let use_resume_url = !self.is_resume_url_bad.swap(false, Ordering::AcqRel);
         let queue = self.queue.clone();
@@ -132,7 +136,7 @@ impl Discord {
         let path = format!("/applications/{}/commands", me.id);
         if let Err(error) = self.rest.call(Method::PUT, &path, Some(&commands::all())).await {
             self.has_commands.store(false, Ordering::Release);
-            tracing::warn!(%error, "Discord does not show our commands");
+            tracing::warn!(%error, "the slash commands could not be registered with Discord");
         }
     }
 
@@ -203,7 +207,7 @@ impl Discord {
         Ok(updates)
     }
 
-    /// A server says which channels it has: the moment to ask for what was missed there.
+    /// A server lists its channels: the moment to fetch the missed messages.
     async fn guild(
         &self,
         gateway: &mut Gateway,
@@ -349,10 +353,10 @@ impl Connector for Discord {
 
     async fn download(&self, file: &FileRef) -> Result<Vec<u8>, NetworkError> {
         let refused = |why: &str| NetworkError::Refused(why.to_owned());
-        let address: Address = file.id.parse().map_err(|_| refused("its address is none"))?;
+        let address: Address = file.id.parse().map_err(|_| refused("its address is not valid"))?;
         let is_theirs = FILE_HOSTS.contains(&address.host()) || self.rest.http.is_at(&address);
         if !is_theirs {
-            return Err(refused("it is not kept by Discord"));
+            return Err(refused("its address does not belong to Discord"));
         }
         let fetched = self.rest.http.fetch(&address, self.tempo.request, LARGEST_FILE).await?;
         if fetched.status != 200 || fetched.is_cut {
@@ -372,7 +376,7 @@ fn understood<T: DeserializeOwned>(value: Value) -> Option<T> {
     match T::deserialize(value) {
         Ok(read) => Some(read),
         Err(error) => {
-            tracing::warn!(%error, "an event of Discord is not understood");
+            tracing::warn!(%error, "an event of Discord could not be parsed");
             None
         }
     }

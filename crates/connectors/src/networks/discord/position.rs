@@ -1,5 +1,5 @@
-//! How far an account was read: what a new connection needs to go on where the last one ended, and
-//! what to ask for where Discord does not let it.
+//! How far an account was read: what a new connection needs to resume where the last one ended, and
+//! what to fetch if Discord does not allow that.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ pub(super) struct Missed {
 
 impl Position {
     pub(super) fn read(cursor: Option<&str>) -> Self {
-        // A cursor that cannot be read is one of another network: begin anew.
+        // A cursor that cannot be read belongs to another network: start from the beginning.
         cursor.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
     }
 
@@ -47,7 +47,7 @@ impl Position {
         serde_json::to_string(self).ok()
     }
 
-    /// A new session began, which knows nothing of the one before.
+    /// Begins a new session, which knows nothing of the one before.
     pub(super) fn begin(
         &mut self,
         session: String,
@@ -81,7 +81,7 @@ impl Position {
         }
     }
 
-    /// `Some(since)` where this server's channels are still to be asked.
+    /// `Some(since)` if this server's channels must still be fetched.
     pub(super) fn owes(&self, guild: &str) -> Option<u64> {
         let missed = self.missed.as_ref()?;
         missed.guilds.iter().any(|open| open == guild).then_some(missed.since)

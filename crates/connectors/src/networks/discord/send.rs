@@ -26,7 +26,7 @@ pub(super) async fn send(discord: &Discord, message: &Outgoing) -> Result<String
                 "nonce": nonce(&message.key),
                 "enforce_nonce": true,
                 "flags": WITHOUT_PREVIEWS,
-                // What an agent writes must not notify anybody.
+                // An agent's text must not notify people.
                 "allowed_mentions": {"parse": []},
                 "components": rows(buttons),
             });
@@ -59,7 +59,7 @@ pub(super) async fn send(discord: &Discord, message: &Outgoing) -> Result<String
                 other => other.map(|_| String::new()),
             }
         }
-        OutgoingKind::File(_) => Err(NetworkError::Refused("a file without bytes".to_owned())),
+        OutgoingKind::File(_) => Err(NetworkError::Refused("the file has no content".to_owned())),
     }
 }
 
@@ -79,8 +79,8 @@ pub(super) async fn send_file(
     Ok(sent["id"].as_str().unwrap_or_default().to_owned())
 }
 
-/// Where a peer is written to. A peer is a channel of a server or a person; numbers of both are never
-/// the same.
+/// The channel of a peer. A peer is a channel of a server or a person; the ids of both never
+/// coincide.
 pub(super) async fn channel(
     discord: &Discord,
     peer: &str,
@@ -91,7 +91,9 @@ pub(super) async fn channel(
         return Ok(thread.to_owned());
     }
     if !is_number(peer) {
-        return Err(NetworkError::Refused(format!("{peer:?} is nobody on Discord")));
+        return Err(NetworkError::Refused(format!(
+            "{peer:?} is not a channel or user id of Discord"
+        )));
     }
     if let Some(known) = lock(&discord.channels).get(peer) {
         return Ok(known.clone());

@@ -31,7 +31,7 @@ pub(super) fn result(fetched: &Fetched) -> Result<Value, NetworkError> {
     let Ok(answer) = serde_json::from_slice::<TelegramReply>(&fetched.body) else {
         // A proxy in between answered, or the answer was cut off: what was asked may be done.
         return Err(NetworkError::NoAnswer(format!(
-            "Telegram answered {} without an answer of the Bot API",
+            "Telegram answered {}, but not as the Bot API does",
             fetched.status
         )));
     };
@@ -53,7 +53,7 @@ fn failure(answer: &TelegramReply) -> NetworkError {
     }
 }
 
-/// The Bot API tells its refusals apart by nothing but these words.
+/// The Bot API distinguishes its refusals only by these words.
 fn refusal(description: &str, why: String) -> NetworkError {
     let says = |words: &str| description.to_ascii_lowercase().contains(words);
     if says("can't parse entities") {

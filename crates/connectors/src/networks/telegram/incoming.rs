@@ -22,11 +22,11 @@ pub(super) fn batch(updates: &Value, me: &Bot) -> Batch {
                     .extend(incoming.map(|incoming| Update { id: id.to_string(), incoming }));
             }
             Err(error) => {
-                tracing::warn!(update = id, %error, "an update of Telegram is not understood")
+                tracing::warn!(update = id, %error, "an update of Telegram could not be parsed")
             }
         }
     }
-    // The numbers give the order, whatever order the updates came in.
+    // The numbers give the order, even if the updates came in another one.
     batch.updates.sort_by_key(|update| update.id.parse::<i64>().unwrap_or(i64::MAX));
     batch.cursor = last.map(|last| (last + 1).to_string());
     batch

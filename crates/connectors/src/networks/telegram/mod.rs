@@ -44,14 +44,14 @@ pub(super) struct Telegram {
     http: Http,
     token: Secret,
     tempo: Tempo,
-    /// Where Telegram brings updates, in the mode `webhook`.
+    /// The address to which Telegram sends updates, in the mode `webhook`.
     webhook: Option<WebhookAddress>,
     me: OnceLock<Bot>,
     is_chosen: AtomicBool,
     has_heard: AtomicBool,
 }
 
-/// Where Telegram pushes updates.
+/// The address to which Telegram pushes updates.
 struct WebhookAddress {
     address: String,
     /// The secret that Telegram sends with each update.
@@ -62,7 +62,8 @@ impl WebhookAddress {
     fn new(account: &Account, setup: &ConnectorSetup) -> Result<Self, String> {
         let Some(public) = setup.port.link() else {
             return Err(
-                "`mode: webhook` needs `gateway.publicUrl`, or Telegram cannot reach us".to_owned()
+                "`mode: webhook` needs `gateway.publicUrl`, so that Telegram can reach Onyx"
+                    .to_owned(),
             );
         };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -85,7 +86,7 @@ impl Telegram {
             })
         };
         if !is_token(token.reveal()) {
-            return Err("this is no token of a Telegram bot: it looks like 123456:ABC…".to_owned());
+            return Err("this is not a Telegram bot token, which looks like 123456:ABC…".to_owned());
         }
         let base = account.api_base.as_deref().unwrap_or(API);
         let http = Http::new(&setup.egress, base, &token)?;
@@ -143,14 +144,15 @@ impl Telegram {
         Ok(())
     }
 
-    /// Telegram pushes the updates, so only its report is asked for: whether it can reach us.
+    /// Telegram pushes the updates, so only its report is fetched, which says whether it can reach
+    /// us.
     async fn check_webhook(&self) -> Result<Batch, NetworkError> {
         tokio::time::sleep(self.tempo.poll).await;
         let info = self.call("getWebhookInfo", json!({}), self.tempo.request).await?;
         let waiting = info["pending_update_count"].as_u64().unwrap_or(0);
         match info["last_error_message"].as_str() {
             Some(why) if waiting > 0 => {
-                let why = format!("Telegram cannot bring {waiting} updates: {why}");
+                let why = format!("Telegram cannot deliver {waiting} updates: {why}");
                 Err(NetworkError::Failed(why))
             }
             Some(_) | None => Ok(Batch::default()),
@@ -213,7 +215,7 @@ impl Connector for Telegram {
         let update: Value = serde_json::from_slice(&pushed.body)
             .map_err(|error| NetworkError::Refused(error.to_string()))?;
         let me = self.me().await?;
-        // Pushed updates have no cursor: each is acknowledged by itself.
+        // Pushed updates have no cursor: each is acknowledged separately.
         Ok(Batch { cursor: None, ..incoming::batch(&Value::Array(vec![update]), me) })
     }
 
@@ -251,7 +253,9 @@ impl Connector for Telegram {
                     Err(error) => Err(error),
                 }
             }
-            OutgoingKind::File(_) => Err(NetworkError::Refused("a file without bytes".to_owned())),
+            OutgoingKind::File(_) => {
+                Err(NetworkError::Refused("the file has no content".to_owned()))
+            }
         }
     }
 

@@ -1,5 +1,5 @@
-//! A program of this machine that listens: it is started in the sandbox with the recording in a
-//! folder of its own, sees nobody's files and no network, and what it writes is what was said.
+//! A program of this machine that transcribes: it is started in the sandbox with the recording in a
+//! folder of its own, sees no other files and no network, and its output is the transcript.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -12,7 +12,7 @@ use crate::connector::NetworkError;
 use crate::settings::CommandPlan;
 use crate::setup::CommandPlace;
 
-/// Where the path of the recording stands in an argument.
+/// The placeholder for the recording's path in an argument.
 const FILE: &str = "{file}";
 /// An hour of speech is about this much text.
 const LONGEST: usize = 64 * 1024;
@@ -62,7 +62,7 @@ impl CommandTranscriber {
             Ok::<_, std::io::Error>(folder)
         };
         let made = tokio::task::spawn_blocking(make).await.map_err(failed)?;
-        made.map_err(|error| failed(format!("the recording cannot be kept: {error}")))
+        made.map_err(|error| failed(format!("the recording cannot be saved: {error}")))
     }
 }
 

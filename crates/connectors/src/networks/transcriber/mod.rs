@@ -29,7 +29,9 @@ impl Transcriber {
             }
             TranscriberPlan::Command(plan) => {
                 let Some(place) = setup.commands.clone() else {
-                    return Err("connectors.transcriber: no command can run here".to_owned());
+                    return Err(
+                        "connectors.transcriber: commands cannot run on this machine".to_owned()
+                    );
                 };
                 Ok(Self::Command(CommandTranscriber::new(plan, place)))
             }

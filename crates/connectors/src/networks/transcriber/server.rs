@@ -1,4 +1,4 @@
-//! A server that speaks as OpenAI's `/audio/transcriptions` does: somebody's, or one that runs here.
+//! A server with OpenAI's `/audio/transcriptions` API, hosted or on this machine.
 
 use onyx_egress::Egress;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ struct Transcript {
 impl ServerTranscriber {
     pub(super) fn new(plan: ServerPlan, egress: &Egress) -> Result<Self, String> {
         let http = Http::new(egress, &plan.url, &plan.api_key)
-            .map_err(|_| "connectors.transcriber.url: it is no address".to_owned())?;
+            .map_err(|_| "connectors.transcriber.url: it is not a valid address".to_owned())?;
         Ok(Self { http, plan })
     }
 

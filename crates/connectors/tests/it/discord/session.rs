@@ -107,7 +107,7 @@ async fn a_token_that_is_not_good_is_said_and_shown_nowhere() {
     let bad = plan.accounts[0].clone();
     let process = Process::start(home.path(), &agent, plan).await;
     let fault = process.connectors.test(&bad).await.unwrap_err();
-    assert!(fault.message.contains("token is not good"), "{fault:?}");
+    assert!(fault.message.contains("token does not work"), "{fault:?}");
     let status = wait_for("the account to fail", SOON, async || {
         let status = process.status().await;
         (status.state == AccountState::Failing).then_some(status)

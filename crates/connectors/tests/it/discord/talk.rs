@@ -81,7 +81,7 @@ async fn a_proposal_is_decided_by_a_button_or_a_slash_command_of_the_paired_pers
     fake.press_in_channel(70, 2, &proposal.buttons[0]);
     wait_until("the refusal", SOON, || !fake.presses().is_empty()).await;
     assert!(agent.decisions.lock().unwrap().is_empty());
-    assert!(fake.presses()[0].contains("Only somebody who is paired"), "{:?}", fake.presses());
+    assert!(fake.presses()[0].contains("Only people who are paired"), "{:?}", fake.presses());
     fake.press_in_channel(70, 1, &proposal.buttons[0]);
     wait_until("the decision", SOON, || fake.presses().len() == 2).await;
     fake.interaction(json!({"type": 2, "member": {"user": {"id": "1", "username": "a"}},
@@ -143,7 +143,7 @@ async fn files_are_fetched_from_discord_and_from_nowhere_else() {
     wait_until("the message", SOON, || !agent.asked().is_empty()).await;
     let asked = agent.asked.lock().unwrap()[0].clone();
     assert_eq!(asked.pictures[0].bytes, [1, 2, 3]);
-    assert!(asked.text.contains("not kept by Discord"), "{}", asked.text);
+    assert!(asked.text.contains("does not belong to Discord"), "{}", asked.text);
     settled(&process).await;
 }
 

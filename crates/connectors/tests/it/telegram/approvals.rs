@@ -45,7 +45,7 @@ async fn a_proposal_is_shown_whole_and_a_press_of_the_paired_person_counts_once(
     assert_eq!((decisions[0].draft, decisions[0].verdict), (a_draft(), DraftVerdict::Approve));
     let answers = fake.presses();
     assert_eq!(answers.len(), 3, "{answers:?}");
-    assert!(answers[0].contains("Only somebody who is paired"), "{answers:?}");
+    assert!(answers[0].contains("Only people who are paired"), "{answers:?}");
     let decided = answers.iter().filter(|answer| answer.contains("decided already")).count();
     assert_eq!(decided, 1, "{answers:?}");
 }

@@ -29,7 +29,7 @@ async fn deaf_but_connected_is_noticed_shown_told_and_healed() {
     })
     .await;
     assert!(deaf.last_heard.is_some());
-    assert_eq!(agent.told().iter().filter(|text| text.contains("heard nothing")).count(), 1);
+    assert_eq!(agent.told().iter().filter(|text| text.contains("received nothing")).count(), 1);
     fake.set_deaf(false);
     fake.say(1, "second");
     wait_for("the answer", SOON, async || {
@@ -76,7 +76,7 @@ async fn a_dead_network_is_told_over_another_that_works() {
     well.say(1, "hello");
     wait_for("the notice", SOON, async || {
         let texts = well.texts(1);
-        texts.iter().any(|text| text.contains("telegram/main has heard nothing")).then_some(())
+        texts.iter().any(|text| text.contains("telegram/main has received nothing")).then_some(())
     })
     .await;
     let notices = process.connectors.notices();
@@ -119,6 +119,6 @@ async fn deafness_is_noticed_after_120_seconds_and_not_before() {
     let status = process.status().await;
     assert_eq!((status.state, status.silent_seconds), (AccountState::Listening, Some(0)));
     let told = agent.told();
-    assert!(told.iter().any(|text| text.contains("heard nothing for 120 s")), "{told:?}");
+    assert!(told.iter().any(|text| text.contains("received nothing for 120 s")), "{told:?}");
     assert!(told.iter().any(|text| text.contains("works again")), "{told:?}");
 }

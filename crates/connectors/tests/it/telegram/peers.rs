@@ -163,7 +163,7 @@ async fn a_group_is_answered_when_mentioned_without_private_memory_and_with_who_
     let sent = fake.messages(-50);
     assert!(sent.iter().any(|message| message.thread == Some(12)), "{sent:?}");
     assert!(fake.texts(-60).is_empty());
-    assert!(fake.texts(-50).iter().any(|text| text.contains("Only somebody who is paired")));
+    assert!(fake.texts(-50).iter().any(|text| text.contains("Only people who are paired")));
     assert!(agent.stopped.lock().unwrap().is_empty());
 }
 

@@ -37,7 +37,7 @@ async fn words_that_come_while_a_run_works_are_read_by_that_run() {
     for words in ["[a long one]", "[shorter, please]", "[and in French]"] {
         assert_eq!(texts[0].matches(words).count(), 1, "{texts:?}");
     }
-    assert!(texts[1].starts_with("A new conversation"), "{texts:?}");
+    assert!(texts[1].starts_with("Your next message"), "{texts:?}");
     assert_eq!(agent.run_count(), 1);
     assert_eq!(fake.violations(), Vec::<String>::new());
 }

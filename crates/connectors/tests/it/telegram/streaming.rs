@@ -74,7 +74,7 @@ async fn a_send_without_an_answer_is_told_as_unknown_and_sent_again_only_when_as
     assert!(letters[0].is_unknown);
     assert_eq!(letters[0].text, "You said: second");
     assert_eq!(fake.texts(1), ["You said: first", "You said: second"]);
-    assert!(agent.told().iter().any(|text| text.contains("Nobody knows")), "{:?}", agent.told());
+    assert!(agent.told().iter().any(|text| text.contains("It is not known")), "{:?}", agent.told());
     process.connectors.retry_letter(&key, letters[0].kind, letters[0].id).await.unwrap();
     process.settled(&fake).await;
     assert_eq!(fake.texts(1).len(), 3);

@@ -1,6 +1,6 @@
-//! Answers as small models write them, right and wrong, each with what it has to come to. One a
-//! line in `corpus.jsonl`: the `form` of the call, the `answer`, the words that are `said`, and the
-//! `calls`; or `broken`, for a call that cannot be made out.
+//! Answers as small models write them, right and wrong, each with its expected result. One a line
+//! in `corpus.jsonl`: the `form` of the call, the `answer`, the words that are `said`, and the
+//! `calls`; or `broken`, for a call that cannot be read.
 
 use onyx_types::{FinishReason, ModelEvent};
 use serde::Deserialize;
@@ -35,7 +35,7 @@ fn calls(events: &[ModelEvent]) -> Vec<(String, Value)> {
     events.iter().filter_map(call).collect()
 }
 
-/// What goes wrong with an answer that comes in these pieces.
+/// The flaw in reading an answer that arrives in these pieces.
 fn flaw(expected: &CorpusCase, pieces: &[&str]) -> Option<String> {
     let (reason, events) = read(pieces, FinishReason::Stop);
     let found = json!({"said": said(&events).trim(), "calls": calls(&events)});

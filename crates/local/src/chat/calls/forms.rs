@@ -1,4 +1,4 @@
-//! The ways in which models write calls: by their template's own marks, in a fence, or as bare
+//! The ways in which models write calls: with their template's own marks, in a fence, or as bare
 //! JSON that names a tool. Each is read from the beginning of a text.
 
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ pub(super) struct WrittenCall {
     pub(super) arguments: Value,
 }
 
-/// What a text begins with.
+/// The form that a text begins with.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Reading {
     /// Calls, and where they end.
@@ -23,11 +23,11 @@ pub(super) enum Reading {
     Broken,
     /// Words up to here.
     Words(usize),
-    /// A mark that says that words follow, up to here.
+    /// A mark after which words follow, up to this position.
     Mark(usize),
 }
 
-/// Marks that stand before calls, and what closes them where something does.
+/// The marks before calls, each with its closing mark, if it has one.
 const TAGS: [(&str, Option<&str>); 9] = [
     ("<tool_call>", Some("</tool_call>")),
     ("<tool_calls>", Some("</tool_calls>")),
@@ -48,8 +48,8 @@ const ARROWS: &str = ">>>";
 
 const FENCE: &str = "```";
 
-/// Where in a text the first thing stands that may be a call, or may become one. `fresh`: the text
-/// begins a line.
+/// The position of the first piece of a text that is or may become a call. `fresh`: the text begins
+/// a line.
 pub(super) fn candidate(text: &str, fresh: bool) -> Option<usize> {
     let marks = TAGS.iter().map(|(open, _)| *open).chain([FUNCTION]);
     let marked = marks.filter_map(|mark| text.find(mark)).min();
@@ -63,7 +63,7 @@ pub(super) fn candidate(text: &str, fresh: bool) -> Option<usize> {
     }
 }
 
-/// The length of the longest end of a text with which a mark could begin.
+/// The length of the longest suffix of a text that could begin a mark.
 pub(super) fn beginning_of_mark(text: &str, fresh: bool) -> usize {
     let marks = TAGS.iter().map(|(open, _)| *open).chain([FUNCTION]);
     let anywhere = marks.map(|mark| overlap(text, mark)).max().unwrap_or(0);
@@ -73,7 +73,7 @@ pub(super) fn beginning_of_mark(text: &str, fresh: bool) -> usize {
     if !begins {
         return anywhere;
     }
-    // With the space before it, which may stand before a call.
+    // Includes the space before it, which may precede a call.
     let start = text[..last].trim_end_matches([' ', '\t']).len();
     anywhere.max(text.len() - start)
 }
@@ -98,7 +98,7 @@ fn line_starts(text: &str, fresh: bool) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Reads what a text begins with, which is a candidate. `over`: nothing more comes.
+/// Reads the call that a text begins with. `over`: the text is complete.
 pub(super) fn read(text: &str, offered: &[String], over: bool) -> Reading {
     for (open, close) in TAGS {
         if let Some(rest) = text.strip_prefix(open) {

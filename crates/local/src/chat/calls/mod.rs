@@ -1,5 +1,6 @@
-//! Tool calls in a model's words. A call is never shown to a person as a part of the answer: what
-//! may be one is held back until it is decided. Which ways of writing one are known: `forms.rs`.
+//! Finds tool calls in a model's text. A call is never shown to a person as a part of the answer:
+//! text that may be one is held back until that is decided. `forms.rs` knows the ways of writing
+//! one.
 
 #[cfg(test)]
 mod corpus;
@@ -11,14 +12,14 @@ use onyx_types::{FinishReason, ModelEvent, ModelFailure, ModelFailureClass};
 
 use forms::{Reading, WrittenCall, beginning_of_mark, candidate, read};
 
-/// Tells words from calls while they come.
+/// Separates words from calls while they arrive.
 #[derive(Debug)]
 pub(super) struct Words {
     /// Not decided yet: a call, or what may become one.
     held: String,
     /// What is held begins a line.
     fresh: bool,
-    /// Nothing was said since the last call.
+    /// There were no words since the last call.
     after_call: bool,
     calls: Calls,
     count: u32,
@@ -29,7 +30,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// For a model that was offered these tools.
+    /// For a model with these tools.
     pub(super) fn with_calls(seed: usize, offered: Vec<String>) -> Self {
         let offered = Some(offered);
         let (held, fresh, calls) = (String::new(), true, Calls::default());
@@ -53,7 +54,7 @@ impl Words {
         self.decide(None, events)
     }
 
-    /// Says and calls what is certain. `end`: nothing more comes, and why.
+    /// Emits the words and calls that are certain. `end`: the text is complete, and why.
     fn decide(
         &mut self,
         end: Option<FinishReason>,
@@ -115,7 +116,7 @@ impl Words {
         let words: String = self.held.drain(..end).collect();
         let separates = |letter: char| letter.is_whitespace() || matches!(letter, ';' | ',');
         if self.after_call && words.chars().all(separates) {
-            // What stands between two calls, or after the last, is no answer.
+            // Text between two calls, or after the last, is not part of the answer.
             return;
         }
         self.after_call = false;
@@ -138,7 +139,7 @@ impl Words {
         Ok(())
     }
 
-    /// What was held back, and the calls that may run.
+    /// The text that was held back, and the calls that may run.
     pub(super) fn end(
         mut self,
         reason: FinishReason,

@@ -14,7 +14,8 @@ macro_rules! table {
         }
 
         impl $table {
-            /// Looks every function up; an absent one is an error, not a later crash.
+            /// Looks up every function now, so that an absent one is an error and not a later
+            /// crash.
             pub(super) fn loaded(library: &libloading::Library) -> Result<Self, libloading::Error> {
                 Ok(Self {
                     // SAFETY: the types are those of the pinned release's header.

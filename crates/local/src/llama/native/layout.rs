@@ -1,5 +1,5 @@
-//! The structures that are passed by value, as llama.cpp v0.5.0 lays them out. Fields that nobody
-//! here reads are named as there, so that the two can be compared.
+//! The structures that are passed by value, as llama.cpp v0.5.0 lays them out. Unused fields keep
+//! their names, so that the two can be compared.
 
 #![allow(dead_code, reason = "the layout needs every field, this program only some")]
 

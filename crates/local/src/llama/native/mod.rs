@@ -40,8 +40,7 @@ pub(super) struct Llama {
 }
 
 impl Llama {
-    /// Loads the library of a folder that was checked, and the best of its backends for this
-    /// processor.
+    /// Loads the library of a checked folder, and its best backend for this processor.
     pub(super) fn load(folder: &Path) -> Result<Self, String> {
         let path = folder.join(LIBLLAMA);
         // SAFETY: the file is the pinned library; what it runs on loading is part of it.
@@ -62,7 +61,7 @@ impl Llama {
         Ok(llama)
     }
 
-    /// The one that was compiled into this binary.
+    /// The library that was compiled into this binary.
     #[cfg(feature = "llama")]
     pub(super) fn compiled_in() -> Self {
         Self::begin(Functions::linked())
@@ -78,5 +77,5 @@ impl Llama {
     }
 }
 
-/// llama.cpp says a great deal while it loads a model; what a person needs is in its results.
+/// llama.cpp logs a great deal while it loads a model; its results say what a person needs to know.
 extern "C" fn say_nothing(_level: c_int, _text: *const c_char, _data: *mut c_void) {}

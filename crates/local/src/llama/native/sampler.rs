@@ -7,7 +7,7 @@ use super::{Context, Model, Token};
 pub(in crate::llama) enum Sampling {
     /// Only what this grammar allows (GBNF, its rule `root`).
     Grammar(String),
-    /// What was said within the last tokens becomes less likely.
+    /// Words within the last tokens become less likely.
     Penalty {
         last_tokens: i32,
         repeated: f32,

@@ -1,4 +1,4 @@
-//! The pinned library against the layouts that this program assumes.
+//! Compares the pinned library with the layouts that this program assumes.
 
 use super::layout::{ContextParams, ModelParams};
 use super::*;

@@ -1,5 +1,5 @@
-//! `onyx backup`, `onyx restore`, `onyx export`. They work on the files themselves, beside a server
-//! that serves the home, or on the database and the store of gateways.
+//! `onyx backup`, `onyx restore`, `onyx export`. They work on the files themselves, even while a server
+//! uses the home, or on the database and the object store of server mode.
 
 mod one_into_server;
 mod restore;
@@ -40,17 +40,17 @@ pub(crate) async fn run(home: &HomeFolder, arguments: BackupArguments) -> Result
     }
 }
 
-/// Where backups are: as asked, as the config says, else in the user's data folder.
+/// Where backups are: the place that was asked for, else the config's, else the user's data folder.
 async fn place(home: &HomeFolder, asked: Option<&str>) -> Result<BackupPlace> {
     let server = server_of(home)?;
     let config = match &server {
-        // All gateways follow the config in the database.
+        // In server mode the config in the database counts, because all gateways share it.
         Some(settings) => {
             let text = read_shared_config(&settings.database).await.map_err(Fault::from)?;
             let shared = text.map(|shared| config::shared(home, &shared.text));
             shared.unwrap_or_else(|| config::load(home))?
         }
-        // A config that cannot be read is no reason to do without a backup.
+        // A backup is made even if the config cannot be read.
         None => config::load(home).unwrap_or_default(),
     };
     let of_config = config.jobs.backup.as_ref().map(|backup| backup.to.clone());
@@ -71,7 +71,7 @@ async fn place(home: &HomeFolder, asked: Option<&str>) -> Result<BackupPlace> {
 fn server_of(home: &HomeFolder) -> Result<Option<ServerSettings>> {
     match server_settings(home) {
         Ok(settings) => Ok(settings),
-        // A config that cannot be read is no reason to do without a backup of the home.
+        // A home is backed up even if its config cannot be read.
         Err(_) if config::load(home).is_err() => Ok(None),
         Err(error) => Err(error),
     }
@@ -91,15 +91,15 @@ async fn secrets_of(home: &HomeFolder, server: Option<&ServerSettings>) -> Resul
     Secrets::open(Arc::new(sealed), clock, secret_keys(None)).await
 }
 
-/// Work that waits for a disk or a bucket.
+/// Runs work that waits for a disk or a bucket on a blocking thread.
 async fn waiting<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BackupError> + Send + 'static,
 ) -> Result<T> {
-    let done = tokio::task::spawn_blocking(work).await.context("the work broke off")?;
+    let done = tokio::task::spawn_blocking(work).await.context("the work stopped unexpectedly")?;
     Ok(done.map_err(Fault::from)?)
 }
 
-/// What opens the repository, if it needs anything.
+/// The passphrase of the backups, if they are encrypted.
 async fn passphrase(place: &BackupPlace, encryption: Encryption) -> Result<Option<Passphrase>> {
     let looked_at = place.clone();
     let known = waiting(move || is_encrypted(&looked_at)).await?;
@@ -112,9 +112,9 @@ async fn passphrase(place: &BackupPlace, encryption: Encryption) -> Result<Optio
     }
     let text = input::secret("Passphrase of the backups: ")?;
     if known.is_none() && std::io::IsTerminal::is_terminal(&std::io::stdin()) {
-        let again = input::secret("The same once more: ")?;
+        let again = input::secret("The same passphrase again: ")?;
         if again != text {
-            return Err(Fault::new(ErrorCode::InvalidRequest, "the two are not the same").into());
+            return Err(Fault::new(ErrorCode::InvalidRequest, "the passphrases differ").into());
         }
     }
     let given = Passphrase::new(text);
@@ -150,14 +150,14 @@ async fn make(home: &HomeFolder, arguments: BackupArguments) -> Result<Exit> {
     } else {
         output::line(&backup_summary(&report));
         let names: Vec<&str> = LEFT_OUT.iter().map(|(name, _)| *name).collect();
-        output::aside(&format!("Not in it, since it can be had again: {}", names.join(", ")));
+        output::aside(&format!("Left out, because it can be made again: {}", names.join(", ")));
         if report.removed_snapshots > 0 {
             output::line(&format!("{} older snapshots were removed.", report.removed_snapshots));
         }
     }
     report.torn.iter().for_each(|path| {
         output::warning(&format!(
-            "{path} was being written all the while; it may be of no one moment"
+            "{path} kept changing while it was read; its copy may be inconsistent"
         ));
     });
     report.unreadable.iter().for_each(|why| output::warning(&format!("not in it: {why}")));
@@ -197,7 +197,7 @@ async fn check(place: BackupPlace, repair: Repair, json: AsJson) -> Result<Exit>
         output::line(&match &damage.path {
             Some(path) => format!("damaged: {path} of snapshot {}", damage.snapshot),
             None => {
-                format!("damaged: all of snapshot {}, its manifest does not read", damage.snapshot)
+                format!("damaged: all of snapshot {}, its manifest is unreadable", damage.snapshot)
             }
         });
     }
@@ -205,13 +205,13 @@ async fn check(place: BackupPlace, repair: Repair, json: AsJson) -> Result<Exit>
     if report.is_sound() {
         let mib = report.bytes / (1024 * 1024);
         let (snapshots, files) = (report.snapshots, report.files);
-        output::line(&format!("{snapshots} snapshots with {files} files, {mib} MiB: all whole."));
+        output::line(&format!("{snapshots} snapshots with {files} files, {mib} MiB: all intact."));
         return Ok(Exit::Done);
     }
     output::aside(match repair {
-        Repair::Yes => "What is damaged was taken away; the next `onyx backup` keeps it anew.",
+        Repair::Yes => "What is damaged was removed; the next `onyx backup` stores it again.",
         Repair::No => {
-            "`onyx backup verify --repair` takes it away, so that the next backup keeps it anew."
+            "`onyx backup verify --repair` removes it, so that the next backup stores it again."
         }
     });
     Ok(Exit::Failed)
@@ -220,8 +220,8 @@ async fn check(place: BackupPlace, repair: Repair, json: AsJson) -> Result<Exit>
 pub(crate) async fn export(home: &HomeFolder, arguments: ExportArguments) -> Result<Exit> {
     if !arguments.everything {
         let hint =
-            "Say `onyx export --everything FOLDER`; for one conversation, `onyx sessions export`.";
-        let fault = Fault::new(ErrorCode::InvalidRequest, "it is not said what to export");
+            "Use `onyx export --everything FOLDER`, or `onyx sessions export` for a conversation.";
+        let fault = Fault::new(ErrorCode::InvalidRequest, "say what to export: --everything");
         return Err(fault.with_hint(hint).into());
     }
     let (root, to) = (home.path().to_owned(), arguments.to);

@@ -1,5 +1,5 @@
-//! One conversation or one file into what gateways share, while they serve or not. Nothing is overwritten: where the
-//! name is taken it goes beside it.
+//! Restores one conversation or one file into server mode, even while gateways run. Nothing is overwritten: where
+//! the name is taken, the copy gets another one.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -36,13 +36,13 @@ impl OneIntoServer<'_> {
         } else {
             let copy = IdGenerator::new(random_seed()?).session(SystemClock::new().wall());
             if !add_session(&server, &read, copy).await? {
-                let message = "the conversation is there, and so is one of a new id";
+                let message = "the conversation exists already, and so does one with the new id";
                 return Err(Fault::new(ErrorCode::Internal, message).into());
             }
             copy
         };
         tell_session(session, restored, &read.snapshot);
-        // The ledger learns of it as it does of any log.
+        // The reindex enters the restored log in the ledger.
         reindex::run(home).await
     }
 
@@ -57,7 +57,7 @@ impl OneIntoServer<'_> {
         for path in read.paths() {
             if add_file(&server, &path, &read.content, read.modified).await? {
                 output::line(&format!(
-                    "{} is back from snapshot {}.",
+                    "{} is restored from snapshot {}.",
                     path.display(),
                     read.snapshot
                 ));
@@ -69,7 +69,7 @@ impl OneIntoServer<'_> {
     }
 }
 
-/// What is kept beside the log first: a conversation is there as soon as its log is.
+/// Restores the files beside the log first, because a conversation exists as soon as its log does.
 async fn add_session(
     server: &ServerAdditions,
     read: &SnapshotSession,
@@ -77,7 +77,7 @@ async fn add_session(
 ) -> Result<bool> {
     let log = text(&read.path(session))?.to_owned();
     if let Some((path, details)) = read.details(session) {
-        // A leftover of that name belongs to the conversation that is gone, or to the one that is there.
+        // An object that exists already belongs to this conversation, deleted or not, and is kept.
         add_file(server, &path, &details, read.modified).await?;
     }
     Ok(server.add_log(&log, &read.log).await.map_err(Fault::from)?)
@@ -94,7 +94,7 @@ async fn add_file(
 }
 
 fn text(path: &Path) -> Result<&str> {
-    let message = || format!("{} is no name that an object store has", path.display());
+    let message = || format!("{} is not a valid name in an object store", path.display());
     let text = path.to_str().ok_or_else(|| Fault::new(ErrorCode::InvalidRequest, message()));
     Ok(text?)
 }

@@ -1,4 +1,5 @@
-//! `onyx restore`: into an empty home, into an empty database and bucket, or one session or file into either.
+//! `onyx restore`: restores a whole backup into an empty home or an empty database and bucket, or one session or
+//! file into either.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +52,7 @@ pub(crate) async fn restore(home: &HomeFolder, arguments: RestoreArguments) -> R
         });
         let done = done.await?;
         tell_session(session, done.session, &done.snapshot);
-        // The ledger learns of it as it does of any log.
+        // The reindex enters the restored log in the ledger.
         return reindex::run(home).await;
     }
     if let Some(file) = arguments.file {
@@ -60,22 +61,26 @@ pub(crate) async fn restore(home: &HomeFolder, arguments: RestoreArguments) -> R
             restore_file(source(&from, snapshot.as_deref(), passphrase.as_ref()), &root, &file)
         });
         let done = done.await?;
-        output::line(&format!("{} is back from snapshot {}.", done.path.display(), done.snapshot));
+        output::line(&format!(
+            "{} is restored from snapshot {}.",
+            done.path.display(),
+            done.snapshot
+        ));
         return Ok(Exit::Done);
     }
     whole(home, from, arguments, passphrase).await
 }
 
-/// For the id of a conversation that is restored beside itself.
+/// A random seed for the new id of a conversation that still exists.
 pub(super) fn random_seed() -> Result<u64> {
     let mut seed = [0; 8];
-    getrandom::fill(&mut seed).context("the system gives no random numbers")?;
+    getrandom::fill(&mut seed).context("the system provides no random numbers")?;
     Ok(u64::from_le_bytes(seed))
 }
 
 pub(super) fn tell_session(asked: SessionId, restored: SessionId, snapshot: &str) {
-    let beside = if restored == asked { "" } else { ", beside the one that is there" };
-    output::line(&format!("Session {restored} is back from snapshot {snapshot}{beside}."));
+    let beside = if restored == asked { "" } else { ", beside the existing one" };
+    output::line(&format!("Session {restored} is restored from snapshot {snapshot}{beside}."));
 }
 
 pub(super) fn source<'a>(
@@ -93,7 +98,7 @@ async fn whole(
     passphrase: Option<Passphrase>,
 ) -> Result<Exit> {
     let report = write_home(home.path(), from, arguments, passphrase).await?;
-    // Secrets of a server are sealed with the key of its gateways; a home has keys of its own.
+    // Secrets of a server are sealed with the key of its gateways; a home has its own keys.
     if let Ok(master) = master_key()
         && let Err(error) = seal_anew(home, master).await
     {
@@ -120,7 +125,7 @@ async fn write_home(
             stop: &Cancel::new(),
         })
     });
-    match restored.await.context("the work broke off")? {
+    match restored.await.context("the work stopped unexpectedly")? {
         Ok(report) => Ok(report),
         Err(error @ BackupError::Busy { .. }) => Err(Unreachable(error.to_string()).into()),
         Err(error) => Err(Fault::from(error).into()),
@@ -130,10 +135,10 @@ async fn write_home(
 fn tell(report: &RestoreReport, shown: &str) {
     let mib = report.bytes / (1024 * 1024);
     let (files, id) = (report.files, &report.snapshot.id);
-    output::line(&format!("{shown} is back from snapshot {id}: {files} files, {mib} MiB."));
+    output::line(&format!("{shown} is restored from snapshot {id}: {files} files, {mib} MiB."));
     output::aside(
-        "Keys of sealed secrets lie outside the home and are in no backup; `onyx doctor` says \
-         whether they are here. Weights of models are fetched again with `onyx models pull`.",
+        "Keys of sealed secrets are outside the home and in no backup; `onyx doctor` says whether \
+         they are here. Local models are downloaded again with `onyx models pull`.",
     );
     for path in &report.damaged {
         output::warning(&format!("{path} is damaged in the backup and was left out"));
@@ -153,7 +158,8 @@ async fn seal_anew(home: &HomeFolder, master: MasterKey) -> Result<()> {
     Ok(())
 }
 
-/// Into an empty database and bucket: as a home first, which goes when all of it is moved in and compared.
+/// Restores into an empty database and bucket: first as a home, which is deleted once everything is copied and
+/// compared.
 async fn into_server(
     home: &HomeFolder,
     settings: &ServerSettings,

@@ -1,4 +1,4 @@
-//! One answer: shown while it comes, stopped by Ctrl-C.
+//! Shows one answer while it arrives; Ctrl-C stops it.
 
 use std::io::IsTerminal;
 use std::pin::pin;
@@ -22,16 +22,16 @@ pub(super) enum Show {
     Lines,
 }
 
-/// What has been seen of the answer.
+/// The state of the answer as far as it has been shown.
 #[derive(Default)]
 struct AnswerSoFar {
     run: Option<RunId>,
     error: Option<Fault>,
     status: Option<RunStatus>,
-    /// Does the cursor stand after words?
+    /// Whether the cursor is at the end of a line of words.
     mid_line: bool,
     pieces: VisiblePieces,
-    /// Of several agents, the one whose words were shown last.
+    /// The agent whose words were shown last, if several answer.
     speaker: Option<String>,
     stops: u32,
 }
@@ -52,7 +52,7 @@ impl Talk {
             output::line("");
         }
         if show == Show::Words && seen.stops > 0 {
-            output::aside("(stopped; what was said is kept)");
+            output::aside("(stopped; the answer so far is kept)");
         }
         match outcome {
             Ok(()) => seen.exit(),
@@ -75,7 +75,7 @@ impl Talk {
         let client = self.connection.client();
         let mut lines = tokio::select! {
             lines = client.chat(&body) => lines?,
-            // Dropping the request stops whatever it had begun.
+            // Dropping the request stops the run that it had started.
             _ = interrupts.recv() => return Err(Stopped::Twice),
         };
         while let Some(line) = self.next(&mut lines, seen, &mut interrupts).await? {
@@ -98,7 +98,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Shows what waits and asks. A decision made elsewhere, or Ctrl-C, ends the question.
+    /// Shows the draft that waits and asks. A decision made elsewhere, or Ctrl-C, ends the question.
     async fn ask(
         &self,
         asked: &PendingQuestion,
@@ -133,8 +133,8 @@ impl Talk {
         }
     }
 
-    /// The next line. Ctrl-C asks the server to stop the run and reads on to its end; a second
-    /// one leaves at once.
+    /// The next line. The first Ctrl-C asks the server to stop the run and keeps reading to its end;
+    /// a second one leaves at once.
     async fn next(
         &self,
         lines: &mut ChatLines,
@@ -158,7 +158,7 @@ impl Talk {
     }
 }
 
-/// What a person is asked about.
+/// The draft that the person is asked to decide.
 struct PendingQuestion {
     draft_id: DraftId,
     tool: String,
@@ -185,7 +185,7 @@ impl PendingQuestion {
     }
 }
 
-/// Why the stream was left before its end.
+/// Why reading the stream stopped before its end.
 enum Stopped {
     Twice,
     Failed(ClientError),
@@ -251,7 +251,7 @@ impl AnswerSoFar {
                 format!("• {tool} proposes: {summary} (onyx drafts approve {draft_id})")
             }
             ChatLine::Confirm { draft_id, tool, summary, .. } => {
-                format!("• {tool} waits for a yes: {summary} (onyx drafts approve {draft_id})")
+                format!("• {tool} waits for approval: {summary} (onyx drafts approve {draft_id})")
             }
             ChatLine::Start { .. }
             | ChatLine::Error { .. }
@@ -262,7 +262,7 @@ impl AnswerSoFar {
         output::aside(&aside);
     }
 
-    /// Where several agents answer, each is named when it begins to speak.
+    /// If several agents answer, each is named when its words begin.
     fn introduced(&mut self, delta: String, agent: Option<String>) -> String {
         if agent == self.speaker {
             return delta;
@@ -293,7 +293,7 @@ impl AnswerSoFar {
     }
 }
 
-/// Arguments on one short line.
+/// The arguments of a call on one short line.
 fn brief(args: &Value) -> String {
     const LONGEST: usize = 100;
     let text = match args {

@@ -1,4 +1,4 @@
-//! A conversation at the terminal, with a history that the home keeps.
+//! An interactive conversation at the terminal; its input history is kept in the home.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, stderr};
@@ -16,18 +16,18 @@ const REMEMBERED: usize = 1_000;
 
 pub(super) async fn run(home: &HomeFolder, mut talk: Talk) -> Result<Exit> {
     let mut editor = editor(home)?;
-    output::aside("Enter sends, Ctrl-C stops an answer, Ctrl-D leaves. /new begins a new session.");
+    output::aside("Enter sends, Ctrl-C stops an answer, Ctrl-D leaves. /new starts a new session.");
     loop {
-        // The editor blocks its thread; the gateway may be in this process and must go on.
+        // The editor blocks its thread, but a gateway in this process must keep running.
         let signal = tokio::task::block_in_place(|| editor.read_line(&Plain));
         match signal.context("cannot read from the terminal")? {
             Signal::Success(text) if text.trim().is_empty() => {}
             Signal::Success(text) if text.trim() == "/new" => {
                 talk.session = None;
-                output::aside("a new session begins with your next message");
+                output::aside("your next message starts a new session");
             }
             Signal::Success(text) => {
-                // Told already; the conversation goes on whatever came of it.
+                // The failure is already shown, and the conversation continues.
                 let _ = talk.answer(&text, Show::Words).await;
             }
             Signal::CtrlC => output::aside("Ctrl-D leaves"),
@@ -36,7 +36,7 @@ pub(super) async fn run(home: &HomeFolder, mut talk: Talk) -> Result<Exit> {
         }
     }
     if let Some(session) = talk.session {
-        output::aside(&format!("go on with: onyx chat -s {session}"));
+        output::aside(&format!("continue with: onyx chat -s {session}"));
     }
     talk.connection.close().await;
     Ok(Exit::Done)
@@ -45,7 +45,7 @@ pub(super) async fn run(home: &HomeFolder, mut talk: Talk) -> Result<Exit> {
 fn editor(home: &HomeFolder) -> Result<Reedline> {
     let path = home.chat_history();
     let history = FileBackedHistory::with_file(REMEMBERED, path.clone())
-        .with_context(|| format!("cannot keep a history in {}", path.display()))?;
+        .with_context(|| format!("cannot store the history in {}", path.display()))?;
     crate::files::only_owner(&path)?;
     Ok(Reedline::create()
         .with_history(Box::new(history))

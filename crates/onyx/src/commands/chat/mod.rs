@@ -1,4 +1,4 @@
-//! `onyx chat`: one message or a conversation.
+//! `onyx chat`: sends one message or holds a conversation.
 
 mod answer;
 mod interactive;
@@ -16,12 +16,12 @@ use crate::home::HomeFolder;
 use crate::output;
 use answer::Show;
 
-/// A conversation as this process sees it.
+/// The conversation of this process: its session, agent and options.
 struct Talk {
     connection: Connection,
     agent: Option<AgentId>,
     session: Option<SessionId>,
-    /// Run instead of a message, with the person's consent.
+    /// The action to run instead of a message; the person has confirmed it.
     action: Option<String>,
     dry_run: bool,
 }
@@ -35,13 +35,13 @@ pub(crate) async fn run(home: &HomeFolder, arguments: ChatArguments) -> Result<E
     let mut talk = talk(home, arguments).await?;
     let exit = talk.answer(&message, show).await;
     if let (Some(session), Show::Words) = (talk.session, show) {
-        output::aside(&format!("session {session} (go on with: onyx chat -s {session} …)"));
+        output::aside(&format!("session {session} (continue with: onyx chat -s {session} …)"));
     }
     talk.connection.close().await;
     Ok(exit)
 }
 
-/// One action, shown as a message's answer is.
+/// Runs an action and shows it like the answer to a message.
 pub(crate) async fn run_action(
     connection: Connection,
     arguments: RunActionArguments,
@@ -59,7 +59,7 @@ pub(crate) async fn run_action(
     Ok(exit)
 }
 
-/// `None` asks for a conversation.
+/// The message to send; `None` for an interactive conversation.
 fn message_of(arguments: &ChatArguments) -> Result<Option<String>> {
     if !arguments.message.is_empty() {
         return Ok(Some(arguments.message.join(" ")));

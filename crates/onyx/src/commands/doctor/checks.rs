@@ -1,4 +1,4 @@
-//! The home itself: folder, disk, config, lock, storage, token.
+//! Checks of the home itself: folder, disk, config, lock, storage, token.
 
 use std::fmt::Display;
 use std::os::unix::fs::PermissionsExt;
@@ -33,7 +33,7 @@ pub(super) fn home_folder(home: &HomeFolder) -> Check {
                 .with_repair(Repair::Init)
         }
         Err(error) => {
-            Check::broken("home", format!("{shown}: {error}"), "look at who may enter that folder")
+            Check::broken("home", format!("{shown}: {error}"), "check that folder's permissions")
         }
         Ok(meta) if !meta.is_dir() => Check::broken(
             "home",
@@ -52,7 +52,9 @@ pub(super) fn home_folder(home: &HomeFolder) -> Check {
 
 pub(super) fn disk_space(home: &HomeFolder) -> Check {
     match rustix::fs::statvfs(home.path()) {
-        Err(error) => Check::warning("disk", format!("cannot ask: {error}"), "look at the disk"),
+        Err(error) => {
+            Check::warning("disk", format!("cannot read its free space: {error}"), "check the disk")
+        }
         Ok(disk) => {
             let free = disk.f_bavail.saturating_mul(disk.f_frsize);
             let detail = format!("{} MiB free", free / (1024 * 1024));
@@ -65,13 +67,13 @@ pub(super) fn disk_space(home: &HomeFolder) -> Check {
     }
 }
 
-/// Can agents run commands?
+/// Checks whether agents can run commands, and how well commands are isolated.
 pub(super) async fn commands() -> Check {
     match sandbox().rung().await {
         Ok(SandboxKind::Bubblewrap) => Check::ok("commands", "run in bubblewrap"),
         Ok(SandboxKind::Landlock) => Check::warning(
             "commands",
-            "run behind Landlock and seccomp; namespaces would hold them better",
+            "run behind Landlock and seccomp; bubblewrap would isolate them better",
             "install the package `bubblewrap`",
         ),
         Err(NoSandbox { bubblewrap, landlock }) => Check::warning(
@@ -82,7 +84,7 @@ pub(super) async fn commands() -> Check {
     }
 }
 
-/// Standing rules that allow more than they seem to.
+/// Warnings about command rules that allow more than they seem to.
 pub(super) fn command_rules(config: &Config) -> Vec<Check> {
     let agents = &config.agents;
     let defaults = agents.defaults.tools.iter().map(|tools| ("agents.defaults".to_owned(), tools));
@@ -91,7 +93,7 @@ pub(super) fn command_rules(config: &Config) -> Vec<Check> {
     let own = listed
         .chain(entries)
         .filter_map(|(id, agent)| agent.tools.as_ref().map(|tools| (format!("agent {id}"), tools)));
-    let mend = "name a program that does only its own work, or let it ask each time";
+    let mend = "name a program that cannot start others, or let the agent ask each time";
     let mut checks = Vec::new();
     for (place, tools) in defaults.chain(own) {
         for warning in tools.command_warnings() {
@@ -148,7 +150,7 @@ pub(super) fn free_lock() -> Check {
     Check::ok("lock", "free; no server is running")
 }
 
-/// Nobody holds the home: open the store as a server would.
+/// No server holds the home: opens the store as a server would.
 pub(super) async fn free_home(taken: Home) -> (Vec<Check>, Option<Arc<Secrets>>) {
     let clock = Arc::new(SystemClock::new());
     let mut checks = vec![free_lock()];
@@ -160,7 +162,7 @@ pub(super) async fn free_home(taken: Home) -> (Vec<Check>, Option<Arc<Secrets>>)
             return (checks, None);
         }
     };
-    checks.push(Check::ok("storage", "opens and can be written"));
+    checks.push(Check::ok("storage", "can be opened and written to"));
     match Secrets::open(Arc::clone(&store.secrets), clock, secret_keys(None)).await {
         Ok(secrets) => {
             checks.extend(secrets::check(secrets.list()));
@@ -188,10 +190,10 @@ struct Dependency {
     hint: String,
 }
 
-/// What this process looks at by itself, server or not.
+/// Dependencies that this process checks itself, even when a server runs.
 const LOOKED_AT_HERE: [&str; 4] = ["disk", "sandbox", "docker", "search"];
 
-/// Somebody holds it: ask them.
+/// A server holds the home: asks that server.
 pub(super) async fn held_home(home: &HomeFolder, held: &str) -> Result<Vec<Check>> {
     let client = Client::over(SocketPath::of(home)?)?;
     let Ok(health) = client.get_any::<Ready>("/api/health").await else {
@@ -199,7 +201,7 @@ pub(super) async fn held_home(home: &HomeFolder, held: &str) -> Result<Vec<Check
         return Ok(vec![Check::broken("lock", format!("{held}, and it does not answer"), mend)]);
     };
     let mut checks = vec![Check::ok("lock", held)];
-    // The server's providers are those of the config, which is looked at by itself.
+    // Providers are checked from the config, so the server's own view of them is left out.
     let own = health.dependencies.into_iter().filter(|at| {
         !at.name.starts_with("provider:") && !LOOKED_AT_HERE.contains(&at.name.as_str())
     });
@@ -208,7 +210,7 @@ pub(super) async fn held_home(home: &HomeFolder, held: &str) -> Result<Vec<Check
     Ok(checks)
 }
 
-/// As the server tells it, with what to do about it.
+/// One dependency as the server reports it, with a fix.
 fn dependency(at: Dependency) -> Check {
     let Dependency { name, state, detail, hint } = at;
     let or = |text: String, usual: &str| if text.is_empty() { usual.to_owned() } else { text };
@@ -217,12 +219,12 @@ fn dependency(at: Dependency) -> Check {
     match state.as_str() {
         "ok" => Check::ok(name, or(detail, "works")),
         "off" if hint.is_empty() => Check::ok(name, format!("off: {detail}")),
-        "off" => Check::ok(name, format!("off: {detail}. {hint}")),
+        "off" => Check::ok(name, format!("off: {}. {hint}", detail.trim_end_matches('.'))),
         "degraded" if is_connector => {
             Check::warning(name, detail, "see `onyx connectors list`, or Connectors in the app")
         }
-        "degraded" => Check::warning(name, detail, or(hint, "the server runs on without it")),
-        _ => Check::broken(name, detail, or(hint, "look at the server's log: onyx logs")),
+        "degraded" => Check::warning(name, detail, or(hint, "the server works without it")),
+        _ => Check::broken(name, detail, or(hint, "read the server's log: onyx logs")),
     }
 }
 
@@ -231,13 +233,13 @@ pub(super) fn token(place: &TokenPlace) -> Check {
         TokenPlace::Config(path) | TokenPlace::File(path) => path,
     };
     match readable_by_others(path) {
-        None => Check::ok("token", format!("{place} (made at the first start)")),
+        None => Check::ok("token", format!("{place} (created at the first start)")),
         Some(false) => Check::ok("token", place.to_string()),
         Some(true) => open_to_others("token", place, path),
     }
 }
 
-/// Keys may stand in it.
+/// The `.env` file may contain keys, so other users must not be able to read it.
 pub(super) fn dotenv(home: &HomeFolder) -> Option<Check> {
     let path = home.dotenv();
     let is_open = readable_by_others(&path)?;

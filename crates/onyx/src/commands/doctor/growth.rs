@@ -1,5 +1,5 @@
-//! How large the home is, how fast it grows, and whether the clock can be believed. Each look leaves a
-//! size behind in the cache, at most one a day, so that the next one can tell what was added.
+//! Checks how large the home is, how fast it grows, and whether the clock is plausible. Each check stores
+//! the size in the cache, at most once a day, so that later checks can tell how much was added.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,9 +16,9 @@ use crate::home::HomeFolder;
 const MIB: u64 = 1024 * 1024;
 const HOUR: i64 = 60 * 60 * 1000;
 const DAY: i64 = 24 * HOUR;
-/// Sizes that are kept, one a day.
+/// How many sizes are kept, one per day.
 const MOST_SIZES: usize = 40;
-/// Less than this until the disk is full is worth a warning.
+/// A disk that will be full in fewer days than this is worth a warning.
 const SOON_DAYS: u64 = 30;
 /// Clocks of a machine and its disks may differ by this much.
 const CLOCK_SLACK: i64 = 2 * 60 * 1000;
@@ -32,7 +32,7 @@ struct Size {
 #[derive(Debug, Default)]
 struct Measured {
     bytes: u64,
-    /// By the first name in the home.
+    /// Bytes by the first folder or file name below the home.
     parts: BTreeMap<String, u64>,
     newest: Option<Timestamp>,
 }
@@ -57,15 +57,14 @@ fn growth(home: &HomeFolder, measured: &Measured, now: Timestamp) -> Check {
         free.ok().zip(a_day.filter(|bytes| *bytes > 0)).map(|(free, bytes)| free / bytes);
     if let Some(days) = days_left.filter(|days| *days < SOON_DAYS) {
         let detail = format!("{detail}; at this rate the disk is full in {days} days");
-        let mend =
-            "move what is large elsewhere, or let old conversations go: `jobs.sessionCleanup`";
+        let mend = "move large files elsewhere, or delete old conversations: `jobs.sessionCleanup`";
         return Check::warning("growth", detail, mend);
     }
     match kept {
         Ok(()) => Check::ok("growth", detail),
         Err(why) => {
             let mend = "check who owns the folder cache of the home";
-            Check::warning("growth", format!("{detail}; this cannot be noted: {why}"), mend)
+            Check::warning("growth", format!("{detail}; the size cannot be stored: {why}"), mend)
         }
     }
 }
@@ -77,14 +76,14 @@ fn clock(measured: &Measured, now: Timestamp) -> Check {
     match ahead {
         Some(at) => Check::warning(
             "clock",
-            format!("it says {shown}, and a file of the home was changed at {}", zone.stamp(at)),
-            "set the clock (timedatectl set-ntp true): jobs, tokens and drafts go by it",
+            format!("it says {shown}, but a file of the home was changed at {}", zone.stamp(at)),
+            "set the clock (timedatectl set-ntp true): jobs, tokens and drafts depend on it",
         ),
         None => Check::ok("clock", format!("{shown} ({})", zone.name())),
     }
 }
 
-/// How much came a day since an earlier look; nothing can be said before a day is over.
+/// Bytes added per day since an earlier check; `None` before a whole day has passed.
 fn added_a_day(before: Size, bytes: u64, now: Timestamp) -> Option<u64> {
     let passed = now.as_millis() - before.at.as_millis();
     let days = u64::try_from(passed / DAY).ok().filter(|days| *days > 0)?;
@@ -103,14 +102,14 @@ fn words(measured: &Measured) -> String {
         .collect();
     let most =
         if largest.is_empty() { String::new() } else { format!(" ({})", largest.join(", ")) };
-    format!("the home takes {}{most}", mebibytes(measured.bytes))
+    format!("the home takes up {}{most}", mebibytes(measured.bytes))
 }
 
 fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes.div_ceil(MIB))
 }
 
-/// Oldest first. A file that does not read is written anew: it is only a note.
+/// The stored sizes, oldest first. An unreadable file counts as empty and is written again: it is only a cache.
 fn earlier_sizes(home: &HomeFolder) -> Vec<Size> {
     let text = fs::read_to_string(home.sizes()).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
@@ -131,8 +130,8 @@ fn remember(home: &HomeFolder, mut sizes: Vec<Size>, now: Size) -> Result<(), St
     files::replace(&path, &text).map_err(|error| error.to_string())
 }
 
-/// Every file of the home. Links are not followed; what cannot be read counts as nothing, and other
-/// checks tell of it.
+/// Measures every file of the home. Links are not followed; an unreadable file counts as nothing, and
+/// other checks report it.
 fn measure(home: &Path) -> Measured {
     let mut measured = Measured::default();
     let mut folders = vec![(home.to_owned(), None::<String>)];

@@ -1,4 +1,4 @@
-//! `onyx doctor`: looks at everything a home stands on and says how to mend what is broken.
+//! `onyx doctor`: checks everything that a home depends on and says how to fix what is broken.
 
 mod backups;
 mod checks;
@@ -24,7 +24,7 @@ use crate::output;
 use providers::SecretsHere;
 use repairs::Repair;
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Check {
     name: String,
@@ -135,12 +135,12 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// What server mode is opened with, where the config is good and asks for it.
+/// The settings of server mode, if the config is valid and asks for it.
 fn server_of(config: &Result<Config, ConfigError>) -> Option<ServerSettings> {
     config.as_ref().ok()?.server().ok()?
 }
 
-/// The names in a folder, in order; none where there is no such folder.
+/// The sorted names in a folder; empty if the folder does not exist.
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<_> =
@@ -158,6 +158,6 @@ fn print(check: &Check) {
     output::line(&format!("{mark} {}: {}", check.name, check.detail));
     if let Some(mend) = &check.mend {
         let or = if check.repair.is_some() { ", or `onyx doctor --fix`" } else { "" };
-        output::line(&format!("    mend: {mend}{or}"));
+        output::line(&format!("    fix: {mend}{or}"));
     }
 }

@@ -1,5 +1,5 @@
-//! What agents use beside models: the search engine, Docker, the embedder, connectors, MCP servers, jobs.
-//! A running server is asked for what it alone knows; without one, the config and the files are looked at.
+//! Checks what agents use beside models: the search engine, Docker, the embedder, connectors, MCP servers, jobs.
+//! A running server answers for what only it knows; without a server, the config and the files are checked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,17 +15,17 @@ use crate::config::Config;
 use crate::env;
 use crate::home::HomeFolder;
 
-/// A search engine in the same house answers at once.
+/// How long to wait for the search engine; one on the local network answers at once.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Asked for by this process, whether a server runs or not.
+/// Checks that this process makes itself, whether a server runs or not.
 pub(super) async fn of_config(config: &Config) -> Vec<Check> {
     let mut checks = vec![search_engine(config).await];
     checks.extend(docker(config));
     checks
 }
 
-/// What a running server would tell of.
+/// Checks that a running server would answer, made from the config and the files.
 pub(super) fn without_server(home: &HomeFolder, config: &Config) -> Vec<Check> {
     let mut checks = vec![embedder(home, config)];
     checks.extend(connectors(config));
@@ -36,10 +36,10 @@ pub(super) fn without_server(home: &HomeFolder, config: &Config) -> Vec<Check> {
 
 async fn search_engine(config: &Config) -> Check {
     let name = "search";
-    let mend = "set `tools.web.search.baseUrl` to the address of a SearXNG, or remove it";
+    let mend = "set `tools.web.search.baseUrl` to the address of a SearXNG server, or remove it";
     let base = config.tools.web.search.base_url.as_deref().unwrap_or_default();
     if base.is_empty() {
-        return Check::ok(name, "off: `tools.web.search.baseUrl` names no SearXNG");
+        return Check::ok(name, "off: `tools.web.search.baseUrl` names no SearXNG server");
     }
     match answers(base).await {
         Ok(()) => Check::ok(name, format!("{base} answers")),
@@ -47,8 +47,8 @@ async fn search_engine(config: &Config) -> Check {
     }
 }
 
-/// Asked without a question, so that nobody is searched for anything: a SearXNG that gives out JSON finds that
-/// the question is missing; one that does not refuses before it looks at the question.
+/// Sends a search without a query, so that no search happens: a SearXNG that offers JSON answers 400 because
+/// the query is missing; one that does not offer JSON refuses with 403 before it looks at the query.
 async fn answers(base: &str) -> Result<(), String> {
     let engine: Address = format!("{}/search", base.trim_end_matches('/'))
         .parse()
@@ -58,17 +58,19 @@ async fn answers(base: &str) -> Result<(), String> {
     let fetched = egress.get(&engine.asking(&[("format", "json")]), "application/json").await;
     match fetched.map_err(|error| format!("it does not answer: {error}"))?.status {
         200 | 400 => Ok(()),
-        403 => Err("it gives out no JSON: allow `json` under `search.formats` in its settings.yml"
-            .to_owned()),
+        403 => {
+            Err("it offers no JSON: allow `json` under `search.formats` in its settings.yml"
+                .to_owned())
+        }
         status => Err(format!("it answers {status}")),
     }
 }
 
 fn docker(config: &Config) -> Option<Check> {
-    // Whose Docker it is matters to calls, not to whether it is here.
+    // The person matters only when a tool is called, not for whether Docker is available.
     let owner: PersonId = "owner".parse().ok()?;
     Some(match Docker::new(&config.tools.docker, owner).is_here() {
-        Ok(()) => Check::ok("docker", "is here, for agents that are given its tools by name"),
+        Ok(()) => Check::ok("docker", "available to agents whose `tools` name its tools"),
         Err(why) => Check::ok("docker", format!("off: {why}")),
     })
 }
@@ -80,7 +82,7 @@ fn embedder(home: &HomeFolder, config: &Config) -> Check {
         ModelsFolder::at(home.models()).known(weights)
     };
     match config.memory.embedder.as_deref() {
-        Some("off") => Check::ok(name, "off: searches go by words"),
+        Some("off") => Check::ok(name, "off: searches go by words only"),
         Some(model) => {
             let provider = model.split('/').next().unwrap_or_default();
             let is_known = provider == onyx_local::LOCAL
@@ -95,7 +97,7 @@ fn embedder(home: &HomeFolder, config: &Config) -> Check {
         }
         None if has_weights().is_some() => Check::ok(name, format!("local/{MINILM}")),
         None => {
-            Check::ok(name, "off: searches go by words; get one with `onyx models pull minilm`")
+            Check::ok(name, "off: searches go by words; `onyx models pull minilm` gets an embedder")
         }
     }
 }
@@ -111,7 +113,7 @@ fn connectors(config: &Config) -> Vec<Check> {
             checks.push(if settings.enabled == Some(false) {
                 Check::ok(name, "off")
             } else if let Some(variable) = unset {
-                let mend = format!("set {variable} in the environment or in .env of the home");
+                let mend = format!("set {variable} in the environment or in the home's .env");
                 Check::warning(name, format!("its token is in {variable}, which is not set"), mend)
             } else {
                 Check::ok(name, "connects when the server runs")
@@ -140,7 +142,7 @@ fn mcp_server(name: &str, server: &ServerSettings) -> Check {
         }
         (None, Some(url)) => Check::ok(check, format!("{url}; asked when it is needed")),
         (None, None) => {
-            let mend = "give it a `command` or a `url` in `mcp.servers`";
+            let mend = "give the server a `command` or a `url` in `mcp.servers`";
             Check::warning(check, "it has neither a command nor an address", mend)
         }
     }
@@ -162,11 +164,11 @@ fn jobs(home: &HomeFolder, config: &Config) -> Check {
         jobs.backup.is_some(),
     ];
     match files + own.iter().filter(|is_set| **is_set).count() {
-        0 => Check::ok("jobs", "there are none"),
+        0 => Check::ok("jobs", "none"),
         count => Check::warning(
             "jobs",
-            format!("{count} wait for a server: none fires while nothing runs"),
-            "start `onyx serve`, or let the machine start it: `onyx service install`",
+            format!("{count} wait for a server: jobs run only while Onyx runs"),
+            "run `onyx serve`, or install Onyx as a service: `onyx service install`",
         ),
     }
 }

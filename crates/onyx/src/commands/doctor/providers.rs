@@ -1,4 +1,4 @@
-//! Providers: configured, and do they answer? Agents: does each have a model?
+//! Checks that providers are configured and answer, and that each agent has a model.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::gateway::{KeptTokens, LocalHost, RegistrySetup, RuntimeHost, StoredSecrets, registry};
 use crate::home::HomeFolder;
 
-/// Secrets are told to the process that holds the home, and to no other.
+/// Where the secrets can be read: only the process that holds the home can open them.
 pub(super) enum SecretsHere {
     Open(Arc<Secrets>),
     WithTheServer,
@@ -54,7 +54,7 @@ pub(super) async fn check(home: &HomeFolder, config: &Config, secrets: SecretsHe
     let mut checks: Vec<Check> = untested
         .iter()
         .map(|name| {
-            let detail = "not tested here: the running server keeps its key; see /ready";
+            let detail = "not tested here: the running server holds its key; see /ready";
             Check::ok(format!("provider {name}"), detail)
         })
         .collect();
@@ -80,7 +80,7 @@ fn take_out_those_with_secrets(config: &mut Config) -> Vec<String> {
 async fn check_rest(config: &Config, registry: &Registry, untested: &[String]) -> Vec<Check> {
     let statuses = registry.status();
     if statuses.is_empty() && untested.is_empty() {
-        let mend = "name one under `providers` in onyx.json, or fetch a small model that runs here: \
+        let mend = "add one under `providers` in onyx.json, or download a small local model: \
                     onyx models pull smollm2";
         return vec![Check::broken("providers", "none is configured", mend)];
     }
@@ -96,7 +96,7 @@ async fn check_rest(config: &Config, registry: &Registry, untested: &[String]) -
     checks
 }
 
-/// A provider that an agent stands on must work; another may wait.
+/// A failing provider is broken if an agent uses it, else only a warning.
 fn provider(test: ProviderTest, wanted: &[(String, Option<String>)]) -> Check {
     let name = format!("provider {}", test.name);
     let prefix = format!("{}/", test.name);
@@ -107,19 +107,19 @@ fn provider(test: ProviderTest, wanted: &[(String, Option<String>)]) -> Check {
         Finding::Works { .. } => return Check::ok(name, test.advice),
         Finding::Fails { trouble, message: _ } => (trouble.as_str().to_owned(), test.advice),
         Finding::Disabled { reason } => {
-            (format!("disabled: {reason}"), "mend it in onyx.json, or remove it there".to_owned())
+            (format!("disabled: {reason}"), "correct it in onyx.json, or remove it".to_owned())
         }
         Finding::Unknown => (test.advice, "edit onyx.json".to_owned()),
     };
     if is_needed { Check::broken(name, detail, mend) } else { Check::warning(name, detail, mend) }
 }
 
-/// Each agent and the model it asks for first.
+/// Each enabled agent and its first choice of model.
 fn wanted_models(config: &Config, registry: &Registry) -> Vec<(String, Option<String>)> {
     let listed = config.agents.list.iter().map(|agent| (agent.id.clone(), agent));
     let entries = config.agents.entries.iter().map(|(id, agent)| (Some(id.clone()), agent));
     let enabled = listed.chain(entries).filter(|(_, agent)| agent.enabled != Some(false));
-    // Where the config names nobody, there is one all the same.
+    // A config without agents still has the default one.
     let first = AgentSettings::default();
     let nobody = config.agents.list.is_empty() && config.agents.entries.is_empty();
     let unnamed = nobody.then(|| (Some(FIRST_AGENT.to_owned()), &first));
@@ -141,7 +141,7 @@ fn wanted_models(config: &Config, registry: &Registry) -> Vec<(String, Option<St
         .collect()
 }
 
-/// What answers on a home that names no model.
+/// The model that answers on a home that names none.
 fn last_resort() -> Option<String> {
     Some(format!("{LOCAL}/{SMOLLM2}"))
 }

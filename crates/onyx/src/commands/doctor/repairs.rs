@@ -1,5 +1,5 @@
-//! What `onyx doctor --fix` mends by itself: nothing that a person wrote is changed, and nothing is
-//! removed.
+//! What `onyx doctor --fix` fixes automatically. It changes nothing that a person wrote, and removes
+//! nothing.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use crate::output;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Repair {
-    /// The first folders and files, where there are none.
+    /// Create the first folders and files where they are missing.
     Init,
-    /// Only its owner may read it, or enter it.
+    /// Let only the owner read this file or enter this folder.
     Close(PathBuf),
 }
 
-/// Whether anything was mended.
+/// Carries out each repair once, and says whether there was any.
 pub(super) fn carry_out(home: &HomeFolder, checks: &[Check]) -> Result<bool> {
     let mut repairs: Vec<&Repair> = Vec::new();
     for repair in checks.iter().filter_map(|check| check.repair.as_ref()) {

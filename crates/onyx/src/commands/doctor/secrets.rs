@@ -1,4 +1,4 @@
-//! The sealed secrets: whether they open, and where the key lies that opens them.
+//! Checks that the sealed secrets can be opened, and says where their key is stored.
 
 use onyx_identity::{KeyPlace, SecretView};
 use serde::Deserialize;
@@ -16,10 +16,10 @@ pub(super) fn check(secrets: Vec<SecretView>) -> Vec<Check> {
     let broken = secrets.into_iter().filter_map(|secret| {
         let name = &secret.name;
         let mend = match secret.key {
-            KeyPlace::File => format!("bring its key back, or `onyx secrets set {name}`"),
-            KeyPlace::MasterKey => "set ONYX_MASTER_KEY as the other gateways have it".to_owned(),
+            KeyPlace::File => format!("restore its key file, or run `onyx secrets set {name}`"),
+            KeyPlace::MasterKey => "set ONYX_MASTER_KEY as on the other gateways".to_owned(),
             KeyPlace::Keyring => {
-                format!("unlock the keyring, or `onyx secrets rm {name}` and set it again")
+                format!("unlock the keyring, or run `onyx secrets rm {name}` and set it again")
             }
         };
         Some(Check::broken(format!("secret {name}"), secret.error?, mend))
@@ -27,7 +27,7 @@ pub(super) fn check(secrets: Vec<SecretView>) -> Vec<Check> {
     held.into_iter().chain(broken).collect()
 }
 
-/// As the server that holds the home sees them.
+/// The same check, answered by the server that holds the home.
 pub(super) async fn of_server(client: &Client) -> Vec<Check> {
     match client.get_any::<Listed>("/api/admin/secrets").await {
         Ok(listed) => check(listed.secrets),
@@ -38,15 +38,15 @@ pub(super) async fn of_server(client: &Client) -> Vec<Check> {
     }
 }
 
-/// Where there is no secret there is no key.
+/// Says where the key is stored; `None` if there is no secret, and so no key.
 fn held(secrets: &[SecretView]) -> Option<Check> {
     let has = |place: KeyPlace| secrets.iter().any(|secret| secret.key == place);
     let place = match (has(KeyPlace::Keyring), has(KeyPlace::File)) {
-        (false, false) if has(KeyPlace::MasterKey) => "their key is made from ONYX_MASTER_KEY",
+        (false, false) if has(KeyPlace::MasterKey) => "their key is derived from ONYX_MASTER_KEY",
         (false, false) => return None,
-        (true, false) => "their key lies in the keyring of the desktop",
-        (false, true) => "their key lies in a file outside the home, for its owner alone",
-        (true, true) => "some keys lie in the keyring of the desktop, some in files",
+        (true, false) => "their key is in the desktop's keyring",
+        (false, true) => "their key is in a file outside the home that only its owner can read",
+        (true, true) => "some keys are in the desktop's keyring, some in files",
     };
-    Some(Check::ok("secrets", format!("{} kept; {place}", secrets.len())))
+    Some(Check::ok("secrets", format!("{} stored; {place}", secrets.len())))
 }

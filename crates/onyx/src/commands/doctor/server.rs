@@ -1,4 +1,4 @@
-//! Server mode: the database, the object store, and the other gateways.
+//! Checks of server mode: the database, the object store, and the other gateways.
 
 use onyx_storage::{
     ServerError, ServerSettings, inspect_database, list_gateways, read_shared_config,
@@ -9,7 +9,7 @@ use super::Check;
 use crate::config::{self, Config, ConfigError};
 use crate::home::HomeFolder;
 
-/// The config that all gateways follow. `None`: there is none yet, or it cannot be had, which the checks tell.
+/// The config that all gateways share. `None`: there is none yet, or it cannot be read, which the checks report.
 pub(super) async fn config(
     home: &HomeFolder,
     settings: &ServerSettings,
@@ -21,7 +21,7 @@ pub(super) async fn config(
 pub(super) async fn check(settings: &ServerSettings) -> Vec<Check> {
     let mut checks = database(settings).await;
     checks.push(match settings.probe_objects().await {
-        Ok(()) => Check::ok("objects", "the store takes, gives, lists and deletes"),
+        Ok(()) => Check::ok("objects", "the store can write, read, list and delete"),
         Err(error) => broken("objects", &error),
     });
     checks

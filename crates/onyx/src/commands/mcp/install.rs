@@ -1,4 +1,4 @@
-//! `onyx mcp install`: writes this Onyx into the config of another program, after showing it.
+//! `onyx mcp install`: adds this Onyx to the config of another program, after showing the change.
 
 use std::fs;
 use std::io::IsTerminal as _;
@@ -28,24 +28,24 @@ pub(super) async fn run(home: &HomeFolder, client: McpClient, yes: bool) -> Resu
         .map_err(|error| anyhow!("{} cannot be changed: {error}", place.file.display()))?;
     let after = text.text();
     if after == before {
-        output::line(&format!("{} has it already", place.file.display()));
+        output::line(&format!("{} already has Onyx", place.file.display()));
         return Ok(Exit::Done);
     }
     let name = place.file.display().to_string();
     output::line(&onyx_tools::unified_diff(&name, &before, &after));
     if !yes && !std::io::stdin().is_terminal() {
-        bail!("nothing was written; say --yes to write it");
+        bail!("nothing was written; confirm with --yes");
     }
     if !yes && !input::yes("Write this? [y/N] ").await {
         output::line("Nothing was written.");
         return Ok(Exit::Done);
     }
     write(&place.file, &before, &after)?;
-    output::line(&format!("Written to {name}. Start the program anew."));
+    output::line(&format!("Written to {name}. Restart the program."));
     Ok(Exit::Done)
 }
 
-/// Where a program has its servers.
+/// The config file of another program, and the section that lists its MCP servers.
 struct ClientConfigFile {
     file: PathBuf,
     section: &'static str,
@@ -61,7 +61,7 @@ fn place(client: McpClient) -> Result<ClientConfigFile> {
     let (file, section) = match client {
         McpClient::Claude => {
             let desktop = config.join("Claude");
-            // Without the desktop program there is the one for the terminal.
+            // Without the desktop program, the one for the terminal is configured.
             let file = if desktop.is_dir() {
                 desktop.join("claude_desktop_config.json")
             } else {
@@ -79,9 +79,9 @@ fn place(client: McpClient) -> Result<ClientConfigFile> {
     Ok(ClientConfigFile { file, section })
 }
 
-/// This program with this home, whatever the other program's environment is.
+/// The entry that starts this program with this home, independent of the other program's environment.
 fn entry(client: McpClient, home: &HomeFolder) -> Result<Value> {
-    let program = std::env::current_exe().context("this program does not know where it is")?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut entry = json!({
         "command": program,
         "args": ["mcp", "serve"],
@@ -95,16 +95,16 @@ fn entry(client: McpClient, home: &HomeFolder) -> Result<Value> {
     Ok(entry)
 }
 
-/// What was there stays beside it, and the file is replaced at once.
+/// Replaces the file in one step; the old content stays in a file beside it.
 fn write(file: &Path, before: &str, after: &str) -> Result<()> {
     let folder = file.parent().context("the file has no folder")?;
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let beside = |ending: &str| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         folder.join(format!("{name}.{ending}"))
     };
     if !before.is_empty() {
-        fs::write(beside("before-onyx"), before).context("cannot keep what was there")?;
+        fs::write(beside("before-onyx"), before).context("cannot keep the old content")?;
     }
     let part = beside("part");
     fs::write(&part, after).with_context(|| format!("cannot write {}", part.display()))?;

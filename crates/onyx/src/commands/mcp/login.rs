@@ -1,4 +1,4 @@
-//! `onyx mcp login`: the person agrees in their browser, which comes back to this command.
+//! `onyx mcp login`: the person signs in with their browser, which then calls back this command.
 
 use std::io::IsTerminal as _;
 use std::process::Stdio;
@@ -37,7 +37,7 @@ pub(super) async fn run(client: &Client, server: &str, json: AsJson) -> Result<(
     open(&begun.address);
     let came_back = tokio::time::timeout(PATIENCE, callback(&listener)).await;
     let callback = came_back.map_err(|_| {
-        let message = "nobody came back from the browser within ten minutes";
+        let message = "the browser did not finish the sign-in within ten minutes";
         ClientError::Refused(Fault::new(ErrorCode::InvalidRequest, message))
     })??;
     let Callback { state, code, iss, error } = callback;
@@ -63,7 +63,7 @@ fn open(address: &str) {
     }
 }
 
-/// Browsers ask for more than the page, such as an icon.
+/// Waits for the browser's callback. Other requests, such as for an icon, are ignored.
 async fn callback(listener: &TcpListener) -> Result<Callback, ClientError> {
     loop {
         let (mut stream, _) = listener.accept().await.map_err(|error| failed(&error))?;
@@ -74,7 +74,7 @@ async fn callback(listener: &TcpListener) -> Result<Callback, ClientError> {
             "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\n\
              connection: close\r\n\r\n{PAGE}"
         );
-        // The person sees the terminal too.
+        // A page that cannot be sent is no error: the terminal shows the result too.
         let _ = stream.write_all(answer.as_bytes()).await;
         return Ok(Callback::read(&query));
     }

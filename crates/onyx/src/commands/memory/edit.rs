@@ -1,4 +1,4 @@
-//! A memory file in the person's own editor.
+//! `onyx memory edit`: opens a memory file in the person's own editor.
 
 use std::io::Write as _;
 use std::process::Command;
@@ -59,7 +59,7 @@ async fn edit(connection: &Connection, path: &str, json: AsJson) -> Result<Exit>
     })
 }
 
-/// What a person wrote is not thrown away because it could not be put in its place.
+/// Keeps the edited text in a file when it could not be saved, so that no work is lost.
 fn keep(draft: TempPath, before: &str) {
     if std::fs::read(&draft).is_ok_and(|now| now == before.as_bytes()) {
         return;
@@ -75,8 +75,8 @@ fn draft(text: &str) -> Result<TempPath> {
         .prefix("onyx-")
         .suffix(".md")
         .tempfile()
-        .context("cannot make a file to edit")?;
-    file.write_all(text.as_bytes()).context("cannot make a file to edit")?;
+        .context("cannot create a file to edit")?;
+    file.write_all(text.as_bytes()).context("cannot create a file to edit")?;
     Ok(file.into_temp_path())
 }
 

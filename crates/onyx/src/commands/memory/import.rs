@@ -1,6 +1,6 @@
-//! Memory of an OpenClaw workspace: `MEMORY.md` (or `memory.md`) and all markdown in `memory/`.
-//! Nothing that is here is lost, bringing it twice changes nothing, and what is not
-//! brought is said.
+//! Imports the memory of an OpenClaw workspace: `MEMORY.md` (or `memory.md`) and all markdown in
+//! `memory/`. Existing memory is kept, a second import changes nothing, and every file that is left out
+//! is reported.
 
 use std::fs::{self, DirEntry};
 use std::path::Path;
@@ -18,9 +18,9 @@ use crate::exit::Exit;
 use crate::home::HomeFolder;
 use crate::output;
 
-/// Of the memory itself; OpenClaw reads either.
+/// The names of the main memory file; OpenClaw reads either.
 const NAMES: [&str; 2] = ["MEMORY.md", "memory.md"];
-/// Deeper than anybody sorts their memory.
+/// How many levels of folders below `memory/` are read.
 const DEEPEST: usize = 16;
 
 /// A text and where it goes within the agent's memory.
@@ -29,11 +29,11 @@ struct Import {
     text: String,
 }
 
-/// What a workspace holds.
+/// The texts of a workspace and the files that are left out.
 #[derive(Default)]
 struct Workspace {
     imports: Vec<Import>,
-    /// Each with the reason.
+    /// The files that are left out, each with the reason.
     left_out: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub(super) async fn run(
     agent: Option<&AgentId>,
     json: AsJson,
 ) -> Result<Exit> {
-    // Whole before anything is written: a file that cannot be read stops it.
+    // Everything is read before anything is written: an unreadable file stops the import.
     let Workspace { imports, left_out } = Workspace::read(folder)?;
     for words in &left_out {
         output::aside(&format!("left out: {words}"));
@@ -76,7 +76,7 @@ pub(super) async fn run(
             let to = format!("memory/{agent}/{to}");
             let outcome = bring(client, &to, text).await?;
             let words = match outcome {
-                Outcome::New => "brought",
+                Outcome::New => "imported",
                 Outcome::Added => "added to",
                 Outcome::AlreadyThere => "already in",
             };
@@ -87,7 +87,7 @@ pub(super) async fn run(
     .await
 }
 
-/// The agent that is named, or the one who answers when nobody is.
+/// The agent with this name, or the default agent without a name.
 async fn whose(client: &Client, named: Option<&AgentId>) -> Result<AgentId, ClientError> {
     let Agents { agents } = client.get_json("/v1/agents").await?;
     let mut agents = agents.into_iter();
@@ -130,11 +130,11 @@ impl Workspace {
             if name.starts_with('.') {
                 self.leave_out(&path, "it is hidden");
             } else if kind.is_dir() && deeper == 0 {
-                self.leave_out(&path, "it lies too deep");
+                self.leave_out(&path, "it is in too many nested folders");
             } else if kind.is_dir() {
                 self.look_through(&path, &format!("{below}{name}/"), deeper - 1)?;
             } else if !path.is_file() || !name.ends_with(".md") {
-                self.leave_out(&path, "it is no markdown file");
+                self.leave_out(&path, "it is not a markdown file");
             } else if below.is_empty() && is_day(name.trim_end_matches(".md")) {
                 self.take(&path, format!("daily/{name}"))?;
             } else {
@@ -156,7 +156,7 @@ impl Workspace {
     }
 }
 
-/// In the order of their names.
+/// The entries of a folder, sorted by name.
 fn entries(folder: &Path) -> Result<Vec<DirEntry>> {
     let read = || fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>();
     let mut entries = read().with_context(|| format!("{} cannot be read", folder.display()))?;

@@ -1,4 +1,4 @@
-//! `onyx memory`: what is remembered, to look for, to look at, to change and to bring along.
+//! `onyx memory`: searches, shows, changes and imports notes and memory.
 
 mod edit;
 mod import;
@@ -49,7 +49,7 @@ async fn perform(client: &Client, command: MemoryCommand) -> Result<(), ClientEr
             let seen = response.headers().get("etag").and_then(|tag| tag.to_str().ok());
             let seen = json!({"seen": seen.unwrap_or_default()});
             client.post(&format!("{}/accept", file(&path)), &seen).await?;
-            done(json, &format!("{path} is yours; agents may follow what it says"));
+            done(json, &format!("{path} is accepted; agents may follow what it says"));
             Ok(())
         }
         MemoryCommand::Keep { agent, json } => {
@@ -59,18 +59,18 @@ async fn perform(client: &Client, command: MemoryCommand) -> Result<(), ClientEr
         MemoryCommand::Status(json) => {
             show(client.get("/v1/memory/status").await?, json, Status::lines).await
         }
-        // They begin on this side of the socket.
+        // These two read files of this machine first, so they are handled elsewhere.
         MemoryCommand::Edit { .. } | MemoryCommand::Import { .. } => Ok(()),
     }
 }
 
-/// The address of a file.
+/// The URL path of a file.
 fn file(path: &str) -> String {
     let parts: Vec<String> = path.split('/').map(in_address).collect();
     format!("/v1/memory/files/{}", parts.join("/"))
 }
 
-/// Every byte that could mean something in an address is spelt out.
+/// Percent-encodes every byte that has a meaning in a URL.
 fn in_address(text: &str) -> String {
     let spelt = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => {
@@ -81,7 +81,7 @@ fn in_address(text: &str) -> String {
     text.bytes().map(spelt).collect()
 }
 
-/// What memory keeping proposed.
+/// The result of memory keeping.
 #[derive(Deserialize)]
 struct KeepingReport {
     drafts: Vec<String>,
@@ -91,7 +91,7 @@ struct KeepingReport {
 impl KeepingReport {
     fn lines(self) -> Vec<String> {
         match (self.session_id, self.drafts.len()) {
-            (None, _) => vec!["there are no daily logs to look at".to_owned()],
+            (None, _) => vec!["there are no daily logs to read".to_owned()],
             (Some(_), 0) => vec!["nothing was proposed".to_owned()],
             (Some(_), count) => {
                 let mut lines = vec![format!("{count} proposed; decide with: onyx drafts")];
@@ -188,9 +188,9 @@ impl Version {
         let Self { version, ts, author, tool, created, deleted } = self;
         let when = ts.get(..16).unwrap_or(ts).replace('T', " ");
         let what = match (created, deleted) {
-            (true, _) => "made it",
-            (_, true) => "removed it",
-            (false, false) => "changed it",
+            (true, _) => "created the file",
+            (_, true) => "deleted the file",
+            (false, false) => "changed the file",
         };
         format!("{version:>4}  {when}  {author:<16} {what} ({tool})")
     }
@@ -233,7 +233,7 @@ impl State {
 
 impl Status {
     fn lines(self) -> Vec<String> {
-        let complete = if self.complete { "" } else { "; not everything was looked through yet" };
+        let complete = if self.complete { "" } else { "; indexing is not finished yet" };
         let mut lines = vec![
             format!("{} sources in {} chunks{complete}", self.sources, self.chunks),
             format!(
@@ -245,14 +245,14 @@ impl Status {
         ];
         lines.extend(self.error.map(|error| format!("last error: {error}")));
         if self.problem_count > 0 {
-            lines.push(format!("{} files of which nothing can be found:", self.problem_count));
+            lines.push(format!("{} files that cannot be searched:", self.problem_count));
         }
         lines.extend(self.problems.iter().map(|it| format!("  {}: {}", it.path, it.reason)));
         lines
     }
 }
 
-/// Reads a text of the person's, with its tag; `None` when there is none.
+/// Reads one of the person's files, with its ETag; `None` if the file does not exist.
 async fn read(client: &Client, path: &str) -> Result<Option<(String, String)>, ClientError> {
     let response = match client.get(&file(path)).await {
         Ok(response) => response,
@@ -264,17 +264,17 @@ async fn read(client: &Client, path: &str) -> Result<Option<(String, String)>, C
     let tag = response.headers().get("etag").and_then(|tag| tag.to_str().ok());
     let tag = tag.unwrap_or_default().to_owned();
     let bytes = response.bytes().await.map_err(ClientError::Unreachable)?;
-    // Read as text all the same, it would be written back as something else.
+    // A lossy conversion to text would write back something else, so such a file is refused.
     let text = String::from_utf8(bytes.into()).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let why = format!("{path} is not UTF-8 text (byte {at}); it is left as it is");
-        let hint = "Change it with a program that knows what it is.";
+        let why = format!("{path} is not UTF-8 text (byte {at}); it was not changed");
+        let hint = "Change the file with a program that supports its format.";
         ClientError::Refused(Fault::new(ErrorCode::InvalidRequest, why).with_hint(hint))
     })?;
     Ok(Some((text, tag)))
 }
 
-/// Writes a file in the place of what was read, or where there was none.
+/// Replaces the file that was read, or creates it if it did not exist.
 async fn write(
     client: &Client,
     path: &str,

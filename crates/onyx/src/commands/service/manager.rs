@@ -1,4 +1,4 @@
-//! systemd, asked through its own program.
+//! Controls systemd through `systemctl`.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -12,14 +12,14 @@ use crate::env;
 
 pub(super) struct Manager {
     program: PathBuf,
-    /// Which of the managers is asked.
+    /// Which of systemd's managers is used.
     whose: Whose,
 }
 
 enum Whose {
     User,
     Machine,
-    /// A system that does not run: nothing can be started in it.
+    /// A system in a folder that does not run, so nothing can be started in it.
     Image(PathBuf),
 }
 
@@ -27,7 +27,7 @@ impl Manager {
     pub(super) fn find(place: &ServicePlace) -> Result<Self> {
         let program = env::program("systemctl").ok_or_else(|| {
             Fault::new(ErrorCode::NotFound, "systemd is not here: there is no systemctl on PATH")
-                .with_hint("Let whatever starts programs on this machine start `onyx serve`.")
+                .with_hint("Add `onyx serve` to the service manager of this machine.")
         })?;
         let whose = match (&place.root, place.system) {
             (Some(root), _) => Whose::Image(root.clone()),
@@ -46,7 +46,7 @@ impl Manager {
         }
     }
 
-    /// The same where it runs already.
+    /// Enables and restarts a service that already runs.
     pub(super) fn take_up_again(&self) -> Result<()> {
         self.reload()?;
         self.must(&["enable", NAME])?;
@@ -71,7 +71,7 @@ impl Manager {
         Ok(self.says("is-active")? == "active")
     }
 
-    /// One word, whatever its exit code: systemctl fails on anything but yes.
+    /// The word that systemctl prints. Its exit code is ignored, because it is an error for any answer but yes.
     pub(super) fn says(&self, question: &str) -> Result<String> {
         if let (Whose::Image(_), "is-active") = (&self.whose, question) {
             return Ok("inactive".to_owned());

@@ -1,5 +1,5 @@
-//! `onyx service`: the server as a service of systemd, of one user or of the machine. Only units that
-//! this command wrote are changed or removed.
+//! `onyx service`: installs the server as a systemd service of one user or of the machine. Only units
+//! that this command wrote are changed or removed.
 
 mod manager;
 mod unit;
@@ -18,9 +18,9 @@ use crate::{env, output};
 use manager::Manager;
 use unit::{Account, Unit};
 
-/// The unit's name, whosever it is.
+/// The unit's name, of a user's service and of the machine's.
 const NAME: &str = "onyx.service";
-/// What every unit begins with that was written here.
+/// The first line of every unit that this command writes.
 const MARK: &str = "# Written by `onyx service install`.\n";
 
 pub(crate) fn run(home: &HomeFolder, command: ServiceCommand) -> Result<Exit> {
@@ -44,7 +44,7 @@ fn install(home: &HomeFolder, place: &ServicePlace, user: Option<String>) -> Res
     }
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make {}", folder.display()))?;
+            .with_context(|| format!("cannot create {}", folder.display()))?;
     }
     std::fs::write(&path, format!("{MARK}{}", unit.text()))
         .with_context(|| format!("cannot write {}", path.display()))?;
@@ -58,7 +58,7 @@ fn install(home: &HomeFolder, place: &ServicePlace, user: Option<String>) -> Res
         return Ok(Exit::Done);
     }
     output::line(&format!(
-        "Onyx runs now, and from each start on; its log: {}",
+        "Onyx runs now and starts automatically from now on; its log: {}",
         manager.log_command()
     ));
     if !place.system {
@@ -78,7 +78,7 @@ fn uninstall(place: &ServicePlace) -> Result<Exit> {
     manager.give_up()?;
     std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
     manager.reload()?;
-    output::line(&format!("{} is gone; the home stays as it is", path.display()));
+    output::line(&format!("{} is removed; the home is kept", path.display()));
     Ok(Exit::Done)
 }
 
@@ -86,7 +86,7 @@ fn uninstall(place: &ServicePlace) -> Result<Exit> {
 struct Status {
     installed: bool,
     unit: PathBuf,
-    /// As systemctl says it.
+    /// The state as systemctl prints it.
     enabled: String,
     active: String,
 }
@@ -156,7 +156,7 @@ fn unit_of_machine(home: &HomeFolder, place: &ServicePlace, user: Option<String>
             ErrorCode::InvalidRequest,
             "a service of the machine needs a user to run as, other than root",
         )
-        .with_hint("Say --user <name>: agents run commands with the rights of this user.")
+        .with_hint("Add --user <name>: agents run commands with the rights of this user.")
     })?;
     let account = Account::named(&user, place.root.as_deref())?;
     let folder = match env::onyx_home() {
@@ -166,7 +166,7 @@ fn unit_of_machine(home: &HomeFolder, place: &ServicePlace, user: Option<String>
     if place.root.is_none() && !folder.is_dir() {
         let message =
             format!("{user} has no home for agents yet: there is no {}", folder.display());
-        let hint = format!("Make it first: sudo -u {user} onyx init");
+        let hint = format!("Create it first: sudo -u {user} onyx init");
         return Err(Fault::new(ErrorCode::NotFound, message).with_hint(hint).into());
     }
     let keys =
@@ -175,10 +175,10 @@ fn unit_of_machine(home: &HomeFolder, place: &ServicePlace, user: Option<String>
 }
 
 fn this_program() -> Result<PathBuf> {
-    std::env::current_exe().context("cannot find out where this program lies")
+    std::env::current_exe().context("cannot find the path of this program")
 }
 
-/// A second server would not get the home, and systemd would start it again and again.
+/// Refuses while another server runs: a second one would not get the home, and systemd would restart it endlessly.
 fn refuse_second_server(home: &Path) -> Result<()> {
     if !home.is_dir() {
         return Ok(());
@@ -186,19 +186,20 @@ fn refuse_second_server(home: &Path) -> Result<()> {
     match claim(&HomeFolder::at(home))? {
         Claim::Ours(_) => Ok(()),
         Claim::Theirs(held) => {
-            Err(Unreachable(format!("{held}; end it first, then install")).into())
+            Err(Unreachable(format!("{held}; stop it first, then install")).into())
         }
     }
 }
 
 fn not_ours(path: &Path) -> anyhow::Error {
-    let message = format!("{} was written by somebody else and is left alone", path.display());
+    let message =
+        format!("{} was not written by `onyx service install`; it is left alone", path.display());
     Fault::new(ErrorCode::Forbidden, message)
-        .with_hint("Move it away first; what `onyx service install` writes begins with a line that says so.")
+        .with_hint("Move the file away first, then run the command again.")
         .into()
 }
 
 fn nothing_there(path: &Path) -> anyhow::Error {
     let message = format!("no service is installed: there is no {}", path.display());
-    Fault::new(ErrorCode::NotFound, message).with_hint("`onyx service install` makes one.").into()
+    Fault::new(ErrorCode::NotFound, message).with_hint("Run `onyx service install`.").into()
 }

@@ -1,5 +1,5 @@
-//! The unit file, filled in. The two templates lie in `packaging/systemd`; the package of Debian uses the
-//! same one.
+//! Fills in the unit file. Its two templates are in `packaging/systemd`; the Debian package uses the same
+//! template.
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,9 @@ const OF_MACHINE: &str = include_str!("../../../../../packaging/systemd/onyx.ser
 pub(super) struct Unit {
     pub(super) onyx: PathBuf,
     pub(super) home: PathBuf,
-    /// Where keys lie in files; `None` leaves them where they usually are.
+    /// The folder of key files; `None` for the default one.
     pub(super) keys: Option<PathBuf>,
-    /// Of a service of the machine.
+    /// The user to run as, for a service of the machine.
     pub(super) account: Option<Account>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// As `/etc/passwd` has them; `root` is the folder of an image.
+    /// Reads the user from `/etc/passwd`; `root` is the folder of an image.
     pub(super) fn named(name: &str, root: Option<&Path>) -> Result<Self> {
         let path = root.unwrap_or(Path::new("/")).join("etc/passwd");
         let text = std::fs::read_to_string(&path)
@@ -40,7 +40,7 @@ impl Account {
                 ErrorCode::NotFound,
                 format!("{} has no user {name}", path.display()),
             )
-            .with_hint("Make one: adduser --system --group --home /var/lib/onyx onyx")
+            .with_hint("Create one: adduser --system --group --home /var/lib/onyx onyx")
             .into()),
         }
     }
@@ -65,7 +65,7 @@ impl Unit {
         std::iter::once(set("ONYX_HOME", &self.home)).chain(keys).collect::<Vec<_>>().join("\n")
     }
 
-    /// The home, keys, and where backups go when nobody says where. A minus: it need not be there.
+    /// The home, keys, and the default folder of backups. A minus marks a folder that may be missing.
     fn writable(&self) -> String {
         let data = self.account.as_ref().map(|account| account.folder.join(".local/share/onyx"));
         let optional = self.keys.iter().chain(data.as_ref());
@@ -75,7 +75,7 @@ impl Unit {
     }
 }
 
-/// As systemd reads a word: quotes and backslashes are its own, and % begins a specifier.
+/// Quotes a word for systemd, which interprets quotes, backslashes and `%`.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%"))
 }

@@ -1,4 +1,4 @@
-//! Changing sessions from the command line.
+//! Changes sessions: rename, archive, delete, fork.
 
 use std::io::IsTerminal;
 
@@ -28,7 +28,7 @@ pub(super) async fn delete(
     client.delete(&format!("/v1/sessions/{session}")).await?;
     match show {
         Show::Json => output::json(&json!({"deleted": session})),
-        Show::Words => output::line(&format!("removed {session}")),
+        Show::Words => output::line(&format!("deleted {session}")),
     }
     Ok(())
 }
@@ -60,23 +60,23 @@ async fn newest_turn(client: &Client, session: SessionId) -> Result<TurnId, Clie
     }
     let page: Turns = client.get_json(&format!("/v1/sessions/{session}/turns?limit=1")).await?;
     page.turns.last().map(|turn| turn.id).ok_or_else(|| {
-        ClientError::Refused(Fault::new(ErrorCode::NotFound, "the session holds nothing to copy"))
+        ClientError::Refused(Fault::new(ErrorCode::NotFound, "the session has nothing to copy"))
     })
 }
 
-/// Asks the person at the terminal. Where nobody can be asked, the answer is no, with a way out.
+/// Asks the person at the terminal. Without a terminal this is an error whose hint names `--yes`.
 pub(super) async fn agreed(client: &Client, session: SessionId) -> Result<bool, ClientError> {
     let row: SessionRow = client.get_json(&format!("/v1/sessions/{session}")).await?;
     if !std::io::stdin().is_terminal() {
         return Err(ClientError::Refused(
-            Fault::new(ErrorCode::ConfirmationRequired, "removing a session cannot be undone")
-                .with_hint("Say so with --yes."),
+            Fault::new(ErrorCode::ConfirmationRequired, "deleting a session cannot be undone")
+                .with_hint("Confirm with --yes."),
         ));
     }
     output::aside(&row.line());
-    output::question("Remove it for good? [y/N] ");
+    output::question("Delete it permanently? [y/N] ");
     let mut answer = String::new();
-    // No answer is no.
+    // No answer means no.
     let _ = tokio::task::block_in_place(|| std::io::stdin().read_line(&mut answer));
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

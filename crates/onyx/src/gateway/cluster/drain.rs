@@ -1,4 +1,4 @@
-//! What the owner sees of the gateways, and how this one gives back what it holds when it is asked to.
+//! Lists the gateways for the owner, and drains this one when it is asked to.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::gateway::duty::Duty;
 use crate::gateway::live::Live;
 use crate::gateway::storage::SharedStorage;
 
-/// How long answers under way may go on.
+/// How long running answers may continue.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Gives everything back once, then goes on to answer whoever only looks.
+/// Gives everything back once, then continues to answer read requests.
 pub(super) async fn when_asked(live: &Live, shared: &SharedStorage, asked: &Cancel) {
     asked.cancelled().await;
-    tracing::info!("asked to drain: nothing new is begun here, and answers under way end");
+    tracing::info!("draining: this gateway starts nothing new, and running answers end");
     shared.membership.begin_draining();
     live.disconnect().await;
     live.agent.drain(PATIENCE).await;

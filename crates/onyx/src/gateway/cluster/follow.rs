@@ -1,5 +1,5 @@
-//! Takes up what the other gateways did. Who may come in is looked at first and waits for nothing else: a config that takes
-//! long to be taken up must not keep a revoked credential good.
+//! Applies what the other gateways changed. Credentials are updated first and wait for nothing else: a slow config
+//! change must not keep a revoked credential valid.
 
 use std::time::Duration;
 
@@ -12,10 +12,12 @@ use super::tell::WaitingNotices;
 use crate::gateway::live::Live;
 use crate::gateway::storage::SharedStorage;
 
-/// How often the database is asked what the others did, and told what happened here. A notice waits for one look here and
-/// for one there: twice this is well within the second in which the others are to know.
+/// How often this gateway reads the others' changes from the database and writes its own. A notice
+/// waits for one round here and one there: together this is well within the second in which the
+/// others must know.
 const POLL: Duration = Duration::from_millis(250);
-/// Notices that wait to be heard. They are hints: what does not fit is lost, and shows when it is looked at.
+/// How many notices wait. They are hints: a notice that does not fit is lost, and its content is
+/// seen at the next look.
 const MOST_NOTICES: usize = 10_000;
 
 pub(super) async fn follow(live: &Live, shared: &SharedStorage, asked_to_drain: &Cancel) {
@@ -30,7 +32,7 @@ pub(super) async fn follow(live: &Live, shared: &SharedStorage, asked_to_drain: 
     }
 }
 
-/// Who is told of what the others did.
+/// The parts of this process that apply the changes of other gateways.
 struct Look<'a> {
     live: &'a Live,
     shared: &'a SharedStorage,
@@ -42,7 +44,7 @@ struct Look<'a> {
 impl Look<'_> {
     async fn again_and_again(&self, waiting: &WaitingNotices) {
         let mut heard = Heard::default();
-        // What changed between the start and the first look is looked at once.
+        // Changes between the start and the first look are read at once.
         let mut news = News { accounts: true, secrets: true, sign_ins: true, ..News::default() };
         self.config.notify_one();
         loop {
@@ -51,7 +53,7 @@ impl Look<'_> {
                 Ok(more) => self.pass_on(more, &mut news).await,
                 Err(error) => {
                     waiting.put_back(told);
-                    tracing::warn!(%error, "the other gateways cannot be heard or told");
+                    tracing::warn!(%error, "cannot exchange changes with the other gateways");
                 }
             }
             tokio::time::sleep(POLL).await;
@@ -63,7 +65,7 @@ impl Look<'_> {
         news.secrets |= more.secrets;
         news.sign_ins |= more.sign_ins;
         if let Err(fault) = take_up(self.live, news).await {
-            tracing::warn!(%fault, "what other gateways changed is taken up later");
+            tracing::warn!(%fault, "changes by other gateways could not be applied; trying again");
         }
         if more.config {
             self.config.notify_one();
@@ -78,7 +80,7 @@ impl Look<'_> {
     }
 }
 
-/// What could not be taken up stays marked for the next time.
+/// Changes that could not be applied stay marked for the next time.
 async fn take_up(live: &Live, news: &mut News) -> Result<(), Fault> {
     if news.accounts {
         live.auth.identity().follow().await?;
@@ -105,7 +107,7 @@ async fn follow_config(live: &Live, changed: &Notify) {
     loop {
         changed.notified().await;
         while let Err(fault) = live.follow_config().await {
-            tracing::warn!(%fault, "the config that another gateway wrote is taken up later");
+            tracing::warn!(%fault, "the config of another gateway could not be applied; trying again");
             tokio::time::sleep(POLL).await;
         }
     }

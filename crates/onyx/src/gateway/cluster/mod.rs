@@ -1,5 +1,6 @@
-//! This gateway among several: it follows what the others did, tells them what happens here, asks them about runs of
-//! theirs, and answers them. In one process none of this is there.
+//! Several gateways on one database: this one applies what the others changed, notifies them of its
+//! own changes, asks them about their runs, and answers their questions. A single process uses none
+//! of this.
 
 mod drain;
 mod follow;
@@ -25,15 +26,15 @@ use routes::Answering;
 
 pub(crate) use sign_ins::SharedLogins;
 
-/// Runs and jobs of a gateway that died are looked for so often.
+/// How often runs and jobs of a dead gateway are looked for.
 pub(super) const LOOK_AFTER: Duration = Duration::from_secs(2);
-/// Accounts of a gateway that died are looked for so often.
+/// How often accounts of a dead gateway are looked for.
 const ACCOUNTS: Duration = Duration::from_secs(5);
 const TIDYING: Duration = Duration::from_secs(60);
-/// A log that nobody has written to for so long goes into the object store.
+/// How long a log must be idle before it is moved into the object store.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
-/// Connects the agent with the other gateways, and gives the routes by which they reach it.
+/// Connects the agent with the other gateways, and returns the routes for them.
 pub(super) fn join(live: &Arc<Live>) -> Result<Option<Router>> {
     let Some(shared) = &live.shared else { return Ok(None) };
     let key = Arc::new(GatewayKey::new(shared.master.derived("onyx: between gateways")));
@@ -44,7 +45,7 @@ pub(super) fn join(live: &Arc<Live>) -> Result<Option<Router>> {
     Ok(Some(routes::router(Answering { id, key, agent: live.agent.clone() })))
 }
 
-/// Follows and tells until it is told to stop.
+/// Exchanges changes with the other gateways until it is stopped.
 pub(super) async fn tend(live: Arc<Live>, stop: Cancel) {
     let Some(shared) = live.shared.clone() else { return };
     let asked_to_drain = Cancel::new();
@@ -69,7 +70,7 @@ async fn tidy(shared: &SharedStorage) {
         tokio::time::sleep(TIDYING).await;
         let membership = &shared.membership;
         if let Err(error) = membership.seal_idle_logs(IDLE).await {
-            tracing::warn!(%error, "idle logs stay in the database for now");
+            tracing::warn!(%error, "idle logs could not be moved out of the database yet");
         }
         // One of the gateways is enough.
         let swept = async {
@@ -81,7 +82,7 @@ async fn tidy(shared: &SharedStorage) {
             Ok::<_, onyx_storage::StoreError>(())
         };
         if let Err(error) = swept.await {
-            tracing::warn!(%error, "what nobody needs any more could not be removed");
+            tracing::warn!(%error, "outdated rows and objects could not be removed");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How this gateway asks the others.
+//! Requests from this gateway to the others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::routes::{EVENTS, EventsBody, ORDERS, OrderBody};
 use crate::gateway::storage::SharedStorage;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
-/// A gateway that works says something more often than this.
+/// A working gateway sends something more often than this.
 const SILENCE_LIMIT: Duration = Duration::from_secs(8);
 
 /// The gateways on the same database, over HTTP.
@@ -44,7 +44,7 @@ impl Peers {
             .connect_timeout(CONNECT_LIMIT)
             .read_timeout(SILENCE_LIMIT)
             .build()
-            .context("cannot make an HTTP client")?;
+            .context("cannot create an HTTP client")?;
         Ok(Self { shared, key, http, clock })
     }
 
@@ -125,7 +125,7 @@ impl OtherGateways for Peers {
     }
 }
 
-/// Ends where the other one falls silent or says what is no event.
+/// Ends when the other gateway falls silent or sends something that is no event.
 fn envelopes(response: Response) -> impl futures::Stream<Item = Envelope> + Send {
     stream::unfold((response, BytesMut::new()), |(mut response, mut buffer)| async move {
         loop {

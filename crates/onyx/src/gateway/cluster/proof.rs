@@ -1,5 +1,5 @@
-//! Who asks, when one gateway asks another: a proof that only a gateway of the same database can make, good for one
-//! request and half a minute; and one by which the asker knows that a gateway answered.
+//! Authenticates requests between gateways: a proof that only a gateway of the same database can make, valid for one
+//! request and half a minute, and a proof that shows the asking gateway that a gateway answered.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -13,19 +13,19 @@ pub(super) const EXPIRES: &str = "x-onyx-expires";
 pub(super) const NONCE: &str = "x-onyx-nonce";
 pub(super) const PROOF: &str = "x-onyx-proof";
 
-/// How long a request may be on its way.
+/// How old a request may be.
 const GOOD_FOR: Duration = Duration::from_secs(30);
-/// Requests of the last half minute that are remembered: more than two gateways ask of each other.
+/// How many nonces of the last half minute are remembered: more than gateways send each other in that time.
 const MOST_SEEN: usize = 100_000;
 
-/// Made from the master key.
+/// The key of the proofs, derived from the master key.
 pub(super) struct GatewayKey {
     key: [u8; 32],
-    /// Nonces that came, until they would be refused for their age.
+    /// Nonces that were used, until they would be refused for their age.
     seen: Mutex<BTreeMap<String, i64>>,
 }
 
-/// What a request says, all of which is proven.
+/// The parts of a request that the proof covers.
 pub(super) struct Question<'a> {
     pub(super) from: &'a str,
     pub(super) to: &'a str,
@@ -59,13 +59,13 @@ impl GatewayKey {
         Hash::of_parts(parts).keyed(&self.key).to_string()
     }
 
-    /// What shows the asker that a gateway of this name answers this very question.
+    /// The proof for the asking gateway that a gateway of this name answers exactly this request.
     pub(super) fn answer(&self, id: &str, nonce: &str) -> String {
         let parts: [&[u8]; 3] = [b"answer", id.as_bytes(), nonce.as_bytes()];
         Hash::of_parts(parts).keyed(&self.key).to_string()
     }
 
-    /// The nonce of a question that a gateway asked, now and for the first time.
+    /// The nonce of a valid request from a gateway, which is recent and was not used before.
     pub(super) fn checked(
         &self,
         headers: &HeaderMap,
@@ -93,7 +93,7 @@ impl GatewayKey {
     }
 }
 
-/// Of two hashes of them nobody learns anything by the time that comparing takes.
+/// Compares hashes of the proofs, so that the time it takes reveals nothing.
 pub(super) fn same(one: &str, other: &str) -> bool {
     Hash::of(one.as_bytes()) == Hash::of(other.as_bytes())
 }

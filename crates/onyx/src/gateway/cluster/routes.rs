@@ -1,4 +1,4 @@
-//! What other gateways may ask of this one. Nobody else learns that these routes are there.
+//! The routes for other gateways. Other callers cannot tell that these routes exist.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,10 +22,10 @@ pub(super) const EVENTS: &str = "/internal/gateways/events";
 
 /// Words of a person, and nothing that is larger.
 const LARGEST: usize = 16 * 1024 * 1024;
-/// An empty line so often tells the asker that this gateway still works.
+/// An empty line at this interval shows the asking gateway that this one still works.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 
-/// What is asked of whom.
+/// What the routes need to answer other gateways.
 pub(super) struct Answering {
     pub(super) id: String,
     pub(super) key: Arc<GatewayKey>,

@@ -1,5 +1,5 @@
-//! Sign-ins at providers, services and MCP servers that all gateways share: one renews at a time, and what one began is
-//! finished at another.
+//! Sign-ins at providers, services and MCP servers that all gateways share: only one gateway renews at a time, and a
+//! sign-in that one gateway began can be finished at another.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -16,29 +16,29 @@ use tokio::sync::OwnedMutexGuard;
 use crate::gateway::duty::Duty;
 use crate::gateway::storage::SharedStorage;
 
-/// How often a gateway looks whether another one has finished.
+/// How often a gateway checks whether another one has finished.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
-/// Longer than a renewal takes, and than the life of a gateway that died over one.
+/// The longest wait for another gateway: longer than a renewal takes, and longer than a dead gateway counts as alive.
 const LONGEST_TURN: Duration = Duration::from_secs(40);
-/// Sign-ins under way that are remembered; the oldest make room.
+/// How many pending sign-ins are remembered; the oldest are dropped.
 const MOST: usize = 1_000;
 
-/// What this gateway knows of sign-ins, and how it tells the others.
+/// What this gateway knows about sign-ins, and how it notifies the others.
 pub(crate) struct SharedLogins {
     shared: Arc<SharedStorage>,
     secrets: Arc<Secrets>,
     pending: Arc<dyn PendingEntries>,
     sealer: Sealer,
-    /// Sign-ins under way by provider, as they were last heard of.
+    /// Pending sign-ins by provider, as last read.
     attempts: RwLock<BTreeMap<String, Told>>,
-    /// Held while the above and the database change together.
+    /// Held while `attempts` and the database change together.
     changing: tokio::sync::Mutex<()>,
-    /// In the database a gateway may take again what it has, so its own tasks wait for each other here.
+    /// The database lets a gateway take the same lease twice, so its own tasks wait for each other here.
     turns: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<()>>>>,
     asking: Mutex<BTreeMap<String, Owned>>,
 }
 
-/// A sign-in under way, sealed in the database.
+/// A pending sign-in, sealed in the database.
 #[derive(Clone, Serialize, Deserialize)]
 struct Told {
     provider: String,
@@ -62,7 +62,7 @@ impl SharedLogins {
         })
     }
 
-    /// Reads anew which sign-ins are under way.
+    /// Reads the pending sign-ins again.
     pub(super) async fn follow(&self) -> Result<(), Fault> {
         let _one_by_one = self.changing.lock().await;
         let mut attempts = BTreeMap::new();
@@ -78,7 +78,8 @@ impl SharedLogins {
         Ok(())
     }
 
-    /// The right to change what is kept of a sign-in. Waits while another gateway has it, then reads what that one kept.
+    /// Takes the right to change the stored tokens of a sign-in. Waits while another gateway has
+    /// it, then reads the latest tokens.
     pub(in crate::gateway) async fn turn(&self, name: &str) -> Result<Turn, Fault> {
         let here = Arc::clone(lock(&self.turns).entry(name.to_owned()).or_default());
         let here = here.lock_owned().await;
@@ -151,14 +152,14 @@ impl SharedLogins {
         match self.begin_asking(provider).await {
             Ok(asks) => asks,
             Err(fault) => {
-                tracing::warn!(%fault, provider, "who asks about a sign-in is not known");
+                tracing::warn!(%fault, provider, "cannot find out which gateway polls a sign-in");
                 false
             }
         }
     }
 
-    /// Whoever finished a sign-in asks no more. Who comes after it must not redeem the same code again, which would make
-    /// what was granted first worthless.
+    /// The gateway that finished a sign-in stops asking. The next one must not redeem the same code
+    /// again, which would make the first grant worthless.
     async fn begin_asking(&self, provider: &str) -> Result<bool, Fault> {
         let duty = Duty::AwaitSignIn(provider.to_owned()).to_string();
         let Some(owned) = self.shared.membership.own(&duty).await? else { return Ok(false) };
@@ -198,7 +199,7 @@ impl Drop for Turn {
         let shared = Arc::clone(&self.shared);
         tokio::spawn(async move {
             if let Err(error) = shared.membership.disown(&owned).await {
-                tracing::warn!(%error, "a sign-in stays this gateway's until its life is over");
+                tracing::warn!(%error, "a sign-in could not be released; this gateway holds it until it stops");
             }
             // Not before: who takes it again here has the same row.
             drop(here);

@@ -1,5 +1,6 @@
-//! What happened here and the other gateways have not been told yet. It waits for the next look at what they did, and goes
-//! with it: a trip of its own for each run would cost more than it is worth to hear of it a moment earlier.
+//! Notices of this gateway that the others have not received yet. They are sent with the next poll
+//! of the others' changes: a separate message for each run would cost more than the short delay
+//! matters.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,22 +8,22 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::gateway::live::Live;
 
-/// Notices are hints: what does not fit is lost, and shows when it is looked at.
+/// How many notices wait. Notices are hints: one that does not fit is lost, and its content is seen at the next look.
 const MOST_WAITING: usize = 10_000;
 
-/// Notices as the others read them.
+/// The notices that wait, in the form in which they are sent.
 #[derive(Default)]
 pub(super) struct WaitingNotices(Mutex<Vec<String>>);
 
 impl WaitingNotices {
-    /// Gathers what happens here.
+    /// Collects the notices of this gateway.
     pub(super) async fn gather(&self, live: &Live) {
         let mut own = live.agent.own_notices();
         loop {
             match own.recv().await {
                 Ok(notice) => self.add(serde_json::to_string(&notice)),
                 Err(RecvError::Lagged(missed)) => {
-                    tracing::warn!(missed, "the other gateways are not told of everything");
+                    tracing::warn!(missed, "some notices to the other gateways were lost");
                 }
                 Err(RecvError::Closed) => return std::future::pending().await,
             }
@@ -33,7 +34,7 @@ impl WaitingNotices {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// They could not be told, or nobody knows whether they were: the next look takes them along.
+    /// Puts back notices that may not have been sent; the next poll sends them.
     pub(super) fn put_back(&self, notices: Vec<String>) {
         self.add(notices);
     }

@@ -1,4 +1,4 @@
-//! Connectors in this process: made from the config, and their way to the agent (`port.rs`).
+//! Creates the connectors of the config and connects them to the agent (`port.rs`).
 
 mod port;
 
@@ -21,7 +21,7 @@ use crate::config::{Config, ConfigError, Environment};
 
 pub(super) use port::AgentDoor;
 
-/// Connectors that do nothing until they follow a plan.
+/// Creates connectors that are idle until they get a plan.
 pub(super) fn open(
     store: &Store,
     home: &Path,
@@ -41,7 +41,7 @@ pub(super) fn open(
     })
 }
 
-/// What a config says of connectors, with tokens looked up.
+/// The accounts of a config, with their tokens resolved.
 pub(super) fn plan(
     config: &Config,
     knows_agent: &dyn Fn(&onyx_types::AgentId) -> bool,
@@ -63,7 +63,7 @@ pub(super) fn plan(
     }
 }
 
-/// What `secret:<name>` or `env:<NAME>` stands for; other texts stand for themselves.
+/// Resolves `secret:<name>` and `env:<NAME>`; any other text is the value itself.
 pub(super) fn look_up(
     reference: &str,
     environment: &Environment,
@@ -78,7 +78,7 @@ pub(super) fn look_up(
     Ok(Some(reference.to_owned()))
 }
 
-/// How each account is. Messages that did not arrive are a degradation that a person can end.
+/// The health of each account. Undelivered messages degrade it until a person decides about them.
 pub(super) async fn dependencies(connectors: &Connectors) -> Vec<Dependency> {
     let Ok(accounts) = connectors.list().await else { return Vec::new() };
     accounts.into_iter().map(dependency).collect()
@@ -92,7 +92,7 @@ fn dependency(status: AccountStatus) -> Dependency {
         AccountState::Failing => Dependency::degraded(name, detail),
         AccountState::Deaf => {
             let seconds = status.silent_seconds.unwrap_or_default();
-            Dependency::degraded(name, format!("nothing was heard for {seconds} s. {detail}"))
+            Dependency::degraded(name, format!("no contact for {seconds} s. {detail}"))
         }
         AccountState::Starting | AccountState::Listening if status.queues.dead > 0 => {
             let dead = status.queues.dead;
@@ -107,7 +107,7 @@ pub(super) struct JobPeers(pub(super) WeakConnectors);
 
 impl JobPeers {
     fn connectors(&self) -> Result<Connectors, Fault> {
-        self.0.get().ok_or_else(|| Fault::new(ErrorCode::Internal, "The connectors are ending."))
+        self.0.get().ok_or_else(|| Fault::new(ErrorCode::Internal, "The connectors are stopping."))
     }
 }
 
@@ -132,13 +132,13 @@ fn peer_key(address: &str) -> Result<PeerKey, Fault> {
     let mut pieces = address.splitn(3, '/').map(str::to_owned);
     let (Some(network), Some(account), Some(peer)) = (pieces.next(), pieces.next(), pieces.next())
     else {
-        let message = format!("{address:?} names no peer.");
+        let message = format!("{address:?} does not name a peer.");
         return Err(Fault::new(ErrorCode::InvalidRequest, message));
     };
     Ok(PeerKey { account: AccountKey { network, account }, peer })
 }
 
-/// The way by mail, for jobs.
+/// The mailer for jobs.
 pub(super) fn job_mail(plan: &Plan) -> Option<Arc<dyn MailWriter>> {
     plan.mail.clone().map(|mailer| Arc::new(JobMail(mailer)) as Arc<dyn MailWriter>)
 }

@@ -1,4 +1,4 @@
-//! The agent as connectors see it.
+//! The connectors' port to the agent.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -20,10 +20,10 @@ use onyx_types::{
     UserPart,
 };
 
-/// How far back a log is searched for words: whoever asks for them does so soon.
+/// How far back a log is searched for words; they are asked for soon after they were written.
 const NEWEST_TURNS: usize = 512;
 
-/// Where connectors come in.
+/// The connectors' access to the agent.
 pub(crate) struct AgentDoor {
     pub(crate) agent: AgentServices,
     pub(crate) store: Store,
@@ -41,7 +41,7 @@ impl RunEvents for Live {
     }
 }
 
-/// A run that is over, from its log.
+/// The events of an ended run, from its log.
 struct Logged(VecDeque<Envelope>);
 
 #[async_trait]
@@ -58,7 +58,7 @@ impl AgentPort for AgentDoor {
         let words = words_of(request.run);
         let mut request = run_request(request);
         let started = if self.waits(&person, session, words).await? {
-            // An earlier attempt has kept them, and nobody has read them.
+            // An earlier attempt has queued the words, and no run has taken them yet.
             request.input = RunInput::Queued(words);
             self.agent.runs.start(request).await?
         } else if request.terms.privacy == RunPrivacy::Private {
@@ -201,11 +201,11 @@ impl AgentPort for AgentDoor {
     }
 }
 
-/// Whose answer the answer to some words is.
+/// Which run answers some words.
 enum Reader {
-    /// Of a run that began with them.
+    /// The run that began with them.
     Its(RunId),
-    /// Of one that was at work when they came.
+    /// A run that was already at work when they came.
     Another,
 }
 
@@ -281,7 +281,8 @@ fn run_request(request: StartRun) -> RunRequest {
         Privacy::Group => RunPrivacy::Shared,
     };
     let session = match request.session {
-        // Whoever is bound now answers, also in a conversation that another one began.
+        // The agent of the current binding answers, also in a conversation that another agent
+        // began.
         Some(session) => SessionRef::Asking { session, agents: vec![request.agent] },
         None => SessionRef::New { origin: SessionOrigin::Connector, agents: vec![request.agent] },
     };

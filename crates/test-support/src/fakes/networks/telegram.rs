@@ -204,7 +204,7 @@ impl FakeTelegram {
         inner.offset >= inner.next_update
     }
 
-    /// How many updates nobody has acknowledged.
+    /// How many updates are not acknowledged.
     pub fn unread(&self) -> u64 {
         let inner = self.inner();
         u64::try_from(inner.next_update - inner.offset.max(FIRST_UPDATE)).unwrap_or(0)

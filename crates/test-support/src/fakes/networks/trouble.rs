@@ -12,7 +12,7 @@ pub struct Trouble {
     pub lost_before: u64,
     /// Done, and closed without an answer.
     pub lost_after: u64,
-    /// Done, and answered when nobody waits any more.
+    /// Done, but answered only after the caller gave up.
     pub late: u64,
     /// Done, and the answer breaks off.
     pub half_closed: u64,
@@ -31,7 +31,7 @@ pub struct Trouble {
     pub cut: u64,
     /// It stays open and says nothing more.
     pub silenced: u64,
-    /// The other side asks to connect anew.
+    /// The other side asks to reconnect.
     pub moved: u64,
     /// The session ends and cannot be taken up again.
     pub session_lost: u64,

@@ -104,7 +104,7 @@ impl OnyxBuilder {
         self
     }
 
-    /// Lets the process have this many files open and no more, whatever it asks for.
+    /// Lets the process have at most this many files open.
     #[must_use]
     pub fn open_files(mut self, most: u32) -> Self {
         self.open_files = Some(format!("-n {most}"));

@@ -57,7 +57,7 @@ impl OnyxProcess {
         self.home().join("onyx.json")
     }
 
-    /// The client by itself, to be cloned into tasks.
+    /// The client alone, to be cloned into tasks.
     pub fn client(&self) -> &AgentClient {
         &self.client
     }

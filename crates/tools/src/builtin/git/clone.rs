@@ -44,7 +44,7 @@ impl Repositories {
                 let said = cloned.output.lines().last().unwrap_or_default().to_owned();
                 let message = format!("{address} could not be cloned: {said}");
                 Err(Fault::new(ErrorCode::ToolFailed, message)
-                    .with_hint("Is the address right, and can everybody read it?"))
+                    .with_hint("Check the address, and that anyone can read the repository."))
             }
         }
     }

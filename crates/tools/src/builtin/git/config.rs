@@ -23,9 +23,9 @@ impl GitConfig {
             return Err(format!("it is longer than {MOST_BYTES} bytes"));
         }
         let text = std::str::from_utf8(bytes).map_err(|_| "it is not text".to_owned())?;
-        // Git ends a value there, and so would whoever is handed it.
+        // Git ends a value at a NUL byte, and so would a program that is given the value.
         if text.contains('\0') {
-            return Err("it holds a byte that no text has".to_owned());
+            return Err("it holds a NUL byte".to_owned());
         }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut reader = Reader { rest: text, line: 1 };
@@ -140,7 +140,7 @@ impl Reader<'_> {
             Some('=') => {
                 self.take();
             }
-            Some(_) => return Err("a setting's name holds another sign"),
+            Some(_) => return Err("a setting's name holds a character that is not allowed"),
         }
         self.skip_blanks();
         let (mut value, mut kept, mut is_quoted) = (String::new(), 0, false);
@@ -173,7 +173,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    /// What a backslash stands for; at the end of a line the next one goes on.
+    /// What a backslash stands for; at the end of a line it continues the line.
     fn escaped(&mut self) -> Result<Option<char>, &'static str> {
         match self.take() {
             Some('\n') => Ok(None),

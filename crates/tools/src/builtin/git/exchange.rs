@@ -1,4 +1,4 @@
-//! What a pull or push would do, worked out before anybody is asked and again before it is done:
+//! What a pull or push would do, worked out before a person is asked and again before it is done:
 //! the exact address, the refs, and for a push every commit that would leave.
 
 use onyx_types::{Address, Hash, PlanTarget, Target};
@@ -162,5 +162,5 @@ fn plain(name: &str) -> Result<&str, ToolError> {
     if is_plain(name) {
         return Ok(name);
     }
-    Err(ToolError::Arguments(format!("{name:?} is no plain name")))
+    Err(ToolError::Arguments(format!("{name:?} is not a plain name")))
 }

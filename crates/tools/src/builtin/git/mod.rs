@@ -54,7 +54,7 @@ pub(super) enum Command {
     Push,
 }
 
-/// What any of the six takes; the schema of each says which.
+/// The arguments of all six tools; each tool's schema says which it takes.
 #[derive(Deserialize)]
 pub(super) struct GitArguments {
     folder: Option<String>,
@@ -213,7 +213,7 @@ impl Command {
     }
 }
 
-/// A path as git takes it for nothing but a path, whatever letters it begins with.
+/// A path in the form that git reads only as a path, whatever characters it begins with.
 fn in_repository(path: &str, cx: &ToolCx) -> Result<String, ToolError> {
     match path {
         "." => Ok(path.to_owned()),

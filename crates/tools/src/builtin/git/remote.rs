@@ -1,6 +1,6 @@
 //! Where a repository is pulled from and pushed to. An address comes from the repository's own
-//! settings, which anybody may have written: only https and ssh lead out, and a credential goes to
-//! the host that the owner named it for.
+//! settings, which anyone may have written. Therefore only https and ssh are allowed, and a
+//! credential is sent only to the host that the owner named it for.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,7 +29,7 @@ pub struct GitSettings {
 /// Opens what `secret:<name>` refers to; `None` when there is no such secret.
 pub type OpenSecret = Arc<dyn Fn(&str) -> Result<Option<String>, Fault> + Send + Sync>;
 
-/// Something in `tools.git` that cannot be meant.
+/// A setting in `tools.git` that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("tools.git.{0}")]
 pub struct BadGitSettings(String);
@@ -205,7 +205,9 @@ impl RemoteAddress {
         }
         let (place, path) = text.split_once(':').unwrap_or((text, ""));
         if place.contains('/') || path.is_empty() || path.starts_with(':') || path.contains("//") {
-            return Err(format!("{text:?} is no https or ssh address; nothing else leads out"));
+            return Err(format!(
+                "{text:?} is not an https or ssh address; no other kind is allowed"
+            ));
         }
         Self::ssh(text, place, Scheme::Ssh.usual_port(), path)
     }
@@ -239,7 +241,7 @@ impl RemoteAddress {
         let in_path = |c: char| c.is_ascii_alphanumeric() || "-_./~+@".contains(c);
         if !is_plain(user) || !is_plain(host) || path.starts_with('-') || !path.chars().all(in_path)
         {
-            return Err(format!("{url:?} is no plain https or ssh address"));
+            return Err(format!("{url:?} is not a plain https or ssh address"));
         }
         let host = host.to_lowercase();
         Ok(Self { scheme: Scheme::Ssh, host, port, url: url.to_owned() })

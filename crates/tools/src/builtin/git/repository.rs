@@ -1,7 +1,7 @@
 //! A repository of the vault, and how git works on it: never through its own settings. Each call
 //! gets a fresh folder of ours as `GIT_DIR`, with settings that we wrote, which leads to the
-//! repository's objects, refs and index and to nothing else of it. So no hook, filter, helper,
-//! include or other folder that a repository names is ever known to git.
+//! repository's objects, refs and index and to nothing else of it. So git never learns of a hook,
+//! filter, helper, include or other folder that a repository names.
 
 use std::os::unix::fs::{OpenOptionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ const COPIED: [(&str, &[&str]); 6] = [
 /// Formats of repositories that need nothing beyond what is linked.
 const KNOWN_EXTENSIONS: [&str; 4] = ["noop", "objectformat", "preciousobjects", "worktreeconfig"];
 
-/// Nothing of git's own starts another program, asks anybody, or works in another repository.
+/// Settings under which git starts no other program, asks no person, and works in no other repository.
 const SETTINGS: &str = "\
 [core]
 \tbare = false
@@ -147,7 +147,7 @@ impl Repository {
         Ok(Self { folder, config, branch, head, exclude })
     }
 
-    /// How people are told of it.
+    /// The name that people see.
     pub(super) fn name(&self) -> String {
         self.folder.as_ref().map_or_else(|| "the vault".to_owned(), ToString::to_string)
     }
@@ -249,7 +249,7 @@ fn no_repository(name: &str, why: &str) -> ToolError {
     ToolError::Refused(format!("{name} is no repository of its own: {why}"))
 }
 
-/// A remote that a call works with, and what opens it.
+/// A remote that a call works with, and its credential.
 pub(super) struct Towards<'a> {
     pub(super) address: &'a RemoteAddress,
     pub(super) remotes: &'a GitRemotes,

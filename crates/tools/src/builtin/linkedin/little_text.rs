@@ -1,5 +1,5 @@
 //! The text of a post in LinkedIn's own notation, in which some characters mean something. They are
-//! escaped, so that what is read there is what the person saw: nobody is mentioned unseen. A
+//! escaped, so that what is read there is what the person saw and no one is mentioned unseen. A
 //! hashtag stays one, since it reads the same.
 
 const RESERVED: &str = r"\|{}@[]()<>#*_~";

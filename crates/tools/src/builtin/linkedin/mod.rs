@@ -1,5 +1,5 @@
-//! LinkedIn: each person's own account, posted and commented with only what that person has seen
-//! whole. Every request goes to the configured address, with the token of the person whose agent
+//! LinkedIn: posts and comments in each person's own account, only with text that the person has
+//! seen whole. Every request goes to the configured address, with the token of the person whose agent
 //! asks, and every post and comment leaves a file in that person's vault.
 
 mod comment;
@@ -50,7 +50,7 @@ pub struct LinkedInSettings {
     pub base_url: Option<String>,
 }
 
-/// Something in `tools.linkedin` that cannot be meant.
+/// A setting in `tools.linkedin` that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("tools.linkedin.{0}")]
 pub struct BadLinkedInSettings(String);
@@ -115,7 +115,7 @@ pub struct AccountCheck {
     pub error: Option<String>,
 }
 
-/// The way to LinkedIn, following the config.
+/// The client of LinkedIn, following the config.
 #[derive(Clone)]
 pub struct LinkedIn {
     place: Arc<RwLock<Option<LinkedInApi>>>,
@@ -150,7 +150,7 @@ impl LinkedIn {
         self.checks().remove(person);
     }
 
-    /// Asks LinkedIn whose account it is; what came of it is the person's last check.
+    /// Asks LinkedIn whose account it is, and keeps the answer as the person's last check.
     pub async fn validate(&self, person: &PersonId, clock: &dyn Clock) -> Result<String, String> {
         let profile = match self.service(person, clock) {
             Ok(service) => service.profile().await,

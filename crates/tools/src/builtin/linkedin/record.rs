@@ -1,4 +1,4 @@
-//! The file in the vault that tells of one post or comment. It is begun before anything is sent, so
+//! The file in the vault that records one post or comment. It is begun before anything is sent, so
 //! that no crash hides what may have happened.
 
 use onyx_storage::ObjectKey;
@@ -10,7 +10,7 @@ use crate::{ToolCx, ToolError};
 
 const FOLDER: &str = "agent/linkedin";
 
-/// What is about to be said at LinkedIn.
+/// A post or comment that is about to be sent to LinkedIn.
 pub(super) struct Saying<'a> {
     /// `post` or `comment`.
     pub(super) kind: &'static str,
@@ -22,7 +22,7 @@ pub(super) struct Saying<'a> {
     pub(super) text: &'a str,
 }
 
-/// How it ended.
+/// How the post or comment ended.
 pub(super) enum Ending<'a> {
     Done { id: Option<&'a str> },
     NotDone(&'a str),
@@ -70,7 +70,7 @@ impl<'a> Record<'a> {
             Ending::Done { id: Some(id) } => {
                 format!("- done: {id}, https://www.linkedin.com/feed/update/{id}/\n")
             }
-            Ending::Done { id: None } => "- done; LinkedIn told no address\n".to_owned(),
+            Ending::Done { id: None } => "- done; LinkedIn gave no address\n".to_owned(),
             Ending::NotDone(why) => format!("- not done: {why}\n"),
             Ending::Unknown(why) => format!("- it is not known whether it was done: {why}\n"),
         };

@@ -1,5 +1,5 @@
-//! What LinkedIn is asked, and how its answers read. A request that may have been carried out is
-//! never sent again: a post that stands there twice cannot be taken back unseen.
+//! Requests to LinkedIn, and how its answers are read. A request that may have been carried out is
+//! never sent again: a post that appears twice cannot be undone before others see it.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -23,7 +23,7 @@ const BOUNDS: Bounds = Bounds {
 };
 const TRIES: u32 = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// Longer than this nobody waits within a call.
+/// The longest wait within one call.
 const LONGEST_WAIT: Duration = Duration::from_secs(8);
 const LONGEST_ID: usize = 200;
 
@@ -49,7 +49,7 @@ pub(super) struct LinkedInReply {
     body: Vec<u8>,
 }
 
-/// What becomes of a request after an answer, or after none.
+/// What to do with a request after an answer, or after none.
 enum Fate {
     Done,
     /// The token is not taken.
@@ -109,9 +109,9 @@ impl<'a> Service<'a> {
             (1..=64).contains(&sub.len())
                 && sub.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte))
         };
-        profile.filter(is_known).ok_or_else(|| {
-            self.failed(ToolError::Heard("LinkedIn answers something that does not read".into()))
-        })
+        profile
+            .filter(is_known)
+            .ok_or_else(|| self.failed(ToolError::Heard("LinkedIn's answer cannot be read".into())))
     }
 
     /// Sends it until it is carried out, refused for good, or in doubt.
@@ -176,12 +176,12 @@ impl<'a> Service<'a> {
 
     fn fate(&self, request: &Request<'_>, answer: &Result<LinkedInReply, EgressError>) -> Fate {
         let is_safe = request.method == Method::GET;
-        // It was sent, and nobody says what became of it.
+        // It was sent, and its outcome is unknown.
         let open = |words: String| {
             if is_safe {
                 Fate::Again { after: None, words }
             } else {
-                Fate::Doubt(format!("LinkedIn did not say what became of it: {words}"))
+                Fate::Doubt(format!("LinkedIn did not say whether it was done: {words}"))
             }
         };
         let answer = match answer {
@@ -210,7 +210,7 @@ impl<'a> Service<'a> {
                  products \"Share on LinkedIn\" and \"Sign In with LinkedIn using OpenID Connect\"; \
                  after adding one, connect again in Settings → You → LinkedIn"
             )),
-            404 => Fate::Failed(format!("LinkedIn knows nothing there (404){said}")),
+            404 => Fate::Failed(format!("LinkedIn found nothing there (404){said}")),
             426 => Fate::Failed(format!(
                 "LinkedIn no longer answers the interface of {} (426){said}; the owner sets a newer \
                  month as tools.linkedin.apiVersion",
@@ -218,7 +218,7 @@ impl<'a> Service<'a> {
             )),
             429 => Fate::Again {
                 after: answer.retry_after,
-                words: format!("LinkedIn is asked too often (429){said}"),
+                words: format!("LinkedIn got too many requests (429){said}"),
             },
             503 => Fate::Again {
                 after: answer.retry_after,

@@ -145,6 +145,6 @@ impl TypedTool for Ingest {
 fn told(kept: &IngestedText) -> String {
     let title = kept.title.as_deref().map(one_line).unwrap_or_default();
     let named = if title.is_empty() { String::new() } else { format!(" as {title:?}") };
-    let later = if kept.job_id.is_some() { "; it is still being worked through" } else { "" };
-    format!("menos keeps it{named}, id {}{later}", one_line(&kept.id))
+    let later = if kept.job_id.is_some() { "; it is still being processed" } else { "" };
+    format!("menos stored it{named}, id {}{later}", one_line(&kept.id))
 }

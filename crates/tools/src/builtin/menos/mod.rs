@@ -32,7 +32,7 @@ pub struct MenosSettings {
     pub key: Option<String>,
 }
 
-/// Something in `tools.menos` that cannot be meant.
+/// A setting in `tools.menos` that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("tools.menos.{0}")]
 pub struct BadMenosSettings(String);
@@ -69,8 +69,8 @@ struct MenosServer {
     key: String,
 }
 
-/// The way to menos, following the config. It is the owner's: what others keep there is no
-/// business of the members of a household.
+/// The client of menos, following the config. It is for the owner only, because its content is not
+/// for the other members of a household.
 #[derive(Clone)]
 pub struct Menos {
     place: Arc<RwLock<Option<MenosServer>>>,
@@ -113,10 +113,10 @@ impl Menos {
 
     fn check(&self, person: &PersonId) -> Result<(), String> {
         if self.place().is_none() {
-            return Err("menos is not configured; its owner sets tools.menos.baseUrl".to_owned());
+            return Err("menos is not configured; the owner sets tools.menos.baseUrl".to_owned());
         }
         if *person != self.owner {
-            return Err("menos is the owner's".to_owned());
+            return Err("menos is for the owner only".to_owned());
         }
         Ok(())
     }

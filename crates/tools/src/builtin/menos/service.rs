@@ -1,4 +1,4 @@
-//! What menos is asked, and how its answers read. Nothing it says is trusted: texts in its vault
+//! Requests to menos, and how its answers are read. Nothing it says is trusted: texts in its vault
 //! come from anywhere.
 
 use std::time::Duration;
@@ -178,7 +178,7 @@ impl Service {
             status => return failed(format!("menos answers {status}{said}")),
         }
         serde_json::from_slice(&answer.body)
-            .or_else(|_| failed("menos answers something that does not read".to_owned()))
+            .or_else(|_| failed("menos's answer cannot be read".to_owned()))
     }
 }
 

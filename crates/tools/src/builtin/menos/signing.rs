@@ -1,4 +1,4 @@
-//! Signatures of HTTP messages (RFC 9421) with ed25519, over what menos looks at.
+//! Signatures of HTTP messages (RFC 9421) with ed25519, over the parts that menos checks.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};

@@ -9,7 +9,7 @@ use super::{
 use crate::text::diff::Change;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
-/// A write and no destruction: the version before is kept and can be had back.
+/// Counts as a write, not as a destructive effect: the version before is kept and can be restored.
 pub(super) struct DeleteTestInput(ToolSpec);
 
 impl DeleteTestInput {

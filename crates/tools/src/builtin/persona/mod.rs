@@ -1,5 +1,5 @@
-//! The persona editor's tools. Which persona they work on is said by the session and by nothing
-//! that a model could say.
+//! The persona editor's tools. The session decides which persona they work on; a model cannot choose
+//! another.
 
 mod create_test_input;
 mod delete_test_input;
@@ -132,7 +132,7 @@ fn failed(error: StoreError) -> ToolError {
     }
 }
 
-/// What the port says is for the model to read and mend.
+/// An error of the port is shown to the model, which can correct its call.
 fn told(fault: &Fault) -> ToolError {
     ToolError::Arguments(format!("{} {}", fault.message, fault.hint()).trim().to_owned())
 }

@@ -76,8 +76,8 @@ impl MemoryWrite {
     ) -> Result<Plan, ToolError> {
         let zone = cx.clock.zone_of(&cx.key.person);
         let key = paths::key(&daily_path(at, &zone))?;
-        // An entry is added to whatever the log holds by then, so it builds on nothing, and stands
-        // in no other entry's way while it waits for a person.
+        // An entry is added to the log's content at that time, so it builds on nothing, and blocks
+        // no other entry while it waits for a person.
         let entry = Hash::of(text.as_bytes()).to_string();
         let log = AgentFiles::memory(cx)?.name(&key);
         let name = format!("{log}#{}-{}", at.as_millis(), &entry[..16]);

@@ -104,7 +104,7 @@ fn check(code: &str) -> Result<(), ToolError> {
         return wrong(format!("{part:?} is not allowed in it"));
     }
     if code.contains("```") {
-        return wrong("leave the fence away".to_owned());
+        return wrong("leave out the fence".to_owned());
     }
     let first =
         lower.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("%%"));

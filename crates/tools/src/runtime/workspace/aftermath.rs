@@ -1,6 +1,6 @@
-//! What a command leaves in the vault. Nobody sees it write, so the vault is compared with how it was: what differs is
-//! written down as not the person's own, and what nobody approved does not stay where agents or the person's own programs
-//! would obey it: it is put back as it was, and what the command made of it is proposed.
+//! What a command leaves in the vault. Its writes are not observed, so the vault is compared with its state before:
+//! what differs is recorded as not the person's own. A change that no person approved does not stay where agents or the
+//! person's own programs would obey it: the file is put back as it was, and the command's change becomes a draft.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -139,7 +139,7 @@ impl Aftermath {
         let mut changes = Vec::new();
         let gone = self.before.keys().filter(|key| !after.contains_key(key));
         let new = changed(&self.before, after).map(|(key, _)| key);
-        // A folder steers nothing by itself, only what lies in it; one in the place of a kept file does not stay.
+        // A folder alone steers nothing, only its files do; a folder in the place of a kept file does not stay.
         let is_folder = |key: &ObjectKey| {
             let stamp = after.get(key).or_else(|| self.before.get(key));
             stamp.is_some_and(|stamp| stamp.kind == Kind::Folder)

@@ -70,7 +70,7 @@ impl Walk<'_> {
             return Ok(None);
         };
         if meta.is_dir() {
-            // It can be looked into and taken away again, whatever the command made of its rights.
+            // The folder must be readable and removable, whatever rights the command gave it.
             std::fs::set_permissions(&path, Permissions::from_mode(0o700))?;
             return Ok(Some(path));
         }

@@ -1,5 +1,5 @@
-//! What a command leaves behind, for the model to know, and the rules that hold wherever it worked: what of a repository is
-//! data, what steers agents or programs, and how a change that nobody approved becomes a proposal.
+//! What a command left behind, as the model is shown it, and the rules that hold wherever it worked: which files of a
+//! repository are data, which steer agents or programs, and how a change that no person approved becomes a proposal.
 
 use onyx_storage::ObjectKey;
 use onyx_types::{FileChange, Hash, Origin, Plan, ToolEffect};
@@ -92,18 +92,18 @@ impl Left {
         if !self.taken_back.is_empty() {
             let names = listed(&self.taken_back);
             note.push_str(&format!(
-                "\n[put back as before, since agents or your programs obey them and nobody approved it: \
+                "\n[put back as before, since agents or your programs obey them and no person approved it: \
                  {names}]"
             ));
         }
         if self.too_many {
             note.push_str(
-                "\n[too many files to compare: all that changed meanwhile counts as its work]",
+                "\n[too many files to compare: every change made meanwhile counts as the command's]",
             );
         }
         if !self.conflicts.is_empty() {
             note.push_str(&format!(
-                "\n[not written, since somebody else changed it while the command ran; the stored \
+                "\n[not written, since another writer changed it while the command ran; the stored \
                  files stay as they are: {}]",
                 listed(&self.conflicts)
             ));

@@ -53,7 +53,7 @@ pub(crate) struct Watch {
 struct WatchHere {
     /// `None`: the vault holds too many files.
     aftermath: Option<Aftermath>,
-    /// Until it is told of, whatever changes in the vault may be the command's work.
+    /// Until the command's end is recorded, every change in the vault may be its work.
     open: OpenCommand,
 }
 
@@ -133,7 +133,7 @@ impl Workspace {
             let area = Area::Person(cx.key.person.clone());
             note_changed(&*cx.files, &area, open.started_at, origin).await?;
         }
-        // Where anything above failed it stays open, and what changes meanwhile is nobody's.
+        // If anything above failed, the record stays open, and what changes meanwhile has no known author.
         cx.files.origins().end_command(open.id).await?;
         Ok(left.unwrap_or_else(Left::unwatched))
     }

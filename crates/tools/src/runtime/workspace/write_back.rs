@@ -1,6 +1,6 @@
-//! Back into the store goes what a command changed in its copy of the files, each file only where the stored one is still
-//! what was copied. Ordinary files come first; a repository goes back whole or not at all, its branches last, so that none
-//! of them ever names what is not there.
+//! Writes what a command changed in its copy of the files back into the store, each file only where the stored one is
+//! still what was copied. Ordinary files come first; a repository goes back whole or not at all, its branches last, so
+//! that no branch ever names a missing object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -102,12 +102,12 @@ struct WriteBack<'a> {
     by: Writer<'a>,
     author: &'a Author<'a>,
     cx: &'a ToolCx,
-    /// What became of files so far.
+    /// What happened to files so far.
     ends: Vec<(ObjectKey, StepEnd)>,
 }
 
 impl WriteBack<'_> {
-    /// Does it steer agents or programs, and nobody approved that it changes?
+    /// Does it steer agents or programs, and has no person approved its change?
     fn is_kept(&self, delta: &Delta) -> bool {
         self.author.steering == Steering::Kept
             && !is_git_data(delta.key.as_str())
@@ -172,7 +172,7 @@ impl WriteBack<'_> {
         blocking(move || found::read(&path)).await
     }
 
-    /// A gateway that was silent for too long lost what it held: whoever took over has the last word.
+    /// A gateway that was silent for too long has lost its leases; the gateway that took over decides.
     fn check_life(&self) -> Result<(), ToolError> {
         if self.cx.files.incarnation()? == self.checkout.incarnation {
             return Ok(());
@@ -198,7 +198,7 @@ impl WriteBack<'_> {
         Ok(())
     }
 
-    /// All of it, where nobody else has changed any of it.
+    /// Writes the whole repository, if no other writer has changed any of it.
     async fn store_repository(
         &mut self,
         repository: &str,
@@ -222,7 +222,7 @@ impl WriteBack<'_> {
             let is_stored = end == StepEnd::Stored;
             self.ends.push((delta.key.clone(), end));
             if !is_stored {
-                // The rest may rest on this. New objects that are stored by now harm nobody.
+                // The rest may depend on this file. New objects that are already stored do no harm.
                 return Ok(());
             }
         }
@@ -243,7 +243,7 @@ impl WriteBack<'_> {
         )
     }
 
-    /// Says what nobody approved, and proposes it.
+    /// Reports changes that no person approved, and proposes them.
     async fn propose(&self, kept: &[Delta], left: &mut Left) -> Result<(), ToolError> {
         let mut changes = Vec::new();
         for delta in kept {

@@ -196,7 +196,7 @@ pub(crate) fn call(tool: &str, input: Value) -> ToolCall {
 }
 
 pub(crate) fn policy(tier: Tier, toolbox: &Toolbox) -> Policy {
-    // Docker's tools are nobody's who does not name them. Where there are none, whatever comes later
+    // Only an agent whose config names Docker's tools has them. Where there are none, whatever comes later
     // is allowed too.
     let tools = toolbox.tools();
     let specs = tools.specs();

@@ -1,6 +1,7 @@
-/// What tokenizers have in common: a short word is a token, and so is a break of lines with its
-/// indentation; a space before a word is free; three digits are one; punctuation comes in small
-/// groups; words of other alphabets break more often, and wide characters are about one each.
+/// Estimates tokens by rules that tokenizers have in common: a short word is a token, and so is a
+/// line break with its indentation; a space before a word is free; three digits are one;
+/// punctuation comes in small groups; words of other alphabets break more often, and wide
+/// characters are about one each.
 pub fn estimate_tokens(text: &str) -> usize {
     let mut weigher = Weigher { sum: 0, run: Run::default() };
     for &byte in text.as_bytes() {

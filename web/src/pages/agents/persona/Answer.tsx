@@ -7,7 +7,7 @@ import { hueOf } from '../../../ui/hue';
 import { ErrorLine } from '../../../ui/page';
 import type { Trial } from './trials';
 
-/** What one persona says to a test input. */
+/** One persona's answer to a test input. */
 export function Answer({
   persona,
   name,
@@ -19,7 +19,7 @@ export function Answer({
   persona: string;
   name: string;
   trial: Trial;
-  /** The system prompt has changed since. */
+  /** True if the system prompt has changed since the answer. */
   old: boolean;
   onRun: () => void;
   onStop: () => void;
@@ -52,7 +52,7 @@ export function Answer({
             className="inline-flex min-h-6 items-center gap-1 tracking-normal hover:text-text max-md:min-h-11"
             onClick={onRun}
           >
-            <RotateCw size={11} aria-hidden /> Again
+            <RotateCw size={11} aria-hidden /> Run again
           </button>
         )}
       </div>
@@ -75,7 +75,7 @@ export function Answer({
         {state === 'done' && parts.length === 0 && <p className="meta">No answer.</p>}
       </div>
       {state === 'stopped' && <p className="meta">Stopped</p>}
-      {fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: onRun }} />}
+      {fault && <ErrorLine fault={fault} action={{ label: 'Retry', run: onRun }} />}
     </article>
   );
 }

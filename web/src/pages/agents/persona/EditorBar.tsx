@@ -12,7 +12,7 @@ import { openTalk, takeBack, tellEditor, useTalk } from './editor';
 import { OutputPanel } from './OutputPanel';
 import { usePanel } from './usePanel';
 
-/** The page's bottom bar: words to the agent that edits this persona, and over it what it says. */
+/** The bar at the bottom: messages to the agent that edits this persona, with its output panel above. */
 export function EditorBar({ persona, known }: { persona: string; known?: string | null }) {
   const talk = useTalk(persona);
   const { sessionId, refused, broken } = talk;
@@ -26,7 +26,7 @@ export function EditorBar({ persona, known }: { persona: string; known?: string 
     [conversation?.turns],
   );
   const fault = refused?.fault ?? broken;
-  // What failed on an earlier visit was seen then.
+  // A failure of an earlier visit was already shown then.
   const [asked, setAsked] = useState(false);
   const panel = useRef<HTMLElement>(null);
   const bar = useRef<HTMLDivElement>(null);
@@ -51,7 +51,7 @@ export function EditorBar({ persona, known }: { persona: string; known?: string 
   }, [sessionId]);
   useEffect(() => {
     if (!refused) return;
-    // The composer begins anew with the words that were not taken.
+    // The composer restarts with the text of the message that was refused.
     keep(`onyx.draft.${draftKey}`, refused.words);
     setRound((count) => count + 1);
   }, [refused, draftKey]);

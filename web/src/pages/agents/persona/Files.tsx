@@ -6,7 +6,7 @@ import { Section } from '../../../ui/form';
 import { Shown } from '../../../ui/page';
 import { useLoaded } from '../../../ui/useLoaded';
 
-/** Whose text is the system prompt. */
+/** The file that holds the system prompt. */
 export const SOUL = 'SOUL.md';
 
 const USUAL: [string, string][] = [
@@ -16,7 +16,7 @@ const USUAL: [string, string][] = [
   ['HEARTBEAT.md', 'What it checks on its own'],
 ];
 
-/** The other files that say who an agent is. */
+/** The other files of an agent's prompt. */
 export function Files({ agent, reload }: { agent: AgentDetails; reload: () => void }) {
   const others = agent.files.filter(
     (name) => name !== SOUL && !name.includes('/') && !USUAL.some(([usual]) => usual === name),
@@ -77,7 +77,7 @@ function Opened({
   );
 }
 
-/** A file of an agent, empty where there is none. */
+/** A file of an agent; empty if it does not exist. */
 export async function readOr(agent: string, name: string): Promise<StoredFile> {
   try {
     return await onyx.agents.readFile(agent, name);

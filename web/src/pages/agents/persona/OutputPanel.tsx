@@ -7,7 +7,7 @@ import { ErrorLine } from '../../../ui/page';
 import { clearTalk } from './editor';
 import type { Happened, Panel } from './panel';
 
-/** What the editor says, over the page: it goes by itself unless somebody wants it or it needs somebody. */
+/** The editor's output over the page. It closes automatically unless the person uses it or a decision is pending. */
 export function OutputPanel({
   element,
   panel,
@@ -88,7 +88,7 @@ export function OutputPanel({
 
 function saying({ phase, writing, attention, goesAt }: Panel): string {
   if (phase === 'pinned') return 'pinned';
-  if (writing) return 'at work';
-  if (attention) return 'waits for you';
-  return goesAt === undefined ? 'stays while you are here' : 'closes by itself';
+  if (writing) return 'working';
+  if (attention) return 'waiting for you';
+  return goesAt === undefined ? 'stays while you are here' : 'closes automatically';
 }

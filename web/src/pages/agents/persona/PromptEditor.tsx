@@ -6,7 +6,7 @@ import { Choice } from './Choice';
 import { textOf, type Version } from './drafted';
 import { useDrafted } from './useDrafted';
 
-/** The system prompt. It follows what the editor makes of it, and never takes words from under a person's hands. */
+/** The system prompt. It follows the editor's changes and never overwrites text that the person is typing. */
 export function PromptEditor({
   found,
   readOnly,
@@ -52,14 +52,16 @@ export function PromptEditor({
         )}
       </div>
       <Choice drafted={drafted} what="The system prompt" tell={tell} />
-      {fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void saved() }} />}
+      {fault && <ErrorLine fault={fault} action={{ label: 'Retry', run: () => void saved() }} />}
       <textarea
         ref={area}
         dir="auto"
         aria-label="Text of the system prompt"
         className="min-h-48 w-full resize-none rounded-sm bg-transparent text-[16px] leading-6 outline-none [unicode-bidi:plaintext] placeholder:text-dim focus-visible:outline-1 focus-visible:outline-offset-4 md:text-body"
         placeholder={
-          readOnly ? 'There is none yet.' : 'Who speaks, to whom, in which tone; what matters, and what to leave alone.'
+          readOnly
+            ? 'No system prompt yet.'
+            : 'Who this agent is, how it speaks, what matters, and what to leave alone.'
         }
         readOnly={readOnly}
         value={text}

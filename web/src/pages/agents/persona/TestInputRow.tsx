@@ -14,7 +14,7 @@ import { useDrafted } from './useDrafted';
 interface RowProps {
   persona: string;
   input: TestInput;
-  /** It was removed while somebody was writing in it. */
+  /** The input was removed while the person was editing it. */
   gone: boolean;
   answering: string[];
   prompt: string;
@@ -71,7 +71,7 @@ export function TestInputRow({ persona, input, gone, answering, prompt, owner, o
   );
 }
 
-/** Side by side where there is room, each as it comes. */
+/** The answers, side by side where there is room, each as it streams. */
 function Answers({ persona, input, answering, prompt }: Pick<RowProps, 'persona' | 'input' | 'answering' | 'prompt'>) {
   const trials = useTrials();
   const agents = useStore((state) => state.status?.agents);

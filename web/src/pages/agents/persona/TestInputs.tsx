@@ -10,7 +10,7 @@ import { TestInputRow } from './TestInputRow';
 import { tryOut } from './trials';
 import { WhoAnswers } from './WhoAnswers';
 
-/** What to say to a persona to see how it answers: to this one, or to several. */
+/** Messages that test how this persona, or several, answer. */
 export function TestInputs({
   persona,
   inputs,
@@ -25,7 +25,7 @@ export function TestInputs({
   const [answering, setAnswering] = useState<string[]>([persona]);
   const [choosing, setChoosing] = useState(false);
   const several = useStore((state) => (state.status?.agents.length ?? 0) > 1);
-  // A row that is being written in stays, also when the editor takes the input away meanwhile.
+  // A row that is being edited stays even if the editor removes its input in the meantime.
   const [written, setWritten] = useState<TestInput>();
   const run = (input: TestInput) => {
     for (const one of answering) void tryOut(persona, input, one, prompt);

@@ -3,7 +3,7 @@ import { useStore } from '../../../store/state';
 import { hueOf } from '../../../ui/hue';
 import { Modal } from '../../../ui/Modal';
 
-/** One message, several personas: whoever is chosen answers each test input that is run. */
+/** Chooses the personas that answer each test input. */
 export function WhoAnswers({
   persona,
   chosen,
@@ -23,7 +23,7 @@ export function WhoAnswers({
       <form className="p-5" onSubmit={(event) => (event.preventDefault(), onChosen(picked), close())}>
         <h2 className="mb-1 font-semibold">Who answers</h2>
         <p className="meta mb-2">
-          Each answers by itself. What the others are tried with is kept among their test inputs, too.
+          Each agent answers on its own. Inputs that you run are also saved in the test inputs of the other agents.
         </p>
         <ul className="mb-4 max-h-[50vh] overflow-y-auto">
           {agents.map((agent) => (

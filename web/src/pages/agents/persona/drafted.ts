@@ -1,19 +1,19 @@
-// A text that a person writes while somebody else may change it too. Pure: nothing typed is ever replaced unasked.
+// A text that a person edits while an agent may change it too. Typed text is never replaced without asking. Pure.
 
 export interface Version {
   text: string;
-  /** Names this very text. */
+  /** The version of this text. */
   version: string;
 }
 
 export interface Drafted {
-  /** As it was last read, and what the next saving replaces. */
+  /** The text as last read; the next save replaces it. */
   stored: Version;
-  /** What the person wrote and has not saved. */
+  /** The person's unsaved text. */
   mine?: string;
-  /** What came meanwhile, and waits for the person to choose. */
+  /** A newer text from elsewhere; the person has to choose. */
   theirs?: Version;
-  /** The shown text came from elsewhere since the person last wrote. */
+  /** True if the shown text came from elsewhere after the person's last edit. */
   news: boolean;
 }
 
@@ -42,7 +42,7 @@ export function write(drafted: Drafted, writing: Writing): Drafted {
     case 'typed':
       return { ...drafted, mine: writing.text, news: false };
     case 'saved':
-      // What was typed while it was being saved is not saved yet.
+      // Text typed during the save is not saved yet.
       return { stored: writing.saved, mine: mine === writing.saved.text ? undefined : mine, news: false };
     case 'take theirs':
       return theirs ? { stored: theirs, news: false } : drafted;

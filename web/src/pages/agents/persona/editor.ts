@@ -1,5 +1,5 @@
-// The conversation with the agent that edits a persona. It is a session like any other: what is said in it comes through
-// the one store; here stands which session it is, and the run that this window asked for.
+// The conversation with the agent that edits a persona. It is a session like any other, whose messages are
+// in the one store; this module holds its id and the run that this window started.
 
 import type { Fault, PersonaRun } from '@onyx/sdk';
 import { create } from 'zustand';
@@ -9,13 +9,13 @@ import { useStore, type Pending } from '../../../store/state';
 
 export interface Talk {
   sessionId?: string;
-  /** Words of this window are on their way or being answered. */
+  /** True while a message of this window is sent or answered. */
   busy: boolean;
-  /** Words that wait for the answer under way. */
+  /** Messages that wait for the running answer. */
   queued: string[];
-  /** Words that were not taken: they are the person's again. */
+  /** The text of a refused message, given back to the person. */
   refused?: { words: string; fault: Fault };
-  /** The answer broke off on its way here. */
+  /** Why the stream of the answer broke off. */
   broken?: Fault;
 }
 
@@ -29,17 +29,17 @@ const talkOf = (persona: string): Talk => useTalks.getState()[persona] ?? QUIET;
 const put = (persona: string, change: Partial<Talk>) =>
   useTalks.setState({ [persona]: { ...talkOf(persona), ...change } });
 
-/** Answers on their way to this window. */
+/** The streams of answers to this window. */
 const drains = new Map<string, Promise<void>>();
 
-/** The conversation that there is, so that its output can be shown. */
+/** Loads the current conversation, so that its output can be shown. */
 export async function openTalk(persona: string, sessionId: string | null | undefined): Promise<void> {
   if (talkOf(persona).busy || !sessionId) return;
   put(persona, { sessionId });
   await loadConversation(sessionId);
 }
 
-/** Says something to the editor, or after the answer under way: it does one thing at a time. */
+/** Sends a message to the editor, after the running answer if there is one. */
 export async function tellEditor(persona: string, words: string): Promise<void> {
   if (talkOf(persona).busy) return put(persona, { queued: [...talkOf(persona).queued, words] });
   put(persona, { busy: true, refused: undefined, broken: undefined });
@@ -72,7 +72,7 @@ function follow({ sessionId, runId }: PersonaRun, content: string): void {
   followAsked(sessionId, runId);
 }
 
-/** This stream is what keeps the run going: who leaves it stops the run. What it tells comes through the store too. */
+/** The run continues only while this stream is read. Its events arrive through the store too. */
 async function drain(persona: string, { sessionId, runId, events }: PersonaRun): Promise<void> {
   try {
     for await (const _ of events);
@@ -82,7 +82,7 @@ async function drain(persona: string, { sessionId, runId, events }: PersonaRun):
   await settleAsked(sessionId, runId);
 }
 
-/** Puts the conversation away and begins another. */
+/** Archives the conversation and starts another one. */
 export async function clearTalk(persona: string): Promise<void> {
   const { sessionId } = talkOf(persona);
   put(persona, { queued: [] });
@@ -93,12 +93,12 @@ export async function clearTalk(persona: string): Promise<void> {
   put(persona, { sessionId: await onyx.personas.clear(persona), refused: undefined, broken: undefined });
 }
 
-/** The words that were not taken are in the composer again. */
+/** Called when the refused text is in the composer again. */
 export function takeBack(persona: string): void {
   put(persona, { refused: undefined });
 }
 
-/** How many steps the editor has finished in the run at work; each may have changed the persona. */
+/** The number of finished steps of the editor's active run; each may have changed the persona. */
 export function useEditorSteps(persona: string): number {
   const { sessionId } = useTalk(persona);
   return useStore((state) => {

@@ -1,4 +1,4 @@
-// What a persona answers to a test input, as it comes. Pure.
+// The streamed answer of a persona to a test input. Pure.
 
 import type { Fault, PersonaEvent } from '@onyx/sdk';
 import type { Part, ToolStep } from '../../../store/messages';
@@ -27,7 +27,7 @@ export function heard(output: Output, event: PersonaEvent): Output {
         ],
       };
     case 'text_complete': {
-      // It repeats its deltas, and ends them: the next text is another.
+      // A completed text repeats its deltas and ends them; the next text is a new part.
       const before = growing(parts);
       return {
         ...output,
@@ -78,7 +78,7 @@ export function heard(output: Output, event: PersonaEvent): Output {
   }
 }
 
-/** One that is over before its end: a person stopped it, or the way to the server broke. */
+/** An output that ended early, because it was stopped or the connection broke. */
 export function ended(output: Output, how: { stopped: true } | { fault: Fault }): Output {
   if (output.state !== 'running') return output;
   return 'fault' in how ? { ...output, state: 'failed', fault: how.fault } : { ...output, state: 'stopped' };

@@ -1,21 +1,21 @@
-// The editor's output panel as a state machine. Pure: what happens goes in with its time, what to show comes out.
+// The editor's output panel as a state machine: events with their time in, what to show out. Pure.
 
-/** How long an answer that needs nobody stays after its end. */
+/** How long an answer without a pending decision stays after its end. */
 export const STAYS_MS = 5_000;
 
-/** What keeps the panel while it lasts: somebody is at it, or nobody can see it. */
+/** What keeps the panel open: the person is using it, or the tab is hidden. */
 export type Hold = 'hover' | 'focus' | 'selection' | 'hidden tab';
 
 export interface Panel {
   phase: 'hidden' | 'visible' | 'pinned';
   /** An answer is being written. */
   writing: boolean;
-  /** An error or an approval that waits: such a panel never goes by itself. */
+  /** An error or a pending approval; the panel then never closes automatically. */
   attention: boolean;
   holds: readonly Hold[];
-  /** How long it stays yet once nothing holds it. */
+  /** The remaining time once nothing holds the panel open. */
   left: number;
-  /** When it goes; absent while the clock stands. */
+  /** When the panel closes; absent while the clock is stopped. */
   goesAt?: number;
 }
 
@@ -38,7 +38,7 @@ export function step(panel: Panel, happened: Happened, now: number): Panel {
 function next(panel: Panel, happened: Happened, now: number): Panel {
   switch (happened.type) {
     case 'sent':
-      // Who has pinned it keeps it pinned.
+      // A pinned panel stays pinned.
       return {
         ...fresh(panel),
         phase: panel.phase === 'pinned' ? 'pinned' : 'visible',
@@ -74,17 +74,17 @@ function next(panel: Panel, happened: Happened, now: number): Panel {
   }
 }
 
-/** New output is worth the whole time again. */
+/** New output restarts the full time. */
 const fresh = (panel: Panel): Panel => ({ ...panel, left: STAYS_MS, goesAt: undefined });
 
-/** Whatever held it was at the panel, but for the tab, which is hidden with or without one. */
+/** Clears all holds except the hidden tab, which does not depend on the panel. */
 const hidden = (panel: Panel): Panel => ({
   ...fresh(panel),
   phase: 'hidden',
   holds: panel.holds.filter((by) => by === 'hidden tab'),
 });
 
-/** The clock runs only while a visible panel is done, needs nobody and is held by nothing. */
+/** The clock runs only while the panel is visible, done, without a pending decision and not held open. */
 function timed(before: Panel, after: Panel, now: number): Panel {
   const runs = after.phase === 'visible' && !after.writing && !after.attention && after.holds.length === 0;
   if (runs) return after.goesAt === undefined ? { ...after, goesAt: now + after.left } : after;

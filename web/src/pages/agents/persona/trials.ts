@@ -1,4 +1,4 @@
-// Test inputs at work. They belong to the window and not to the page: leaving it stops none of them.
+// Running test inputs. They belong to the window, not to the page: leaving the page stops none of them.
 
 import type { TestInput } from '@onyx/sdk';
 import { create } from 'zustand';
@@ -7,17 +7,17 @@ import { BLANK, ended, heard, type Output } from './outputs';
 
 export interface Trial {
   output: Output;
-  /** The system prompt it was tried with; another one since then may answer otherwise. */
+  /** The system prompt of this run; a newer prompt may give another answer. */
   prompt: string;
 }
 
-/** By persona whose input it is, the input, and who answers. */
+/** Keyed by the input's persona, the input, and the answering persona. */
 export const keyOf = (host: string, input: string, persona: string) => `${host} ${input} ${persona}`;
 
 export const useTrials = create<Record<string, Trial>>(() => ({}));
 
 const stops = new Map<string, AbortController>();
-/** As many answer at a time; providers do not like more. */
+/** The number of concurrent answers; providers limit requests. */
 const AT_ONCE = 3;
 let atWork = 0;
 const waiting: (() => void)[] = [];
@@ -32,7 +32,7 @@ function leave(): void {
   waiting.shift()?.();
 }
 
-/** Lets a persona answer a test input of `host`. */
+/** Runs a test input of `host` with a persona. */
 export async function tryOut(host: string, input: TestInput, persona: string, prompt: string): Promise<void> {
   const key = keyOf(host, input.id, persona);
   if (stops.has(key)) return;
@@ -58,7 +58,7 @@ export function stopTrial(key: string): void {
   stops.get(key)?.abort();
 }
 
-/** The same words among another persona's test inputs; they are added where they are not. */
+/** The same text among another persona's test inputs; it is added if missing. */
 async function sameInput(persona: string, content: string): Promise<string> {
   const known = (await onyx.personas.testInputs(persona)).find((input) => input.content.trim() === content.trim());
   return (known ?? (await onyx.personas.createTestInput(persona, content))).id;

@@ -13,7 +13,7 @@ export interface DraftedText {
   save: () => Promise<boolean>;
 }
 
-/** A text of the server's that is written here; `found` is the newest that was read of it. */
+/** Edits a text of the server; `found` is its newest version read so far. */
 export function useDrafted(
   found: Version,
   put: (text: string, replaces: string) => Promise<string>,
@@ -35,7 +35,7 @@ export function useDrafted(
       return true;
     } catch (error) {
       const why = faultOf(error);
-      // Somebody was faster: their text is read, and the person chooses.
+      // The text was changed in the meantime: the newer text is read, and the person chooses.
       if (why.code === 'version_conflict') onConflict();
       else setFault(why);
       return false;

@@ -4,13 +4,13 @@ import { HIDDEN, step, type Happened, type Hold, type Panel } from './panel';
 interface Watched {
   /** The output panel itself. */
   panel: RefObject<HTMLElement | null>;
-  /** What belongs to it: a click there is not a click away. */
+  /** Elements that belong to the panel: a click on them does not close it. */
   composer: RefObject<HTMLElement | null>;
   writing: boolean;
   attention: boolean;
 }
 
-/** The panel's machine, with the page's clock and everything that happens to it. */
+/** Runs the panel's state machine with the page's clock and events. */
 export function usePanel({ panel, composer, writing, attention }: Watched): [Panel, (happened: Happened) => void] {
   const [state, dispatch] = useReducer(
     (before: Panel, { happened, now }: { happened: Happened; now: number }) => step(before, happened, now),
@@ -44,7 +44,7 @@ export function usePanel({ panel, composer, writing, attention }: Watched): [Pan
   useEffect(() => (shown ? watchPanel(panel, composer, tell) : undefined), [shown, panel, composer, tell]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      // An open menu or dialog takes its own Esc.
+      // An open menu or dialog handles Esc itself.
       if (event.defaultPrevented || document.querySelector('dialog[open]')) return;
       if (event.key === 'Escape') tell({ type: 'escape' });
       const plain = !event.metaKey && !event.ctrlKey && !event.altKey && !isWriting(event.target);

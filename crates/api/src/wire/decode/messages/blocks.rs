@@ -1,4 +1,4 @@
-//! What a message of Anthropic's wire holds, block by block.
+//! The content of a message in Anthropic's format, block by block.
 
 use onyx_agent::ClientTurn;
 use onyx_types::{ToolCall, ToolUseId, UserPart};
@@ -48,14 +48,14 @@ pub(super) enum Block {
         #[serde(default)]
         is_error: bool,
     },
-    /// What a model thought is its own; we replay it from the log.
+    /// A model's thinking is only replayed from our own log.
     Thinking {},
     RedactedThinking {},
-    /// A summary that stands for what came before it.
+    /// A summary that replaces what came before it.
     Compaction {
         content: Option<String>,
     },
-    /// What ran at the maker's says nothing to a model that cannot run it.
+    /// A call that ran at the maker is of no use to a model that cannot run it.
     ServerToolUse {},
     McpToolUse {},
     McpToolResult {},
@@ -83,8 +83,8 @@ pub(super) enum ResultContent {
     Blocks(Vec<Block>),
 }
 
-/// The blocks that tools answer with, for the document alone: generators of clients cannot read a
-/// choice that holds itself.
+/// The blocks of a tool's result, for the document only: client generators cannot read a choice
+/// that contains itself.
 #[derive(JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[schemars(rename = "MessagesResultBlock")]
@@ -105,13 +105,13 @@ pub(super) enum Source {
     Content { content: Text },
 }
 
-/// What one message comes to.
+/// The parts of one message.
 #[derive(Default)]
 struct Parts {
     turns: Vec<ClientTurn>,
-    /// Words and pictures of the person's, which go after the results of tools.
+    /// The person's texts and images, which follow the results of tools.
     words: Vec<UserPart>,
-    /// Blocks of work that was done at the maker's.
+    /// Blocks of work that was done at the maker.
     left_out: Vec<&'static str>,
 }
 
@@ -142,7 +142,7 @@ impl Message {
         Ok(turns)
     }
 
-    /// The words of a message, for one that instructs.
+    /// The text of a message with instructions.
     pub(super) fn words(self) -> String {
         match self.content {
             Content::Text(text) => text,
@@ -185,7 +185,7 @@ impl Parts {
                 let id = ToolUseId(tool_use_id);
                 self.turns.push(ClientTurn::ToolResult { id, output, is_error });
             }
-            // Their fields are named as not read.
+            // They are reported as not read.
             (Block::Thinking {} | Block::RedactedThinking {}, _) => {}
             (Block::ServerToolUse {}, _) => self.left_out.push("server_tool_use"),
             (Block::McpToolUse {}, _) => self.left_out.push("mcp_tool_use"),
@@ -205,8 +205,8 @@ impl Parts {
         Ok(())
     }
 
-    /// A tool's result as text. Pictures and documents in it are shown after the results: most
-    /// wires take words alone as a result.
+    /// A tool's result as text. Images and documents in it are shown after the results, because
+    /// most formats accept only text as a result.
     fn result(&mut self, content: Option<ResultContent>, path: &str) -> Result<String, Problem> {
         let blocks = match content {
             None => return Ok(String::new()),
@@ -228,7 +228,7 @@ impl Parts {
                 Block::Image { source } => source.image(&path)?,
                 Block::Document { source, title } => source.document(title, &path)?,
                 Block::ToolReference {} => continue,
-                _ => return Err(Problem::field(path, "a tool's result does not hold this")),
+                _ => return Err(Problem::field(path, "a tool result cannot contain this block")),
             };
             texts.push("[shown below]".to_owned());
             self.words.push(shown);
@@ -242,9 +242,10 @@ impl Source {
         match self {
             Self::Base64 { media_type, data } => Ok(UserPart::Image { media_type, data }),
             Self::Url { url } if is_web(&url) => Ok(linked("image/*", None, &url)),
-            Self::Url { .. } | Self::Text { .. } | Self::Content { .. } => {
-                Err(Problem::field(format!("{path}.source"), "an image is base64 or an address"))
-            }
+            Self::Url { .. } | Self::Text { .. } | Self::Content { .. } => Err(Problem::field(
+                format!("{path}.source"),
+                "an image must be base64 or a web address",
+            )),
         }
     }
 
@@ -253,7 +254,7 @@ impl Source {
             Self::Base64 { media_type, data } => Ok(file(&media_type, title, data)),
             Self::Url { url } if is_web(&url) => Ok(linked("application/pdf", title, &url)),
             Self::Url { .. } => {
-                Err(Problem::field(format!("{path}.source.url"), "no address of the web"))
+                Err(Problem::field(format!("{path}.source.url"), "not a web address"))
             }
             Self::Text { data } => Ok(UserPart::Text { text: titled(title.as_deref(), &data) }),
             Self::Content { content } => {

@@ -19,7 +19,7 @@ use blocks::Content;
 
 pub(super) const FIELDS: Fields = Fields {
     known: &[
-        // Onyx marks what a provider may cache by itself.
+        // Onyx itself marks what a provider may cache.
         "cache_control",
         "max_tokens",
         "messages[].content[].cache_control",
@@ -86,7 +86,7 @@ pub(crate) struct Request {
     stop_sequences: Option<Vec<String>>,
     thinking: Option<Thinking>,
     output_config: Option<OutputConfig>,
-    /// As it was called before `output_config`.
+    /// The older name of `output_config`.
     output_format: Option<Format>,
 }
 
@@ -97,7 +97,7 @@ enum Thinking {
     Enabled {
         budget_tokens: u32,
     },
-    /// As hard as the model sees fit.
+    /// The model decides how much to think.
     Adaptive {},
     Disabled {},
 }
@@ -115,7 +115,7 @@ struct Message {
 enum Role {
     User,
     Assistant,
-    /// An instruction that came while the conversation went on.
+    /// An instruction that was added during the conversation.
     System,
 }
 
@@ -212,7 +212,7 @@ impl Request {
         });
         let level = self.output_config.as_ref().and_then(|config| config.effort.as_deref());
         let level = level.map(|word| effort("output_config.effort", word)).transpose()?;
-        // Not to think is what a model does that cannot.
+        // A model that cannot think does not, so turning it off is always possible.
         let thinks = thinking.is_some_and(|thinking| thinking != Effort::None);
         asked.note(Knob::Effort, "thinking", thinks);
         asked.note(Knob::Effort, "output_config.effort", level.is_some());
@@ -222,8 +222,8 @@ impl Request {
     }
 }
 
-/// The tools that a client runs. Those that run at their maker's are left out by their names,
-/// unless the answer must be a call of one.
+/// The tools that a client runs. Tools that run at the maker are left out and reported, unless the
+/// answer must be a call of one.
 fn offers(
     tools: Vec<Tool>,
     choice: &ToolChoice,
@@ -240,7 +240,9 @@ fn offers(
         match makers_tool(kind, tool.name) {
             MakersTool::Offered(offer) => offers.push(offer),
             MakersTool::LeftOut if *choice == ToolChoice::Named(name.clone()) => {
-                let why = format!("tools of the type `{kind}` run at their maker's; none is here");
+                let why = format!(
+                    "tools of the type `{kind}` run at their provider and are not available here"
+                );
                 return Err(Problem::field(format!("{path}.type"), why));
             }
             MakersTool::LeftOut => left_out.push(format!("tools.{name}")),
@@ -250,7 +252,7 @@ fn offers(
 }
 
 impl Choice {
-    /// And whether several calls may come at once.
+    /// The choice, and whether several calls may come at once.
     fn wanted(self) -> (ToolChoice, Option<bool>) {
         let (choice, single) = match self {
             Self::Auto { disable_parallel_tool_use: single } => (ToolChoice::Auto, single),

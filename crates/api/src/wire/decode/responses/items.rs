@@ -56,7 +56,7 @@ pub(super) enum TypedItem {
         output: Content,
     },
     Reasoning {},
-    /// What ran at the maker's says nothing to a model that cannot run it.
+    /// A call that ran at the maker is of no use to a model that cannot run it.
     WebSearchCall {},
     FileSearchCall {},
     CodeInterpreterCall {},
@@ -95,13 +95,13 @@ pub(super) enum Part {
     InputFile { filename: Option<String>, file_data: Option<String>, file_url: Option<String> },
 }
 
-/// What the items come to.
+/// The decoded items.
 #[derive(Default)]
 pub(super) struct Conversation {
     pub(super) turns: Vec<ClientTurn>,
     pub(super) system: Vec<String>,
     pub(super) left_out: Vec<&'static str>,
-    /// Pictures in tools' results, shown after the last of the results.
+    /// Images in tools' results, shown after the last of the results.
     shown: Vec<UserPart>,
 }
 
@@ -163,7 +163,7 @@ impl Conversation {
                 let input = json!({(CUSTOM_INPUT): input});
                 self.call(call_id, flat(namespace.as_deref(), name), input);
             }
-            // What a model thought is its own; we replay it from the log.
+            // A model's thinking is only replayed from our own log.
             TypedItem::Reasoning {} => self.left_out.push("reasoning"),
             TypedItem::WebSearchCall {} => self.left_out.push("web_search_call"),
             TypedItem::FileSearchCall {} => self.left_out.push("file_search_call"),
@@ -237,7 +237,7 @@ impl Content {
 
 impl Part {
     fn read(self, path: &str) -> Result<UserPart, Problem> {
-        const STORED: &str = "missing: files of a maker's store are not here";
+        const STORED: &str = "missing; files stored at a provider are not available here";
         match self {
             Self::InputText { text }
             | Self::OutputText { text }

@@ -96,7 +96,7 @@ pub(crate) struct Request {
     max_output_tokens: Option<u32>,
     previous_response_id: Option<String>,
     prompt_cache_key: Option<String>,
-    /// One of `/v1/conversations`, by its id or as an object with it.
+    /// A conversation of `/v1/conversations`, by its id or as an object with the id.
     #[allow(dead_code, reason = "its items are in `input` by now")]
     conversation: Option<Value>,
 }
@@ -115,7 +115,7 @@ struct Tool {
     name: Option<String>,
     description: Option<String>,
     parameters: Option<Value>,
-    /// Of a namespace.
+    /// The tools of a namespace.
     tools: Option<Vec<Tool>>,
 }
 
@@ -219,7 +219,7 @@ impl Request {
     }
 }
 
-/// What the model is offered of the client's tools.
+/// The client's tools as they are offered to the model.
 #[derive(Default)]
 struct Offered {
     tools: Vec<ToolOffer>,
@@ -227,7 +227,7 @@ struct Offered {
 }
 
 impl Offered {
-    /// Tools that run at their maker's are left out by their names.
+    /// Tools that run at the maker are left out and reported.
     fn add(&mut self, tool: Tool, path: &str, left_out: &mut Vec<String>) -> Result<(), Problem> {
         match tool.kind.as_str() {
             "function" | "custom" => {
@@ -277,7 +277,7 @@ impl Tool {
 }
 
 impl Choice {
-    /// Some of the tools may be all that is allowed.
+    /// The choice may allow only some of the tools.
     fn wanted(self, tools: &mut Vec<ToolOffer>) -> ToolChoice {
         match self {
             Self::Mode(mode) => mode.wanted(),

@@ -16,7 +16,7 @@ pub struct ChatChunks {
     head: AnswerHead,
     calls: u32,
     begun: bool,
-    /// A function was called in the way of before there were tools.
+    /// A function was called in the older form, without tools.
     legacy: bool,
 }
 

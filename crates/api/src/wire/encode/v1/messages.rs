@@ -10,11 +10,11 @@ use super::{AnswerHead, AnswerWriter, named_frame};
 use crate::problem::anthropic_error;
 
 /// `message_start` to `message_stop`. Reasoning is left out: a thinking block needs a signature
-/// that only its maker can give.
+/// that only its maker can create.
 #[derive(Debug)]
 pub struct MessageEvents {
     head: AnswerHead,
-    /// The index of the block under way or to come.
+    /// The index of the current or next block.
     index: u32,
     text_open: bool,
 }

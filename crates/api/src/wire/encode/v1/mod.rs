@@ -1,4 +1,4 @@
-//! The formats of other makers' clients: one answer told in parts, and a writer per format.
+//! The formats of other makers' clients: one answer in parts, and a writer per format.
 
 mod chat;
 mod messages;
@@ -19,25 +19,25 @@ use serde_json::{Map, Value};
 
 pub use crate::wire::{ToolForm, ToolForms};
 
-/// What every format says of an answer beside its content.
+/// The fields of an answer beside its content, the same in every format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnswerHead {
-    /// Bare; each format puts its own prefix before it.
+    /// The bare id; each format adds its own prefix.
     pub id: String,
-    /// As the client named it.
+    /// The model as the client named it.
     pub model: String,
     /// Seconds since the epoch.
     pub created: i64,
-    /// Where the conversation is kept; none for what passes through.
+    /// The session of the conversation; none for requests that pass through.
     pub session: Option<String>,
     pub usage: StreamUsage,
-    /// What the request said and the answer repeats, in the formats that do.
+    /// The fields of the request that the answer repeats, in formats that do.
     pub echo: Map<String, Value>,
-    /// Tools whose calls are written otherwise than as functions.
+    /// Tools whose calls are not written as functions.
     pub forms: ToolForms,
 }
 
-/// Does a stream of chat chunks end with one that holds the usage?
+/// Whether a stream of chat chunks ends with a chunk that holds the usage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StreamUsage {
     Told,
@@ -56,7 +56,7 @@ impl<W: AnswerWriter + ?Sized> AnswerWriter for Box<W> {
     }
 }
 
-/// A run in a foreign format.
+/// A run in another maker's format.
 pub struct Streamed<W> {
     fold: AnswerFold,
     writer: W,

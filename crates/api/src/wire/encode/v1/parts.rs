@@ -6,13 +6,13 @@ use onyx_types::{
 };
 use serde_json::Value;
 
-/// What a client of another wire is told of an answer, in order. The last is `End` or `Failed`.
+/// The parts of an answer for clients of other formats, in order. The last is `End` or `Failed`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnswerPart {
     Begin,
     Text(String),
     Reasoning(String),
-    /// A tool that the client is to run.
+    /// A call of a tool that the client has to run.
     Call {
         id: ToolUseId,
         name: String,
@@ -32,7 +32,7 @@ pub enum Finish {
     Length,
 }
 
-/// From a run's events. Work of the agent's own tools is the agent's and is not told.
+/// Turns a run's events into parts. Calls of the agent's own tools are not included.
 #[derive(Debug)]
 pub struct AnswerFold {
     fold: RunFold,
@@ -54,7 +54,8 @@ impl AnswerFold {
         parts.filter_map(|part| self.answer_part(&part)).collect()
     }
 
-    /// A feed that broke off is told as such: no client may take half an answer for a whole one.
+    /// A feed that ended early is reported as such: a client must not take half an answer for a
+    /// whole one.
     pub fn finish(&mut self) -> Vec<AnswerPart> {
         let parts = self.fold.finish();
         parts.filter_map(|part| self.answer_part(&part)).collect()
@@ -96,7 +97,7 @@ impl AnswerFold {
         match status {
             RunStatus::Done => AnswerPart::End { finish: Finish::Stop, usage },
             RunStatus::AwaitingClient => AnswerPart::End { finish: Finish::ToolCalls, usage },
-            // An answer that met its length is an answer in every one of these formats.
+            // An answer that reached its length limit is an answer in all of these formats.
             RunStatus::Error if is_length(fault.as_ref()) => {
                 AnswerPart::End { finish: Finish::Length, usage }
             }
@@ -111,7 +112,7 @@ fn is_length(fault: Option<&Fault>) -> bool {
     fault.is_some_and(|fault| fault.code == ErrorCode::LimitOutput)
 }
 
-/// From a model's events, for what passes through to a provider of another wire.
+/// Turns a model's events into parts, for answers of a provider with another format.
 #[derive(Debug, Default)]
 pub struct ModelFold {
     usage: Usage,
@@ -138,7 +139,7 @@ impl ModelFold {
                 AnswerPart::End { finish: finish(reason), usage: self.usage }
             }
             ModelEvent::Failed(failure) => AnswerPart::Failed(failure.into()),
-            // A call is told when it is whole; retries and fallbacks are this server's business.
+            // A call is sent when it is complete; retries and fallbacks are not shown.
             ModelEvent::Reasoning(_)
             | ModelEvent::ToolCallStart { .. }
             | ModelEvent::ToolCallDelta { .. }

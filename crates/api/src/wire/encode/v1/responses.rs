@@ -28,9 +28,9 @@ const REPEATED: [&str; 10] = [
 pub struct ResponseEvents {
     head: AnswerHead,
     sequence: u64,
-    /// Items that are whole.
+    /// Completed items.
     output: Vec<Value>,
-    /// The text item under way.
+    /// The current text item.
     text: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl ResponseEvents {
         Self { head, sequence: 0, output: Vec::new(), text: None }
     }
 
-    /// The settings of a request that its answer repeats, as they count here.
+    /// The settings of a request that its answer repeats, as they apply here.
     pub fn echo(request: &Map<String, Value>) -> Map<String, Value> {
         let given = |name: &str| request.get(name).filter(|value| !value.is_null());
         let repeated = REPEATED.iter().filter_map(|name| {
@@ -184,7 +184,7 @@ impl AnswerWriter for ResponseEvents {
     }
 }
 
-/// How a response stands.
+/// The status of a response.
 struct Ending {
     event: &'static str,
     status: &'static str,
@@ -211,10 +211,10 @@ fn ending(finish: Finish) -> Ending {
     }
 }
 
-/// The format has codes of its own, and clients in typed languages know no others.
+/// The format has its own codes, and clients in typed languages know no others.
 fn error(fault: &Fault) -> Value {
     let code = match (fault.code, fault.code.http_status()) {
-        // Clients shorten the conversation and try again when they read this one.
+        // With this code clients shorten the conversation and try again.
         (ErrorCode::ProviderContextLength | ErrorCode::LimitPrompt, _) => openai_code(fault),
         (_, 429) => "rate_limit_exceeded".to_owned(),
         (_, 400..=499) => "invalid_prompt".to_owned(),
@@ -268,10 +268,10 @@ fn text_item(head: &AnswerHead, index: usize, text: &str, status: &str) -> Value
     })
 }
 
-/// A tool that the client is to run.
+/// A call of a tool that the client has to run.
 struct Call<'a> {
     id: &'a str,
-    /// As the model knows the tool.
+    /// The tool's name for the model.
     name: &'a str,
     arguments: &'a Value,
 }

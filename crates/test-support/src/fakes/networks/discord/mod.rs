@@ -69,7 +69,7 @@ struct GatewaySession {
 struct DiscordData {
     gateway: GatewaySession,
     last_id: u64,
-    /// Everything that was said in a channel, by whoever.
+    /// Everything that was said in a channel, by anyone.
     history: HashMap<u64, Vec<Value>>,
     posted: HashMap<u64, Vec<PostedMessage>>,
     nonces: HashMap<(u64, String), u64>,
