@@ -456,7 +456,9 @@ async fn an_answer_whose_question_is_not_stored_yet_is_told_to_its_listener() {
     let id = answer_id(&say(&onyx, &thread, "one").await);
     let mut events = Follow::begin(&onyx, &format!("{thread}/events"), None).await;
     assert_eq!(model.requests().len(), 0, "the listener comes before the question is stored");
-    is_told(&mut events, &id, "late").await;
+    let told = events.until("chat:complete").await;
+    let complete = &told.last().unwrap().data;
+    assert_eq!((&complete["message_id"], &complete["content"]), (&json!(id), &json!("late")));
 }
 
 #[tokio::test]
