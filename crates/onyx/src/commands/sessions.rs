@@ -3,7 +3,7 @@
 mod change;
 
 use anyhow::Result;
-use onyx_types::{AgentId, Fault, SessionId, Timestamp};
+use onyx_types::{AgentId, Fault, SessionId, Timestamp, TurnId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -92,6 +92,7 @@ struct SessionRow {
 /// A place in a session where the searched text was found.
 #[derive(Deserialize)]
 struct FoundTurn {
+    turn: Option<TurnId>,
     snippet: Vec<SnippetPart>,
 }
 
@@ -164,7 +165,11 @@ impl SessionRow {
 impl FoundTurn {
     fn line(&self) -> String {
         let words: String = self.snippet.iter().map(|part| part.text.as_str()).collect();
-        format!("    {}", words.split_whitespace().collect::<Vec<_>>().join(" "))
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        match self.turn {
+            Some(turn) => format!("    {turn}  {words}"),
+            None => format!("    {words}"),
+        }
     }
 }
 

@@ -41,7 +41,10 @@ async fn tidy_up(home: &Path, model: &ScriptedModel) {
     assert_eq!(listed(home, &["sessions", "search", "boats &", "--json"]).await, [session]);
     assert!(listed(home, &["sessions", "search", "no such", "--json"]).await.is_empty());
     let said = run(home, &["sessions", "search", "written"]).await;
-    assert!(said.out.contains("My boats & more\n    main: Written."), "{said:?}");
+    let found = json_of(home, &["sessions", "search", "written", "--json"]).await;
+    let turn = found["sessions"][0]["found"]["turn"].as_str().unwrap();
+    let told = format!("My boats & more\n    {turn}  main: Written.");
+    assert!(said.out.contains(&told), "{said:?}");
     let archived = run(home, &["sessions", "archive", session]).await;
     assert!(archived.out.contains("My boats & more (archived)"), "{archived:?}");
     assert!(listed(home, &["sessions", "list", "--json"]).await.is_empty());
