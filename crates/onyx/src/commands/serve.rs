@@ -22,8 +22,9 @@ use crate::gateway::{Claim, Connection, Gateway, Unreachable, claim};
 use crate::home::HomeFolder;
 use crate::{open_files, output};
 
-/// What the start left to do in the background is done by then, mostly.
-const START_TAIL: Duration = Duration::from_millis(250);
+/// The start's own background work is mostly done after the first of these waits, and the first look
+/// through files and the loading of models after the second.
+const START_TAILS: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(15)];
 
 pub(crate) async fn run(
     home: &HomeFolder,
@@ -62,8 +63,10 @@ pub(crate) async fn run(
         }
     }
     tokio::spawn(async {
-        tokio::time::sleep(START_TAIL).await;
-        crate::allocator::give_code_back();
+        for tail in START_TAILS {
+            tokio::time::sleep(tail).await;
+            crate::allocator::give_code_back();
+        }
     });
     let cause = asked_to_end().await?;
     tracing::info!(cause, "stopping; running answers have a moment to finish");
