@@ -31,9 +31,9 @@ pub struct Store {
     pub connectors: Arc<dyn ConnectorLedger>,
     pub leases: Arc<dyn Leases>,
     pub chunks: Arc<dyn ChunkStore>,
-    /// Also what keeps the home ours while any of the above is in use.
+    /// The files also keep the home ours while any of the above is in use.
     pub files: Arc<dyn Files>,
-    /// For several of the above, one after the other.
+    /// Runs work on several of the above, one after the other.
     pub steps: Steps,
 }
 

@@ -16,7 +16,7 @@ use threads::{Threads, Work};
 /// How many file operations may wait for the disk at once. Enough for the file system to put
 /// many syncs into one journal commit; few enough that a burst does not cost a thread a session.
 const AT_ONCE: usize = 32;
-/// Until a thread is asked for again, where the system had none.
+/// The time until a thread is asked for again, where the system had none.
 const NEXT_TRY: Duration = Duration::from_millis(50);
 
 /// Takes file and database work off the async threads.
@@ -153,7 +153,7 @@ impl Steps {
         self.0.is_some()
     }
 
-    /// With the caller's runtime. A panic is the caller's.
+    /// Runs the steps with the caller's runtime. A panic is the caller's.
     pub async fn follow<T: Send + 'static>(
         &self,
         steps: impl Future<Output = T> + Send + 'static,

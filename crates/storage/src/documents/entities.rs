@@ -21,7 +21,7 @@ const OURS: [&str; 7] = ["id", "title", "status", "tags", "created", "updated", 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entity {
     pub at: EntityRef,
-    /// From the front matter, else the first heading, else the file's name.
+    /// The title from the front matter, else the first heading, else the file's name.
     pub title: String,
     pub status: Option<String>,
     pub tags: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Entity {
     pub body: String,
     /// The whole file.
     pub text: String,
-    /// Of the whole file: its ETag.
+    /// The hash of the whole file, which is its ETag.
     pub version: Hash,
 }
 

@@ -18,10 +18,10 @@ pub struct Draft {
     pub call: ToolUseId,
     /// What the model asked for; none where several of its calls were combined.
     pub input: Option<Value>,
-    /// Of the run, when it proposed this.
+    /// The taint of the run when it proposed this.
     pub taint: Taint,
     pub plan: Plan,
-    /// Over exactly what will happen, for whom, from which run.
+    /// The hash covers exactly what will happen, for whom, from which run.
     pub hash: Hash,
     pub state: DraftState,
     pub created_at: Timestamp,

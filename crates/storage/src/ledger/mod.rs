@@ -121,9 +121,9 @@ pub struct SessionChange {
     pub status: Option<SessionStatus>,
     pub agents: Option<Vec<AgentId>>,
     pub mode: Option<LaneOrder>,
-    /// Of the session with all of its forks.
+    /// Whether the session is pinned, with all of its forks.
     pub pinned: Option<bool>,
-    /// In the place of those it has, also of all of its forks.
+    /// The tags that replace those of the session and all of its forks.
     pub tags: Option<Vec<String>>,
     /// `Some(None)` detaches it, with all of its forks.
     pub attached: Option<Option<EntityRef>>,
@@ -245,11 +245,11 @@ pub struct InboxRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
-    /// After the tool results of the step under way.
+    /// The words are read after the tool results of the step under way.
     Steer,
-    /// When the answer under way is complete.
+    /// The words are read when the answer under way is complete.
     FollowUp,
-    /// When its answer is asked for.
+    /// The words are read when their answer is asked for.
     OnRequest,
 }
 
@@ -320,7 +320,7 @@ pub struct SessionMove {
 pub struct SessionSequence {
     /// Sequences of another epoch mean nothing.
     pub epoch: u64,
-    /// Of the newest change; 0 when there is none.
+    /// The sequence of the newest change; 0 when there is none.
     pub last: u64,
 }
 
@@ -418,8 +418,8 @@ pub trait Ledger: Send + Sync {
     /// it is.
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError>;
 
-    /// With what waits in its inbox, and its drafts. Deleting what is not there is no error: a crash
-    /// may have come between row and log.
+    /// Deletes the session with what waits in its inbox, and its drafts. Deleting what is not there
+    /// is no error: a crash may have come between row and log.
     async fn delete_session(&self, person: &PersonId, session: SessionId)
     -> Result<(), StoreError>;
 
@@ -434,7 +434,7 @@ pub trait Ledger: Send + Sync {
 
     async fn clear_inbox(&self, key: &SessionKey, turns: &[TurnId]) -> Result<(), StoreError>;
 
-    /// Whose words wait in an inbox.
+    /// The sessions in whose inboxes words wait.
     async fn spoken_to(&self) -> Result<Vec<(PersonId, SessionId)>, StoreError>;
 
     /// Cost of a person on one day (UTC, `YYYY-MM-DD`).

@@ -65,6 +65,6 @@ pub trait PendingEntries: Send + Sync {
         value: String,
     ) -> Result<bool, StoreError>;
 
-    /// Removes the entry. Of several who try, one gets its value.
+    /// Removes the entry. If several callers try, only one of them gets its value.
     async fn take(&self, kind: PendingKind, key: Hash) -> Result<Option<String>, StoreError>;
 }

@@ -72,7 +72,7 @@ impl<'a> Backwards<'a> {
         if size == 0 {
             return Ok(false);
         }
-        // At most `LARGEST_BLOCK`, which fits every usize.
+        // The size is at most `LARGEST_BLOCK`, which fits every usize.
         let size_in_memory = usize::try_from(size).map_err(io::Error::other)?;
         let mut joined = vec![0; size_in_memory + self.end];
         let (block, rest) = joined.split_at_mut(size_in_memory);

@@ -76,7 +76,7 @@ impl ObjectFiles {
         let written =
             self.write_new(&parent, &unfinished, bytes, current.as_ref()).and_then(|()| {
                 match expect {
-                    // Also against programs that do not know our lock.
+                    // Renaming this way holds against programs that do not know our lock, too.
                     Expect::Absent => parent.rename_new(&unfinished, &parent, name),
                     Expect::Anything | Expect::Is(_) => parent.replace(&unfinished, name),
                 }

@@ -153,7 +153,8 @@ impl Logs {
             }
         };
         let written = self.write(log, bytes);
-        // After the file: where one journal keeps both, the name is durable with it by now.
+        // The folder is synced after the file: where one journal keeps both, the name is durable
+        // with the file by now.
         if let Some(folder) = new_in
             && let Err(error) = folder.keep_new(&*self.ops, &place.name)
         {
@@ -289,7 +290,7 @@ impl Logs {
         slot.log = None;
         let place = LogPlace::of(&to.key);
         let folder = self.home.make_dirs(&*self.ops, &place.folder)?;
-        // Under another name until it is whole, so that a crash leaves no half a session.
+        // The copy has another name until it is whole, so that a crash leaves no half a session.
         let unfinished = format!("{}.copy", place.name);
         folder.remove(&unfinished)?;
         let copied = self.copy_file(&folder, &unfinished, &source, len, through);

@@ -100,7 +100,7 @@ pub struct ObjectMeta {
     pub key: ObjectKey,
     pub size: u64,
     pub modified: Timestamp,
-    /// As `Object::changed`; a folder's also when something in it comes or goes.
+    /// The same as `Object::changed`; a folder's changes also when something in it comes or goes.
     pub changed: Timestamp,
     pub is_folder: bool,
 }
@@ -110,7 +110,7 @@ pub struct ObjectMeta {
 pub struct TreeEntry {
     pub key: ObjectKey,
     pub size: u64,
-    /// Of what the file holds; `None`: it is a folder.
+    /// The hash of what the file holds; `None`: it is a folder.
     pub hash: Option<Hash>,
     pub modified: Timestamp,
 }

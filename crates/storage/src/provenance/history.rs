@@ -72,7 +72,7 @@ struct Record {
 #[derive(Clone)]
 pub struct History {
     person: Arc<dyn Objects>,
-    /// Whose files they are, as the ledger names them.
+    /// The owner of the files, as the ledger names them.
     owner: Arc<str>,
     origins: Arc<dyn Origins>,
 }
@@ -177,7 +177,7 @@ impl History {
                 let is_new = before.is_none() && change.origin.taints();
                 let names = if is_new { self.new_names(path).await? } else { Vec::new() };
                 let mut note = OriginNote { names, ..note(path, content, change.origin) };
-                // Of a trusted text to which something foreign was added, only that is foreign.
+                // If something foreign was added to a trusted text, only that addition is foreign.
                 if let Some(object) = before.filter(|_| !held.taints() || is_daily(path)) {
                     note.prints = prints::added(&note.prints, content.bytes, &object.bytes);
                 }

@@ -105,7 +105,7 @@ pub trait TurnLog: Send + Sync {
     /// The texts are in the log now, or of no more use.
     async fn clear_live(&self, lease: &Lease) -> Result<(), StoreError>;
 
-    /// With what was kept aside. Deleting what is not there is no error.
+    /// Deletes the log with what was kept aside. Deleting what is not there is no error.
     async fn delete(&self, lease: &Lease) -> Result<(), StoreError>;
 
     /// Every session of a person that has a log; for rebuilding metadata.

@@ -37,7 +37,7 @@ pub(crate) fn open_writer(path: &Path, durability: Durability) -> Result<Connect
     Ok(connection)
 }
 
-/// Of the commits that follow; not within a transaction.
+/// Sets the durability of the commits that follow. It cannot be set within a transaction.
 pub(super) fn set_durability(
     connection: &Connection,
     durability: Durability,

@@ -24,9 +24,10 @@ pub(super) struct KnownOrigins {
 
 #[derive(Debug, Default)]
 struct Owner {
-    /// Of foreign texts.
+    /// The prints of foreign texts.
     prints: HashSet<u64>,
-    /// Of paths, contents and names of which something is written down. Two may share one, which costs a look.
+    /// The marks of paths, contents and names of which something is written down. Two may share
+    /// one, which costs a look.
     marks: HashSet<u64>,
 }
 
@@ -89,7 +90,8 @@ impl KnownOrigins {
 #[async_trait]
 impl Origins for SqliteLedger {
     async fn note(&self, owner: &str, notes: Vec<OriginNote>) -> Result<(), StoreError> {
-        // Before the rows: one too many here costs a look, one too few would hide a row.
+        // The marks are added before the rows: one too many here costs a look, one too few would
+        // hide a row.
         {
             let mut owners = lock(&self.known_origins.owners);
             let known = owners.entry(owner.to_owned()).or_default();

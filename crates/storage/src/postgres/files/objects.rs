@@ -266,7 +266,8 @@ impl Objects for PostgresObjects {
         found.iter().filter_map(|row| rows::child(row, &self.root).transpose()).collect()
     }
 
-    /// By the order of paths alone: `/` is followed by `0`, so all that lies below a folder lies between the two.
+    /// The range follows from the order of paths alone: `/` is followed by `0`, so all that lies
+    /// below a folder lies between the two.
     async fn tree(
         &self,
         folder: Option<&ObjectKey>,

@@ -43,7 +43,8 @@ pub struct GatewaySettings {
 }
 
 impl GatewaySettings {
-    /// With the life that the specification gives: 15 seconds, a heartbeat every five.
+    /// Makes settings with the life that the specification gives: 15 seconds, with a heartbeat
+    /// every five.
     pub fn new(id: impl Into<String>, url: impl Into<String>) -> Self {
         Self { id: id.into(), url: url.into(), life: Duration::from_secs(15) }
     }
@@ -364,7 +365,7 @@ fn drained() -> StoreError {
     StoreError::Unavailable("this gateway is drained; another one answers".to_owned())
 }
 
-/// By so much an owner stops earlier than the others think.
+/// An owner stops this much earlier than the others think.
 fn margin(life: Duration) -> Duration {
     (life / 10).min(Duration::from_secs(2))
 }

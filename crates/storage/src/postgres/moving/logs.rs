@@ -42,7 +42,8 @@ pub(super) fn path(key: &LogName) -> PathBuf {
     format!("people/{person}/sessions/{agent}/{session}.jsonl").into()
 }
 
-/// Without a line that a crash cut short: it was never acknowledged, and the next start would put it aside.
+/// Leaves out a line that a crash cut short: it was never acknowledged, and the next start would
+/// put it aside.
 pub(super) fn whole_lines(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     &bytes[..end]

@@ -25,7 +25,7 @@ pub enum Overflow {
     Refuses,
     /// The attempt counts in the other buckets, and the caller learns that this one is full.
     Crowds,
-    /// Nothing: it only counts.
+    /// The attempt only counts; nothing follows.
     Counts,
 }
 

@@ -68,7 +68,7 @@ impl LogKey {
         [&self.person, &self.agent, &self.session]
     }
 
-    /// With more behind it.
+    /// The parameters with more behind them.
     fn with<'a, const N: usize>(
         &'a self,
         more: [&'a (dyn ToSql + Sync); N],
