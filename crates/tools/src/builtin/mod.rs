@@ -164,7 +164,7 @@ pub fn git_tools(runtime: &Runtime, remotes: &GitRemotes) -> Vec<Arc<dyn Tool>> 
     git::Command::ALL.into_iter().map(|command| Arc::new(new(command)) as Arc<dyn Tool>).collect()
 }
 
-/// Over the person's own conversations.
+/// The tools that read the person's own conversations.
 pub fn session_tools(store: &Store) -> Vec<Arc<dyn Tool>> {
     let (ledger, turns) = (Arc::clone(&store.ledger), Arc::clone(&store.turns));
     vec![

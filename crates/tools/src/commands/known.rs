@@ -26,7 +26,7 @@ enum Options {
     },
 }
 
-/// By the bare name, in order.
+/// The harmless commands by their bare names, in order.
 const HARMLESS: &[&str] = &[
     "[",
     "arch",
@@ -287,7 +287,7 @@ impl Options {
                 return long.contains(&name);
             }
             let letters = word.strip_prefix('-').unwrap_or_default();
-            // Of a letter with a value the rest of the word is that value.
+            // If a letter takes a value, the rest of the word is that value.
             let letters = match letters.find(|letter| valued.contains(letter)) {
                 Some(at) => &letters[..at],
                 None => letters,

@@ -39,7 +39,7 @@ impl ToolSettings {
 
 /// The tools that a policy is resolved against.
 pub struct KnownTools<'a> {
-    /// Of the toolbox that has them.
+    /// The version of the toolbox that has them.
     pub version: u64,
     pub specs: Vec<&'a ToolSpec>,
 }
@@ -55,7 +55,7 @@ pub struct Policy {
     narrowed: Option<Arc<[String]>>,
     /// Never these tools, also of those added later.
     withheld: Arc<[String]>,
-    /// Of the toolbox that they were resolved against.
+    /// The version of the toolbox that the tools were resolved against.
     version: u64,
     commands: Vec<CommandRule>,
     shown: Shown,
@@ -149,7 +149,7 @@ impl Policy {
         Self { tier: self.tier.min(tier), ..self.clone() }
     }
 
-    /// Of the same tools, only these, also when other tools come later.
+    /// The policy with only these of its tools, also when other tools come later.
     #[must_use]
     pub fn only(&self, names: &[&str]) -> Self {
         let stays = |tool: &&ToolName| names.contains(&tool.as_str());

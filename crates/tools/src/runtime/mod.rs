@@ -66,7 +66,7 @@ pub(crate) struct Order<'a> {
     pub(crate) network: Network,
     /// A folder of ours that it may use beside the vault.
     pub(crate) beside: Option<PathBuf>,
-    /// Of the tool that asks.
+    /// The name of the tool that asks.
     pub(crate) tool: String,
 }
 
@@ -83,7 +83,8 @@ pub(crate) enum Network {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Look,
-    /// Whose work the files are that it writes, and whether those that steer agents stay.
+    /// The command may change files. This says whose work they are, and whether those that steer
+    /// agents stay.
     Change(Origin, Steering),
 }
 
@@ -91,7 +92,7 @@ pub(crate) enum Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     Exited(i32),
-    /// By a signal, which is also what the sandbox's bounds do.
+    /// A signal ended it, which is also how the sandbox's bounds end a command.
     Killed,
     Cancelled,
     TimedOut,
@@ -143,7 +144,7 @@ impl Runtime {
         Scratch::clean(&self.scratch_folder());
     }
 
-    /// With a way out for commands that may reach something. Without one they reach nothing.
+    /// Adds a way out for commands that may reach something. Without one they reach nothing.
     #[must_use]
     pub fn with_web(self, web: Web) -> Self {
         Self { web: Some(web), ..self }

@@ -84,9 +84,9 @@ pub struct Skill {
     /// The whole of its `SKILL.md`; empty where that cannot be read.
     pub text: String,
     pub head: Option<SkillHead>,
-    /// Of all its files.
+    /// The hash of all its files.
     pub hash: Hash,
-    /// Beside its `SKILL.md`.
+    /// The files beside its `SKILL.md`.
     pub files: BTreeMap<String, Vec<u8>>,
     pub state: SkillState,
     /// What the person accepted, where that is something else.

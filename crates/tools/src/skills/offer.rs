@@ -12,7 +12,7 @@ use crate::ToolError;
 
 /// What all lines together may take of a prompt.
 const PROMPT_BYTES: usize = 4 * 1024;
-/// Of one description, where all of them whole would take more.
+/// The most bytes of one description, where all of them whole would take more than that.
 const SHORT_DESCRIPTION: usize = 120;
 
 const INTRODUCTION: &str = "Instructions for certain kinds of work. Before such work, open the one that fits with `skill`.";

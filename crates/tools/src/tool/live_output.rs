@@ -37,7 +37,7 @@ impl LiveOutput {
         });
     }
 
-    /// Nothing more comes: shows what waited for it.
+    /// Shows what was held back, because nothing more comes.
     pub(crate) fn finish(&self) {
         if let Some(pieces) = &self.masked {
             self.show(lock(pieces).finish());

@@ -415,7 +415,7 @@ impl Toolbox {
 /// What the disk tells of a draft that was being applied.
 enum Traces {
     Whole,
-    /// Nothing, or a part, of it; the rest can be done as it was approved.
+    /// Nothing or only a part of it was done; the rest can be done as it was approved.
     Unfinished,
     Unclear,
 }

@@ -152,7 +152,7 @@ impl ToolSet {
         self.specs().into_iter().filter(allowed).collect()
     }
 
-    /// Of these, what is there for the agent and can work for the person now.
+    /// Those of the tools that are there for the agent and can work for the person now.
     pub fn ready_offers(
         &self,
         policy: &Policy,

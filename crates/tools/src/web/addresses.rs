@@ -15,10 +15,10 @@ use onyx_egress::Address;
 /// Free fetches of one run and of all that it asks.
 const FREE_FETCHES: usize = 20;
 
-/// Of these, links that stand in pages.
+/// How many of these may be links that stand in pages.
 const FREE_LINKS: usize = 6;
 
-/// Of these, of one site, where the person did not write the address.
+/// How many of these may be of one site, where the person did not write the address.
 const FREE_OF_SITE: usize = 3;
 
 /// Links that a page gives.
@@ -85,7 +85,7 @@ impl FetchBudget {
     }
 }
 
-/// Whoever has a name has all names below it: the last labels of a host, and a port of its own.
+/// The last labels of the host, with its port: whoever has a name has all names below it.
 fn site(address: &Address) -> String {
     let text = address.to_string();
     let host = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);

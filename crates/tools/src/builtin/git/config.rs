@@ -129,7 +129,7 @@ impl Reader<'_> {
         }
     }
 
-    /// From behind the name to the end of the line; a name alone means `true`.
+    /// Reads from behind the name to the end of the line; a name alone means `true`.
     fn value(&mut self) -> Result<String, &'static str> {
         self.skip_blanks();
         match self.peek() {

@@ -16,7 +16,7 @@ use crate::runtime::{Runtime, Workspace};
 use crate::{ToolCx, ToolError};
 
 const ENTRIES: usize = 1_000;
-/// Of a file of a repository that is read here.
+/// The most bytes of a file of a repository that is read here.
 const LARGEST: u64 = 8 * 1024 * 1024;
 const NO_OBJECTS: &str = "its .git holds no objects and refs";
 
@@ -202,7 +202,7 @@ impl Repository {
         self.folder.as_ref().map_or(root.to_owned(), |folder| root.join(folder.as_str()))
     }
 
-    /// Ours, and of the repository's only what is harmless.
+    /// Our own settings, and only the harmless ones of the repository's.
     fn settings(&self) -> String {
         let mut text = SETTINGS.to_owned();
         let own = |name: &str| self.config.get("core", None, name);
@@ -261,7 +261,7 @@ struct Files {
     config: String,
     head: Vec<u8>,
     exclude: Vec<u8>,
-    /// Beside the rest, for ssh.
+    /// Secrets that lie beside the rest, for ssh.
     secrets: Vec<(&'static str, String)>,
 }
 
@@ -322,7 +322,7 @@ fn make(
 ) -> std::io::Result<Option<Control>> {
     let scratch = Scratch::make(root)?;
     let (own, repository) = (scratch.path(), tree.join(".git"));
-    // Nothing of it leads elsewhere: a link is none of these.
+    // None of these may be a link, so that nothing of the repository leads elsewhere.
     let kind = |name: &str| repository.join(name).symlink_metadata().map(|meta| meta.file_type());
     if !["objects", "refs"].into_iter().all(|name| kind(name).is_ok_and(|kind| kind.is_dir())) {
         return Ok(None);

@@ -95,7 +95,8 @@ impl Aftermath {
         Ok(Some(Self { vault, before, kept }))
     }
 
-    /// To be called when no process of the command is left. `None`: there are too many files by now.
+    /// Must be called when no process of the command is left. `None`: there are too many files by
+    /// now.
     pub(super) async fn settle(
         self,
         tool: &str,

@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 
 use crate::{ToolCx, ToolError};
 
-/// Of a copy, before a command and after it; folders count too.
+/// The most files of a copy, before a command and after it; folders count too.
 pub(super) const MOST_FILES: usize = 20_000;
 pub(super) const MOST_BYTES: u64 = 256 * 1024 * 1024;
 /// Files that are read from the store in one go, and how much of them.
@@ -30,7 +30,7 @@ pub(super) struct Checkout {
     root: PathBuf,
     /// What each file held when it was copied, or when it was last written back.
     pub(super) known: Mutex<Contents>,
-    /// Of the gateway when it copied them: in another life it does not write them back.
+    /// The gateway's life when it copied them: in another life it does not write them back.
     pub(super) incarnation: i64,
     _scratch: Scratch,
 }
