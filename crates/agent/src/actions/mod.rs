@@ -83,7 +83,7 @@ pub struct ActionRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Confirmation {
     Given(Approver),
-    /// With the job that runs the action: who accepted it agreed to what it does.
+    /// The action runs with a job. Whoever accepted the job agreed to what the action does.
     WithJob,
     NotYet,
 }

@@ -21,7 +21,7 @@ use crate::sessions::no_such_session;
 pub enum MessageAnswer {
     /// Its run is at work, or its events are still kept.
     Live { run: RunId, events: EventReader },
-    /// As the log has it.
+    /// The run is over, and its events come from the log.
     Logged { run: RunId, events: Vec<Envelope> },
 }
 

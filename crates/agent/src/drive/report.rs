@@ -21,7 +21,7 @@ pub struct ActionName {
 }
 
 impl ActionName {
-    /// As the run's own events and log name it.
+    /// Names the action as the run's own events and log do.
     pub(crate) fn run(self, run: RunId, started: Timestamp, zone: &Zone) -> ActionRun {
         let Self { id, label } = self;
         ActionRun { id, label, page: format!("vault/{}", page_of(run, started, zone)) }

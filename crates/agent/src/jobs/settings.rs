@@ -60,7 +60,7 @@ pub struct CleanupSettings {
     pub every: Option<String>,
     /// Sessions that were not used for this long are deleted.
     pub older_than: Option<String>,
-    /// Of each person, so many of the newest stay.
+    /// This many of each person's newest sessions stay.
     pub keep_newest: Option<usize>,
 }
 
@@ -72,7 +72,7 @@ pub struct BackupSettings {
     pub to: String,
     /// How an S3 store is reached; as `storage.s3` says where it is missing.
     pub s3: Option<S3Settings>,
-    /// So many of the newest snapshots stay.
+    /// This many of the newest snapshots stay.
     pub keep: Option<usize>,
     /// `secret:<name>` or `env:<NAME>`; with one the backups are encrypted.
     pub passphrase: Option<String>,

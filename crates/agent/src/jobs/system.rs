@@ -87,7 +87,7 @@ async fn clean_up_of(
         }
         match shared.setup.sessions.delete(person, meta.session_id).await {
             Ok(()) => removed += 1,
-            // At work, or gone already: not for us to remove.
+            // A session that is at work or already gone is not ours to remove.
             Err(fault) if matches!(fault.code, ErrorCode::SessionBusy | ErrorCode::NotFound) => {}
             Err(fault) => return Err(fault),
         }

@@ -25,7 +25,7 @@ const NAMED_WITHIN: u64 = 8;
 
 /// What is decided about a run before its session is opened.
 pub(super) struct RunPlan {
-    /// As it was asked for, with its input resolved.
+    /// The request as it was made, with its input resolved.
     pub(super) request: RunRequest,
     pub(super) session: SessionAddress,
     /// The space that the session belongs to, if it does.

@@ -67,7 +67,7 @@ pub(super) const TOOLS_THAT_REMEMBER: &[&str] = &["memory_write"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LightPrompt {
     pub system: String,
-    /// Of the agent's tools, only these.
+    /// The run gets only these of the agent's tools.
     pub tools: &'static [&'static str],
 }
 
@@ -84,7 +84,8 @@ pub struct Delegated {
     pub cost_left: Option<f64>,
     /// Where the run writes at its end what it and those that it asked have cost.
     pub spent: Arc<Mutex<f64>>,
-    /// Who asks is pinned to models of this machine, and so is whom it asks.
+    /// The asking agent is pinned to models of this machine, so the agent that it asks is pinned to
+    /// them too.
     pub only_local: bool,
     /// The free fetches of the whole tree.
     pub fetches: Arc<FetchBudget>,

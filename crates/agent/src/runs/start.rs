@@ -254,7 +254,8 @@ impl Runs {
     async fn retire(&self, run: RunId) {
         let Some(RunContact { key, feed, .. }) = self.shared.live.get(run) else { return };
         let now = self.shared.drive.clock.now().mono;
-        // Before it is gone from those at work: who asks for its events finds them at any moment.
+        // The feed is kept before the run leaves those at work, so that whoever asks for its events
+        // finds them at any moment.
         self.finished().keep(run, key.person, feed, now);
         let Some(ended) = self.shared.live.remove(run) else { return };
         self.shared.retired.notify_waiters();

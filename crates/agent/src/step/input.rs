@@ -74,7 +74,8 @@ pub struct Batch {
     pub turns: Vec<Turn>,
     /// Drafts whose decision the turns tell the model of.
     pub decided: Vec<DraftId>,
-    /// With these turns the run is over: what its books need, so that a store can write both in one go.
+    /// The run ends with these turns. This holds what its books need, so that a store can write
+    /// both in one go.
     pub end: Option<Box<RunSummary>>,
 }
 

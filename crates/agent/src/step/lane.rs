@@ -25,7 +25,7 @@ pub struct LaneSetup {
     /// How the model counts.
     pub tokens: Arc<dyn TokenCounter>,
     pub temperature: Option<f32>,
-    /// As the client asked for it; an agent has no settings of its own for these.
+    /// The sampling that the client asked for; an agent has no settings of its own for it.
     pub sampling: Sampling,
     pub max_output_tokens: u32,
     pub snapshot: Arc<PromptSnapshot>,

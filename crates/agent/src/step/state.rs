@@ -142,7 +142,7 @@ pub(super) struct Pending {
 /// What follows in the same step, or once a batch is durable.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// Nothing, until the next input.
+    /// Do nothing until the next input.
     Wait,
     StartLanes,
     /// Call the model once more, unless a limit says no; make room first where it is needed.
