@@ -65,9 +65,9 @@ impl BedrockKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BedrockTimeouts {
     pub connect: Duration,
-    /// From sending the request to the first event of its answer.
+    /// The longest time from sending the request to the first event of its answer.
     pub first_byte: Duration,
-    /// Between two events.
+    /// The longest time between two events.
     pub idle: Duration,
     pub total: Duration,
 }

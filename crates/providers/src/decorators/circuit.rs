@@ -61,7 +61,7 @@ pub(crate) enum Ticket {
 pub(crate) struct Refusal {
     pub(crate) failures: u32,
     pub(crate) last_failure: Option<ErrorCode>,
-    /// Until the next probe; zero when one is out already.
+    /// The time until the next probe; zero when one is out already.
     pub(crate) wait: Duration,
 }
 

@@ -37,13 +37,13 @@ pub struct ModelMetrics {
     /// Ended by the caller: cancelled, or the stream was dropped.
     pub stopped: u64,
     pub retries: u64,
-    /// By class.
+    /// The number of failures by class.
     pub failures: BTreeMap<&'static str, u64>,
     pub last_failure: Option<LastFailure>,
     pub usage: Usage,
-    /// From the call to the first piece of an answer.
+    /// The time from the call to the first piece of an answer.
     pub first_content: Latency,
-    /// From the call to its good end.
+    /// The time from the call to its good end.
     pub whole: Latency,
 }
 

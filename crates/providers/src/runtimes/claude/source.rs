@@ -69,12 +69,12 @@ pub struct ClaudeSettings {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClaudeLimits {
-    /// From the start of a call to the first line.
+    /// The longest time from the start of a call to the first line.
     pub first_byte: Duration,
-    /// Between two lines.
+    /// The longest time between two lines.
     pub idle: Duration,
     pub total: Duration,
-    /// Processes at once.
+    /// The most processes at once.
     pub processes: usize,
     /// The idle time after which a process is ended.
     pub parked: Duration,
@@ -230,7 +230,8 @@ fn arguments(model: &str) -> Vec<OsString> {
         r#"{"mcpServers":{"host":{"type":"sdk","name":"host"}}}"#,
         "--allowedTools",
         "mcp__host",
-        // Nothing of the person's own set-up: no hooks, no settings, no commands, no saved session.
+        // Nothing of the person's own set-up is used: no hooks, no settings, no commands, no saved
+        // session.
         "--setting-sources",
         "",
         "--disable-slash-commands",

@@ -51,9 +51,9 @@ pub struct PiSettings {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PiLimits {
-    /// From the start of a call to the first reply.
+    /// The longest time from the start of a call to the first reply.
     pub first_byte: Duration,
-    /// Between two replies.
+    /// The longest time between two replies.
     pub idle: Duration,
     pub total: Duration,
     /// The idle time after which a process is ended.

@@ -229,7 +229,7 @@ fn model<'a>(message: &'a Message, target: &Target) -> Vec<Part<'a>> {
             | Block::ToolResult { .. } => {}
         }
     }
-    // Of the calls of one answer the first is signed.
+    // Only the first call of an answer is signed.
     if let Some(first) = calls.first_mut() {
         let knows_signatures =
             !WITHOUT_SIGNATURES.iter().any(|name| target.model.starts_with(name));
