@@ -25,7 +25,7 @@ struct Pending {
     sessions_at_work: BTreeSet<(PersonId, SessionId)>,
 }
 
-/// Whose files must be looked through, because it is not known which of them changed.
+/// The files that must be looked through, because it is not known which of them changed.
 #[derive(Default)]
 pub(crate) struct Looks {
     pub(crate) people: BTreeSet<PersonId>,

@@ -51,7 +51,7 @@ impl Indexing {
         self.one_at_a_time.lock().await
     }
 
-    /// By what texts are measured now.
+    /// The ruler that texts are measured with now.
     pub(crate) fn ruler(&self) -> Ruler {
         self.embedders.ruler()
     }
@@ -65,7 +65,7 @@ impl Indexing {
         *self.lock_progress()
     }
 
-    /// So many more are to be looked at.
+    /// Adds this many to those that are to be looked at.
     pub(crate) fn add_to_total(&self, count: usize) {
         self.lock_progress().get_or_insert_default().total += count as u64;
     }

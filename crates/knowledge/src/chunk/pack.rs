@@ -35,7 +35,7 @@ impl Chunking {
 /// A chunk of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// From 1, both included.
+    /// The first line of the piece. Lines are counted from 1, and the last one is included.
     pub start_line: u32,
     pub end_line: u32,
     /// The headings it stands under, outermost first, joined by ` > `.

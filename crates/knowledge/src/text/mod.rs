@@ -42,7 +42,7 @@ use words::{
 
 /// The smallest budget that tantivy accepts. It is given back when nothing was written for a while.
 const WRITER_BYTES: usize = 15_000_000;
-/// So many segments of one size are merged, because every search looks into each segment.
+/// This many segments of one size are merged, because every search looks into each segment.
 const PARTS_MERGED: usize = 4;
 /// More words make a query slower and no better.
 const MOST_TERMS: usize = 48;

@@ -5,7 +5,8 @@
 /// The largest number of the one vector. Pairs of products up to this can be added up in two bytes.
 pub(super) const MOST: u8 = 20;
 
-/// So many vectors are multiplied together, each with sums of its own, so that none waits for another.
+/// This many vectors are multiplied together, each with sums of its own, so that none waits for
+/// another.
 pub(super) const TOGETHER: usize = 4;
 
 /// One product for each vector of `many`, which are as long as `one` and stand one after the other, a
@@ -119,7 +120,7 @@ pub(super) mod avx2 {
 
     /// Bytes that are worked on at a time.
     pub(in crate::vectors) const WIDTH: usize = 32;
-    /// So many sums of two products fit two bytes.
+    /// This many sums of two products fit two bytes.
     const SHORT_SUMS: usize = i16::MAX as usize / (2 * super::MOST as usize * 128);
 
     #[target_feature(enable = "avx2")]

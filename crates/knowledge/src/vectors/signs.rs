@@ -347,7 +347,8 @@ mod tests {
             places.iter().for_each(|place| vector[*place] = -1.0);
             vector
         };
-        // By the sum of what counts: 4 against 3, and the last three count nothing.
+        // The sum of what differs decides: 4 for the first against 3 for the second, in which the
+        // last three numbers count nothing.
         signs.set(0, &flipped(&[0]));
         signs.set(1, &flipped(&[1, 2, 3, 4, 5, 6]));
         let slots: Slots = [true, true].into_iter().collect();
