@@ -18,9 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Local {
     pub(crate) words: Option<Words>,
     pub(crate) chunks_a_second: f64,
-    /// From the first text ever to its vector, less what another takes.
+    /// The time from the first text ever to its vector, less what another text takes.
     pub(crate) embedder_load: Duration,
-    /// Of the gateway, at rest before the first use of a model and after the last has ended.
+    /// The memory of the gateway at rest, before the first use of a model and after the last has
+    /// ended.
     pub(crate) before_bytes: u64,
     pub(crate) after_bytes: u64,
     pub(crate) worker_bytes: u64,
@@ -28,7 +29,7 @@ pub(crate) struct Local {
 
 #[derive(Debug)]
 pub(crate) struct Words {
-    /// From the first request ever to its first word, less what the next one takes.
+    /// The time from the first request ever to its first word, less what the next one takes.
     pub(crate) load: Duration,
     pub(crate) first_at_50: Duration,
     pub(crate) first_at_500: Duration,
@@ -36,7 +37,8 @@ pub(crate) struct Words {
     pub(crate) worker_bytes: u64,
 }
 
-/// With the weights of this folder (`onyx models pull`); `words` where llama.cpp is built in.
+/// Measures with the weights of this folder (`onyx models pull`). `words` is there if llama.cpp is
+/// built in.
 pub(crate) async fn local(bench: &Bench, weights: &Path) -> Result<Local> {
     let config = json!({
         "gateway": {"port": 0, "auth": {"mode": "token", "token": DEFAULT_TOKEN}},

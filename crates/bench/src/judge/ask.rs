@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use onyx_test_support::OnyxProcess;
 use serde_json::{Value, json};
 
-/// With what it is judged.
+/// The program and the folder of wheels that judging uses.
 pub(crate) struct Judge {
     pub(crate) onyx: PathBuf,
     pub(crate) wheels: PathBuf,

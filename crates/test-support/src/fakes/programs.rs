@@ -24,7 +24,7 @@ impl FakeProgram {
         Self::scripted_claude(&json!({"answers": answers}))
     }
 
-    /// With a whole script: `answers`, `auth`, `start`, `version`.
+    /// Makes a program from a whole script: `answers`, `auth`, `start`, `version`.
     pub fn scripted_claude(script: &Value) -> Self {
         Self::make(CLAUDE, script)
     }

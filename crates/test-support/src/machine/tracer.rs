@@ -111,8 +111,8 @@ struct Trace {
 }
 
 impl Trace {
-    /// Until the process is gone. Only threads of this tracer are waited for, so that other
-    /// children of the test are left to those who started them.
+    /// Follows the process until it is gone. Only threads of this tracer are waited for, so that
+    /// other children of the test are left to those who started them.
     fn follow(&mut self) {
         let own = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
         let look = own | WaitPidFlag::WEXITED | WaitPidFlag::WSTOPPED | WaitPidFlag::WNOWAIT;

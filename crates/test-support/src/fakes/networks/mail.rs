@@ -154,7 +154,7 @@ async fn converse(stream: TcpStream, state: Arc<Mutex<MailState>>) -> std::io::R
     Ok(())
 }
 
-/// Between the angle brackets.
+/// The address between the angle brackets.
 fn address(line: &str) -> String {
     let rest = line.split_once('<').map_or("", |(_, rest)| rest);
     rest.split('>').next().unwrap_or_default().to_owned()

@@ -326,7 +326,7 @@ fn default_answer() -> Answer {
     Answer::text("ok")
 }
 
-/// By the first words of its instruction, in whatever wire.
+/// Recognises the request by the first words of its instruction, in whatever wire.
 fn asks_for_a_title(request: &RecordedRequest) -> bool {
     const MARK: &[u8] = b"You name conversations.";
     const LARGEST: usize = 16 * 1024;
