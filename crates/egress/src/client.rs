@@ -39,7 +39,7 @@ pub struct Fetched {
     /// The final address, after redirects.
     pub address: Address,
     pub status: u16,
-    /// As sent, in lower case; empty where none was.
+    /// The type as the server sent it, in lower case; empty if it sent none.
     pub content_type: String,
     pub body: Vec<u8>,
     /// There was more than the bounds allow.

@@ -19,7 +19,7 @@ use tokio::net::UnixStream;
 /// Where the proxy answers inside. Always free: nothing else is in a fresh namespace.
 pub const PROXY_PORT: u16 = 3128;
 
-/// By these names programs find a proxy.
+/// The names by which programs find a proxy.
 const VARIABLES: [&str; 6] =
     ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 

@@ -26,8 +26,8 @@ pub(crate) struct Read {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     Whole,
-    /// Up to its last whole line: the rest is still being written and was not confirmed to a
-    /// caller.
+    /// The file up to its last whole line: the rest is still being written and was not confirmed to
+    /// a caller.
     WholeLines,
 }
 

@@ -332,7 +332,7 @@ fn is_wasteful(useful: &[Placed], all: &[Placed]) -> bool {
 /// How thoroughly unused chunks are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Thorough {
-    /// Nothing that is not wanted stays.
+    /// No unused chunk stays.
     Yes,
     /// A few unused chunks may stay if rewriting the pack would cost more.
     No,

@@ -144,7 +144,7 @@ fn address_start(text: &str) -> Option<usize> {
     places.min()
 }
 
-/// Up to the next space, without what ends the sentence.
+/// The length of an address up to the next space, without what ends the sentence.
 fn address_length(text: &str) -> usize {
     let end = text.find(|c: char| c.is_whitespace() || "<>\"`".contains(c)).unwrap_or(text.len());
     text[..end]

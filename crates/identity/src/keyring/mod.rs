@@ -125,7 +125,8 @@ impl Service {
     async fn open(addresses: &str) -> Result<Self, KeyringError> {
         let mut bus = Bus::connect(addresses).await?;
         let mut arguments = Writer::default();
-        // Nothing but the bus of this machine is between us and the service.
+        // A plain session is enough, because only the bus of this machine is between us and the
+        // service.
         arguments.string("plain");
         arguments.signature("s");
         arguments.string("");
@@ -247,7 +248,7 @@ fn item_call<'a>(
     Call { to: SERVICE, path, interface, member, signature, arguments }
 }
 
-/// Of `(variant, path)`, the path.
+/// Reads the path from `(variant, path)`.
 fn session_of(message: &Message) -> Option<String> {
     let mut body = message.body();
     match body.signature()? {
@@ -258,7 +259,7 @@ fn session_of(message: &Message) -> Option<String> {
     body.string().map(str::to_owned)
 }
 
-/// Of `(session, parameters, value, content type)`, the value.
+/// Reads the value from `(session, parameters, value, content type)`.
 fn secret_of(message: &Message) -> Option<Secret> {
     let mut body = message.body();
     body.string()?;

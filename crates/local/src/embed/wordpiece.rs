@@ -53,7 +53,7 @@ impl WordPiece {
         tokens
     }
 
-    /// With the marks around it, cut to what a model can read.
+    /// The tokens with the marks around them, cut to what a model can read.
     pub(super) fn sequence(&self, text: &str, window: usize) -> Vec<u32> {
         let mut tokens = self.tokens(text);
         tokens.truncate(window.saturating_sub(2));
@@ -62,7 +62,8 @@ impl WordPiece {
         tokens
     }
 
-    /// As `sequence`, with the index of each token's word; `None` for marks and other non-words.
+    /// Does what `sequence` does, and adds the index of each token's word; `None` for marks and
+    /// other non-words.
     pub(super) fn sequence_of_words(
         &self,
         text: &str,

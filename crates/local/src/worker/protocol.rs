@@ -29,7 +29,7 @@ pub(crate) enum Order {
         id: u64,
         text: String,
     },
-    /// With the vectors of its tokens.
+    /// Embeds a text and returns the vectors of its tokens too.
     EmbedTokens {
         id: u64,
         text: String,

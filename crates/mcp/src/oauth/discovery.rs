@@ -150,7 +150,7 @@ pub(super) fn origin(address: &Address) -> String {
     text[..end].to_owned()
 }
 
-/// Without a query, and without a slash at its end.
+/// The path of an address, without a query and without a slash at its end.
 fn path(address: &str) -> &str {
     let after_scheme = address.find("://").map_or(0, |at| at + 3);
     let from = address[after_scheme..].find('/').map_or(address.len(), |at| after_scheme + at);

@@ -1,5 +1,4 @@
-//! From a request to its answer: the protocol's own methods are answered here, all others by the
-//! service.
+//! Answers requests: the protocol's own methods are answered here, all others by the service.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

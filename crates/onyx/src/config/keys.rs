@@ -243,7 +243,7 @@ fn all_keys() -> BTreeMap<&'static str, Vec<String>> {
     all
 }
 
-/// As the page writes them.
+/// Spells a key as the page does.
 fn as_on_the_page(key: &str) -> Option<String> {
     if key.starts_with("agents.entries.") {
         return None;

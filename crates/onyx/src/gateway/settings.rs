@@ -269,7 +269,7 @@ fn gone(was_there: bool, section: &str, name: &str) -> Result<(), Problem> {
     Err(Problem::new(ErrorCode::NotFound, message))
 }
 
-/// With the keys that are there in the place of their shortened forms.
+/// The settings with the keys that are there in the place of their shortened forms.
 fn whole(
     settings: &Map<String, Value>,
     present: Option<&Value>,

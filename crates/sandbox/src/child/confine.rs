@@ -24,7 +24,8 @@ const MACHINE: [&str; 5] =
     ["/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/self", "/sys/devices/system"];
 
 const OPEN_FILES: u64 = 1_024;
-/// Of addresses, for one process: programs reserve far more than they use.
+/// The most address space of one process. It is large because programs reserve far more than they
+/// use.
 const ADDRESS_SPACE: u64 = 64 * 1024 * 1024 * 1024;
 
 /// Restricts this process permanently and becomes the command. Returns only on failure.

@@ -30,7 +30,8 @@ pub(super) fn supervise(order: &Order) -> Result<ExitCode, String> {
 
 #[allow(clippy::disallowed_methods, reason = "this process is the sandbox's own")]
 fn command(order: &Order) -> Result<Command, String> {
-    // By its path: through /proc/self/exe bubblewrap would find itself.
+    // The program is named by its path, because through /proc/self/exe bubblewrap would find
+    // itself.
     let itself =
         std::env::current_exe().map_err(|error| format!("its program is gone: {error}"))?;
     let mut command = match order.rung {

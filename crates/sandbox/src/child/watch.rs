@@ -59,8 +59,8 @@ struct Usage {
     memory: u64,
 }
 
-/// Of every process of our session but ourselves. Stops at one too many: to count a fork bomb to
-/// its end would take longer than it takes to grow.
+/// What every process of our session but ourselves uses. Stops at one too many, because counting a
+/// fork bomb to its end would take longer than it takes to grow.
 fn usage(most: usize) -> Usage {
     let own = getpid().as_raw_pid();
     let mut usage = Usage { processes: 0, memory: 0 };

@@ -15,7 +15,7 @@ pub(in crate::llama) enum Sampling {
     TopK(i32),
     TopP(f32),
     Temperature(f32),
-    /// By chance, which is the same for the same seed.
+    /// Draws by chance, which is the same for the same seed.
     Chance {
         seed: u32,
     },
