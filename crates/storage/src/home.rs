@@ -56,7 +56,7 @@ impl HomePaths {
         self.cache().join("index.db")
     }
 
-    /// There while everything is moved into the home from a server.
+    /// A file that is there while everything is moved into the home from a server.
     pub fn moving(&self) -> PathBuf {
         self.root.join("moving")
     }

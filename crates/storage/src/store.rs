@@ -21,7 +21,7 @@ use crate::{
 pub struct Store {
     pub turns: Arc<dyn TurnLog>,
     pub ledger: Arc<dyn Ledger>,
-    /// Both of the above, where a run begins and ends.
+    /// The run log holds both of the above, where a run begins and ends.
     pub runs: Arc<dyn RunLog>,
     pub drafts: Arc<dyn Drafts>,
     pub accounts: Arc<dyn Accounts>,

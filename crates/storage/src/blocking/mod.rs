@@ -23,8 +23,8 @@ const NEXT_TRY: Duration = Duration::from_millis(50);
 #[derive(Clone, Debug)]
 pub(crate) struct Blocking {
     permits: Arc<Semaphore>,
-    /// For series of steps. They have their own permits, because a step may wait for a task that waits for
-    /// one of the others; those wait for nothing but the disk.
+    /// The permits for series of steps. They are separate, because a step may wait for a task that
+    /// waits for one of the others; those wait for nothing but the disk.
     step_permits: Arc<Semaphore>,
     threads: Arc<Threads>,
 }
@@ -143,7 +143,7 @@ impl Steps {
         Self(Some(blocking))
     }
 
-    /// For stores that never wait for a disk of this machine.
+    /// Makes steps for stores that never wait for a disk of this machine.
     pub fn as_they_come() -> Self {
         Self(None)
     }

@@ -413,7 +413,7 @@ pub trait ChunkStore: Send + Sync {
     /// Small notes of the indexers that fill the store, by name.
     async fn marks(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError>;
 
-    /// In one transaction.
+    /// Sets all of them in one transaction.
     async fn set_marks(&self, marks: Vec<(String, String)>) -> Result<(), StoreError>;
 
     async fn set_mark(&self, name: &str, value: &str) -> Result<(), StoreError> {

@@ -54,7 +54,7 @@ pub struct EntityChange {
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityEdit {
     pub at: EntityRef,
-    /// Within the person's folder.
+    /// The path within the person's folder.
     pub path: ObjectKey,
     pub before: Option<Object>,
     /// `None`: the file goes.

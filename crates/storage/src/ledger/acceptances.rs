@@ -46,7 +46,7 @@ pub trait Acceptances: Send + Sync {
         kind: AcceptanceKind,
     ) -> Result<Vec<Acceptance>, StoreError>;
 
-    /// In the place of what was accepted under these names before.
+    /// Replaces what was accepted under these names before.
     async fn accept(&self, rows: Vec<Acceptance>, audit: AuditEntry) -> Result<(), StoreError>;
 
     /// Does nothing for names that were not accepted.

@@ -114,7 +114,7 @@ pub trait Accounts: Send + Sync {
 
     async fn remove_password(&self, person: &PersonId) -> Result<(), StoreError>;
 
-    /// In the order they were made.
+    /// Lists the credentials in the order in which they were made.
     async fn credentials(&self) -> Result<Vec<CredentialRow>, StoreError>;
 
     async fn put_credential(&self, row: CredentialRow) -> Result<(), StoreError>;

@@ -140,7 +140,7 @@ pub struct InboxUpdate {
     pub body: String,
     pub state: InboxState,
     pub attempts: u32,
-    /// Not tried before this time.
+    /// The message is not tried before this time.
     pub not_before: Timestamp,
     /// The run that was promised to it, and whose.
     pub run: Option<(PersonId, RunId)>,

@@ -79,7 +79,7 @@ pub struct DraftFilter {
 /// The move of a draft from one state to the next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DraftMove {
-    /// Only from this state, and only while it is over this.
+    /// The draft moves only from this state, and only while its hash is this one.
     pub from: DraftState,
     pub hash: Hash,
     pub to: DraftState,

@@ -20,7 +20,7 @@ pub struct JobRow {
     pub settled: Timestamp,
     /// Why it is paused.
     pub paused: Option<String>,
-    /// In a row.
+    /// The number of failures in a row.
     pub failures: u32,
     /// The conversation that its runs continue, if it keeps one.
     pub session: Option<SessionId>,
@@ -206,7 +206,7 @@ pub struct SlotClaim {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlotEnding {
     pub slot: SlotKey,
-    /// Only from this state.
+    /// The slot ends only if it is in this state.
     pub from: SlotState,
     pub state: SlotState,
     pub session: Option<SessionId>,

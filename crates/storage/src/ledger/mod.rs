@@ -170,9 +170,10 @@ pub struct BeginRun {
 /// The session a run begins in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeginIn {
-    /// Its row is made, unless it is there.
+    /// The session's row is made, unless it is there.
     New(SessionOrigin),
-    /// Its row must be there: who deleted the session meanwhile must not see it again.
+    /// The session's row must be there: whoever deleted the session meanwhile must not see it
+    /// again.
     Existing,
 }
 
@@ -426,7 +427,7 @@ pub trait Ledger: Send + Sync {
     /// Durable when it returns, because the sender is then told that it was kept.
     async fn put_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<(), StoreError>;
 
-    /// In the order the words came.
+    /// The inbox in the order in which the words came.
     async fn inbox(&self, key: &SessionKey) -> Result<Vec<InboxRow>, StoreError>;
 
     /// Replaces a row that still exists; `false` if it does not.

@@ -44,7 +44,8 @@ pub struct PendingEntry {
 /// them, so that what is begun at one is finished at another.
 #[async_trait]
 pub trait PendingEntries: Send + Sync {
-    /// In the place of one with the same key. Where there would be more than `most` of the kind, the oldest go.
+    /// Replaces an entry with the same key. Where there would be more than `most` of the kind, the
+    /// oldest go.
     async fn put(
         &self,
         kind: PendingKind,

@@ -82,7 +82,7 @@ impl ObjectFiles {
                 }
             });
         if let Err(error) = written {
-            // Left behind, it is swept when the folder is listed.
+            // A file that is left behind is swept when the folder is listed.
             parent.remove(&unfinished).ok();
             return Err(error);
         }
@@ -217,7 +217,7 @@ impl ObjectFiles {
         lock(&self.locks.stripes[self.stripe(key)])
     }
 
-    /// Always in the same order, so that two renames cannot wait for each other.
+    /// Locks always in the same order, so that two renames cannot wait for each other.
     fn lock_two(
         &self,
         one: &ObjectKey,

@@ -220,7 +220,8 @@ impl Logs {
         before: Option<Pos>,
         most: Most,
     ) -> Result<(ReadPage, Option<Damage>), StoreError> {
-        // Read outside the lock: what lies before the length never changes under us.
+        // The file is read outside the lock, because what lies before the length never changes
+        // under us.
         let (file, len, torn) = {
             let mut slot = lock(slot);
             match slot.open(&*self.ops, &self.home, place, Need::Read)? {

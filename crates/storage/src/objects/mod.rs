@@ -34,7 +34,7 @@ impl ObjectKey {
         self.0.split('/')
     }
 
-    /// Some part starts with a dot.
+    /// Whether some part starts with a dot.
     pub fn is_hidden(&self) -> bool {
         self.parts().any(|part| part.starts_with('.'))
     }
@@ -181,7 +181,7 @@ pub trait Objects: Send + Sync {
                     folders.push(Some(key.clone()));
                     None
                 } else {
-                    // Gone since it was listed.
+                    // A file without an object is gone since it was listed.
                     let Some(object) = self.get(&key, u64::MAX).await? else { continue };
                     Some(object.hash)
                 };

@@ -38,7 +38,7 @@ pub struct Change {
 /// What a change that is about to happen makes of one file.
 #[derive(Clone, Debug)]
 pub struct FileStep<'a> {
-    /// Within the person's folder.
+    /// The path within the person's folder.
     pub path: ObjectKey,
     /// `None`: there is no file.
     pub before: Option<&'a Object>,
@@ -49,7 +49,7 @@ pub struct FileStep<'a> {
 /// One change of one file: what it held before and after.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Version {
-    /// Within the person's folder.
+    /// The path within the person's folder.
     pub path: ObjectKey,
     /// Content before the change; `None` when there was no file.
     pub before: Option<Hash>,

@@ -28,7 +28,7 @@ pub const TICK_MS: i64 = 20;
 /// One content of one file, and what it is to be taken for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginNote {
-    /// Within the owner's folder.
+    /// The path within the owner's folder.
     pub path: String,
     /// `None`: the file went.
     pub hash: Option<Hash>,

@@ -72,8 +72,8 @@ pub trait TurnLog: Send + Sync {
         n: usize,
     ) -> Result<Page, StoreError>;
 
-    /// Some turns before a position (or the end): as many as so many bytes of the log hold, and the
-    /// one that passes them. For who reads a whole log and keeps little of it.
+    /// Some turns before a position (or the end): as many as this many bytes of the log hold, and
+    /// the one that passes them. This serves whoever reads a whole log and keeps little of it.
     async fn tail_within(
         &self,
         key: &SessionKey,

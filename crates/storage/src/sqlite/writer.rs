@@ -265,7 +265,7 @@ fn transact(
     })
 }
 
-/// Within a savepoint: an error undoes this job and no other.
+/// Runs the job within a savepoint, so that an error undoes this job and no other.
 fn run_alone(connection: &Connection, job: &mut dyn Job) -> Result<(), StoreError> {
     execute(connection, "SAVEPOINT job")?;
     let outcome = job.run(connection);

@@ -95,7 +95,8 @@ struct KnownVector {
     tokens: Option<Vec<u8>>,
 }
 
-/// Asked before anything is deleted: most chunks of an edited or renamed file say what they said.
+/// The vectors are asked for before anything is deleted, because most chunks of an edited or
+/// renamed file say what they said.
 async fn known_vectors(
     transaction: &Transaction<'_>,
     chunks: &[ChunkRow],

@@ -22,7 +22,7 @@ pub use url::DatabaseUrl;
 
 /// Connections a gateway holds at most; each costs the server a process.
 const MOST_CONNECTIONS: usize = 16;
-/// For live text alone, whose commits wait for no disk.
+/// Connections for live text alone, whose commits wait for no disk.
 const MOST_RELAXED: usize = 2;
 /// The time until a request says that the database cannot be reached.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -32,7 +32,7 @@ struct HeldLease {
     /// Nothing more is written with it, but the row may still name this gateway: it is released like any other.
     is_given_up: bool,
     incarnation: i64,
-    /// On our own clock, counted from before the database was asked.
+    /// The time on our own clock, counted from before the database was asked.
     expires: Duration,
     margin: Duration,
     /// The log as this holder left it.

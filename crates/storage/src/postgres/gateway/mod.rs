@@ -79,7 +79,7 @@ pub(crate) struct Gateway {
 enum LifeState {
     Alive {
         incarnation: i64,
-        /// On our own clock, counted from before the database was asked.
+        /// The time on our own clock, counted from before the database was asked.
         until: Duration,
     },
     /// The owner had it give everything back. It stays in the list.
@@ -150,8 +150,8 @@ impl Gateway {
         }
     }
 
-    /// For something new, which a gateway that drains does not begin. One that was silent for too long begins again as a
-    /// new incarnation, which holds nothing.
+    /// The incarnation for something new, which a gateway that drains does not begin. One that was
+    /// silent for too long begins again as a new incarnation, which holds nothing.
     pub(crate) async fn alive_again(&self) -> Result<i64, StoreError> {
         if self.is_draining.load(Ordering::Acquire) {
             return Err(drained());

@@ -32,7 +32,7 @@ const HELD_AGAIN: Duration = Duration::from_secs(60);
 /// A copy of a server as of one moment.
 pub struct ServerCopy {
     runtime: Runtime,
-    /// In the transaction from its beginning to its end.
+    /// The connection, which is in the transaction from its beginning to its end.
     client: Object,
     database: Database,
     blobs: Blobs,
@@ -61,7 +61,7 @@ pub struct CopiedFile {
 pub enum CopiedContent {
     Folder,
     Bytes(Vec<u8>),
-    /// In the object store, under this name, which says what it holds.
+    /// The content is in the object store, under this name, which says what it holds.
     Object(String),
 }
 

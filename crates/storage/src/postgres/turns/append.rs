@@ -219,7 +219,7 @@ impl PostgresTurnLog {
         .await?;
         drop(client);
         match (found, raised) {
-            // Written, even if another gateway holds the session now.
+            // The lines were written, even if another gateway holds the session now.
             (Some(row), _) => {
                 let (len, generation): (u64, i64) = (count(&row, 0)?, get(&row, 1)?);
                 let log = LogState { len, stamp: generation.into() };
