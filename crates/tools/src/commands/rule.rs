@@ -166,7 +166,7 @@ impl CommandRule {
     }
 }
 
-/// Found by its name alone, or in a folder that commands can only read.
+/// Whether the program is found by its name alone, or in a folder that commands can only read.
 fn comes_with_the_system(program: &str) -> bool {
     let folders = ["/usr/", "/bin/", "/sbin/", "/opt/", "/nix/"];
     let by_path = folders.iter().any(|folder| program.starts_with(folder));

@@ -49,11 +49,12 @@ pub struct KnownTools<'a> {
 pub struct Policy {
     tier: Tier,
     settings: Arc<ToolSettings>,
-    /// In order: every run looks each tool up.
+    /// The tools in order, because every run looks each tool up.
     tools: Arc<[ToolName]>,
-    /// Only these tools, also of those added later; `None`: all that the settings allow.
+    /// The agent may use only these tools, also of those added later; `None`: all that the settings
+    /// allow.
     narrowed: Option<Arc<[String]>>,
-    /// Never these tools, also of those added later.
+    /// The agent never gets these tools, also of those added later.
     withheld: Arc<[String]>,
     /// The version of the toolbox that the tools were resolved against.
     version: u64,

@@ -4,7 +4,8 @@ use onyx_types::PersonId;
 /// People's own accounts at a service that tools act at, as the server signed in to them.
 #[async_trait]
 pub trait Accounts: Send + Sync {
-    /// Why this person has none that could be used, if so. Asked at each run, so it must be cheap.
+    /// The reason why this person has none that could be used, if so. It is asked at each run, so
+    /// it must be cheap.
     fn absence(&self, person: &PersonId) -> Option<String>;
 
     /// The name under which the person acts there, where it is known.

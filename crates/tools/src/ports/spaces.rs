@@ -14,7 +14,7 @@ impl Spaces {
         Self { home: Some(home) }
     }
 
-    /// In a store that cannot be asked in passing: the tools are always offered.
+    /// Spaces in a store that cannot be asked in passing: the tools are always offered.
     pub fn elsewhere() -> Self {
         Self { home: None }
     }

@@ -273,7 +273,7 @@ fn tree(
         if is_left_out(KEPT_UP) || (in_git && is_left_out(GIT_DATA)) {
             continue;
         }
-        // Gone meanwhile, if it cannot be asked.
+        // An entry that cannot be asked is gone meanwhile.
         let Ok(meta) = entry.metadata() else { continue };
         if meta.is_dir() {
             if let Some(below) = tree(&entry.path(), stamp)? {

@@ -50,9 +50,9 @@ pub struct Runtime {
 /// Where people's files lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Vaults {
-    /// On this machine's disk, under the home.
+    /// The vaults are on this machine's disk, under the home.
     Here,
-    /// In a store that several gateways share: commands work on copies.
+    /// The vaults are in a store that several gateways share: commands work on copies.
     Elsewhere,
 }
 
@@ -60,7 +60,7 @@ enum Vaults {
 pub(crate) struct Order<'a> {
     pub(crate) argv: Vec<String>,
     pub(crate) workspace: Arc<Workspace>,
-    /// In the vault; none is the vault itself.
+    /// The folder in the vault; `None` is the vault itself.
     pub(crate) folder: Option<&'a str>,
     pub(crate) access: Access,
     pub(crate) network: Network,
@@ -133,7 +133,7 @@ impl Runtime {
         Self { sandbox, home, web: None, vaults: Vaults::Here, repositories }
     }
 
-    /// For vaults that are not on this machine's disk: commands work on copies.
+    /// Serves vaults that are not on this machine's disk: commands work on copies.
     #[must_use]
     pub fn with_copies(self) -> Self {
         Self { vaults: Vaults::Elsewhere, ..self }

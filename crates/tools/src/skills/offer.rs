@@ -103,7 +103,7 @@ impl SkillsCore {
             Ok((*place, Wanted::File { key, max_bytes: MOST_BYTES }))
         });
         let wanted = wanted.collect::<Result<Vec<_>, StoreError>>()?;
-        // Read together: a store on another machine is asked once.
+        // Both are read together, so that a store on another machine is asked once.
         let (found, accepted) =
             tokio::join!(places::find(self, person, wanted), self.acceptances(person));
         let (found, accepted) = (found?, accepted?);

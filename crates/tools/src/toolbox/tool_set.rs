@@ -109,7 +109,7 @@ impl ToolSet {
         self.entry(name).map(|entry| entry.tool.spec())
     }
 
-    /// For policies, which are resolved against them.
+    /// The tools for policies, which are resolved against them.
     pub fn known(&self) -> KnownTools<'_> {
         KnownTools { version: self.version, specs: self.specs() }
     }

@@ -103,7 +103,7 @@ fn site(address: &Address) -> String {
 }
 
 impl Addresses {
-    /// For a run that another one asked for.
+    /// Makes the addresses of a run that another one asked for.
     pub fn sharing(budget: Arc<FetchBudget>) -> Self {
         Self { given: Mutex::default(), budget }
     }
@@ -139,7 +139,7 @@ impl Addresses {
         self.remember(addresses.into_iter().map(str::to_owned), Giver::Search);
     }
 
-    /// Given, and there are free fetches left for it.
+    /// Whether the address was given and there are free fetches left for it.
     pub fn is_free(&self, address: &Address) -> bool {
         let giver = self.given().get(address).copied();
         giver.is_some_and(|giver| self.budget.used().admits(address, giver))

@@ -365,7 +365,7 @@ fn nested_in(tree: &Path) -> std::io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// For its owner alone: it may hold a credential.
+/// Writes the file for its owner alone, because it may hold a credential.
 #[allow(clippy::disallowed_methods, reason = "a file of a folder of ours, made new")]
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();

@@ -44,9 +44,9 @@ pub struct LinkedInSettings {
     pub scopes: Vec<String>,
     /// Which month's interface is spoken to, as `YYYYMM`.
     pub api_version: Option<String>,
-    /// In place of LinkedIn's own page to sign in at.
+    /// The address in place of LinkedIn's own page to sign in at.
     pub issuer: Option<String>,
-    /// In place of LinkedIn's own interface.
+    /// The address in place of LinkedIn's own interface.
     pub base_url: Option<String>,
 }
 

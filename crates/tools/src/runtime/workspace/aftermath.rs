@@ -200,9 +200,9 @@ fn walk(vault: &Path) -> std::io::Result<Option<Stamps>> {
     while let Some((folder, prefix)) = folders.pop() {
         for entry in std::fs::read_dir(&folder)? {
             let entry = entry?;
-            // Another name than text cannot be read by a tool.
+            // A name that is not text cannot be read by a tool.
             let Ok(name) = entry.file_name().into_string() else { continue };
-            // Gone meanwhile, if it cannot be asked.
+            // An entry that cannot be asked is gone meanwhile.
             let Ok(meta) = entry.metadata() else { continue };
             let path = format!("{prefix}{name}");
             if is_git_data(&path) {
