@@ -42,7 +42,7 @@ pub struct Action {
     pub text: String,
     /// What works but is probably not what was meant.
     pub warnings: Vec<String>,
-    /// Or why it does not run.
+    /// What the file says to do, or the reason why it does not run.
     pub recipe: Result<ActionSpec, String>,
 }
 

@@ -130,7 +130,7 @@ pub(crate) enum BookState {
     /// Nothing will be recorded, because of this error.
     Refused(StoreError),
     Open,
-    /// Its end was written with its last turns, and the session is free.
+    /// The run's end was written with its last turns, and the session is free.
     Closed,
 }
 
@@ -150,7 +150,7 @@ pub(crate) struct Outlet {
 
 /// What is recorded at the run's end besides its usage.
 pub(crate) struct Books {
-    /// Given to the session where it has no title yet.
+    /// The title that the session gets if it has none yet.
     pub(crate) title: Option<String>,
     /// Where the run that asked for this one reads what it cost.
     pub(crate) spent: Option<Arc<Mutex<f64>>>,

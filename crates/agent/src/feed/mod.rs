@@ -32,7 +32,7 @@ impl Feed {
         Arc::new(Self { run, log: Mutex::default(), heard_by: AtomicU32::new(0) })
     }
 
-    /// For a reader that has every event up to a number.
+    /// Makes a feed for a reader that has every event up to a number.
     pub(crate) fn beginning_after(run: RunId, seq: u64) -> Arc<Self> {
         let feed = Self::new(run);
         feed.lock().skip(seq);

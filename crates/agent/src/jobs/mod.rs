@@ -113,7 +113,7 @@ pub trait HomeBackups: Send + Sync {
 /// A backup that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupDone {
-    /// For the history of the job.
+    /// The summary for the history of the job.
     pub summary: String,
     /// Files that are not in it, with the reason.
     pub unreadable: Vec<String>,

@@ -100,7 +100,7 @@ async fn check_and_work(shared: &JobsCore, firing: &Firing) -> Result<Outcome, F
     }
 }
 
-/// Why nothing is to be done, or `None` when there is.
+/// The reason why nothing is to be done, or `None` if there is something to do.
 async fn says_no(
     shared: &JobsCore,
     firing: &Firing,

@@ -47,7 +47,7 @@ pub struct SyncSettings {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct KeepingSettings {
-    /// Once a day where it says nothing.
+    /// How often it runs; once a day where this says nothing.
     pub every: Option<String>,
     pub agent: Option<AgentId>,
     pub model: Option<String>,
@@ -56,7 +56,7 @@ pub struct KeepingSettings {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CleanupSettings {
-    /// Once a day where it says nothing.
+    /// How often it runs; once a day where this says nothing.
     pub every: Option<String>,
     /// Sessions that were not used for this long are deleted.
     pub older_than: Option<String>,
@@ -66,7 +66,7 @@ pub struct CleanupSettings {
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct BackupSettings {
-    /// Once a day where it says nothing.
+    /// How often it runs; once a day where this says nothing.
     pub every: Option<String>,
     /// A folder outside the home, by its full path, or `s3://bucket/prefix`.
     pub to: String,

@@ -11,7 +11,7 @@ use super::schedule::Schedule;
 pub struct JobSpec {
     pub timing: Timing,
     pub work: Work,
-    /// Asked first; no model is called unless it says so.
+    /// This check is asked first; no model is called unless it says so.
     pub when: Option<Check>,
     pub agent: Option<AgentId>,
     pub model: Option<String>,

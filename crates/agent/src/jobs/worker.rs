@@ -206,7 +206,7 @@ impl Worker {
                 Some(run) => self.shared.setup.ledger.run(&slot.person, run).await?,
                 None => None,
             };
-            // Its end may have been written when the slot's was not yet.
+            // The run's end may have been written when the slot's was not yet.
             let is_done = run.as_ref().is_some_and(|row| row.status == Some(RunStatus::Done));
             let (state, detail) = if is_done {
                 (SlotState::Done, "It had ended when the server did.")

@@ -39,7 +39,7 @@ impl PromptFiles<'_> {
             Lookup(&person, "USER.md"),
             Lookup(&person, "vault/agents.md"),
         ]);
-        // Read together: a store on another machine is asked once.
+        // Both are read together, so that a store on another machine is asked once.
         let (found, areas) = tokio::join!(found, self.judge.look_at([&agent, &person]));
         let [identity, soul, agents, tools, user, standing_instructions] = found?;
         let [agent, person] = areas?;

@@ -73,7 +73,7 @@ impl AgentView {
         match &turn.body {
             TurnBody::User(user) => self.user(user_blocks(turn, user, &self.zone)),
             TurnBody::AssistantText(text) => match text.status {
-                // Shown to people, but it would teach the model to break off.
+                // Such a text is shown to people, but it would teach the model to break off.
                 TextStatus::Error => {}
                 TextStatus::Complete | TextStatus::Cancelled | TextStatus::Interrupted if own => {
                     self.close_calls();

@@ -100,7 +100,7 @@ impl RunsElsewhere {
     }
 
     pub(super) fn set(&self, others: Arc<dyn OtherGateways>) {
-        // There is one database, and one way to those who share it.
+        // There is one database and one way to those who share it, so this is set only once.
         let _ = self.others.set(others);
     }
 

@@ -11,7 +11,7 @@ use onyx_types::{Hash, Origin, PersonId, RunId, TurnBody};
 use crate::prompt::History;
 use crate::step::client::ClientTurn;
 
-/// More than the answers of a busy day; each takes some hundred bytes.
+/// This is more than the answers of a busy day; each takes some hundred bytes.
 const MOST: usize = 4_096;
 /// The separators between the texts of one run when a client gets them as one.
 const JOINTS: [&str; 2] = ["\n\n", ""];

@@ -37,7 +37,7 @@ pub(super) struct RunPlan {
     pub(super) scopes: Vec<Scope>,
     /// A warning that is sent right after the start.
     pub(super) notice: Option<Event>,
-    /// Held so that no more runs than allowed are at work at once.
+    /// The slot is held so that no more runs than allowed are at work at once.
     pub(super) slot: RunSlot,
 }
 

@@ -124,7 +124,8 @@ pub enum RunInput {
     /// A message that is in the log already: to be answered, or answered again after its run
     /// failed or was stopped.
     Stored(TurnId),
-    /// Another answer to the message that this turn belongs to, in a fork of the session.
+    /// The run gives another answer to the message that this turn belongs to, in a fork of the
+    /// session.
     Regenerate(TurnId),
     /// One message that waits in the session's inbox, with those before it whose answer was not
     /// promised.

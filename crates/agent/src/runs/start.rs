@@ -36,7 +36,7 @@ struct BegunRun {
     lease: Lease,
     feed: Arc<Feed>,
     to_name: Option<SessionToName>,
-    /// Its client may tell its answer again.
+    /// Whether the run's client may tell its answer again.
     is_of_client: bool,
     foreign: Option<(Vec<(Area, ObjectKey)>, ToolCx)>,
     driver: std::thread::Result<Box<Driver>>,
@@ -68,7 +68,7 @@ impl Runs {
         T: From<RunHandle> + Send + 'static,
     {
         let (reply, begun) = oneshot::channel();
-        // In a box, because a task's future is moved several times.
+        // The task is in a box, because a task's future is moved several times.
         tokio::spawn(Box::pin(self.clone().run_to_end(request, scopes, reply)));
         begun.await.unwrap_or_else(|_| Err(Fault::plain(ErrorCode::Internal)))
     }

@@ -10,7 +10,7 @@ use onyx_types::{
 
 use crate::agents::Roster;
 
-/// More would be a crowd, and each costs a call.
+/// The most answers to a message: more would be a crowd, and each costs a call.
 const MOST_ANSWERS: usize = 8;
 
 /// The space that a session belongs to, and the channel and thread in it.

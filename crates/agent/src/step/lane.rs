@@ -92,7 +92,7 @@ pub(super) struct ToolRound {
     pub(super) running: Vec<ToolUseId>,
     /// Running calls that wait for a person's decision.
     pub(super) awaiting: Vec<ToolUseId>,
-    /// In the order in which the model asked for them.
+    /// The calls in the order in which the model asked for them.
     pub(super) calls: Vec<(TurnId, ToolCall)>,
     pub(super) outcomes: Vec<(ToolUseId, ToolOutcome)>,
 }

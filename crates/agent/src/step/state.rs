@@ -28,7 +28,7 @@ pub struct RunSetup {
     pub leading: Vec<UserInput>,
     /// What was decided on drafts of this session since its log was last written.
     pub decisions: Vec<DecidedDraft>,
-    /// Told right after the start: what the message was given beside it.
+    /// Events that are sent right after the start: they tell what the message was given beside it.
     pub opening: Vec<Event>,
     /// What a client's tools found, or a conversation that the client remembers.
     pub client_turns: Vec<ClientTurn>,
@@ -94,9 +94,9 @@ pub(super) struct RunClock {
 /// What people have said and decided and the model has not seen yet.
 #[derive(Default)]
 pub(super) struct WaitingInputs {
-    /// Taken with the next step.
+    /// Words that are taken with the next step.
     pub(super) steering: Vec<UserInput>,
-    /// Taken when the answer is complete.
+    /// Words that are taken when the answer is complete.
     pub(super) follow_ups: Vec<UserInput>,
     pub(super) decisions: Vec<DecidedDraft>,
     /// Drafts for which calls of this run wait, or have their decision: it comes with the call's
