@@ -28,7 +28,7 @@ pub struct BedrockSettings {
     /// The provider's name, the first part of its models' ids.
     pub name: String,
     pub region: String,
-    /// In place of the region's own address.
+    /// The address in place of the region's own.
     pub endpoint: Option<String>,
     pub key: BedrockKey,
     pub models: Vec<ModelSettings>,

@@ -112,9 +112,9 @@ pub struct Candidate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
     pub model: String,
-    /// Who else fits, for when it cannot answer.
+    /// Other models that fit, for when this one cannot answer.
     pub fallbacks: Vec<String>,
-    /// Why, in words.
+    /// The reason for the choice, in words.
     pub reason: String,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Circuit(Mutex<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     phase: Phase,
-    /// In a row, until an answer was whole.
+    /// The number of failures in a row, until an answer was whole.
     failures: u32,
     /// Rests since the last whole answer.
     rests: u32,

@@ -34,7 +34,7 @@ pub struct ModelMetrics {
     pub calls: u64,
     pub in_flight: u64,
     pub answered: u64,
-    /// Ended by the caller: cancelled, or the stream was dropped.
+    /// The calls that their caller ended by cancelling them or dropping the stream.
     pub stopped: u64,
     pub retries: u64,
     /// The number of failures by class.

@@ -110,10 +110,11 @@ struct Running {
 struct Deadlines {
     cancelled: Pin<Box<dyn Future<Output = ()> + Send>>,
     total: Instant,
-    /// When the next byte must have come.
+    /// The time by which the next byte must have come.
     next_byte: Instant,
     idle: Duration,
-    /// Never later than the limit. The alarm is not reset for every byte, only when it rings.
+    /// The time of the alarm, which is never later than the limit. It is not reset for every byte,
+    /// only when it rings.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 

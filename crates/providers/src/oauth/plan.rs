@@ -18,7 +18,7 @@ pub struct LoginSettings {
     pub client_id: Option<String>,
     /// The secret of applications that have one; a reference as `apiKey` takes it.
     pub client_secret: Option<Secret>,
-    /// In place of the origin of a known maker's addresses.
+    /// The origin that replaces that of a known maker's addresses.
     pub issuer: Option<String>,
     pub device_url: Option<String>,
     /// Where a browser is sent to sign in.

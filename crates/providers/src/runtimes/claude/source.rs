@@ -55,7 +55,7 @@ pub struct ClaudeSettings {
     pub command: Option<PathBuf>,
     /// A token of `claude setup-token`, for machines on which a person cannot sign in.
     pub token: Option<Secret>,
-    /// In place of Anthropic's own address.
+    /// The address in place of Anthropic's own.
     pub base_url: Option<String>,
     pub thinking_budget: Option<u32>,
     pub models: Vec<ModelSettings>,

@@ -38,7 +38,7 @@ pub struct PiSettings {
     pub command: PathBuf,
     /// Pi's file of sign-ins, where it is not at its usual place.
     pub auth_file: Option<PathBuf>,
-    /// In place of the providers' own addresses.
+    /// The address in place of the providers' own.
     pub base_url: Option<String>,
     pub models: Vec<ModelSettings>,
     /// Our environment, as far as it may be passed on.
