@@ -43,7 +43,7 @@ pub(crate) struct Streams {
 pub(crate) struct Cap {
     pub(crate) allowed: usize,
     pub(crate) streamed: usize,
-    /// Told 503 and when to come back.
+    /// Streams that were answered with 503 and when to come back.
     pub(crate) refused: usize,
     pub(crate) asked: usize,
 }

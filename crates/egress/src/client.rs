@@ -15,7 +15,7 @@ use crate::{Address, EgressError, HostPort, PrivateHost, PrivateHosts, Resolver,
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     pub connect: Duration,
-    /// For everything, redirects included.
+    /// The longest time for everything, redirects included.
     pub total: Duration,
     pub redirects: usize,
     /// The largest unpacked body; the rest is not read.

@@ -52,7 +52,7 @@ pub enum SettingPlace {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedFile {
     pub place: ImportTarget,
-    /// Within its place.
+    /// The path within its place.
     pub path: String,
     #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]
     pub content: Vec<u8>,

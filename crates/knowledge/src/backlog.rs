@@ -53,7 +53,7 @@ impl Backlog {
         }
     }
 
-    /// For tests that delay the work between its beginning and its end.
+    /// Lets tests delay the work between its beginning and its end.
     pub(crate) fn set_pauses(&self, pauses: Pauses) {
         *self.pauses.write().unwrap_or_else(PoisonError::into_inner) = pauses;
     }

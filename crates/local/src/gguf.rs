@@ -41,7 +41,7 @@ impl From<std::io::Error> for GgufError {
     }
 }
 
-/// More of anything than a model has: such a file is damaged or made to harm.
+/// No model has more of anything than this: a file with more is damaged or made to harm.
 const MAX_ENTRIES: u64 = 1 << 20;
 const MAX_ITEMS: u64 = 1 << 24;
 const MAX_TEXT: u64 = 1 << 24;

@@ -55,7 +55,8 @@ impl Judge {
     }
 }
 
-/// On a machine that has other work too, the embedder may be late now and then: asked again.
+/// Asks again if the embedder is late, which happens now and then on a machine that has other work
+/// too.
 pub(crate) async fn ask(onyx: &OnyxProcess, question: &str, limit: usize) -> Result<Value> {
     let asked = [("q", question), ("limit", &limit.to_string())];
     let address = reqwest::Url::parse_with_params("http://onyx/v1/memory/search", asked)?;

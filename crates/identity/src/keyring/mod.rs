@@ -17,7 +17,7 @@ const SERVICE: &str = "org.freedesktop.secrets";
 const ROOT: &str = "/org/freedesktop/secrets";
 /// The path that the service returns for "nothing".
 const NOTHING: &str = "/";
-/// Kept in memory until the person logs out: no place for a key.
+/// This collection is kept in memory until the person logs out, so it is no place for a key.
 const SESSION_COLLECTION: &str = "/org/freedesktop/secrets/collection/session";
 /// A new value can also be kept elsewhere, so the wait is short.
 const TO_KEEP: Duration = Duration::from_millis(900);
@@ -32,7 +32,7 @@ pub struct Keyring {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KeyringError {
-    /// No bus, no service on it, or no answer.
+    /// There is no bus, no service on it, or no answer.
     Absent(String),
     /// It wants its person's password first.
     Locked,

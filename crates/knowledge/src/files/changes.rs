@@ -45,7 +45,7 @@ impl FileChanges {
         self.backlog.add_person(person);
     }
 
-    /// Anything may have changed.
+    /// Notes that anything may have changed.
     pub(crate) fn everything_changed(&self) {
         self.backlog.add_everything();
     }

@@ -127,7 +127,7 @@ impl Index {
         Self { parts: Arc::new(Parts::new(store, clock, settings)) }
     }
 
-    /// For tests that delay its work.
+    /// Lets tests delay the work of the index.
     pub fn set_pauses(&self, pauses: Pauses) {
         self.parts.backlog.set_pauses(pauses);
     }

@@ -24,8 +24,8 @@ pub(super) struct RunText {
 
 struct SaidMessage {
     message: Message,
-    /// Empty where the run is too long to be indexed whole. The message keeps its number, so that the
-    /// others are cited by the right ones.
+    /// The text; empty where the run is too long to be indexed whole. The message keeps its number,
+    /// so that the others are cited by the right ones.
     text: String,
 }
 

@@ -180,7 +180,7 @@ fn product(a: &[f32], b: &[f32]) -> f32 {
 
 /// A number of usual size becomes 28 steps; one in some ten thousand is cut at 127.
 const USUAL_STEPS: f32 = 28.0;
-/// So that a sum over any vector fits an `i32`.
+/// The most steps of a number of a query, so that a sum over any vector fits an `i32`.
 const MOST_STEPS: i16 = 127 * 16;
 /// How much finer the steps of a query are.
 const FINER: f32 = 16.0;

@@ -172,7 +172,7 @@ fn stands_alone(c: char) -> bool {
     }
 }
 
-/// Written without spaces between words, so each is a word.
+/// Ideographs are written without spaces between words, so each is a word.
 fn is_ideograph(c: char) -> bool {
     matches!(u32::from(c),
         0x4E00..=0x9FFF | 0x3400..=0x4DBF | 0x20000..=0x2A6DF | 0x2A700..=0x2B73F

@@ -24,7 +24,7 @@ const USUAL_RETRY: Duration = Duration::from_secs(1);
 /// How long a server may take to open a stream that belongs to no request.
 const OPEN_LIMIT: Duration = Duration::from_secs(5);
 const SHORTEST_RETRY: Duration = Duration::from_millis(100);
-/// And how long such a stream may last.
+/// The longest time that such a stream may last.
 const LONGEST_STREAM: Duration = Duration::from_secs(60 * 60);
 /// Sign-ins for one request: a second one if the first gave too few rights.
 const MOST_SIGN_INS: usize = 2;

@@ -72,7 +72,7 @@ fn hear(live: &Live, Notice { person, session, kind }: Notice) {
 
 /// The result of an attempt to use the embedder of the config.
 enum Attempt {
-    /// There is an embedder, or none is wanted.
+    /// The embedder is there, or none is wanted.
     Settled,
     Failed,
 }

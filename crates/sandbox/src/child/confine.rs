@@ -35,7 +35,8 @@ pub(super) fn confine(order: &Order) -> Result<ExitCode, String> {
         .map_err(|error| format!("{} cannot be entered: {error}", job.folder.display()))?;
     setpriority_process(None, 0).map_err(|error| format!("its priority cannot be set: {error}"))?;
     if job.network == Network::Proxied {
-        // Not without namespaces: the port would be one of this machine's.
+        // The port is only listened to inside namespaces; outside it would be one of this
+        // machine's.
         if order.rung != SandboxKind::Bubblewrap {
             return Err("there is no network of its own here".to_owned());
         }

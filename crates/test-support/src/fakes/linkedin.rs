@@ -44,7 +44,7 @@ struct LinkedInState {
     renewable: bool,
     refresh_tokens: BTreeMap<String, u32>,
     faults: VecDeque<LinkedInFault>,
-    /// For what changes something there.
+    /// The faults of requests that change something there.
     faults_of_posts: VecDeque<LinkedInFault>,
     posts: Vec<Value>,
     comments: Vec<(String, Value)>,
@@ -159,7 +159,7 @@ impl LinkedInServer {
         self.lock().posts.clone()
     }
 
-    /// On which post, and what.
+    /// The comments, each with its post.
     pub fn comments(&self) -> Vec<(String, Value)> {
         self.lock().comments.clone()
     }

@@ -49,7 +49,8 @@ impl FakeProgram {
         std::fs::write(folder.path().join("script.json"), script.to_string()).expect("the script");
         std::fs::write(folder.path().join("upstream.py"), UPSTREAM).expect("the script");
         let program = folder.path().join("program");
-        // Written and closed before it is run: a program that is open for writing cannot be.
+        // The program is written and closed before it is run, because one that is open for writing
+        // cannot be run.
         let mut file = std::fs::File::create(&program).expect("the program");
         file.write_all(content.as_bytes()).expect("the program");
         file.set_permissions(PermissionsExt::from_mode(0o755)).expect("the program");

@@ -118,7 +118,7 @@ impl Trace {
         let look = own | WaitPidFlag::WEXITED | WaitPidFlag::WSTOPPED | WaitPidFlag::WNOWAIT;
         loop {
             let thread = match waitid(Id::All, look) {
-                // Its end is for whoever started it.
+                // The process's end is left for whoever started it.
                 Ok(WaitStatus::Exited(process, _) | WaitStatus::Signaled(process, ..))
                     if process == self.process =>
                 {

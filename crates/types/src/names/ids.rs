@@ -80,7 +80,7 @@ macro_rules! uuid_ids {
             }
         }
 
-        // Written directly, not through `Display`, because a log is full of ids.
+        // The id is written directly, not through `Display`, because a log is full of ids.
         string_serde!($name, |id, serializer| {
             let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
             serializer.serialize_str(id.0.hyphenated().encode_lower(&mut text))

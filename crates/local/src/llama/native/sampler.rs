@@ -5,7 +5,7 @@ use super::{Context, Model, Token};
 
 /// How the next token is chosen.
 pub(in crate::llama) enum Sampling {
-    /// Only what this grammar allows (GBNF, its rule `root`).
+    /// Allows only what fits this grammar (GBNF, its rule `root`).
     Grammar(String),
     /// Words within the last tokens become less likely.
     Penalty {

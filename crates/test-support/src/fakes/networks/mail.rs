@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 pub enum MailTrouble {
     /// "Come back later", as servers do with senders that they do not know.
     Greylist,
-    /// For good.
+    /// The server refuses the letter for good.
     Refuse,
     /// Takes the letter, and the connection ends before it says so.
     TakeAndVanish,
@@ -71,7 +71,7 @@ impl FakeMail {
         self.address.port()
     }
 
-    /// For the letters to come, one after the other.
+    /// Sets the troubles of the letters to come, one after the other.
     pub fn make_trouble(&self, troubles: impl IntoIterator<Item = MailTrouble>) {
         self.state.lock().unwrap().troubles.extend(troubles);
     }

@@ -280,7 +280,7 @@ impl ModelState {
             }
             (inner.respond.clone(), Arc::clone(&inner.default))
         };
-        // Outside the lock: the function may ask the server what it has recorded.
+        // The function runs outside the lock, because it may ask the server what it has recorded.
         respond.map_or(default, |respond| Arc::new(respond(request)))
     }
 }
