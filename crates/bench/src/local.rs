@@ -73,7 +73,7 @@ fn held_by(worker: Option<u32>) -> Result<u64> {
     worker.and_then(resident_bytes_of).context("the model's process has ended before its time")
 }
 
-/// How long so many texts take.
+/// How long this many texts take.
 async fn embed(process: &OnyxProcess, count: usize) -> Result<Duration> {
     let text =
         |number: usize| format!("{number} {}", "The harbour master wrote it down. ".repeat(14));
@@ -109,7 +109,7 @@ async fn words(process: &OnyxProcess, others: &[u32]) -> Result<Words> {
     })
 }
 
-/// How long an answer of so many tokens takes, and how many it had.
+/// How long an answer of this many tokens takes, and how many it had.
 async fn say(process: &OnyxProcess, prompt: &str, tokens: u32) -> Result<(Duration, f64)> {
     let messages = json!([{"role": "user", "content": prompt}]);
     let body = json!({"model": "local/smollm2", "messages": messages, "max_tokens": tokens});

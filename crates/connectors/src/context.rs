@@ -135,7 +135,7 @@ impl Drop for QueuePlace<'_> {
 /// How many runs are remembered; more than an account has at once.
 const MOST_FOLLOWED: usize = 256;
 
-/// The visitors are counted after so many new ones.
+/// The visitors are counted after this many new ones.
 const VISITORS_PER_LOOK: usize = 100;
 
 impl AccountContext {

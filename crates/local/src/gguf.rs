@@ -256,8 +256,8 @@ impl Layout {
     }
 }
 
-/// How many numbers a block of a kind of tensor has, and in how many bytes. Of later kinds only the
-/// position is known.
+/// How many numbers a block of a kind of tensor has, and in how many bytes. For later kinds only
+/// the position is known.
 const fn block(kind: u32) -> (u64, u64) {
     match kind {
         0 | 26 => (1, 4),

@@ -225,7 +225,7 @@ impl Conversations {
             let (run, status) = last_run(&turns);
             return match run {
                 Some(run) => Ok(Stage::Logged { turns, run, status }),
-                // A message that no run has taken: of a fork, or written by hand.
+                // No run has taken this message: it belongs to a fork, or was written by hand.
                 None => Err(Fault::plain(ErrorCode::NotFound)),
             };
         }

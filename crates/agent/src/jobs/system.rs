@@ -48,7 +48,7 @@ pub(super) async fn back_up(
     Ok(Outcome::failed(format!("{} These files could not be read:\n{names}", done.summary)))
 }
 
-/// Removes what is too old, and of each person what is beyond the newest so many.
+/// Removes what is too old, and of each person's sessions those beyond this many of the newest.
 pub(super) async fn clean_up(
     shared: &JobsCore,
     older_than: Option<Duration>,

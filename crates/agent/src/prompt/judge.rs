@@ -77,7 +77,7 @@ impl Judge {
         Ok(areas.map(|area| SeenArea { area, version: versions.next().unwrap_or_default() }))
     }
 
-    /// The text, if it may be obeyed; else it goes to the foreign ones.
+    /// The text, if it may be obeyed; otherwise it goes to the foreign ones.
     pub(super) async fn admit(
         &self,
         SeenArea { area, version }: SeenArea<'_>,

@@ -16,7 +16,7 @@ pub struct RunFigures {
     pub ended: BTreeMap<&'static str, u64>,
     pub usage: Usage,
     pub seconds: f64,
-    /// How many fell under each of `RUN_SECONDS` and not under the one before.
+    /// How many runs took no longer than each of `RUN_SECONDS` but longer than the one before.
     pub buckets: [u64; RUN_SECONDS.len() + 1],
 }
 

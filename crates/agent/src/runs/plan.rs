@@ -20,7 +20,7 @@ use crate::drive::RunSlot;
 use crate::sessions::{ForkPoint, SessionSpace};
 use crate::step::client::ClientTurn;
 
-/// A name that could not be had for so many messages is not asked for again.
+/// If a name could not be had for this many messages, it is not asked for again.
 const NAMED_WITHIN: u64 = 8;
 
 /// What is decided about a run before its session is opened.

@@ -9,7 +9,7 @@ use onyx_types::Hash;
 use crate::error::BackupError;
 use crate::repository::{CHUNK, FileStamp};
 
-/// A file that is written all the time is taken as it is after so many tries.
+/// A file that is written all the time is taken as it is after this many tries.
 const TRIES: usize = 3;
 const NANOS: i64 = 1_000_000_000;
 

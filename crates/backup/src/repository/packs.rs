@@ -51,7 +51,7 @@ struct ChunkLocation {
 /// The result of reading every byte of one chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChunkState {
-    /// It is whole and has so many bytes.
+    /// The chunk is whole and has this many bytes.
     Whole(u64),
     Damaged,
 }

@@ -6,8 +6,8 @@ use crate::networks::is_visitor;
 /// bound; a visitor that was forgotten begins a new conversation with its next message.
 pub(crate) const MOST_VISITORS: usize = 2_000;
 
-/// Forgets the visitors that were idle longest until at most so many are left. Their sessions stay
-/// in the app.
+/// Forgets the visitors that were idle longest until at most this many are left. Their sessions
+/// stay in the app.
 pub(crate) async fn forget_idle_visitors(
     ledger: &dyn ConnectorLedger,
     account: &AccountKey,

@@ -47,8 +47,8 @@ pub(super) fn render(blocks: &[Block]) -> String {
     out
 }
 
-/// A fence cannot be escaped, so one inside is broken up after every other character: of a long one
-/// nothing must be left that closes the block.
+/// A fence cannot be escaped, so one inside is broken up after every other character. Nothing of a
+/// long one may be left that closes the block.
 fn without_fences(code: &str) -> String {
     if code.contains(FENCE) { code.replace("``", "`\u{200b}`") } else { code.to_owned() }
 }

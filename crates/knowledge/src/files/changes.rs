@@ -55,7 +55,8 @@ impl FileChanges {
         self.wake_listener.notify_one();
     }
 
-    /// What was written since this was asked last, once there is something. For one listener.
+    /// Waits until something was written since this was asked last, and returns it. Only one
+    /// listener may ask.
     pub(crate) async fn touched(&self) -> BTreeSet<Touched> {
         loop {
             let touched = {

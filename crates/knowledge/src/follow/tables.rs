@@ -8,7 +8,7 @@ use crate::KnowledgeError;
 use crate::text::TextIndex;
 use crate::vectors::VectorSet;
 
-/// The text index commits when it holds so many chunks; no more must be read again after a crash.
+/// The text index commits when it holds this many chunks; no more must be read again after a crash.
 const MANY_UNCOMMITTED: usize = 20_000;
 
 #[derive(Default)]

@@ -46,9 +46,10 @@ const WRITER_BYTES: usize = 15_000_000;
 const PARTS_MERGED: usize = 4;
 /// More words make a query slower and no better.
 const MOST_TERMS: usize = 48;
-/// A word in more than one of so many texts says little about any of them...
+/// A word that more than one in this many texts has says little about any of them.
 const COMMON: u64 = 8;
-/// ...and is not looked for where so many rarer ones are, among more texts than this.
+/// Such a word is not looked for if the query has this many rarer ones and there are more texts
+/// than the number below.
 const RARER: usize = 3;
 const FEW_TEXTS: u64 = 2_000;
 

@@ -197,7 +197,7 @@ mod tests {
 
     type Way = fn(&[u8], &[i8], &mut [i32]);
 
-    /// Those that this processor and vectors of so many numbers can be multiplied by.
+    /// The ways in which this processor can multiply vectors of this many numbers.
     fn ways(dims: usize) -> Vec<Way> {
         let mut ways: Vec<Way> = vec![products_with];
         #[cfg(target_arch = "x86_64")]

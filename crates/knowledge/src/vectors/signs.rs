@@ -61,8 +61,8 @@ impl Signs {
         }
     }
 
-    /// Those of the slots whose signs differ least from the query's where it is strong: so many,
-    /// and all others that differ as little.
+    /// The slots whose signs differ least from the query's where it is strong: `count` of them, and
+    /// all others that differ as little.
     pub(crate) fn nearest(&self, query: &[f32], among: &Slots, count: usize) -> Vec<usize> {
         let signs = by_weight(query);
         let most = signs.iter().rev().fold(0, |most, signs| most * 2 + signs.len());
@@ -79,7 +79,8 @@ impl Signs {
         near
     }
 
-    /// How much the signs of each vector differ from the query's: so many digits a block.
+    /// How much the signs of each vector differ from the query's, in `digits` digits for each
+    /// block.
     fn counted(&self, signs: &Weighed, digits: usize) -> Vec<Lanes> {
         let length = self.dims + 1;
         let mut counts = vec![NONE; self.lanes.len() / length * digits];
@@ -236,7 +237,8 @@ fn carry(digits: &mut [Lanes], mut carried: Lanes) {
     }
 }
 
-/// The smallest count that so many do not exceed, found a digit at a time, the highest first.
+/// The smallest count that at least `count` slots do not exceed. It is found a digit at a time, the
+/// highest first.
 fn bound(counts: &[Lanes], digits: usize, among: &Slots, count: usize) -> usize {
     let mut bound = 0;
     let mut smaller = 0;

@@ -62,7 +62,7 @@ pub struct Latency {
     pub sum_seconds: f64,
     pub max_seconds: f64,
     pub last_seconds: f64,
-    /// How many fell under each of `LATENCY_BOUNDS` and not under the one before.
+    /// How many took no longer than each of `LATENCY_BOUNDS` but longer than the one before.
     pub buckets: [u64; LATENCY_BOUNDS.len() + 1],
 }
 

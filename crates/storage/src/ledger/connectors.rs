@@ -96,7 +96,7 @@ pub struct PeerChange {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConversationRow {
     pub session: Option<SessionId>,
-    /// Chosen in the chat; else the bindings decide.
+    /// The agent that was chosen in the chat; without one the bindings decide.
     pub agent: Option<AgentId>,
     pub model: Option<String>,
 }

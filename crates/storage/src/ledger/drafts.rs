@@ -140,8 +140,8 @@ pub trait Drafts: Send + Sync {
     /// Those of a session that a person can still decide, oldest first.
     async fn open_drafts(&self, key: &SessionKey) -> Result<Vec<Draft>, StoreError>;
 
-    /// `Conflict` when the draft is no longer where the move begins; of several moves at once one
-    /// happens. Returns the row as it is now.
+    /// `Conflict` when the draft is no longer where the move begins; if several moves come at once,
+    /// one happens. Returns the row as it is now.
     async fn move_draft(
         &self,
         person: &PersonId,

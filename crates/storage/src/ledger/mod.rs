@@ -129,7 +129,7 @@ pub struct SessionChange {
     pub attached: Option<Option<EntityRef>>,
 }
 
-/// Which sessions are listed. Of a family of forks only the one updated last is.
+/// Which sessions are listed. Only the one of a family of forks that was updated last is listed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionFilter {
     pub agent: Option<AgentId>,

@@ -3,7 +3,7 @@ use std::io;
 
 use super::ops::{FileOps, read_exact_at};
 
-/// Enough for the last lines of most logs; who reads on gets larger ones.
+/// This is enough for the last lines of most logs; whoever reads on gets larger ones.
 const FIRST_BLOCK: u64 = 4 * 1024;
 const USUAL_BLOCK: u64 = 64 * 1024;
 /// A block grows beyond the usual only while one line does not fit, so a long line is copied a few

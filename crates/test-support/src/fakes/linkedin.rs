@@ -50,7 +50,7 @@ struct LinkedInState {
     comments: Vec<(String, Value)>,
     revoked: Vec<String>,
     revoke_status: u16,
-    /// What every member is called; else each has a number.
+    /// The name that every member has; if this is not set, each has a number.
     name: Option<String>,
     requests: Vec<String>,
 }

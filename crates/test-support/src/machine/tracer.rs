@@ -60,9 +60,9 @@ impl Tracer {
         Self { process, thread }
     }
 
-    /// Ends the process if it lives; the changes up to then, the fatal one included. Whoever
-    /// started the process is left to wait for it, and must not before: he would be told of the
-    /// stops that are meant for the tracer.
+    /// Ends the process if it lives, and returns the changes up to then, the fatal one included.
+    /// Whoever started the process is left to wait for it, but must not do so before, because the
+    /// stops that are meant for the tracer would reach them.
     pub fn kill(self) -> Vec<FileChange> {
         let _ = kill(self.process, Signal::SIGKILL);
         self.thread.join().expect("the tracer does not panic")

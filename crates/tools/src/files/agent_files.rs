@@ -184,7 +184,7 @@ impl AgentFiles {
             .unwrap_or_else(|_| format!("[{size} bytes, not text]\n")))
     }
 
-    /// Adds lines to a log. Who else adds at the same time loses nothing; the version kept may
+    /// Adds lines to a log. Whoever else adds at the same time loses nothing; the version kept may
     /// then lack their lines.
     pub(crate) async fn append(
         &self,

@@ -212,8 +212,9 @@ fn allowed(settings: &ToolSettings, known: &KnownTools<'_>) -> Vec<ToolName> {
     tools.into_iter().collect()
 }
 
-/// A tool is meant by its name, by another program's name for it, or by `group:<group>`. A name that
-/// is ours and theirs (`read`) means both tools: who denies it must not be left with the other one.
+/// A tool is meant by its name, by another program's name for it, or by `group:<group>`. A name
+/// that is ours and theirs (`read`) means both tools: whoever denies it must not be left with the
+/// other one.
 fn is_named(name: &str, spec: &ToolSpec) -> bool {
     [name, our_tool_name(name)].into_iter().any(|name| match name.strip_prefix("group:") {
         Some(group) => spec.group == group,

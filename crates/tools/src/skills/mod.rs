@@ -46,7 +46,7 @@ struct SkillsCore {
     workspaces: RwLock<BTreeMap<AgentId, PathBuf>>,
 }
 
-/// Where a skill lies. Of two with one name the first in this order counts.
+/// Where a skill lies. If two have one name, the first in this order counts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SkillPlace {
     /// `agents/<agent>/skills`, or `skills` in the workspace that the config names

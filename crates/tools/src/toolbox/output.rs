@@ -14,7 +14,7 @@ const TAIL_BYTES: usize = 7 * 1024;
 const MARKER_BYTES: usize = 512;
 
 /// Shortens an output that is too long and keeps the whole of it, and keeps what the call attached
-/// to it: of that a model sees only that it is there. Tells whether these are the person's first.
+/// to it, of which a model sees only that it is there. Tells whether these are the person's first.
 pub(super) async fn bound(
     mut outcome: ToolOutcome,
     artifacts: &Artifacts,

@@ -389,7 +389,7 @@ pub struct ToolOutcome {
 pub enum Spending {
     /// The run's own, to be booked with it.
     OfRun { model: String, usage: Usage },
-    /// Booked by another run. Of this cost the run's limit is still met.
+    /// Another run books this cost. This run's limit still counts it.
     Elsewhere(f64),
 }
 

@@ -108,7 +108,7 @@ impl Discord {
         Ok(self.me.get_or_init(|| me))
     }
 
-    /// The connection that is open, if everything that came over it is stored; else a new one.
+    /// The connection that is open, if everything that came over it is stored; otherwise a new one.
     async fn gateway(&self, cursor: Option<&str>) -> Result<Gateway, NetworkError> {
         let open = lock(&self.gateway).take();
         if let Some(open) = open.filter(|open| open.stored.as_deref() == cursor) {

@@ -51,7 +51,7 @@ const SETTINGS: [(&str, &str); 12] = [
 pub struct ClaudeSettings {
     /// The provider's name, the first part of its models' ids.
     pub name: String,
-    /// Where the program is; else it is looked for on the `PATH`.
+    /// Where the program is; if this is not set, it is looked for on the `PATH`.
     pub command: Option<PathBuf>,
     /// A token of `claude setup-token`, for machines on which a person cannot sign in.
     pub token: Option<Secret>,

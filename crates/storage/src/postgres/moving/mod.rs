@@ -53,7 +53,8 @@ pub struct MoveExtras {
 pub enum OpenRuns {
     #[default]
     Refused,
-    /// They come along, and the first gateway ends them as interrupted. For a backup, which was taken while they ran.
+    /// Open runs come along, and the first gateway ends them as interrupted. This is for a backup,
+    /// which was taken while they ran.
     TakenAlong,
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::Dice;
 
-/// How often each kind of trouble happens: once in so many requests; 0 for never.
+/// How often each kind of trouble happens: once in this many requests; 0 for never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Trouble {
     pub seed: u64,
@@ -71,7 +71,7 @@ impl Trouble {
     }
 }
 
-/// Once in so many; 0 for never.
+/// Happens once in this many times; 0 for never.
 pub(super) fn strikes(dice: &mut Dice, chance: u64) -> bool {
     chance > 0 && dice.below(usize::try_from(chance).unwrap_or(usize::MAX)) == 0
 }

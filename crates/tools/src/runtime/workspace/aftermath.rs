@@ -29,7 +29,8 @@ pub(super) struct Aftermath {
 
 type Stamps = BTreeMap<ObjectKey, Stamp>;
 
-/// Changes with every write to a file; the last time a file changed cannot be set back. Of a folder only its name counts.
+/// Changes with every write to a file; the last time a file changed cannot be set back. Only the
+/// name of a folder counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     device: u64,
