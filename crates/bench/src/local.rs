@@ -90,7 +90,7 @@ async fn embed(process: &OnyxProcess, count: usize) -> Result<Duration> {
 
 /// `others` are processes of other models.
 async fn words(process: &OnyxProcess, others: &[u32]) -> Result<Words> {
-    // Two tokens a number, about; each prompt is another, so that none is known already.
+    // A number has about two tokens. Each prompt is another one, so that none is known already.
     let prompt = |length: usize, seed: usize| -> String {
         (0..length / 2).map(|number| format!(" {}", (number * 7 + seed) % 100)).collect()
     };

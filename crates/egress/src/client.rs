@@ -101,7 +101,8 @@ pub struct Egress {
     anywhere: LazyClient,
 }
 
-/// Made when first needed: loading the machine's certificates costs more than a whole start may.
+/// The client is made when it is first needed, because loading the machine's certificates costs
+/// more than a whole start may.
 type LazyClient = Arc<OnceLock<Client>>;
 
 impl Egress {

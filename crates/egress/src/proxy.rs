@@ -150,7 +150,7 @@ fn asked(head: &str) -> Result<ConnectRequest, Refusal> {
         request.push_str(field);
         request.push_str("\r\n");
     }
-    // One request a connection: the next may be for another server.
+    // A connection carries one request, because the next may be for another server.
     request.push_str("Connection: close\r\n\r\n");
     Ok(ConnectRequest { server: HostPort::of(&address), request: Some(request) })
 }

@@ -75,7 +75,7 @@ pub(crate) enum Decision {
 pub(crate) enum PairingOutcome {
     Pending,
     Rejected,
-    /// Handed over: it can be picked up once.
+    /// The credential was handed over and can be picked up once.
     Approved {
         permit: Permit,
         name: String,

@@ -24,8 +24,8 @@ pub(crate) struct Indexing {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) chunking: Chunking,
     embedders: Arc<Embedders>,
-    /// Held while something is read and written to the table, so that an older reading never
-    /// replaces a newer one.
+    /// This lock is held while something is read and written to the table, so that an older reading
+    /// never replaces a newer one.
     one_at_a_time: tokio::sync::Mutex<()>,
     progress: Mutex<Option<Progress>>,
 }

@@ -23,7 +23,7 @@ pub(crate) struct TableSync {
     sessions: SessionIndexer,
     backlog: Arc<Backlog>,
     watch: Arc<FolderWatch>,
-    /// Held while files are looked through.
+    /// This lock is held while files are looked through.
     one_look_at_a_time: tokio::sync::Mutex<()>,
     state: Mutex<SyncState>,
 }

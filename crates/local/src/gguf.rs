@@ -229,7 +229,7 @@ impl Metadata {
 #[derive(Default)]
 struct Layout {
     elements: u64,
-    /// Counted from where they begin.
+    /// The end, counted from where the tensors' bytes begin.
     end: u64,
 }
 

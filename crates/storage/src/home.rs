@@ -139,7 +139,8 @@ impl Home {
             locks: Arc::new(PathLocks::new().map_err(at(path))?),
             blocking: Blocking::new(),
             areas: Mutex::default(),
-            // Compared with the times of files, which no injected clock has made.
+            // The times of this clock are compared with those of files, which no injected clock has
+            // made.
             known: Arc::new(KnownFiles::new(Arc::new(SystemClock::new()))),
             origins: OriginsSlot::default(),
             _lock: lock,

@@ -214,7 +214,7 @@ impl Conversations {
     }
 
     async fn stage(&self, key: &SessionKey, message: TurnId) -> Result<Stage, Fault> {
-        // The inbox first: what is taken out of it is in the log before.
+        // The inbox is asked first, because what is taken out of it is in the log before.
         let rows = self.shared.ledger.inbox(key).await?;
         if let Some(turns) = self.turns_from(key, message).await? {
             if let Some(TurnBody::User(words)) = turns.first().map(|message| &message.body)

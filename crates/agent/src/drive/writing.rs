@@ -58,7 +58,7 @@ impl Driver {
             Err(BeginError::NotWritten(error)) => Err(error),
             Err(BeginError::NotBegun(error)) => {
                 self.session.books = BookState::Refused(error);
-                // Nobody hears of this: the run is no run.
+                // Nobody hears of this run, because it never began.
                 Err(StoreError::LeaseLost)
             }
         }

@@ -20,7 +20,7 @@ pub(super) struct AgentView {
     pub(super) agent: AgentId,
     pub(super) model: String,
     zone: Zone,
-    /// Shared with the requests that were made of it.
+    /// The messages are shared with the requests that were made of them.
     messages: Arc<Vec<Message>>,
     /// Own calls whose results have not come.
     open: Vec<ToolUseId>,

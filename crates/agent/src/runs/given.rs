@@ -66,7 +66,7 @@ impl GivenAnswers {
 
 impl Answers {
     fn add(&mut self, key: (PersonId, Hash), origin: Origin) {
-        // The same words twice: the worse counts.
+        // If the same words come twice, the worse origin counts.
         let known = self.origins.get(&key).copied();
         if known.is_none() {
             self.oldest_first.push_back(key.clone());

@@ -93,11 +93,11 @@ pub struct Delegated {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionRef {
-    /// Answered by the session's own agents.
+    /// The session's own agents answer.
     Existing(SessionId),
-    /// Answered by these instead; not empty.
+    /// These agents answer instead; there is at least one.
     Asking { session: SessionId, agents: Vec<AgentId> },
-    /// Answered by the persona editor. Only for surfaces that have checked that the person may
+    /// The persona editor answers. This is only for surfaces that have checked that the person may
     /// edit agents: no other reference leads to it.
     Editor(SessionId),
     New {

@@ -34,7 +34,7 @@ pub struct LaneSetup {
     pub client_tools: Vec<ToolOffer>,
     pub tool_use: ToolUse,
     pub response_format: Option<ResponseFormat>,
-    /// Set when the agent cannot answer at all (no such model, provider disabled).
+    /// The reason why the agent cannot answer at all (no such model, provider disabled).
     pub unable: Option<Fault>,
     pub taint: Taint,
 }

@@ -127,7 +127,7 @@ pub(super) struct Ending {
     pub(super) awaiting_client: bool,
     pub(super) assistant_turns: Vec<TurnId>,
     pub(super) messages: Messages,
-    /// Decided when the last batch is appended.
+    /// The status is decided when the last batch is appended.
     pub(super) status: Option<RunStatus>,
     pub(super) over: bool,
 }

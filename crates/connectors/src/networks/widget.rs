@@ -227,7 +227,8 @@ impl Connector for Widget {
         loop {
             let came = self.came.notified();
             tokio::pin!(came);
-            // Registered before looking, so that nothing that comes in between is missed.
+            // The listener is registered before looking, so that nothing that comes in between is
+            // missed.
             came.as_mut().enable();
             let found = self.ledger.mail_after(&peer, after, MOST_MAIL).await.map_err(failed)?;
             if !found.is_empty() || place.is_err() {

@@ -13,7 +13,7 @@ pub(crate) async fn forget_idle_visitors(
     account: &AccountKey,
     most: usize,
 ) -> Result<usize, StoreError> {
-    // Sorted by when they were last seen, the latest first.
+    // The peers are sorted by when they were last seen, the latest first.
     let peers = ledger.peers(account).await?;
     let visitors = peers.into_iter().filter(|peer| is_visitor(&peer.key.peer));
     let mut forgotten = 0;

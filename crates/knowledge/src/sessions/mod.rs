@@ -33,7 +33,7 @@ pub(crate) struct SessionIndexer {
     ledger: Arc<dyn Ledger>,
     turns: Arc<dyn TurnLog>,
     backlog: Arc<Backlog>,
-    /// Held while sessions that are known to have changed are indexed.
+    /// This lock is held while sessions that are known to have changed are indexed.
     one_at_a_time: tokio::sync::Mutex<()>,
 }
 

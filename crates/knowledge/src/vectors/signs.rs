@@ -85,7 +85,8 @@ impl Signs {
         let length = self.dims + 1;
         let mut counts = vec![NONE; self.lanes.len() / length * digits];
         let blocks = self.lanes.chunks_exact(length);
-        // Fetched while the block before it is counted; the last block has none after it.
+        // Each block is fetched while the block before it is counted; the last block has none after
+        // it.
         let next = self.lanes.chunks_exact(length).skip(1).chain([[].as_slice()]);
         for ((block, next), counts) in blocks.zip(next).zip(counts.chunks_exact_mut(digits)) {
             count(block, next, signs, counts);
@@ -139,7 +140,7 @@ fn by_weight(query: &[f32]) -> Weighed {
             signs[weight].push((place, if *number > 0.0 { u64::MAX } else { 0 }));
         }
     }
-    // Filled up to whole steps with what differs nowhere: the empty lanes.
+    // The signs are filled up to whole steps with what differs nowhere: the empty lanes.
     for signs in &mut signs {
         signs.resize(signs.len().next_multiple_of(STEP), (query.len(), 0));
     }

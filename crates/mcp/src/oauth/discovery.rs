@@ -106,7 +106,7 @@ async fn authorization_server(
         let place = base.join(&place).map_err(|error| odd(&error.to_string()))?;
         let found: Option<AuthorizationServer> = fetch(egress, place.as_str()).await?;
         let Some(found) = found else { continue };
-        // Letter by letter: another spelling may be another server.
+        // They are compared letter by letter, because another spelling may be another server.
         if found.issuer != issuer {
             return Err(odd("its authorization server names another issuer than expected"));
         }

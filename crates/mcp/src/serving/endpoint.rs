@@ -200,7 +200,7 @@ impl Endpoint {
                 let name = self.key.fresh_name();
                 match self.tasks.keep(name, asked.caller, life, era, call) {
                     Ok(task) => done(result(&id, created(task, era))),
-                    // It has too many tasks; this one it waits for.
+                    // The caller has too many tasks, so this call is waited for.
                     Err(mut call) => {
                         let first = call.answers.recv().await;
                         answered(first, era, call)

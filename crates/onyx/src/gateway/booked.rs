@@ -91,7 +91,7 @@ impl BookedStream {
     }
 }
 
-/// Booked when the answer is over, also when its client did not wait for the end.
+/// The bill is booked when the answer is over, also when its client did not wait for the end.
 struct Bill {
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
@@ -139,7 +139,8 @@ impl Bill {
 }
 
 impl Bill {
-    /// Booked here and not in a task of its own, which would wake another thread for every answer.
+    /// The cost is booked here and not in a task of its own, which would wake another thread for
+    /// every answer.
     async fn settle(&mut self) {
         self.begin_to_book();
         if let Some(booking) = &mut self.booking {

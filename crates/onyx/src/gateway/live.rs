@@ -269,7 +269,7 @@ impl Live {
         }
     }
 
-    /// Reported only when it fails: without an embedder there is nothing to be ready.
+    /// The check is reported only when it fails: without an embedder there is nothing to be ready.
     fn memory(&self) -> Option<Dependency> {
         match self.index.embedding() {
             Embedding::Ready { .. } | Embedding::Off => None,

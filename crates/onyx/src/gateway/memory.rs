@@ -46,7 +46,7 @@ pub(super) async fn tend(live: &Live, stop: Cancel) {
                     Touched::Files(person) => Change::Memory(person),
                 });
             }
-            // An import writes many files; one word of it is enough.
+            // An import writes many files, and one notice of it is enough.
             sleep(GATHER).await;
         }
     };

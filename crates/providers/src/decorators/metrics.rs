@@ -51,7 +51,7 @@ pub struct ModelMetrics {
 pub struct LastFailure {
     pub at: Timestamp,
     pub class: &'static str,
-    /// Masked where it arose; holds no key.
+    /// The message was masked where it arose and holds no key.
     pub message: String,
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct Call {
     pub(crate) target: Target,
     pub(crate) timeouts: Timeouts,
     pub(crate) cancel: Cancel,
-    /// Set for a request that a client has written itself.
+    /// The request, if a client has written it itself.
     pub(crate) raw: Option<RawCall>,
 }
 

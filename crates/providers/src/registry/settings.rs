@@ -12,7 +12,7 @@ use crate::wire::{
     SystemRole,
 };
 
-/// Deliberately without `Serialize`: a struct that holds keys must not be written anywhere.
+/// There is deliberately no `Serialize`: a struct that holds keys must not be written anywhere.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ProviderSettings {

@@ -17,7 +17,7 @@ pub struct ProviderStatus {
     pub name: String,
     pub kind: Option<ProviderKind>,
     pub state: ProviderState,
-    /// Shortened beyond use.
+    /// The key, shortened beyond use.
     pub key: Option<String>,
     pub locality: Option<Locality>,
     /// The models named in the config.

@@ -79,7 +79,7 @@ pub struct Compat {
     /// provider's default applies.
     pub thinking_budget: Option<u32>,
     pub request_headers: RequestHeaders,
-    /// Named in each address, where the server wants that.
+    /// The version that each address names, where the server wants that.
     pub api_version: Option<String>,
 }
 

@@ -21,7 +21,7 @@ pub(super) fn watch(order: &Order) {
     loop {
         if let Some(why) = met(order, free) {
             say(&format!("[sandbox: stopped: {why}]"));
-            // Cannot fail: it is our own group. The command cannot leave it.
+            // This cannot fail, because it is our own group. The command cannot leave it.
             let _ = kill_current_process_group(Signal::KILL);
         }
         let (looked, tasks) = (Instant::now(), tasks());

@@ -213,7 +213,7 @@ impl Entity {
             status: matter.text("status"),
             tags: matter.list("tags"),
             created: time("created"),
-            // Edited by hand, a file is newer than it says.
+            // A file that was edited by hand is newer than it says.
             updated: time("updated").unwrap_or(modified).max(modified),
             origin: written.max(declared(&matter)),
             fields,

@@ -141,9 +141,9 @@ pub struct SessionFilter {
     /// ...unless the session, or another of its family, is one of these: what was said in them holds
     /// the text. Nothing without a text.
     pub holding: Vec<SessionId>,
-    /// Updated at this time or later.
+    /// Only those that were updated at this time or later.
     pub since: Option<Timestamp>,
-    /// Updated before this time.
+    /// Only those that were updated before this time.
     pub until: Option<Timestamp>,
     /// Only those that are, or are not, pinned.
     pub pinned: Option<bool>,
@@ -198,7 +198,7 @@ pub struct RunOutcome {
     pub used: Vec<ModelUse>,
     pub messages_added: u64,
     pub preview: Option<String>,
-    /// Set only where the session has no title yet.
+    /// The title is set only where the session has none yet.
     pub title: Option<String>,
 }
 

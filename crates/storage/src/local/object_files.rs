@@ -357,7 +357,7 @@ fn describe(
         tracing::debug!(name, "a file name that no key can have");
         return Ok(None);
     };
-    // Removed since it was listed: then it is not there.
+    // A file that was removed since it was listed is not there.
     let Some(stat) = dir.stat(name)? else { return Ok(None) };
     let is_folder = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => false,

@@ -330,7 +330,8 @@ impl Logs {
     }
 
     fn note_live(&self, lease: &Lease, pieces: &[LiveText]) -> Result<(), StoreError> {
-        // One at a time: a piece that does not fit is taken back to the length before it.
+        // One caller writes at a time, because a piece that does not fit is taken back to the
+        // length before it.
         let slot = self.slots.get(&lease.key);
         let _slot = lock(&slot);
         let _write = self.leases.begin_write(lease)?;

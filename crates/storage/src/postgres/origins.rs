@@ -79,7 +79,7 @@ impl Origins for PostgresOrigins {
     ) -> Result<Option<Origin>, StoreError> {
         let prints: Vec<i64> = prints.iter().map(|print| print.cast_signed()).collect();
         let client = self.database.client().await?;
-        // The rule of `provenance::prints::is_alike`.
+        // This is the rule of `provenance::prints::is_alike`.
         let found = rows(
             &client,
             "SELECT origins.origin FROM prints JOIN origins ON origins.id = prints.note

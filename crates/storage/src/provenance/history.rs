@@ -346,7 +346,7 @@ impl History {
         if is_daily(path) || bytes.iter().all(u8::is_ascii_whitespace) {
             return Ok(Origin::Person);
         }
-        // Changed by hand, it is still made of what was there.
+        // A text that was changed by hand is still made of what was there.
         if let Some(origin) = known.before.filter(|origin| origin.taints()) {
             return Ok(origin);
         }

@@ -293,7 +293,7 @@ fn alike(
     let signed: Vec<i64> = prints.iter().map(|print| print.cast_signed()).collect();
     let signed =
         serde_json::to_string(&signed).map_err(|error| StoreError::Failed(error.to_string()))?;
-    // The rule of `provenance::prints::is_alike`.
+    // This is the rule of `provenance::prints::is_alike`.
     let mut statement = connection.prepare_cached(
         "SELECT origins.origin FROM prints JOIN origins ON origins.id = prints.note
          WHERE prints.owner = ?1 AND prints.print IN (SELECT value FROM json_each(?2))

@@ -319,7 +319,7 @@ mod tests {
         let mut asked = tokio::task::JoinSet::new();
         for index in 0..400 {
             let (writer, steps) = (Arc::clone(&writer), steps.clone());
-            // Each text twice: one of the two must be refused, and nothing but it.
+            // Each text comes twice, so one of the two must be refused, and nothing but it.
             let write = async move { writer.write(note((index / 2).to_string())).await.is_ok() };
             asked.spawn(async move {
                 if index % 3 == 0 { write.await } else { steps.follow(write).await }

@@ -96,7 +96,7 @@ impl ServerPlace {
         })
     }
 
-    /// Laid over the config of a gateway.
+    /// What is laid over the config of a gateway.
     pub fn config(&self, gateway: &str) -> Value {
         json!({"gateway": {"id": gateway}, "storage": self.storage()})
     }

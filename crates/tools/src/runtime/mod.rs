@@ -282,7 +282,8 @@ impl Runtime {
         cx: &ToolCx,
     ) -> Result<Ran, ToolError> {
         let (at_work, cx) = (self.start(order, Stdio::null(), cx).await?, cx.clone());
-        // A task of its own: the command's changes are examined even if the caller goes away.
+        // The command has a task of its own, so that its changes are examined even if the caller
+        // goes away.
         let followed = tokio::spawn(async move { at_work.until_end(limit, &cx).await });
         followed.await.map_err(|_| ToolError::Failed("the command could not be followed".into()))?
     }

@@ -334,7 +334,7 @@ impl Toolbox {
                 let words = format!("{error}; check before repeating");
                 Ending { state, origin, ..Ending::failed(words) }
             }
-            // Changed in the very moment: the person looks again.
+            // The file changed in that very moment, so the person looks again.
             Err(error @ ToolError::Conflict(_)) => {
                 Ending { state: DraftState::Stale, ..Ending::failed(error.to_string()) }
             }

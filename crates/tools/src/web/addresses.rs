@@ -33,7 +33,7 @@ const DELIMITERS: &[char] = &['<', '>', '"', '`', '|', '\\', '^', '{', '}', '\u{
 /// What stands after an address rather than in it.
 const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', '\'', '*', '_', ']'];
 
-/// Shared by everything that works for one run.
+/// Everything that works for one run shares this.
 #[derive(Debug, Default)]
 pub struct Addresses {
     given: Mutex<BTreeMap<Address, Giver>>,

@@ -37,7 +37,7 @@ use incoming::DiscordChannel;
 use wire::{Channel, GatewayEvent, Guild, Interaction, Message, Ready, User};
 
 const API: &str = "https://discord.com/api/v10";
-/// Read messages, send them, also in threads, attach files, read earlier messages.
+/// The bot may read messages, send them, also in threads, attach files and read earlier messages.
 const PERMISSIONS: u64 = 274_878_008_320;
 const HEARTBEAT_ACK: u8 = 11;
 const DISPATCH: u8 = 0;

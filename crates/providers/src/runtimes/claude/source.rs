@@ -186,7 +186,7 @@ impl Shared {
         })
     }
 
-    /// Looked for each time: it may have been installed meanwhile.
+    /// The program is looked for each time, because it may have been installed meanwhile.
     fn program(&self) -> Result<PathBuf, Fault> {
         let settings = &self.settings;
         let found = match &settings.command {

@@ -71,7 +71,8 @@ struct FunctionCall<'a> {
     args: Cow<'a, Value>,
 }
 
-/// Paired with its call by name and order, because some versions of the wire have no ids.
+/// A result is paired with its call by name and order, because some versions of the wire have no
+/// ids.
 #[derive(Serialize)]
 struct FunctionResponse<'a> {
     name: Cow<'a, str>,

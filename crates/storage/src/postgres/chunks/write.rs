@@ -66,7 +66,7 @@ async fn put_source(transaction: &Transaction<'_>, source: &SourceRow) -> Result
     Ok(get(&put, 0)?)
 }
 
-/// Looked for before it is made: a try alone would use up a number.
+/// A group is looked for before it is made, because a try alone would use up a number.
 async fn group(
     transaction: &Transaction<'_>,
     person: &str,

@@ -64,7 +64,7 @@ impl Gateway {
             if written == 0 {
                 return Err(StoreError::Conflict.into());
             }
-            // Enough to look back on.
+            // A hundred versions are enough to look back on.
             let forget = "DELETE FROM config_versions WHERE version < $1::BIGINT - 100";
             execute(&transaction, forget, &[&version]).await?;
             let bump = "UPDATE counters SET value = value + 1 WHERE name = 'config'";

@@ -67,7 +67,8 @@ pub(crate) struct Gateway {
     /// Counts while the machine sleeps.
     clock: Arc<dyn Clock>,
     standing: Mutex<LifeState>,
-    /// Held during a heartbeat: two that restart at once would take each other for a process of the same name.
+    /// This lock is held during a heartbeat: two that restart at once would take each other for a
+    /// process of the same name.
     beating: tokio::sync::Mutex<()>,
     /// Where the other gateways reach it, once it listens. It is written again when the gateway starts again.
     url: Mutex<String>,

@@ -229,7 +229,7 @@ impl PostgresTurnLog {
                 Ok(Written { appended, log, row: None })
             }
             (None, Err(error)) => Err(error.into()),
-            // One retry: when this is not answered either, the caller gets the error.
+            // There is one retry: if this is not answered either, the caller gets the error.
             (None, Ok(fence)) => {
                 let put = self.put(lease, fence, lines, statement).await?;
                 put.ok_or_else(|| StoreError::LeaseLost.into())

@@ -47,7 +47,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Detached: a process that is still ending may hold a file there.
+        // The disk is detached, because a process that is still ending may hold a file there.
         if let Err(error) = unmount(&self.at, UnmountFlags::DETACH) {
             eprintln!("cannot unmount {}: {error}", self.at.display());
         }

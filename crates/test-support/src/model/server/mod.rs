@@ -35,7 +35,7 @@ pub struct ScriptedModel {
 pub struct ScriptFile {
     #[serde(default)]
     pub answers: Vec<Answer>,
-    /// Tried in order once the answers are used up; the first that fits decides.
+    /// The rules are tried in order once the answers are used up; the first that fits decides.
     #[serde(default)]
     pub rules: Vec<Rule>,
     #[serde(default = "default_answer")]

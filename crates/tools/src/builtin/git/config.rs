@@ -109,7 +109,7 @@ impl Reader<'_> {
         if self.take() != Some(']') {
             return Err("a section is not closed");
         }
-        // The older spelling `[section.subsection]`.
+        // This is the older spelling `[section.subsection]`.
         match (name.split_once('.'), subsection) {
             (Some((name, rest)), None) => Ok((name.to_owned(), Some(rest.to_owned()))),
             (_, subsection) => Ok((name, subsection)),

@@ -20,7 +20,7 @@ const ENTRIES: usize = 1_000;
 const LARGEST: u64 = 8 * 1024 * 1024;
 const NO_OBJECTS: &str = "its .git holds no objects and refs";
 
-/// Looked through for repositories inside of one.
+/// The most entries that are looked through for repositories inside of one.
 const MOST_ENTRIES: usize = 500_000;
 
 /// What git reads and writes of a repository beside objects and index, as far as it is there.
@@ -128,7 +128,7 @@ impl Repository {
         };
         match read("/objects/info/alternates").await {
             Ok(None) => {}
-            // Refused is what leads elsewhere by a link.
+            // A repository is refused if a link in it leads elsewhere.
             Ok(Some(_)) | Err(ToolError::Refused(_)) => {
                 return Err(none("its objects lie elsewhere"));
             }

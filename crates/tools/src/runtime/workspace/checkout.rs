@@ -165,7 +165,7 @@ fn write(root: &Path, key: &ObjectKey, object: &Object) -> std::io::Result<()> {
             make_folder(&folder.join("refs"))?;
         }
     }
-    // The store knows no modes: what says by its first bytes that it is a program is one.
+    // The store knows no modes, so a file is a program if its first bytes say so.
     let is_program = object.bytes.starts_with(b"#!") || object.bytes.starts_with(b"\x7fELF");
     let mode = if is_program { 0o700 } else { 0o600 };
     let mut options = std::fs::OpenOptions::new();

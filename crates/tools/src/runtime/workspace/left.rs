@@ -35,7 +35,7 @@ const GIT_DATA: [&str; 12] = [
 pub(crate) enum Steering {
     /// A person approved this very command.
     Free,
-    /// Put back afterwards.
+    /// Such files are put back afterwards.
     Kept,
 }
 
