@@ -125,7 +125,7 @@ impl Delegates for AgentServices {
                 self.shared.live.keep_model(cx.run, model);
                 Some(spent)
             }
-            // No run is at work that could book it.
+            // No run is at work that could book the cost, so it is booked here.
             None => {
                 let now = cx.clock.wall();
                 self.shared.store.ledger.book(&cx.key, model.id(), usage, now).await?;

@@ -45,7 +45,7 @@ impl AgentServices {
         let mut cx = tool_context(files, &self.clock(), &key, &agent.id, run, roster.limits());
         cx.taint = Taint::Tainted;
         let (policy, attendance) = (&agent.policy, Attendance::Unattended);
-        // Whoever called may go, or cancel its task: then the work ends too.
+        // The caller may go away or cancel its task; the work then ends too.
         let gone = cx.cancel.when_dropped();
         let outcome = shared.toolbox.call(call, policy, attendance, Execution::Real, &cx).await;
         drop(gone.disarm());

@@ -149,7 +149,7 @@ impl AgentServices {
         self.shared.namer.set(titles);
     }
 
-    /// For tests that hold its background work up.
+    /// Lets tests hold its background work up.
     pub fn set_pauses(&self, pauses: Pauses) {
         self.shared.namer.set_pauses(pauses);
     }

@@ -154,7 +154,7 @@ impl LogRing {
         message: &str,
         mut fields: Map<String, Value>,
     ) {
-        // Masked before it is cut, because a cut could leave half a secret.
+        // The line is masked before it is cut, because a cut could leave half a secret.
         let clean = |text: &str| {
             let text = self.masked(text);
             visible(&text[..text.floor_char_boundary(LONGEST)]).into_owned()

@@ -33,7 +33,7 @@ impl FolderAside {
         hidden.push(format!(".{mark}"));
         let aside = parent.join(hidden);
         if aside.symlink_metadata().is_ok() {
-            // Held while it is removed: another process may be at work on it.
+            // The folder is held while it is removed, because another process may be at work on it.
             let _held = held(&aside)?;
             fs::remove_dir_all(&aside).map_err(BackupError::at(&aside))?;
         }

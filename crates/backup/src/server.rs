@@ -20,7 +20,7 @@ pub(crate) enum Stored<'a> {
 
 pub(crate) enum Content<'a> {
     Here(Vec<u8>),
-    /// Read only if it is needed.
+    /// The content is read only if it is needed.
     Elsewhere(Box<dyn FnOnce() -> Result<Vec<u8>, MoveError> + 'a>),
 }
 

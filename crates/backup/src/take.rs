@@ -40,7 +40,7 @@ pub struct BackupRequest<'a> {
     pub to: &'a BackupPlace,
     pub passphrase: Option<&'a Passphrase>,
     pub encryption: Encryption,
-    /// So many of the newest snapshots stay; `None`: all.
+    /// This many of the newest snapshots stay; `None`: all stay.
     pub keep: Option<usize>,
     pub clock: &'a dyn Clock,
     pub stop: &'a Cancel,
@@ -122,7 +122,7 @@ fn checked_place(request: &BackupRequest<'_>) -> Result<BackupPlace, BackupError
 pub(crate) fn refuse_inside(home: &Path, folder: &Path) -> Result<PathBuf, BackupError> {
     let home = home.canonicalize().map_err(BackupError::at(home))?;
     let folder = std::path::absolute(folder).map_err(BackupError::at(folder))?;
-    // As much of it as is there; the rest is made.
+    // Only the part of the path that exists can be resolved; the rest will be made.
     let known = folder.ancestors().find(|part| part.exists()).unwrap_or(Path::new("/"));
     let real = known.canonicalize().map_err(BackupError::at(known))?;
     let rest = folder.strip_prefix(known).unwrap_or(Path::new(""));

@@ -30,7 +30,7 @@ pub struct Damage {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VerifyReport {
     pub snapshots: u64,
-    /// Over all snapshots.
+    /// The number of files in all snapshots.
     pub files: u64,
     pub bytes: u64,
     pub damage: Vec<Damage>,

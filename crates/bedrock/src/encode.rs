@@ -195,7 +195,7 @@ fn assistant(message: &Message, own: &str) -> Result<Vec<ContentBlock>, BuildErr
     Ok(if spoken { blocks } else { Vec::new() })
 }
 
-/// Both forms as `answer` keeps them.
+/// Reads both forms as `answer` keeps them.
 fn reasoning(data: &Value) -> Result<Option<ReasoningContentBlock>, BuildError> {
     let field = |name: &str| data.get(name).and_then(Value::as_str);
     if let Some(bytes) = field("redactedContent").and_then(|text| base64::decode(text).ok()) {

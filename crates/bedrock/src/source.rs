@@ -28,7 +28,7 @@ pub struct BedrockSettings {
     /// The provider's name, the first part of its models' ids.
     pub name: String,
     pub region: String,
-    /// In place of the region's own address.
+    /// The address in place of the region's own.
     pub endpoint: Option<String>,
     pub key: BedrockKey,
     pub models: Vec<ModelSettings>,
@@ -65,9 +65,9 @@ impl BedrockKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BedrockTimeouts {
     pub connect: Duration,
-    /// From sending the request to the first event of its answer.
+    /// The longest time from sending the request to the first event of its answer.
     pub first_byte: Duration,
-    /// Between two events.
+    /// The longest time between two events.
     pub idle: Duration,
     pub total: Duration,
 }

@@ -119,7 +119,7 @@ impl Chart<'_> {
     }
 }
 
-/// Never of no width.
+/// The bounds of the values, which never have no width.
 fn bounds(values: &[f64]) -> (f64, f64) {
     let first = values.iter().copied().fold(f64::INFINITY, f64::min);
     let last = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

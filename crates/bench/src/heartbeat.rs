@@ -22,7 +22,7 @@ pub(crate) struct DayOfHeartbeats {
     pub(crate) idle_calls: usize,
     /// Tokens of a day with a short one, requests and answers together.
     pub(crate) tokens: usize,
-    /// Of one request, beside the file.
+    /// The bytes of one request without those of the file.
     pub(crate) request_bytes: usize,
 }
 

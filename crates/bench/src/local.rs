@@ -18,9 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Local {
     pub(crate) words: Option<Words>,
     pub(crate) chunks_a_second: f64,
-    /// From the first text ever to its vector, less what another takes.
+    /// The time from the first text ever to its vector, less what another text takes.
     pub(crate) embedder_load: Duration,
-    /// Of the gateway, at rest before the first use of a model and after the last has ended.
+    /// The memory of the gateway at rest, before the first use of a model and after the last has
+    /// ended.
     pub(crate) before_bytes: u64,
     pub(crate) after_bytes: u64,
     pub(crate) worker_bytes: u64,
@@ -28,7 +29,7 @@ pub(crate) struct Local {
 
 #[derive(Debug)]
 pub(crate) struct Words {
-    /// From the first request ever to its first word, less what the next one takes.
+    /// The time from the first request ever to its first word, less what the next one takes.
     pub(crate) load: Duration,
     pub(crate) first_at_50: Duration,
     pub(crate) first_at_500: Duration,
@@ -36,7 +37,8 @@ pub(crate) struct Words {
     pub(crate) worker_bytes: u64,
 }
 
-/// With the weights of this folder (`onyx models pull`); `words` where llama.cpp is built in.
+/// Measures with the weights of this folder (`onyx models pull`). `words` is there if llama.cpp is
+/// built in.
 pub(crate) async fn local(bench: &Bench, weights: &Path) -> Result<Local> {
     let config = json!({
         "gateway": {"port": 0, "auth": {"mode": "token", "token": DEFAULT_TOKEN}},
@@ -71,7 +73,7 @@ fn held_by(worker: Option<u32>) -> Result<u64> {
     worker.and_then(resident_bytes_of).context("the model's process has ended before its time")
 }
 
-/// How long so many texts take.
+/// How long this many texts take.
 async fn embed(process: &OnyxProcess, count: usize) -> Result<Duration> {
     let text =
         |number: usize| format!("{number} {}", "The harbour master wrote it down. ".repeat(14));
@@ -88,7 +90,7 @@ async fn embed(process: &OnyxProcess, count: usize) -> Result<Duration> {
 
 /// `others` are processes of other models.
 async fn words(process: &OnyxProcess, others: &[u32]) -> Result<Words> {
-    // Two tokens a number, about; each prompt is another, so that none is known already.
+    // A number has about two tokens. Each prompt is another one, so that none is known already.
     let prompt = |length: usize, seed: usize| -> String {
         (0..length / 2).map(|number| format!(" {}", (number * 7 + seed) % 100)).collect()
     };
@@ -107,7 +109,7 @@ async fn words(process: &OnyxProcess, others: &[u32]) -> Result<Words> {
     })
 }
 
-/// How long an answer of so many tokens takes, and how many it had.
+/// How long an answer of this many tokens takes, and how many it had.
 async fn say(process: &OnyxProcess, prompt: &str, tokens: u32) -> Result<(Duration, f64)> {
     let messages = json!([{"role": "user", "content": prompt}]);
     let body = json!({"model": "local/smollm2", "messages": messages, "max_tokens": tokens});

@@ -87,7 +87,8 @@ impl Bench {
         process.terminate().await;
         let length = history::lengthen(&process.home(), session.parse()?, length).await?;
         process.restart().await;
-        // Another session first, so that what only the first turn of a process costs is not counted.
+        // Another session comes first, so that what only the first turn of a process costs is not
+        // counted.
         self.warm_up(&process, None).await?;
 
         let clock = CpuClock::of(&process)?;

@@ -10,7 +10,8 @@ use crate::process::resident_bytes;
 /// Conversations at once, and turns of each before the next one begins.
 const TALKERS: u32 = 16;
 const TURNS_OF_ONE: u32 = 50;
-/// Of all turns, before the first look: what a process allocates once is no growth.
+/// One turn in this many comes before the first look, because what a process allocates once is no
+/// growth.
 const WARM_UP: u32 = 20;
 const LOOKS: u32 = 25;
 
@@ -25,7 +26,7 @@ impl Growth {
         self.looks.last().map_or(0, |(turns, _)| *turns)
     }
 
-    /// From the first look to the last.
+    /// The growth from the first look to the last.
     pub(crate) fn bytes(&self) -> u64 {
         match (self.looks.first(), self.looks.last()) {
             (Some((_, first)), Some((_, last))) => last.saturating_sub(*first),

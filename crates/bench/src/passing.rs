@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::measure::Bench;
 use crate::process::CpuClock;
 
-/// Of a long answer.
+/// The number of chunks in a long answer.
 const CHUNKS: usize = 50;
 /// Each chunk's text, which stands nowhere else in an answer.
 const WORD: &str = "word ";
@@ -26,7 +26,7 @@ pub(crate) struct PassThrough {
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) chunks: usize,
-    /// Of onyx, a request.
+    /// The CPU time that onyx takes for a request.
     pub(crate) cpu: Duration,
     /// What onyx adds: to the first word, and to the end of the answer.
     pub(crate) first: Spread,
@@ -39,7 +39,7 @@ pub(crate) struct Spread {
     pub(crate) p99: Duration,
 }
 
-/// Of one answer, from sending the request.
+/// The times of one answer, counted from sending the request.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     first: Duration,
@@ -107,7 +107,7 @@ fn holds_a_word(answer: &[u8]) -> bool {
     answer.windows(WORD.len()).any(|bytes| bytes == WORD.as_bytes())
 }
 
-/// Between the same ranks.
+/// The time that onyx adds, as the difference at the same ranks.
 fn added(direct: Vec<Duration>, through: Vec<Duration>) -> Spread {
     let (direct, through) = (spread(direct), spread(through));
     Spread {

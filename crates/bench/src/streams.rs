@@ -22,7 +22,7 @@ const MEASURED: Duration = Duration::from_secs(8);
 /// Streams that are being opened at once.
 const OPENING: usize = 64;
 
-/// So many were asked for; what they came to, or why they were not measured.
+/// How many streams were asked for, and what they came to or why they were not measured.
 #[derive(Debug)]
 pub(crate) struct AskedStreams {
     pub(crate) count: usize,
@@ -31,7 +31,7 @@ pub(crate) struct AskedStreams {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Streams {
-    /// Of the added gaps.
+    /// The percentiles of the added gaps.
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
     /// CPU of onyx a second, in cores.
@@ -43,7 +43,7 @@ pub(crate) struct Streams {
 pub(crate) struct Cap {
     pub(crate) allowed: usize,
     pub(crate) streamed: usize,
-    /// Told 503 and when to come back.
+    /// Streams that were answered with 503 and when to come back.
     pub(crate) refused: usize,
     pub(crate) asked: usize,
 }

@@ -80,11 +80,11 @@ pub enum Listening {
 /// How often a network lets us write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PaceLimits {
-    /// Between two messages to one chat.
+    /// The shortest time between two messages to one chat.
     pub chat_gap: Duration,
-    /// Between two messages to one group.
+    /// The shortest time between two messages to one group.
     pub group_gap: Duration,
-    /// Between two messages of the account.
+    /// The shortest time between two messages of the account.
     pub account_gap: Duration,
 }
 

@@ -103,7 +103,8 @@ impl QueuePlace<'_> {
         loop {
             let moved_up = self.context.moved_up.notified();
             tokio::pin!(moved_up);
-            // Registered before looking, so that nothing that comes in between is missed.
+            // The listener is registered before looking, so that nothing that comes in between is
+            // missed.
             moved_up.as_mut().enable();
             let first = {
                 let lines = self.context.lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,7 +136,7 @@ impl Drop for QueuePlace<'_> {
 /// How many runs are remembered; more than an account has at once.
 const MOST_FOLLOWED: usize = 256;
 
-/// The visitors are counted after so many new ones.
+/// The visitors are counted after this many new ones.
 const VISITORS_PER_LOOK: usize = 100;
 
 impl AccountContext {

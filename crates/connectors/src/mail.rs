@@ -41,10 +41,11 @@ pub struct MailSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MailSecurity {
-    /// Encrypted from the first byte.
+    /// The connection is encrypted from the first byte.
     #[default]
     Tls,
-    /// Encrypted after a greeting in the open; refused where the server does not offer it.
+    /// The connection is encrypted after a greeting in the open; it is refused where the server
+    /// does not offer that.
     StartTls,
     /// Unencrypted, for a server on this machine.
     None,

@@ -47,7 +47,7 @@ pub trait AgentPort: Send + Sync {
     /// Where the app can be opened; none where the config names no public address.
     fn link(&self) -> Option<String>;
 
-    /// A file of the person's vault; `None` where there is none of at most so many bytes.
+    /// A file of the person's vault; `None` where there is none of at most this many bytes.
     async fn file(
         &self,
         person: &PersonId,

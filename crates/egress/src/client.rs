@@ -15,7 +15,7 @@ use crate::{Address, EgressError, HostPort, PrivateHost, PrivateHosts, Resolver,
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     pub connect: Duration,
-    /// For everything, redirects included.
+    /// The longest time for everything, redirects included.
     pub total: Duration,
     pub redirects: usize,
     /// The largest unpacked body; the rest is not read.
@@ -39,7 +39,7 @@ pub struct Fetched {
     /// The final address, after redirects.
     pub address: Address,
     pub status: u16,
-    /// As sent, in lower case; empty where none was.
+    /// The type as the server sent it, in lower case; empty if it sent none.
     pub content_type: String,
     pub body: Vec<u8>,
     /// There was more than the bounds allow.
@@ -101,7 +101,8 @@ pub struct Egress {
     anywhere: LazyClient,
 }
 
-/// Made when first needed: loading the machine's certificates costs more than a whole start may.
+/// The client is made when it is first needed, because loading the machine's certificates costs
+/// more than a whole start may.
 type LazyClient = Arc<OnceLock<Client>>;
 
 impl Egress {

@@ -9,7 +9,7 @@ use crate::{Address, HostPort};
 /// `[fd00::1]:80`. Without a port, every port of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrivateHost {
-    /// As addresses spell it.
+    /// The host as addresses spell it.
     host: String,
     port: Option<u16>,
 }

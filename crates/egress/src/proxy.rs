@@ -14,13 +14,13 @@ use tokio::task::JoinSet;
 
 use crate::{Address, Egress, EgressError, HostPort};
 
-/// At once; more wait their turn.
+/// The most connections at once; more of them wait for their turn.
 const MOST_CONNECTIONS: usize = 32;
 /// The longest head of a client's request.
 const MOST_HEAD: usize = 8 * 1024;
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
 const CONNECTED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
-/// After a failed accept: others may end meanwhile.
+/// The pause after a failed accept, in which other connections may end.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Connects its clients to the servers of one list.
@@ -150,7 +150,7 @@ fn asked(head: &str) -> Result<ConnectRequest, Refusal> {
         request.push_str(field);
         request.push_str("\r\n");
     }
-    // One request a connection: the next may be for another server.
+    // A connection carries one request, because the next may be for another server.
     request.push_str("Connection: close\r\n\r\n");
     Ok(ConnectRequest { server: HostPort::of(&address), request: Some(request) })
 }

@@ -7,7 +7,8 @@ use zip::ZipArchive;
 use crate::{ExtractError, LONGEST_TEXT};
 
 const MOST_FILES: usize = 10_000;
-/// Of everything that is read, and a text becomes smaller when its tags go.
+/// The most bytes that are read of all files together. It is more than the longest text, because a
+/// text becomes smaller when its tags go.
 const MOST_BYTES: u64 = 4 * LONGEST_TEXT as u64;
 
 pub(crate) struct Archive<'a> {

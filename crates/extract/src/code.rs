@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::kind::extension;
 
-/// From here on a piece ends at the next empty line before something that is not indented.
+/// A piece of this many lines ends at the next empty line before something that is not indented.
 const ENOUGH_LINES: usize = 30;
 /// A piece ends here wherever it is.
 const MOST_LINES: usize = 80;

@@ -2,7 +2,8 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 
 use crate::ExtractError;
 
-/// Old texts have a stray control character; among a thousand there are some in what is no text.
+/// Old texts may have a stray control character, while bytes that are not text have more of them
+/// among a thousand.
 const MOST_CONTROLS_IN_A_THOUSAND: usize = 1;
 
 /// Decodes text by its byte order mark, else by its declared encoding, else as UTF-8, else as

@@ -73,7 +73,7 @@ enum HelperReply {
         title: Option<String>,
         markdown: String,
     },
-    /// In base64.
+    /// The pictures in base64.
     Pictures(Vec<String>),
     Encrypted,
     TooLarge,
@@ -99,7 +99,7 @@ impl Reader {
         }
     }
 
-    /// Also reads scans and pictures, with this program.
+    /// Lets the helper read scans and pictures too, with this program.
     #[must_use]
     pub fn with_tesseract(mut self, program: Option<PathBuf>) -> Self {
         self.tesseract = program;

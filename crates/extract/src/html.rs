@@ -43,7 +43,7 @@ pub(crate) fn whole(html: &str) -> Result<String, ExtractError> {
 fn article(html: &str, address: Option<&str>) -> Result<Option<String>, ExtractError> {
     match parse(html, address)?.parse() {
         Ok(article) => Ok(Some(article.text_content.to_string())),
-        // There is no article; the page has text all the same.
+        // There is no article, but the page has text all the same.
         Err(dom_smoothie::ReadabilityError::GrabFailed) => Ok(None),
         Err(error) => Err(refused(&error)),
     }

@@ -21,7 +21,8 @@ pub(crate) fn markdown(text: &str) -> Result<String, ExtractError> {
         push_row(&mut list, &columns, &row.map_err(|error| damaged(&error))?);
     }
     if list.is_empty() {
-        // Nothing but a first line: it is not above anything.
+        // A table that has only a first line is shown without column names, because that line is
+        // not above anything.
         push_row(&mut list, &StringRecord::new(), &columns);
     }
     Ok(list)

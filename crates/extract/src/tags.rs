@@ -13,7 +13,7 @@ const MOST_TAGS: usize = 200_000;
 /// Copies that a parser may make of formatting that was never closed.
 const MOST_REPEATS: usize = 500_000;
 
-/// Repeated in every block that begins while they are open.
+/// Tags that are repeated in every block that begins while they are open.
 const FORMATTING: &[&str] = &[
     "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
 ];

@@ -15,9 +15,10 @@ use crate::random::{self, Secret};
 
 const LASTS: Duration = Duration::from_secs(10 * 60);
 const MAX_WAITING: usize = 100;
-/// Fewer than all: one network does not keep the devices of another out.
+/// The limit is lower than the one for all, so that one network does not keep the devices of
+/// another out.
 const MAX_OF_ONE_NETWORK: usize = 20;
-/// Nothing that reads like another letter, and no words.
+/// None of these reads like another letter, and they form no words.
 const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 const LONGEST_NAME: usize = 100;
 
@@ -74,7 +75,7 @@ pub(crate) enum Decision {
 pub(crate) enum PairingOutcome {
     Pending,
     Rejected,
-    /// Handed over: it can be picked up once.
+    /// The credential was handed over and can be picked up once.
     Approved {
         permit: Permit,
         name: String,
@@ -110,8 +111,8 @@ impl Pairings {
         Ok((id, device.view(LASTS)))
     }
 
-    /// Without those that a newer gateway wrote in a form that this one cannot read: they are decided
-    /// on there.
+    /// Leaves out those that a newer gateway wrote in a form that this one cannot read: they are
+    /// decided on there.
     async fn all(&self) -> Result<Vec<(PendingEntry, PendingPairing)>, Fault> {
         let mut all = Vec::new();
         for entry in self.0.list(PendingKind::Pairing).await? {

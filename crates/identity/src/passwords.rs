@@ -26,8 +26,8 @@ const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA\
 
 pub(crate) struct Passwords {
     places: Arc<Semaphore>,
-    /// Verified ones, so that Basic does not cost a hash for every request. Under a key of this
-    /// process: worthless outside it.
+    /// The passwords that were verified, so that Basic does not cost a hash for every request. They
+    /// are kept under a key of this process and are worthless outside it.
     verified: Mutex<HashMap<PersonId, (CredentialId, [u8; 32])>>,
     key: [u8; 32],
 }

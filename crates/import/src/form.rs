@@ -23,7 +23,7 @@ pub enum Item {
     Skill(ImportedSkill),
     Job(ImportedJob),
     Session(ImportedSession),
-    /// Nothing to import: something that was left out or renamed while reading.
+    /// A note about something that was left out or renamed while reading; it imports nothing.
     Note(Note),
 }
 
@@ -52,7 +52,7 @@ pub enum SettingPlace {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedFile {
     pub place: ImportTarget,
-    /// Within its place.
+    /// The path within its place.
     pub path: String,
     #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]
     pub content: Vec<u8>,
@@ -62,7 +62,7 @@ pub struct ImportedFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "in", rename_all = "snake_case")]
 pub enum ImportTarget {
-    /// Among the files that make an agent.
+    /// The file is one of those that make an agent.
     Persona {
         agent: AgentId,
     },
@@ -79,7 +79,7 @@ pub enum ImportTarget {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedSkill {
     pub name: String,
-    /// Without places of their own: paths within the skill.
+    /// The files by their paths within the skill, without places of their own.
     pub files: Vec<SkillFile>,
 }
 

@@ -25,7 +25,7 @@ struct Pending {
     sessions_at_work: BTreeSet<(PersonId, SessionId)>,
 }
 
-/// Whose files must be looked through, because it is not known which of them changed.
+/// The files that must be looked through, because it is not known which of them changed.
 #[derive(Default)]
 pub(crate) struct Looks {
     pub(crate) people: BTreeSet<PersonId>,
@@ -53,7 +53,7 @@ impl Backlog {
         }
     }
 
-    /// For tests that delay the work between its beginning and its end.
+    /// Lets tests delay the work between its beginning and its end.
     pub(crate) fn set_pauses(&self, pauses: Pauses) {
         *self.pauses.write().unwrap_or_else(PoisonError::into_inner) = pauses;
     }

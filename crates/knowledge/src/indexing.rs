@@ -24,8 +24,8 @@ pub(crate) struct Indexing {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) chunking: Chunking,
     embedders: Arc<Embedders>,
-    /// Held while something is read and written to the table, so that an older reading never
-    /// replaces a newer one.
+    /// This lock is held while something is read and written to the table, so that an older reading
+    /// never replaces a newer one.
     one_at_a_time: tokio::sync::Mutex<()>,
     progress: Mutex<Option<Progress>>,
 }
@@ -51,7 +51,7 @@ impl Indexing {
         self.one_at_a_time.lock().await
     }
 
-    /// By what texts are measured now.
+    /// The ruler that texts are measured with now.
     pub(crate) fn ruler(&self) -> Ruler {
         self.embedders.ruler()
     }
@@ -65,7 +65,7 @@ impl Indexing {
         *self.lock_progress()
     }
 
-    /// So many more are to be looked at.
+    /// Adds this many to those that are to be looked at.
     pub(crate) fn add_to_total(&self, count: usize) {
         self.lock_progress().get_or_insert_default().total += count as u64;
     }

@@ -22,7 +22,7 @@ impl CurrentSearchSettings {
 pub struct SearchSettings {
     /// `None`: the weights that `make judge` chose, by kind of source and by what vectors there are.
     pub weights: Option<Weights>,
-    /// After how many days a daily log counts half; `None`: it never fades.
+    /// A daily log counts half after this many days; `None`: it never fades.
     pub half_life_days: Option<f64>,
     /// How much likeness to what is already there costs, from 0 to 1; `None`: nothing.
     pub diversity: Option<f32>,
@@ -51,9 +51,9 @@ pub struct MemorySettings {
     /// weights are there.
     pub embedder: Option<String>,
     pub weights: Option<WeightSettings>,
-    /// After how many days a daily log counts half.
+    /// A daily log counts half after this many days.
     pub half_life_days: Option<f64>,
-    /// From 0 to 1: how much likeness to what is already found costs.
+    /// How much likeness to what is already found costs, from 0 to 1.
     pub diversity: Option<f32>,
     /// How much of the disk the vectors of tokens may take, in megabytes; 0: there are none.
     pub token_vectors_mb: Option<u64>,

@@ -23,7 +23,7 @@ pub(crate) struct TableSync {
     sessions: SessionIndexer,
     backlog: Arc<Backlog>,
     watch: Arc<FolderWatch>,
-    /// Held while files are looked through.
+    /// This lock is held while files are looked through.
     one_look_at_a_time: tokio::sync::Mutex<()>,
     state: Mutex<SyncState>,
 }
@@ -98,7 +98,8 @@ impl TableSync {
         if self.state().is_complete {
             return Ok(UpToDate { indexed: true, served });
         }
-        // Whoever has begun the first look of this process, this waits for it for a while.
+        // Another task may have begun the first look of this process. This task waits a while for
+        // it too.
         let sync = Arc::clone(self);
         let look = tokio::spawn(async move { sync.look_through_waiting().await });
         let first = tokio::time::timeout(FIRST_LOOK, async {
@@ -137,7 +138,8 @@ impl TableSync {
         let mut outcome = Ok(());
         let mut failed = Looks::default();
         for person in people {
-            // Whoever failed is tried again with the next look; the others do not wait for it.
+            // A person whose look failed is looked at again next time; the others do not wait for
+            // it.
             if let Err(error) = self.look_through_person(&person).await {
                 failed.people.insert(person);
                 outcome = Err(error);

@@ -41,7 +41,7 @@ impl From<std::io::Error> for GgufError {
     }
 }
 
-/// More of anything than a model has: such a file is damaged or made to harm.
+/// No model has more of anything than this: a file with more is damaged or made to harm.
 const MAX_ENTRIES: u64 = 1 << 20;
 const MAX_ITEMS: u64 = 1 << 24;
 const MAX_TEXT: u64 = 1 << 24;
@@ -229,7 +229,7 @@ impl Metadata {
 #[derive(Default)]
 struct Layout {
     elements: u64,
-    /// Counted from where they begin.
+    /// The end, counted from where the tensors' bytes begin.
     end: u64,
 }
 
@@ -256,8 +256,8 @@ impl Layout {
     }
 }
 
-/// How many numbers a block of a kind of tensor has, and in how many bytes. Of later kinds only the
-/// position is known.
+/// How many numbers a block of a kind of tensor has, and in how many bytes. For later kinds only
+/// the position is known.
 const fn block(kind: u32) -> (u64, u64) {
     match kind {
         0 | 26 => (1, 4),

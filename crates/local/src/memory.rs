@@ -35,7 +35,7 @@ fn available() -> Option<u64> {
     machine.into_iter().chain(limited).min()
 }
 
-/// As Linux reckons it: what can be had without swapping.
+/// The free memory as Linux reckons it: what can be had without swapping.
 fn free(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kilobytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;

@@ -136,7 +136,7 @@ impl LocalModels {
             tools: Some(Ability::takes_tools(header)),
             inputs: Some(Vec::new()),
             reasoning: Some(false),
-            // Set, so that no run reports an unknown price.
+            // The price is set so that no run reports an unknown price.
             price: Some(FREE),
             ..ModelFacts::default()
         };

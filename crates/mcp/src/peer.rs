@@ -85,7 +85,8 @@ impl Peer {
         Ok(())
     }
 
-    /// Without a handshake. A server that refuses the version but names ours is asked again.
+    /// Asks without a handshake what the server offers. A server that refuses the version but names
+    /// ours is asked again.
     async fn discover(&mut self) -> Result<(), McpError> {
         self.era = Era::Stateless;
         let found = match self.request("server/discover", json!({}), CONNECT_LIMIT).await {

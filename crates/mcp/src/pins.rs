@@ -16,7 +16,7 @@ pub struct ToolPin {
     pub input_schema: Value,
     /// The server's own statement about its effect; it is shown to the person and gives no right.
     pub hints: Value,
-    /// Of everything above.
+    /// The hash of everything above.
     pub hash: Hash,
     /// Everything above as text, shown to people and stored.
     pub content: String,

@@ -42,7 +42,7 @@ pub enum Line {
     End,
 }
 
-/// Reads one line of at most so many bytes.
+/// Reads one line of at most this many bytes.
 pub async fn next_line(
     from: &mut (impl AsyncBufReadExt + Unpin),
     line: &mut Vec<u8>,

@@ -32,7 +32,7 @@ pub struct ServerSettings {
     pub url: Option<String>,
     /// Values may be `secret:<name>`.
     pub headers: BTreeMap<String, String>,
-    /// For signing in there, where the server does not say all of it.
+    /// The settings for signing in there, where the server does not say all of it.
     pub oauth: OauthSettings,
     pub tools: ToolChoice,
     /// What a tool does, where the owner knows it; `reach` for every other one.
@@ -43,7 +43,7 @@ pub struct ServerSettings {
     pub network: Vec<String>,
     pub folders: Folders,
     pub enabled: bool,
-    /// For one call, in seconds.
+    /// The time for one call, in seconds.
     pub timeout: u64,
 }
 

@@ -51,10 +51,11 @@ impl Era {
 /// The reply to a server that asks a person something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Elicitations {
-    /// A no: a question of theirs could pass for one of ours.
+    /// The answer is no, because a question of theirs could pass for one of ours.
     #[default]
     Decline,
-    /// A yes with the values that the question itself suggests. For tests of the protocol.
+    /// The answer is yes, with the values that the question itself suggests. Tests of the protocol
+    /// use this.
     AcceptDefaults,
 }
 

@@ -82,7 +82,8 @@ pub(crate) fn chosen_key_folder() -> Option<PathBuf> {
     folder(ONYX_KEYS)
 }
 
-/// Outside the home: who copies it does not copy what opens its secrets.
+/// The usual folder of keys lies outside the home, so that whoever copies the home does not copy
+/// what opens its secrets.
 pub(crate) fn usual_key_folder() -> Option<PathBuf> {
     let data = folder(XDG_DATA_HOME).or_else(|| Some(folder(HOME)?.join(".local/share")));
     Some(data?.join("onyx/keys"))

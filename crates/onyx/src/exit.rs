@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use onyx_types::ErrorCode;
 
-/// Shown under `onyx --help`.
+/// The exit codes as `onyx --help` shows them.
 pub(crate) const TABLE: &str = "\
 Exit codes:
   0    done

@@ -2,8 +2,8 @@
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// As many as the system allows without asking: the usual soft limit is good for a few hundred
-/// streams, and each needs a file on both sides.
+/// Raises the limit to as many as the system allows without asking: the usual soft limit is good
+/// for a few hundred streams, and each needs a file on both sides.
 pub(crate) fn raise_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

@@ -31,9 +31,9 @@ pub struct Tempo {
     /// How long a program that failed is left alone: this, doubled with each failure up to that.
     pub first_wait: Duration,
     pub longest_wait: Duration,
-    /// After so many failures in a row it is not started any more.
+    /// A program is not started any more after this many failures in a row.
     pub most_failures: u32,
-    /// A program that worked for so long has not failed in a row.
+    /// A program that worked for this long has not failed in a row.
     pub settled: Duration,
     /// How long the program may take to end after it was asked to.
     pub stop: Duration,

@@ -128,7 +128,7 @@ impl WireEmbedder {
             return Err(broken(message));
         }
         if let Some(odd) = vectors.iter().find(|vector| vector.len() != dims) {
-            // Mixed with the ones that are stored, it would spoil every search.
+            // If this vector were mixed with the stored ones, it would spoil every search.
             let message = format!(
                 "{} makes vectors of {} numbers where {dims} are expected: another model answers",
                 self.identity.model,

@@ -11,7 +11,7 @@ use crate::failure::failure;
 #[derive(Clone, Copy, Debug)]
 pub struct Waits {
     pub first_byte: Duration,
-    /// Between two words.
+    /// The longest time between two words.
     pub idle: Duration,
     pub total: Duration,
 }

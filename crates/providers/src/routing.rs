@@ -23,7 +23,7 @@ pub struct RoutingSettings {
 pub struct RoutingRule {
     /// Only tasks of these classes; empty is all.
     pub tasks: Vec<TaskClass>,
-    /// Only prompts of at least, and at most, so many tokens.
+    /// Only prompts of at least, and at most, this many tokens.
     pub min_tokens: Option<u64>,
     pub max_tokens: Option<u64>,
     /// Models in the order of preference; empty is every configured one, the cheapest first.
@@ -112,9 +112,9 @@ pub struct Candidate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
     pub model: String,
-    /// Who else fits, for when it cannot answer.
+    /// Other models that fit, for when this one cannot answer.
     pub fallbacks: Vec<String>,
-    /// Why, in words.
+    /// The reason for the choice, in words.
     pub reason: String,
 }
 

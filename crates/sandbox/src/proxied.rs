@@ -19,7 +19,7 @@ use tokio::net::UnixStream;
 /// Where the proxy answers inside. Always free: nothing else is in a fresh namespace.
 pub const PROXY_PORT: u16 = 3128;
 
-/// By these names programs find a proxy.
+/// The names by which programs find a proxy.
 const VARIABLES: [&str; 6] =
     ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 
@@ -27,7 +27,7 @@ pub(crate) fn variables() -> impl Iterator<Item = (&'static str, String)> {
     VARIABLES.iter().map(|name| (*name, format!("http://127.0.0.1:{PROXY_PORT}")))
 }
 
-/// In the child: listens, and sends the listening socket to the process outside.
+/// Runs in the child: listens, and sends the listening socket to the process outside.
 pub(crate) fn hand_out() -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT))?;
     let sockets = [listener.as_fd()];
@@ -39,7 +39,7 @@ pub(crate) fn hand_out() -> io::Result<()> {
     Ok(())
 }
 
-/// Outside: receives the listening socket from the child.
+/// Runs outside: receives the listening socket from the child.
 pub(crate) async fn take(from: &UnixStream) -> io::Result<TcpListener> {
     let listener = loop {
         from.readable().await?;

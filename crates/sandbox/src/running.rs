@@ -146,7 +146,8 @@ impl Running {
     /// Ends all of its processes now.
     pub fn kill(&mut self) {
         if let Some(group) = self.group.take() {
-            // Gone already, or not yet a group: then the child itself is killed below.
+            // The group may be gone already or not be one yet; the child itself is killed below in
+            // any case.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.child.start_kill();

@@ -50,7 +50,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Of this process: with the time too, since the first process of every container has the same number.
+/// The prefix of this process's folders. It holds the time too, because the first process of every
+/// container has the same number.
 #[allow(
     clippy::disallowed_methods,
     reason = "a name that no earlier process had; nothing is timed"
@@ -82,7 +83,7 @@ mod tests {
     fn a_scratch_folder_goes_with_its_job_and_leftovers_with_the_next() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("0-7/deep")).unwrap();
-        // Of a process that had the same number.
+        // This folder belongs to a process that had the same number.
         let before = format!("{}-7", std::process::id());
         std::fs::create_dir_all(root.path().join(before)).unwrap();
         let (one, two) = (Scratch::make(root.path()).unwrap(), Scratch::make(root.path()).unwrap());

@@ -16,13 +16,13 @@ use seccompiler::{
 
 use crate::Network;
 
-/// Refused where there is no network, for sockets of any family.
+/// These calls are refused where there is no network, for sockets of any family.
 const SOCKETS: &[i64] = &[libc::SYS_socket, libc::SYS_connect];
 
 /// The bits of a socket's type that name its kind; the others say how it behaves.
 const KINDS: u64 = 0xf;
 
-/// Refused with any arguments.
+/// These calls are refused with any arguments.
 const REFUSED: &[i64] = &[
     // A socket that others could find; listening needs it.
     libc::SYS_bind,
@@ -30,7 +30,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
-    // Other processes.
+    // These look into other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,

@@ -56,7 +56,7 @@ impl HomePaths {
         self.cache().join("index.db")
     }
 
-    /// There while everything is moved into the home from a server.
+    /// A file that is there while everything is moved into the home from a server.
     pub fn moving(&self) -> PathBuf {
         self.root.join("moving")
     }
@@ -139,7 +139,8 @@ impl Home {
             locks: Arc::new(PathLocks::new().map_err(at(path))?),
             blocking: Blocking::new(),
             areas: Mutex::default(),
-            // Compared with the times of files, which no injected clock has made.
+            // The times of this clock are compared with those of files, which no injected clock has
+            // made.
             known: Arc::new(KnownFiles::new(Arc::new(SystemClock::new()))),
             origins: OriginsSlot::default(),
             _lock: lock,

@@ -75,7 +75,8 @@ pub struct ServerSettings {
     pub s3: S3Settings,
     pub gateway: GatewaySettings,
     pub sealing: Sealing,
-    /// By how much the clocks of this machine and of the database may differ; `None`: by any time, for tests that set one.
+    /// How much the clocks of this machine and of the database may differ. `None`: they may differ
+    /// by any time, for tests that set one.
     pub clock_slack: Option<Duration>,
 }
 
@@ -241,7 +242,7 @@ impl Membership {
 /// The two clocks of a gateway.
 #[derive(Clone, Debug)]
 pub struct ServerClocks {
-    /// Of records, and of the days that people live by.
+    /// The clock of records, and of the days that people live by.
     pub records: Arc<dyn Clock>,
     /// The clock by which this gateway stops: it must continue while the machine sleeps, as `BootClock` does.
     pub leases: Arc<dyn Clock>,

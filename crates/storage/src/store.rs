@@ -21,7 +21,7 @@ use crate::{
 pub struct Store {
     pub turns: Arc<dyn TurnLog>,
     pub ledger: Arc<dyn Ledger>,
-    /// Both of the above, where a run begins and ends.
+    /// The run log holds both of the above, where a run begins and ends.
     pub runs: Arc<dyn RunLog>,
     pub drafts: Arc<dyn Drafts>,
     pub accounts: Arc<dyn Accounts>,
@@ -31,9 +31,9 @@ pub struct Store {
     pub connectors: Arc<dyn ConnectorLedger>,
     pub leases: Arc<dyn Leases>,
     pub chunks: Arc<dyn ChunkStore>,
-    /// Also what keeps the home ours while any of the above is in use.
+    /// The files also keep the home ours while any of the above is in use.
     pub files: Arc<dyn Files>,
-    /// For several of the above, one after the other.
+    /// Runs work on several of the above, one after the other.
     pub steps: Steps,
 }
 

@@ -101,7 +101,7 @@ pub enum Part<'a> {
 pub struct RunFold {
     run: Option<RunId>,
     session: Option<SessionId>,
-    /// In the order of their lanes.
+    /// The agents in the order of their lanes.
     agents: Vec<AgentId>,
     texts: LaneTexts,
     /// The label of each call.

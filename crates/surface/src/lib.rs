@@ -20,6 +20,6 @@ pub trait Encoder {
 
     fn encode(&mut self, envelope: &Envelope) -> Vec<Self::Frame>;
 
-    /// Nothing more comes.
+    /// Ends the encoding, because nothing more comes.
     fn finish(&mut self) -> Vec<Self::Frame>;
 }

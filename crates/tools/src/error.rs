@@ -9,7 +9,7 @@ pub enum ToolError {
     Arguments(String),
     #[error("there is no {0}")]
     NotFound(String),
-    /// Outside of what any call of this tool may touch; audited as denied.
+    /// The call goes outside of what any call of this tool may touch; it is audited as denied.
     #[error("not allowed: {0}")]
     Refused(String),
     #[error("{0} changed since it was read; nothing was written. Read it again and repeat")]

@@ -98,7 +98,7 @@ fn undecided(secrets: &[String], text: &str) -> usize {
         (1..=longest).rev().find(|length| text.as_bytes().ends_with(&secret.as_bytes()[..*length]))
     };
     let longest = secrets.iter().filter_map(starts_at_end).max().unwrap_or_default();
-    // Never within a character: a secret's first bytes can be part of one.
+    // The start is never within a character, because a secret's first bytes can be part of one.
     let mut from = text.floor_char_boundary(text.len() - longest);
     let reaching = |from: usize| {
         let all = secrets.iter().flat_map(|secret| {

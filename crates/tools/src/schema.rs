@@ -107,7 +107,8 @@ fn slim(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|name, value| match name.as_str() {
-                // As keywords only: a property may be called so, and is an object.
+                // These go only where they are keywords: a property may have the same name, and is
+                // an object.
                 "title" | "format" => !value.is_string(),
                 "default" => !value.is_null(),
                 _ => true,

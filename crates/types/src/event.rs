@@ -113,8 +113,8 @@ pub enum Event {
 }
 
 impl Event {
-    /// Sent only once its turn is on disk. The other events are live and may be lost with the
-    /// process.
+    /// Whether the event is sent only once its turn is on disk. The other events are live and may
+    /// be lost with the process.
     pub const fn is_durable(&self) -> bool {
         match self {
             Self::TextDelta { .. }

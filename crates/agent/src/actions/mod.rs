@@ -42,7 +42,7 @@ pub struct Action {
     pub text: String,
     /// What works but is probably not what was meant.
     pub warnings: Vec<String>,
-    /// Or why it does not run.
+    /// What the file says to do, or the reason why it does not run.
     pub recipe: Result<ActionSpec, String>,
 }
 
@@ -83,7 +83,7 @@ pub struct ActionRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Confirmation {
     Given(Approver),
-    /// With the job that runs the action: who accepted it agreed to what it does.
+    /// The action runs with a job. Whoever accepted the job agreed to what the action does.
     WithJob,
     NotYet,
 }

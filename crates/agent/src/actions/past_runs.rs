@@ -72,7 +72,7 @@ impl Actions {
     ) -> Result<PastRun, Fault> {
         let record = match vault.get(page, LONGEST_PAGE).await {
             Ok(Some(object)) => std::str::from_utf8(&object.bytes).ok().and_then(record),
-            // Taken away meanwhile, a link, or longer than any page of ours.
+            // The page was taken away meanwhile, is a link, or is longer than any page of ours.
             Ok(None) | Err(StoreError::Refused(_)) => None,
             Err(error) => return Err(error.into()),
         };

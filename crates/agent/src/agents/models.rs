@@ -16,7 +16,7 @@ impl ModelChoice {
     }
 }
 
-/// For whom a model works, through which agent, and what that may cost.
+/// The person a model works for, the agent it works through, and what that may cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Payer<'a> {
     pub person: &'a PersonId,

@@ -16,7 +16,7 @@ pub enum RuntimeMode {
     /// Agents' models as configured.
     #[default]
     AnthropicApiKey,
-    /// Through the subscription gateway.
+    /// The run goes through the subscription gateway.
     GatewaySubscription,
 }
 
@@ -76,7 +76,8 @@ const MOST_FLAGS: usize = 100;
 pub struct PreferenceFiles {
     files: Arc<dyn Files>,
     clock: Arc<dyn Clock>,
-    /// Held while a file changes, so that the later of two changes does not undo the earlier.
+    /// This lock is held while a file changes, so that the later of two changes does not undo the
+    /// earlier.
     changing: Arc<tokio::sync::Mutex<()>>,
 }
 

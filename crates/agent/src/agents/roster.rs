@@ -87,7 +87,7 @@ impl Roster {
         &self.agents[self.default]
     }
 
-    /// Whoever may have proposed something: one of the agents, or the one that edits them.
+    /// The agent that may have made a proposal: one of the agents, or the one that edits them.
     pub(crate) fn acting(&self, id: &AgentId) -> Option<&Arc<AgentProfile>> {
         if editor::is_editor(id) { Some(&self.editor) } else { self.get(id) }
     }

@@ -21,7 +21,7 @@ use crate::sessions::no_such_session;
 pub enum MessageAnswer {
     /// Its run is at work, or its events are still kept.
     Live { run: RunId, events: EventReader },
-    /// As the log has it.
+    /// The run is over, and its events come from the log.
     Logged { run: RunId, events: Vec<Envelope> },
 }
 
@@ -214,7 +214,7 @@ impl Conversations {
     }
 
     async fn stage(&self, key: &SessionKey, message: TurnId) -> Result<Stage, Fault> {
-        // The inbox first: what is taken out of it is in the log before.
+        // The inbox is asked first, because what is taken out of it is in the log before.
         let rows = self.shared.ledger.inbox(key).await?;
         if let Some(turns) = self.turns_from(key, message).await? {
             if let Some(TurnBody::User(words)) = turns.first().map(|message| &message.body)
@@ -225,7 +225,7 @@ impl Conversations {
             let (run, status) = last_run(&turns);
             return match run {
                 Some(run) => Ok(Stage::Logged { turns, run, status }),
-                // A message that no run has taken: of a fork, or written by hand.
+                // No run has taken this message: it belongs to a fork, or was written by hand.
                 None => Err(Fault::plain(ErrorCode::NotFound)),
             };
         }

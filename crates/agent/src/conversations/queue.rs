@@ -108,7 +108,7 @@ impl Conversations {
         while promises.is_promised(message) {
             match self.answer_to(person, session, message, AfterFailure::Replay).await {
                 Ok(_) => break,
-                // There is room again later.
+                // The gateway has room again later, so this waits and tries again.
                 Err(fault) if fault.code == ErrorCode::Overloaded => {
                     self.shared.clock.sleep(LOOK).await;
                 }
@@ -159,7 +159,7 @@ impl Conversations {
             self.shared.notices.tell(person, session, kind);
             return Ok(true);
         }
-        // Its run was quicker.
+        // The message's run was quicker, so that run is stopped.
         match self.shared.runs.answering(person, message) {
             Some(run) => self.shared.runs.stop(person, StopTarget::Run(run)).await,
             None => Ok(false),

@@ -14,7 +14,7 @@ pub(crate) trait SentMessages: Send + Sync {
     fn lock<'a>(&'a self, session: &'a SessionKey, name: &'a str) -> BoxFuture<'a, SentLock>;
 }
 
-/// Held while the message is looked for and kept.
+/// A lock that is held while the message is looked for and kept.
 pub(crate) struct SentLock {
     _held: Box<dyn Send>,
 }

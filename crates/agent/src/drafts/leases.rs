@@ -28,7 +28,7 @@ pub(crate) struct ChosenDraftLeases {
 }
 
 impl ChosenDraftLeases {
-    /// Before the first draft is worked on.
+    /// Sets the leases to use. It must be called before the first draft is worked on.
     pub(crate) fn choose(&self, leases: Arc<dyn DraftLeases>) {
         let _ = self.chosen.set(leases);
     }
@@ -97,7 +97,8 @@ impl DraftLease {
 
 impl Drop for DraftLease {
     fn drop(&mut self) {
-        // Whoever did not get to release it was cut off; without a runtime the process is ending, and the lease with it.
+        // A lease that was not released was cut off with its work. Without a runtime the process is
+        // ending, and the lease with it.
         if self.ours
             && let Ok(runtime) = Handle::try_current()
         {

@@ -251,7 +251,7 @@ impl Approvals {
     }
 
     async fn settle_held(&self, listed: Draft) -> Result<Option<Draft>, StoreError> {
-        // Read again under the lease: its previous holder may have finished.
+        // The draft is read again under the lease, because the previous holder may have finished.
         let draft = self.shared.drafts.draft(&listed.key.person, listed.id).await?;
         let Some(draft) = draft.filter(|draft| draft.state == listed.state) else {
             return Ok(None);

@@ -28,7 +28,8 @@ pub(super) fn await_decision(
     // Drafts that it replaces were announced when it was made, and are not announced again.
     proposal.replaces.clear();
     proposal.answer = DecisionTiming::Later;
-    // Heard from here on, so that a decision made before the first look is not missed.
+    // Notices are listened to from here on, so that a decision made before the first look is not
+    // missed.
     let notices = services.notices.listen();
     let drafts = Arc::clone(&services.drafts);
     let patience = services.clock.sleep(patience);

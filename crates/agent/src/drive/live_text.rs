@@ -108,7 +108,7 @@ impl LiveNotes {
             return;
         }
         if let Err(error) = turns.clear_live(lease).await {
-            // Its turns are in the log, so recovery knows the notes for what they are.
+            // The turns of this text are in the log, so recovery knows the notes for what they are.
             tracing::warn!(session = %lease.key.session, %error, "live text could not be removed");
         }
     }

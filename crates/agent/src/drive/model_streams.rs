@@ -8,7 +8,7 @@ use onyx_types::{LaneId, ModelEvent, ModelFailure, ModelFailureClass};
 /// Holds each model to its contract: a stream that just stops is a failure, never an answer.
 #[derive(Default)]
 pub(crate) struct ModelStreams {
-    /// There are few, so all of them are polled.
+    /// The streams are few, so all of them are polled.
     coming: Vec<ModelStream>,
     /// Which one is polled first; the next time it is another.
     first: usize,

@@ -58,7 +58,7 @@ pub(crate) struct LaneTools {
     withheld: Withheld,
     /// What the prompt has room for of tools that come from other programs, in tokens.
     room: usize,
-    /// Of the toolbox when it was last looked at.
+    /// The version of the toolbox when it was last looked at.
     version: u64,
 }
 
@@ -125,12 +125,12 @@ pub(crate) struct SessionHold {
 
 /// How much of the run is recorded in the ledger.
 pub(crate) enum BookState {
-    /// Nothing yet: its row is written with its first turns.
+    /// Nothing is recorded yet: the run's row is written with its first turns.
     ToBegin(Box<BeginRun>),
-    /// Why nothing ever will.
+    /// Nothing will be recorded, because of this error.
     Refused(StoreError),
     Open,
-    /// Its end was written with its last turns, and the session is free.
+    /// The run's end was written with its last turns, and the session is free.
     Closed,
 }
 
@@ -150,7 +150,7 @@ pub(crate) struct Outlet {
 
 /// What is recorded at the run's end besides its usage.
 pub(crate) struct Books {
-    /// Given to the session where it has no title yet.
+    /// The title that the session gets if it has none yet.
     pub(crate) title: Option<String>,
     /// Where the run that asked for this one reads what it cost.
     pub(crate) spent: Option<Arc<Mutex<f64>>>,

@@ -21,7 +21,7 @@ pub struct ActionName {
 }
 
 impl ActionName {
-    /// As the run's own events and log name it.
+    /// Names the action as the run's own events and log do.
     pub(crate) fn run(self, run: RunId, started: Timestamp, zone: &Zone) -> ActionRun {
         let Self { id, label } = self;
         ActionRun { id, label, page: format!("vault/{}", page_of(run, started, zone)) }
@@ -120,7 +120,7 @@ impl RunReport {
             Taint::Tainted => Origin::AgentTainted,
         };
         let author = Author::Agent(key.agent.clone());
-        // Not one of the run's own changes: taking those back leaves the record of the run.
+        // This is not one of the run's own changes: taking those back leaves the record of the run.
         let change = Change { ts: now, author, origin, run: None, tool: "action".to_owned() };
         let kept_as = format!("vault/{path}").parse()?;
         let after = Some(text.as_bytes());
@@ -186,7 +186,7 @@ fn section(text: &mut String, title: &str, body: &str) {
     let _ = write!(text, "\n## {title}\n\n{}\n", body.trim_end());
 }
 
-/// In a fence longer than any in the text, so that nothing in it ends the fence.
+/// Puts the text into a fence longer than any in it, so that nothing in it ends the fence.
 fn fenced(body: &str) -> String {
     let runs = body.split(|letter| letter != '`').map(str::len);
     let fence = "`".repeat(runs.max().unwrap_or(0).max(2) + 1);

@@ -9,7 +9,7 @@ pub(crate) struct RunSlots {
     most: AtomicUsize,
 }
 
-/// Held while a run is at work; dropping it lets another one in.
+/// A slot is held while a run is at work; dropping it lets another one in.
 #[derive(Debug)]
 pub(crate) struct RunSlot(Arc<RunSlots>);
 

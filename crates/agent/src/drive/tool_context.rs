@@ -6,7 +6,7 @@ use onyx_storage::Files;
 use onyx_tools::{Audience, Decisions, LiveOutput, Offered, PathRules, ToolCx};
 use onyx_types::{AgentId, Cancel, Clock, Limits, RunId, Scope, ScopeSet, SessionKey, Taint};
 
-/// For whom and within what an agent's calls work.
+/// Sets for whom and within which limits an agent's calls work.
 pub(crate) fn tool_context(
     files: &Arc<dyn Files>,
     clock: &Arc<dyn Clock>,

@@ -58,7 +58,7 @@ impl Driver {
             Err(BeginError::NotWritten(error)) => Err(error),
             Err(BeginError::NotBegun(error)) => {
                 self.session.books = BookState::Refused(error);
-                // Nobody hears of this: the run is no run.
+                // Nobody hears of this run, because it never began.
                 Err(StoreError::LeaseLost)
             }
         }
@@ -119,7 +119,8 @@ impl Driver {
         if !matches!(self.session.books, BookState::Closed) {
             self.close_books(summary).await;
         }
-        // Before the end is announced, because a client may then search for what was said at once.
+        // The index learns of the change before the end is announced, because a client may then
+        // search for what was said at once.
         if let Some(index) = self.services.index.get() {
             let key = &self.session.lease.key;
             index.session_changed(key.person.clone(), key.session);

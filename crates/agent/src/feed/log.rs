@@ -75,7 +75,7 @@ pub(super) struct Cursor {
     position: Position,
 }
 
-/// Before a piece of an entry.
+/// A place in an entry, just before one of its pieces.
 #[derive(Clone, Copy, Debug, Default)]
 struct Position {
     /// How many pieces lie before it.

@@ -32,7 +32,7 @@ impl Feed {
         Arc::new(Self { run, log: Mutex::default(), heard_by: AtomicU32::new(0) })
     }
 
-    /// For a reader that has every event up to a number.
+    /// Makes a feed for a reader that has every event up to a number.
     pub(crate) fn beginning_after(run: RunId, seq: u64) -> Arc<Self> {
         let feed = Self::new(run);
         feed.lock().skip(seq);
@@ -60,7 +60,7 @@ impl Feed {
         log.wake_readers();
     }
 
-    /// Nothing more comes.
+    /// Ends the feed: nothing more comes.
     pub fn close(&self) {
         let mut log = self.lock();
         log.end();
@@ -138,7 +138,7 @@ impl EventReader {
         std::future::poll_fn(|cx| self.read(Some(cx.waker()))).await
     }
 
-    /// As `next`, without waiting. `Pending`: nothing is there yet.
+    /// Does what `next` does, without waiting. `Pending`: nothing is there yet.
     pub fn next_now(&mut self) -> Poll<Option<Arc<Envelope>>> {
         self.read(None)
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::JobsCore;
 use super::spec::Deliver;
 
-/// Of the text in a notification.
+/// The most bytes of text in a notification.
 const LONGEST_TOLD: usize = 240;
 
 /// Delivers what has yet to be, and notes how that went. Other servers may take their time, so each goes
@@ -62,7 +62,7 @@ async fn deliver(shared: &JobsCore, slot: &JobSlot, ways: &[Deliver]) -> Result<
     Ok(shared.setup.jobs.set_delivery(&slot.key(), delivery, detail.as_deref()).await?)
 }
 
-/// By the job's current settings; a job that was deleted delivers nothing.
+/// The ways are those of the job's current settings; a job that was deleted delivers nothing.
 async fn ways(shared: &JobsCore, person: &PersonId, id: &JobId) -> Result<Vec<Deliver>, Fault> {
     let jobs = shared.jobs_of(person).await?;
     let job = jobs.into_iter().find(|job| job.id == *id);

@@ -60,7 +60,7 @@ impl Jobs {
         self.accept_text(person, id, &text).await
     }
 
-    /// Changes the fields that are named. Who changes a job accepts what it is then.
+    /// Changes the fields that are named. Whoever changes a job accepts what it is then.
     pub async fn change(
         &self,
         approver: &Approver,

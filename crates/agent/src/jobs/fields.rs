@@ -26,7 +26,7 @@ pub(super) enum PastMoment {
     Read,
 }
 
-/// For whom and when the fields are read.
+/// What the reading of the fields depends on: the person, the time, and what is known.
 pub(super) struct Reading<'a> {
     /// The person's, where the job names none.
     pub(super) zone: &'a Zone,

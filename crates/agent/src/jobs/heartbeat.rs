@@ -61,7 +61,7 @@ async fn spent_today(shared: &JobsCore, firing: &Firing) -> Result<f64, Fault> {
     let person = &firing.row.person;
     let (zone, now) = (shared.setup.clock.zone_of(person), shared.setup.clock.wall());
     let today = zone.date(now);
-    // Midnight there: the first moment that has today's date, to the minute.
+    // The search ends at midnight there: the first moment that has today's date, to the minute.
     let (mut early, mut late) = (now.as_millis() - 26 * 60 * 60 * 1_000, now.as_millis());
     while late - early > 60_000 {
         let middle = early.midpoint(late);

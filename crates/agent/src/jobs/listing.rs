@@ -398,7 +398,7 @@ fn state(
     if next.is_some_and(counts) { JobState::Active } else { JobState::Finished }
 }
 
-/// From the agent's folder, or from the workspace that its config names in place of it.
+/// Reads the file from the agent's folder, or from the workspace that its config names instead.
 pub(super) async fn read_heartbeat(
     files: &dyn Files,
     agent: &AgentId,

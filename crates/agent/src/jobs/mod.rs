@@ -113,7 +113,7 @@ pub trait HomeBackups: Send + Sync {
 /// A backup that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupDone {
-    /// For the history of the job.
+    /// The summary for the history of the job.
     pub summary: String,
     /// Files that are not in it, with the reason.
     pub unreadable: Vec<String>,
@@ -131,14 +131,14 @@ pub trait PeerWriter: Send + Sync {
         text: &str,
     ) -> Result<(), Fault>;
 
-    /// Whether the person may have something written to this peer; else why not.
+    /// Whether the person may have something written to this peer; if not, the reason.
     async fn check(&self, person: &PersonId, address: &str) -> Result<(), Fault>;
 }
 
 /// Sends mail to people.
 #[async_trait]
 pub trait MailWriter: Send + Sync {
-    /// Whether this address may be written to; else why not.
+    /// Whether this address may be written to; if not, the reason.
     fn check(&self, to: &str) -> Result<(), String>;
 
     /// The key is the same at each try, so that a receiver can recognise a repeat.

@@ -17,7 +17,7 @@ use crate::runs::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 
 const CHECK_SECONDS: u64 = 60;
 const COMMAND_SECONDS: u64 = 600;
-/// Of an answer or output, in the history of a job.
+/// The most bytes of an answer or output that the history of a job keeps.
 const LONGEST_DETAIL: usize = 4 * 1024;
 /// Failures in a row that pause a job.
 const MOST_FAILURES: u32 = 3;
@@ -100,7 +100,7 @@ async fn check_and_work(shared: &JobsCore, firing: &Firing) -> Result<Outcome, F
     }
 }
 
-/// Why nothing is to be done, or `None` when there is.
+/// The reason why nothing is to be done, or `None` if there is something to do.
 async fn says_no(
     shared: &JobsCore,
     firing: &Firing,

@@ -78,7 +78,8 @@ impl Rule {
     }
 }
 
-/// As cron times have it: in a gap just after it, in an overlap the first time.
+/// Takes a local time as cron times do: one that falls in a gap is the moment just after the gap,
+/// and one that comes twice is its first occurrence.
 fn in_zone(civil: DateTime, zone: &TimeZone) -> jiff::Timestamp {
     let ambiguous = zone.to_ambiguous_timestamp(civil);
     let is_gap = matches!(ambiguous.offset(), jiff::tz::AmbiguousOffset::Gap { .. });

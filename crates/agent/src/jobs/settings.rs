@@ -47,7 +47,7 @@ pub struct SyncSettings {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct KeepingSettings {
-    /// Once a day where it says nothing.
+    /// How often it runs; once a day where this says nothing.
     pub every: Option<String>,
     pub agent: Option<AgentId>,
     pub model: Option<String>,
@@ -56,23 +56,23 @@ pub struct KeepingSettings {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CleanupSettings {
-    /// Once a day where it says nothing.
+    /// How often it runs; once a day where this says nothing.
     pub every: Option<String>,
     /// Sessions that were not used for this long are deleted.
     pub older_than: Option<String>,
-    /// Of each person, so many of the newest stay.
+    /// This many of each person's newest sessions stay.
     pub keep_newest: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct BackupSettings {
-    /// Once a day where it says nothing.
+    /// How often it runs; once a day where this says nothing.
     pub every: Option<String>,
     /// A folder outside the home, by its full path, or `s3://bucket/prefix`.
     pub to: String,
     /// How an S3 store is reached; as `storage.s3` says where it is missing.
     pub s3: Option<S3Settings>,
-    /// So many of the newest snapshots stay.
+    /// This many of the newest snapshots stay.
     pub keep: Option<usize>,
     /// `secret:<name>` or `env:<NAME>`; with one the backups are encrypted.
     pub passphrase: Option<String>,

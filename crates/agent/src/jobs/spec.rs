@@ -11,13 +11,13 @@ use super::schedule::Schedule;
 pub struct JobSpec {
     pub timing: Timing,
     pub work: Work,
-    /// Asked first; no model is called unless it says so.
+    /// This check is asked first; no model is called unless it says so.
     pub when: Option<Check>,
     pub agent: Option<AgentId>,
     pub model: Option<String>,
     pub session: SessionUse,
     pub deliver: Vec<Deliver>,
-    /// Of one run. More ends the run and pauses the job.
+    /// The most that one run may cost. A higher cost ends the run and pauses the job.
     pub max_cost: Option<f64>,
     pub enabled: bool,
 }
@@ -88,7 +88,7 @@ pub enum SystemWork {
 pub struct BackupPlan {
     /// A folder, or `s3://bucket/prefix`, which is reached as the config says.
     pub to: String,
-    /// So many of the newest snapshots stay; `None`: all.
+    /// This many of the newest snapshots stay; `None`: all stay.
     pub keep: Option<usize>,
     /// `secret:<name>` or `env:<NAME>`, never the passphrase itself; with one it is encrypted.
     pub passphrase: Option<String>,

@@ -48,7 +48,7 @@ pub(super) async fn back_up(
     Ok(Outcome::failed(format!("{} These files could not be read:\n{names}", done.summary)))
 }
 
-/// Removes what is too old, and of each person what is beyond the newest so many.
+/// Removes what is too old, and of each person's sessions those beyond this many of the newest.
 pub(super) async fn clean_up(
     shared: &JobsCore,
     older_than: Option<Duration>,
@@ -87,7 +87,7 @@ async fn clean_up_of(
         }
         match shared.setup.sessions.delete(person, meta.session_id).await {
             Ok(()) => removed += 1,
-            // At work, or gone already: not for us to remove.
+            // A session that is at work or already gone is not ours to remove.
             Err(fault) if matches!(fault.code, ErrorCode::SessionBusy | ErrorCode::NotFound) => {}
             Err(fault) => return Err(fault),
         }

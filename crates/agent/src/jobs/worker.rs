@@ -118,8 +118,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Of a job whose later slots replace earlier ones, only the last that waits stays, and what
-    /// runs is stopped for it.
+    /// If the later slots of a job replace earlier ones, only its last waiting slot stays, and its
+    /// running slot is stopped for that one.
     async fn replace_older(&self, jobs: &AllJobs, open: &[JobSlot]) -> Result<(), Fault> {
         for (key, job) in jobs {
             let replaces = job.spec.as_ref().is_ok_and(|it| it.timing.overlap == Overlap::Replace);
@@ -206,7 +206,7 @@ impl Worker {
                 Some(run) => self.shared.setup.ledger.run(&slot.person, run).await?,
                 None => None,
             };
-            // Its end may have been written when the slot's was not yet.
+            // The run's end may have been written when the slot's was not yet.
             let is_done = run.as_ref().is_some_and(|row| row.status == Some(RunStatus::Done));
             let (state, detail) = if is_done {
                 (SlotState::Done, "It had ended when the server did.")

@@ -21,8 +21,8 @@ use crate::step::client::{ClientInput, ClientTurn, MemoryUse};
 pub struct Personas {
     sessions: Sessions,
     runs: Runs,
-    /// Held while an editor session is looked for or made, so that two first messages at once meet
-    /// in one session.
+    /// This lock is held while an editor session is looked for or made, so that two first messages
+    /// at once meet in one session.
     opening: Arc<tokio::sync::Mutex<()>>,
 }
 

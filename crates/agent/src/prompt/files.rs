@@ -39,7 +39,7 @@ impl PromptFiles<'_> {
             Lookup(&person, "USER.md"),
             Lookup(&person, "vault/agents.md"),
         ]);
-        // Read together: a store on another machine is asked once.
+        // Both are read together, so that a store on another machine is asked once.
         let (found, areas) = tokio::join!(found, self.judge.look_at([&agent, &person]));
         let [identity, soul, agents, tools, user, standing_instructions] = found?;
         let [agent, person] = areas?;
@@ -177,7 +177,7 @@ fn whole_lines(End { bytes, before, .. }: &End) -> FileText {
     let but_last = &bytes[..bytes.len().saturating_sub(1)];
     let start = match before {
         0 => 0,
-        // One line and nothing else: what there is of it.
+        // If there is no line end but the last, the text is what there is of that one line.
         _ => but_last.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1),
     };
     let text = String::from_utf8_lossy(&bytes[start..]).into_owned();

@@ -102,7 +102,7 @@ impl History {
         view.messages()
     }
 
-    /// The conversation made to fit so many tokens: old tool results shortened, then whole oldest
+    /// The conversation made to fit this many tokens: old tool results shortened, then whole oldest
     /// exchanges left out.
     pub fn messages_within(
         &self,
@@ -119,7 +119,7 @@ impl History {
         view.messages()
     }
 
-    /// Drops from the front what no prompt of so many tokens can use: whole exchanges, and never
+    /// Drops from the front what no prompt of this many tokens can use: whole exchanges, and never
     /// the newest.
     pub fn limit(&mut self, tokens: usize) {
         let mut rest = self.tokens;

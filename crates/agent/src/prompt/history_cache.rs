@@ -63,8 +63,8 @@ impl HistoryCache {
         kept.sessions.insert(key, Entry { history, log, bytes, used });
     }
 
-    /// From the newest back: to where the newest summary begins to stand for what is older, or
-    /// until a window of this size is filled. Never reads more of a long log than that.
+    /// Reads from the newest turn back to where the newest summary begins to stand for what is
+    /// older, or until a window of this size is filled. Never reads more of a long log than that.
     pub(crate) async fn load(&self, key: &SessionKey, window: usize) -> Result<History, Fault> {
         if let Some(mut entry) = self.take(key)
             && entry.catch_up(&*self.turns, key).await?

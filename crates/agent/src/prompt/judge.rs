@@ -53,12 +53,12 @@ struct JudgedFile {
     origin: Origin,
 }
 
-/// As long as this is the same, so is the verdict.
+/// What a verdict depends on: while this is the same, so is the verdict.
 #[derive(Clone, Copy, PartialEq)]
 struct SeenFile {
     changed: Timestamp,
     bytes: u64,
-    /// Of what is known about origins.
+    /// The version of what is known about origins.
     version: u64,
 }
 
@@ -77,7 +77,7 @@ impl Judge {
         Ok(areas.map(|area| SeenArea { area, version: versions.next().unwrap_or_default() }))
     }
 
-    /// The text, if it may be obeyed; else it goes to the foreign ones.
+    /// The text, if it may be obeyed; otherwise it goes to the foreign ones.
     pub(super) async fn admit(
         &self,
         SeenArea { area, version }: SeenArea<'_>,
@@ -156,7 +156,7 @@ fn seen(found: &FoundObject) -> Option<(Timestamp, u64)> {
     }
 }
 
-/// Whose files these are, as the history knows it.
+/// The owner of an area's files, as the history knows it.
 fn owner(area: &Area) -> Area {
     match area {
         Area::Memory(person, _) | Area::Vault(person) => Area::Person(person.clone()),

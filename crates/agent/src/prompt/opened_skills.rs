@@ -29,7 +29,8 @@ pub(crate) fn opened_skills(
                 let file = word("file").map(|file| format!("/{file}")).unwrap_or_default();
                 calls.push((&call.tool_use_id, format!("{name}{file}")));
             }
-            // Ours brings a person's words; a client's tool of the same name brings anything.
+            // A result of our own tool holds a person's words. A client's tool of the same name may
+            // return anything, so results that taint are not kept.
             TurnBody::ToolResult(result) if !result.is_error && !turn.origin.taints() => {
                 let called = calls.iter().find(|(id, _)| **id == result.tool_use_id);
                 let Some((_, name)) = called else { continue };

@@ -27,14 +27,14 @@ pub(crate) struct PromptSnapshots {
     mask: SecretMask,
     judge: Judge,
     recent: Mutex<HashMap<(SessionId, AgentId), CachedSnapshot>>,
-    /// Empty where skills are not supported.
+    /// The skills; empty where they are not supported.
     skills: OnceLock<Skills>,
 }
 
 /// What a run's prompts begin with, and what may not stand there.
 pub(crate) struct RenderedPrompt {
     pub(crate) snapshot: Arc<PromptSnapshot>,
-    /// Empty where the session's log has it already.
+    /// The untrusted pieces; empty where the session's log has them already.
     pub(crate) untrusted: Vec<UntrustedPiece>,
     /// Files that would steer the agent and may not.
     pub(crate) foreign: Vec<ForeignFile>,
@@ -63,7 +63,7 @@ impl PromptSnapshots {
     ) -> Result<RenderedPrompt, Fault> {
         let now = self.clock.now();
         let files = self.files_of(key, agent);
-        // Read together: a store on another machine is asked once.
+        // Both are read together, so that a store on another machine is asked once.
         let (written, skills) = tokio::join!(files.written_by_people(), self.skills_of(key, agent));
         let (mut written, mut foreign) = written?;
         written.skills = skills?;

@@ -20,7 +20,7 @@ pub(super) struct AgentView {
     pub(super) agent: AgentId,
     pub(super) model: String,
     zone: Zone,
-    /// Shared with the requests that were made of it.
+    /// The messages are shared with the requests that were made of them.
     messages: Arc<Vec<Message>>,
     /// Own calls whose results have not come.
     open: Vec<ToolUseId>,
@@ -73,7 +73,7 @@ impl AgentView {
         match &turn.body {
             TurnBody::User(user) => self.user(user_blocks(turn, user, &self.zone)),
             TurnBody::AssistantText(text) => match text.status {
-                // Shown to people, but it would teach the model to break off.
+                // Such a text is shown to people, but it would teach the model to break off.
                 TextStatus::Error => {}
                 TextStatus::Complete | TextStatus::Cancelled | TextStatus::Interrupted if own => {
                     self.close_calls();

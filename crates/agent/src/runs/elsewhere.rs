@@ -100,7 +100,7 @@ impl RunsElsewhere {
     }
 
     pub(super) fn set(&self, others: Arc<dyn OtherGateways>) {
-        // There is one database, and one way to those who share it.
+        // There is one database and one way to those who share it, so this is set only once.
         let _ = self.others.set(others);
     }
 
@@ -158,7 +158,7 @@ impl RunsElsewhere {
             Some(runner) => match others.events(&runner, person, run, after).await {
                 Ok(stream) => stream,
                 Err(fault) if fault.code == ErrorCode::NotFound => return Ok(None),
-                // It is going away: the log tells what it said.
+                // The gateway is going away; the log tells what the run said.
                 Err(fault) if fault.code == ErrorCode::StorageUnavailable => {
                     futures::stream::empty().boxed()
                 }
@@ -179,7 +179,7 @@ impl RunsElsewhere {
     ) {
         while let Some(envelope) = stream.next().await {
             feed.relay(envelope);
-            // Nobody reads it any more.
+            // The loop ends when nobody reads the feed any more.
             if Arc::strong_count(&feed) == 1 {
                 return;
             }

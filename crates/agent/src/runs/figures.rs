@@ -12,11 +12,11 @@ pub const RUN_SECONDS: [f64; 9] = [0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 180.0, 600.0,
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunFigures {
     pub at_work: usize,
-    /// By how they ended.
+    /// How many runs ended, by the way in which they ended.
     pub ended: BTreeMap<&'static str, u64>,
     pub usage: Usage,
     pub seconds: f64,
-    /// How many fell under each of `RUN_SECONDS` and not under the one before.
+    /// How many runs took no longer than each of `RUN_SECONDS` but longer than the one before.
     pub buckets: [u64; RUN_SECONDS.len() + 1],
 }
 

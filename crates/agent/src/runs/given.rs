@@ -11,7 +11,7 @@ use onyx_types::{Hash, Origin, PersonId, RunId, TurnBody};
 use crate::prompt::History;
 use crate::step::client::ClientTurn;
 
-/// More than the answers of a busy day; each takes some hundred bytes.
+/// This is more than the answers of a busy day; each takes some hundred bytes.
 const MOST: usize = 4_096;
 /// The separators between the texts of one run when a client gets them as one.
 const JOINTS: [&str; 2] = ["\n\n", ""];
@@ -66,7 +66,7 @@ impl GivenAnswers {
 
 impl Answers {
     fn add(&mut self, key: (PersonId, Hash), origin: Origin) {
-        // The same words twice: the worse counts.
+        // If the same words come twice, the worse origin counts.
         let known = self.origins.get(&key).copied();
         if known.is_none() {
             self.oldest_first.push_back(key.clone());

@@ -190,7 +190,7 @@ impl Runs {
             };
             match self.start(request).await {
                 Ok(handle) => Some(handle),
-                // Another run was quicker: it takes the words with it.
+                // Another run was quicker and takes the words with it.
                 Err(fault) if fault.code == ErrorCode::SessionBusy => None,
                 Err(fault) => {
                     tracing::warn!(session = %key.session, %fault, "waiting messages begin the next run");

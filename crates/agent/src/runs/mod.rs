@@ -242,7 +242,7 @@ impl Runs {
         let contact = self.shared.live.get(run);
         let contact = contact.filter(|run| run.key.person == *person && !run.feed.is_done());
         let Some(contact) = contact else { return Ok(false) };
-        // From here on, so that its end is heard.
+        // The events are read from here on, so that the end of the run is heard.
         let mut events = contact.feed.read_after(0);
         contact.messages.cancel_agent(agent.clone()).await;
         let mut lane = None;

@@ -121,7 +121,7 @@ async fn message_to_answer(
 fn take_queued(leading: &mut Vec<UserInput>, message: TurnId) -> Result<UserInput, Fault> {
     let is_it = |words: &UserInput| words.turn == Some(message) && !words.withdrawn;
     let at = leading.iter().position(is_it);
-    // Another run was quicker and has it, or it was withdrawn.
+    // Another run was quicker and has the message, or it was withdrawn.
     let at = at.ok_or_else(|| Fault::plain(ErrorCode::SessionBusy))?;
     let words = leading.remove(at);
     leading.truncate(at);

@@ -68,7 +68,7 @@ impl OwnedRun {
         next
     }
 
-    /// As `next`, without waiting. `Pending`: nothing is there yet.
+    /// Does what `next` does, without waiting. `Pending`: nothing is there yet.
     pub fn next_now(&mut self) -> Poll<Option<Arc<Envelope>>> {
         let next = self.handle.events.next_now();
         self.ended |= matches!(next, Poll::Ready(None));

@@ -20,12 +20,12 @@ use crate::drive::RunSlot;
 use crate::sessions::{ForkPoint, SessionSpace};
 use crate::step::client::ClientTurn;
 
-/// A name that could not be had for so many messages is not asked for again.
+/// If a name could not be had for this many messages, it is not asked for again.
 const NAMED_WITHIN: u64 = 8;
 
 /// What is decided about a run before its session is opened.
 pub(super) struct RunPlan {
-    /// As it was asked for, with its input resolved.
+    /// The request as it was made, with its input resolved.
     pub(super) request: RunRequest,
     pub(super) session: SessionAddress,
     /// The space that the session belongs to, if it does.
@@ -37,7 +37,7 @@ pub(super) struct RunPlan {
     pub(super) scopes: Vec<Scope>,
     /// A warning that is sent right after the start.
     pub(super) notice: Option<Event>,
-    /// Held so that no more runs than allowed are at work at once.
+    /// The slot is held so that no more runs than allowed are at work at once.
     pub(super) slot: RunSlot,
 }
 

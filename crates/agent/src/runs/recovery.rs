@@ -223,6 +223,6 @@ impl Recovery {
 enum Marks {
     Absent,
     Started(UsedSoFar),
-    /// Only its booking was lost.
+    /// The run ended, and only its booking was lost.
     Ended(RunStatus, UsedSoFar),
 }

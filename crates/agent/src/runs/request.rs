@@ -67,7 +67,7 @@ pub(super) const TOOLS_THAT_REMEMBER: &[&str] = &["memory_write"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LightPrompt {
     pub system: String,
-    /// Of the agent's tools, only these.
+    /// The run gets only these of the agent's tools.
     pub tools: &'static [&'static str],
 }
 
@@ -84,7 +84,8 @@ pub struct Delegated {
     pub cost_left: Option<f64>,
     /// Where the run writes at its end what it and those that it asked have cost.
     pub spent: Arc<Mutex<f64>>,
-    /// Who asks is pinned to models of this machine, and so is whom it asks.
+    /// The asking agent is pinned to models of this machine, so the agent that it asks is pinned to
+    /// them too.
     pub only_local: bool,
     /// The free fetches of the whole tree.
     pub fetches: Arc<FetchBudget>,
@@ -92,11 +93,11 @@ pub struct Delegated {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionRef {
-    /// Answered by the session's own agents.
+    /// The session's own agents answer.
     Existing(SessionId),
-    /// Answered by these instead; not empty.
+    /// These agents answer instead; there is at least one.
     Asking { session: SessionId, agents: Vec<AgentId> },
-    /// Answered by the persona editor. Only for surfaces that have checked that the person may
+    /// The persona editor answers. This is only for surfaces that have checked that the person may
     /// edit agents: no other reference leads to it.
     Editor(SessionId),
     New {
@@ -123,7 +124,8 @@ pub enum RunInput {
     /// A message that is in the log already: to be answered, or answered again after its run
     /// failed or was stopped.
     Stored(TurnId),
-    /// Another answer to the message that this turn belongs to, in a fork of the session.
+    /// The run gives another answer to the message that this turn belongs to, in a fork of the
+    /// session.
     Regenerate(TurnId),
     /// One message that waits in the session's inbox, with those before it whose answer was not
     /// promised.

@@ -36,7 +36,7 @@ struct BegunRun {
     lease: Lease,
     feed: Arc<Feed>,
     to_name: Option<SessionToName>,
-    /// Its client may tell its answer again.
+    /// Whether the run's client may tell its answer again.
     is_of_client: bool,
     foreign: Option<(Vec<(Area, ObjectKey)>, ToolCx)>,
     driver: std::thread::Result<Box<Driver>>,
@@ -68,7 +68,7 @@ impl Runs {
         T: From<RunHandle> + Send + 'static,
     {
         let (reply, begun) = oneshot::channel();
-        // In a box, because a task's future is moved several times.
+        // The task is in a box, because a task's future is moved several times.
         tokio::spawn(Box::pin(self.clone().run_to_end(request, scopes, reply)));
         begun.await.unwrap_or_else(|_| Err(Fault::plain(ErrorCode::Internal)))
     }
@@ -254,7 +254,8 @@ impl Runs {
     async fn retire(&self, run: RunId) {
         let Some(RunContact { key, feed, .. }) = self.shared.live.get(run) else { return };
         let now = self.shared.drive.clock.now().mono;
-        // Before it is gone from those at work: who asks for its events finds them at any moment.
+        // The feed is kept before the run leaves those at work, so that whoever asks for its events
+        // finds them at any moment.
         self.finished().keep(run, key.person, feed, now);
         let Some(ended) = self.shared.live.remove(run) else { return };
         self.shared.retired.notify_waiters();

@@ -45,7 +45,7 @@ impl Sessions {
             for meta in &old {
                 match self.delete(person, meta.session_id).await {
                     Ok(()) => on_page += 1,
-                    // At work again: not old after all.
+                    // A session that is at work again is not old after all.
                     Err(fault) if fault.code == ErrorCode::SessionBusy => {}
                     Err(fault) => return Err(fault),
                 }

@@ -23,7 +23,7 @@ impl LeaseGuard {
         self.ours = false;
     }
 
-    /// From here on the run's driver gives it back.
+    /// Hands the lease to the run's driver, which gives it back.
     pub(crate) fn hand_over(mut self) -> Lease {
         self.ours = false;
         self.lease.clone()

@@ -56,8 +56,8 @@ struct Shared {
     roster: Arc<CurrentRoster>,
     notices: Arc<dyn Notifier>,
     ids: Ids,
-    /// Held while a session's row and file change, so that the later of two changes does not leave
-    /// the earlier file behind.
+    /// This lock is held while a session's row and file change, so that the later of two changes
+    /// does not leave the earlier file behind.
     changing: tokio::sync::Mutex<()>,
     /// People who are known to have more than one session.
     with_several: Mutex<BTreeSet<PersonId>>,

@@ -12,7 +12,7 @@ pub struct SessionPatch {
     pub agents: Option<Vec<AgentId>>,
     pub mode: Option<LaneOrder>,
     pub pinned: Option<bool>,
-    /// In the place of those it has.
+    /// The tags that replace those it has.
     pub tags: Option<Vec<String>>,
     /// `Some(None)` detaches it.
     pub attached: Option<Option<EntityRef>>,
@@ -27,7 +27,7 @@ pub struct PatchFlaw {
 }
 
 const LONGEST_TITLE: usize = 200;
-/// More would be a crowd, and each costs a call.
+/// The most agents of a session: more would be a crowd, and each costs a call.
 const MOST_AGENTS: usize = 8;
 const MOST_TAGS: usize = 16;
 const LONGEST_TAG: usize = 40;

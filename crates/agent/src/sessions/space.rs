@@ -10,7 +10,7 @@ use onyx_types::{
 
 use crate::agents::Roster;
 
-/// More would be a crowd, and each costs a call.
+/// The most answers to a message: more would be a crowd, and each costs a call.
 const MOST_ANSWERS: usize = 8;
 
 /// The space that a session belongs to, and the channel and thread in it.
@@ -84,7 +84,8 @@ impl SessionSpace {
             text.push_str(&format!("\nThread: {}", one_line(&thread.title)));
         }
         if let Some(View { entity_type, entity_id }) = view {
-            // A name only: its content may be anyone's text, and the tool `context` brings that marked.
+            // Only the name is given: its content may be anyone's text, and the tool `context`
+            // brings that marked.
             let (kind, id) = (plain(entity_type), plain(entity_id));
             text.push_str(&format!(
                 "\nThe person is looking at: {kind} {id} (the tool `context` says more)"

@@ -20,7 +20,7 @@ use crate::prompt::History;
 const LONGEST: usize = 60;
 /// How many characters of each side of the exchange the model is shown.
 const EXCERPT: usize = 1_500;
-/// Enough for a model that thinks before it names.
+/// This many tokens are enough for a model that thinks before it names.
 const OUTPUT_TOKENS: u32 = 256;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long the end of the process waits for sessions that are being named.
@@ -110,7 +110,7 @@ impl SessionNamer {
     /// Waits for titles that are being made, so that a short process leaves named sessions behind.
     pub(crate) async fn settle(&self) {
         let all = self.permits.acquire_many(MOST_AT_ONCE as u32);
-        // Too slow: the session is named after its next message.
+        // If this is too slow, the session is named after its next message.
         let _ = self.clock.within(END_PATIENCE, all).await;
     }
 }

@@ -12,7 +12,8 @@ use onyx_types::{
 /// A client's part of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientInput {
-    /// In order. In a new session the whole conversation, else what comes after its last answer.
+    /// The turns in order: in a new session the whole conversation, else what comes after its last
+    /// answer.
     pub turns: Vec<ClientTurn>,
     /// Follows the agent's own prompt and never replaces it.
     pub system: Option<String>,
@@ -32,7 +33,7 @@ pub struct ClientInput {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientTurn {
     User(UserContent),
-    /// Anybody may have written it.
+    /// The text of an answer that anybody may have written.
     Assistant(String),
     /// An answer of ours that the client tells again, with where it came from then. No wire makes this.
     Given(String, Origin),

@@ -9,7 +9,7 @@ use super::lane::{Phase, ToolRound};
 use super::state::{Next, RunState};
 use super::turns::{call_turn, make_id_unique, mark_silent};
 
-/// More would not be saving but dumping.
+/// The most calls of one flush: more would not be saving but dumping.
 const MOST_CALLS: usize = 8;
 
 pub(super) fn model_event(

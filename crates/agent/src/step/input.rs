@@ -25,9 +25,9 @@ pub enum Input {
     ApprovedOutput(ToolUseId, String),
     /// Tools have come or gone: from its next step on the lane has these.
     ToolsChanged(LaneId, Arc<Offering>),
-    /// Another model is in place.
+    /// The lane's model was replaced by another.
     ModelChanged(LaneId, NewModel),
-    /// Another model was asked for and cannot be had.
+    /// The lane's model was to be replaced by one that cannot be had.
     ModelRefused(LaneId, Fault),
     /// A person added words while the run works.
     Steer(Delivery, UserInput),
@@ -74,7 +74,8 @@ pub struct Batch {
     pub turns: Vec<Turn>,
     /// Drafts whose decision the turns tell the model of.
     pub decided: Vec<DraftId>,
-    /// With these turns the run is over: what its books need, so that a store can write both in one go.
+    /// The run ends with these turns. This holds what its books need, so that a store can write
+    /// both in one go.
     pub end: Option<Box<RunSummary>>,
 }
 
@@ -163,7 +164,7 @@ pub struct UserInput {
 }
 
 impl UserInput {
-    /// New words.
+    /// Makes the input of new words.
     pub fn new(content: UserContent, by: Speaker) -> Self {
         let (turn, view, context, client_id) = (None, None, None, None);
         let pieces = Vec::new();

@@ -25,7 +25,7 @@ pub struct LaneSetup {
     /// How the model counts.
     pub tokens: Arc<dyn TokenCounter>,
     pub temperature: Option<f32>,
-    /// As the client asked for it; an agent has no settings of its own for these.
+    /// The sampling that the client asked for; an agent has no settings of its own for it.
     pub sampling: Sampling,
     pub max_output_tokens: u32,
     pub snapshot: Arc<PromptSnapshot>,
@@ -34,7 +34,7 @@ pub struct LaneSetup {
     pub client_tools: Vec<ToolOffer>,
     pub tool_use: ToolUse,
     pub response_format: Option<ResponseFormat>,
-    /// Set when the agent cannot answer at all (no such model, provider disabled).
+    /// The reason why the agent cannot answer at all (no such model, provider disabled).
     pub unable: Option<Fault>,
     pub taint: Taint,
 }
@@ -92,7 +92,7 @@ pub(super) struct ToolRound {
     pub(super) running: Vec<ToolUseId>,
     /// Running calls that wait for a person's decision.
     pub(super) awaiting: Vec<ToolUseId>,
-    /// In the order in which the model asked for them.
+    /// The calls in the order in which the model asked for them.
     pub(super) calls: Vec<(TurnId, ToolCall)>,
     pub(super) outcomes: Vec<(ToolUseId, ToolOutcome)>,
 }

@@ -65,7 +65,8 @@ pub(super) fn result(
         duration_ms,
         report: Some(report.clone()),
     });
-    // Also of what failed or was stopped: what it said until then was read all the same.
+    // A call that failed or was stopped has an origin too, because what it said until then was read
+    // all the same.
     let origin = if outcome.is_error { outcome.origin.max(Origin::Agent) } else { outcome.origin };
     let turn = turn(state, lane, Author::System, origin, body);
     let event = Event::ToolResult {

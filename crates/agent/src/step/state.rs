@@ -28,7 +28,7 @@ pub struct RunSetup {
     pub leading: Vec<UserInput>,
     /// What was decided on drafts of this session since its log was last written.
     pub decisions: Vec<DecidedDraft>,
-    /// Told right after the start: what the message was given beside it.
+    /// Events that are sent right after the start: they tell what the message was given beside it.
     pub opening: Vec<Event>,
     /// What a client's tools found, or a conversation that the client remembers.
     pub client_turns: Vec<ClientTurn>,
@@ -94,9 +94,9 @@ pub(super) struct RunClock {
 /// What people have said and decided and the model has not seen yet.
 #[derive(Default)]
 pub(super) struct WaitingInputs {
-    /// Taken with the next step.
+    /// Words that are taken with the next step.
     pub(super) steering: Vec<UserInput>,
-    /// Taken when the answer is complete.
+    /// Words that are taken when the answer is complete.
     pub(super) follow_ups: Vec<UserInput>,
     pub(super) decisions: Vec<DecidedDraft>,
     /// Drafts for which calls of this run wait, or have their decision: it comes with the call's
@@ -127,7 +127,7 @@ pub(super) struct Ending {
     pub(super) awaiting_client: bool,
     pub(super) assistant_turns: Vec<TurnId>,
     pub(super) messages: Messages,
-    /// Decided when the last batch is appended.
+    /// The status is decided when the last batch is appended.
     pub(super) status: Option<RunStatus>,
     pub(super) over: bool,
 }
@@ -142,7 +142,7 @@ pub(super) struct Pending {
 /// What follows in the same step, or once a batch is durable.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// Nothing, until the next input.
+    /// Do nothing until the next input.
     Wait,
     StartLanes,
     /// Call the model once more, unless a limit says no; make room first where it is needed.

@@ -76,8 +76,8 @@ pub(super) fn decision_turns(state: &mut RunState) -> Vec<Turn> {
     turns
 }
 
-/// The turns and durable events of what the model has said, leaving the lane's response empty.
-/// Tool calls are not among them: who takes them decides whether they run.
+/// The turns and durable events of what the model has said, leaving the lane's response empty. Tool
+/// calls are not among them: whoever takes them decides whether they run.
 pub(super) fn take_answer(
     state: &mut RunState,
     lane: LaneId,

@@ -159,7 +159,7 @@ impl Sent {
             .get_all(header::AUTHORIZATION)
             .iter()
             .map(|value| authorization(value.to_str().ok()?))
-            // The header of Anthropic's clients.
+            // This is the header of Anthropic's clients.
             .chain(headers.get_all("x-api-key").iter().map(|value| bearer(value.to_str().ok()?)));
         match (explicit.next(), explicit.next()) {
             (None, _) => Ok(cookie::session(headers)

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::stored::Stored;
 
-/// More than the number of possible connections.
+/// This is more than the number of possible connections.
 const MOST: u32 = 1 << 20;
 
 /// The answers in progress.

@@ -55,7 +55,7 @@ pub(crate) struct ConnectionFigures {
 pub(super) struct State {
     sequence: u64,
     pub(super) signed_in: usize,
-    /// By the time at which each began its current phase.
+    /// The guests in the order in which each began its current phase.
     guests: BTreeMap<u64, Guest>,
     /// Guests outside the reserve.
     ordinary: usize,

@@ -16,7 +16,7 @@ const DEFAULT_SIGN_IN: Duration = Duration::from_secs(5);
 
 /// The longest time that may be set.
 const LONGEST: u64 = 3_600;
-/// Fewer are not enough for a server: a browser alone opens six.
+/// Fewer connections are not enough for a server: a browser alone opens six.
 const FEWEST: usize = 16;
 /// Open files that are left for everything else: the database, the index, commands.
 const OTHER_FILES: u64 = 128;

@@ -174,7 +174,7 @@ fn no_room() -> Problem {
         .into()
 }
 
-/// Held by the open socket; its place is free when it is dropped.
+/// The open socket holds this; the place is free when it is dropped.
 #[derive(Debug)]
 pub(crate) struct OpenSlot(Arc<ConnectionSlot>);
 

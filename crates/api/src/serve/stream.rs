@@ -13,7 +13,7 @@ use tokio::time::{Sleep, sleep};
 
 use super::slot::OpenSlot;
 
-/// From when the peer's buffers are full to when it takes the next byte.
+/// The longest time from when the peer's buffers are full to when it takes the next byte.
 const WRITE_LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) struct GuardedStream<S> {

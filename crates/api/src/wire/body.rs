@@ -275,7 +275,7 @@ fn make_whole(value: &mut Value) -> bool {
                 .filter(|_| number.is_f64())
                 .filter(|number| number.fract() == 0.0 && number.abs() <= EXACT);
             if let Some(whole) = whole {
-                // Exact within these bounds.
+                // The conversion is exact within these bounds.
                 *number = (whole as i64).into();
             }
             whole.is_some()

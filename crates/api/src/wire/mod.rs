@@ -1,4 +1,4 @@
-//! From bytes to requests, and from results to bytes: bodies and queries, versions (`ETag`),
+//! Turns bytes into requests, and results into bytes: bodies and queries, versions (`ETag`),
 //! requests in other makers' formats, one pure encoder per format of ours and theirs, and the
 //! spelling of fields in our answers.
 //!

@@ -45,7 +45,7 @@ impl DatabaseCopy {
         made.map_err(BackupError::at(&folder))?;
         let lock = lock(&folder)?;
         let copy = Self { folder, is_there: false, _lock: lock };
-        // What a killed backup left.
+        // This removes what a killed backup left.
         copy.remove()?;
         Ok(copy)
     }

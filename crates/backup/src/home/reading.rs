@@ -9,7 +9,7 @@ use onyx_types::Hash;
 use crate::error::BackupError;
 use crate::repository::{CHUNK, FileStamp};
 
-/// A file that is written all the time is taken as it is after so many tries.
+/// A file that is written all the time is taken as it is after this many tries.
 const TRIES: usize = 3;
 const NANOS: i64 = 1_000_000_000;
 
@@ -26,8 +26,8 @@ pub(crate) struct Read {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     Whole,
-    /// Up to its last whole line: the rest is still being written and was not confirmed to a
-    /// caller.
+    /// The file up to its last whole line: the rest is still being written and was not confirmed to
+    /// a caller.
     WholeLines,
 }
 

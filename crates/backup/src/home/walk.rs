@@ -13,7 +13,7 @@ use crate::folder::Folder;
 
 /// One entry that was found. Paths begin at the folder that is walked.
 pub(crate) enum WalkEntry {
-    /// Before what is in it.
+    /// A folder comes before what is in it.
     Folder {
         path: PathBuf,
         handle: Folder,

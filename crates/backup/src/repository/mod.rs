@@ -41,7 +41,7 @@ const SNAPSHOTS: &str = "snapshots";
 /// Whether a folder of backups must be encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
-    /// Encrypted; a folder that is there and is not is refused.
+    /// The repository is to be encrypted; an existing folder that is not encrypted is refused.
     Wanted,
     /// An existing folder stays as it is; a new one is not encrypted.
     AsItIs,

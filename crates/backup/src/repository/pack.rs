@@ -14,7 +14,7 @@ const END: &[u8; 8] = b"ONYXEND1";
 const HEAD: usize = 32 + 4;
 const ROW: usize = 32 + 8 + 4;
 const FOOT: usize = 32 + 4 + 8;
-/// Longer than the stored form of any chunk.
+/// This is longer than the stored form of any chunk.
 const LONGEST: u32 = 4 * 1024 * 1024;
 
 /// The position of a chunk's stored form in its pack, without name and length.

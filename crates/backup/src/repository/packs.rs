@@ -51,7 +51,7 @@ struct ChunkLocation {
 /// The result of reading every byte of one chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChunkState {
-    /// It is whole and has so many bytes.
+    /// The chunk is whole and has this many bytes.
     Whole(u64),
     Damaged,
 }
@@ -332,7 +332,7 @@ fn is_wasteful(useful: &[Placed], all: &[Placed]) -> bool {
 /// How thoroughly unused chunks are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Thorough {
-    /// Nothing that is not wanted stays.
+    /// No unused chunk stays.
     Yes,
     /// A few unused chunks may stay if rewriting the pack would cost more.
     No,

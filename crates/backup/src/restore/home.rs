@@ -159,7 +159,7 @@ fn write_all(
             }
         }
     }
-    // Set last, since files cannot be written to a read-only folder.
+    // The mode is set last, since files cannot be written to a read-only folder.
     for entry in snapshot.entries.iter().rev() {
         if let EntryKind::Folder { mode } = entry.kind {
             let path = aside.path().join(&entry.path);

@@ -97,7 +97,7 @@ struct Restoring<'a> {
 }
 
 impl Restoring<'_> {
-    /// Before the log: a conversation is there as soon as its log is.
+    /// Restores the details before the log, because a conversation is there as soon as its log is.
     fn details(&self, packs: &mut Packs, is_copy: bool) -> Result<(), BackupError> {
         let path: PathBuf = self.path.with_extension("json");
         let found = self.snapshot.entries.iter().find(|entry| entry.path.0 == path);

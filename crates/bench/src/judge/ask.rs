@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use onyx_test_support::OnyxProcess;
 use serde_json::{Value, json};
 
-/// With what it is judged.
+/// The program and the folder of wheels that judging uses.
 pub(crate) struct Judge {
     pub(crate) onyx: PathBuf,
     pub(crate) wheels: PathBuf,
@@ -55,7 +55,8 @@ impl Judge {
     }
 }
 
-/// On a machine that has other work too, the embedder may be late now and then: asked again.
+/// Asks again if the embedder is late, which happens now and then on a machine that has other work
+/// too.
 pub(crate) async fn ask(onyx: &OnyxProcess, question: &str, limit: usize) -> Result<Value> {
     let asked = [("q", question), ("limit", &limit.to_string())];
     let address = reqwest::Url::parse_with_params("http://onyx/v1/memory/search", asked)?;

@@ -12,7 +12,7 @@ pub(crate) struct Scores {
 }
 
 impl Scores {
-    /// Of one question: `found` best first, each once.
+    /// The scores of one question: `found` is in order, best first, and names each once.
     pub(crate) fn of(found: &[String], relevant: &[String]) -> Self {
         let gain = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
         let hits: Vec<usize> = found
@@ -46,7 +46,8 @@ pub(crate) struct Interval {
 const DRAWS: usize = 1_000;
 
 impl Interval {
-    /// By drawing as many questions from them again and again, the same way each time.
+    /// Finds the interval by drawing as many questions from them again and again, the same way each
+    /// time.
     pub(crate) fn of(scores: &[Scores], value: impl Fn(&Scores) -> f64) -> Self {
         let values: Vec<f64> = scores.iter().map(value).collect();
         if values.is_empty() {

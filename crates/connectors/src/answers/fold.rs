@@ -20,7 +20,7 @@ pub struct Proposal {
     pub summary: String,
     pub preview: Preview,
     pub asks_for: AsksFor,
-    /// Until when the run waits for the answer.
+    /// The time until which the run waits for the answer.
     pub expires_at: Option<Timestamp>,
 }
 

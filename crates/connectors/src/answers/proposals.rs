@@ -88,7 +88,8 @@ fn answer_buttons(draft: DraftId, options: &[String]) -> Vec<Button> {
     numbered.map(button).collect()
 }
 
-/// Shown also where there are buttons: a network may cut their labels or have none.
+/// The options are shown also where there are buttons, because a network may cut their labels or
+/// have none.
 fn numbered(options: &[String]) -> String {
     let numbered = options.iter().enumerate();
     let line = |(index, option): (usize, &String)| {

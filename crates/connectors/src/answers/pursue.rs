@@ -60,9 +60,9 @@ pub(super) async fn pursue(
 
 /// How a message is answered.
 enum TakenUp {
-    /// By the answer of this run.
+    /// The answer of this run answers it.
     Told(Told),
-    /// By the answer to an earlier message, whose run has read this one too.
+    /// The answer to an earlier message answers it, because that run has read this one too.
     Elsewhere,
     /// The reason why there is no answer.
     Refused(Fault),

@@ -189,7 +189,7 @@ impl Work {
             if listener.is_finished() || left == Some(Duration::ZERO) {
                 return;
             }
-            // Checked from time to time, because a listener that ends sends no signal.
+            // This is checked from time to time, because a listener that ends sends no signal.
             let look = self.tempo.deaf / 8;
             tokio::select! {
                 () = stop.cancelled() => return,

@@ -153,7 +153,7 @@ impl Queue {
     }
 }
 
-/// In which conversation an update waits, and how urgent it is.
+/// The conversation that an update waits in, and how urgent it is.
 struct UpdateOrder {
     conversation: Conversation,
     urgency: Urgency,

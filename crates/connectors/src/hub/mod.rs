@@ -33,7 +33,7 @@ pub struct Connectors {
 struct Shared {
     home: Arc<HomeContext>,
     accounts: RwLock<Accounts>,
-    /// Held while a plan is applied, so that plans are applied one after the other.
+    /// This lock is held while a plan is applied, so that plans are applied one after the other.
     changing: tokio::sync::Mutex<()>,
 }
 

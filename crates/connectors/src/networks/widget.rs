@@ -26,7 +26,7 @@ use crate::text::{TextFormat, TextLimits};
 const VISITOR: &str = "visitor-";
 const LONGEST_TEXT: usize = 4_000;
 const LONGEST_ID: usize = 64;
-/// The secret of a visitor has at least so many characters, which is 128 bits.
+/// The secret of a visitor has at least this many characters, which is 128 bits.
 const SHORTEST_SECRET: usize = 32;
 const LONGEST_SECRET: usize = 128;
 const MINUTE: Duration = Duration::from_secs(60);
@@ -227,7 +227,8 @@ impl Connector for Widget {
         loop {
             let came = self.came.notified();
             tokio::pin!(came);
-            // Registered before looking, so that nothing that comes in between is missed.
+            // The listener is registered before looking, so that nothing that comes in between is
+            // missed.
             came.as_mut().enable();
             let found = self.ledger.mail_after(&peer, after, MOST_MAIL).await.map_err(failed)?;
             if !found.is_empty() || place.is_err() {

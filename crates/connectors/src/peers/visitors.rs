@@ -6,14 +6,14 @@ use crate::networks::is_visitor;
 /// bound; a visitor that was forgotten begins a new conversation with its next message.
 pub(crate) const MOST_VISITORS: usize = 2_000;
 
-/// Forgets the visitors that were idle longest until at most so many are left. Their sessions stay
-/// in the app.
+/// Forgets the visitors that were idle longest until at most this many are left. Their sessions
+/// stay in the app.
 pub(crate) async fn forget_idle_visitors(
     ledger: &dyn ConnectorLedger,
     account: &AccountKey,
     most: usize,
 ) -> Result<usize, StoreError> {
-    // Sorted by when they were last seen, the latest first.
+    // The peers are sorted by when they were last seen, the latest first.
     let peers = ledger.peers(account).await?;
     let visitors = peers.into_iter().filter(|peer| is_visitor(&peer.key.peer));
     let mut forgotten = 0;

@@ -30,7 +30,7 @@ pub enum Block {
     Text {
         spans: Vec<Span>,
         is_quote: bool,
-        /// No empty line between it and the next one.
+        /// Whether no empty line stands between it and the next one.
         is_tight: bool,
     },
     Code {

@@ -47,8 +47,8 @@ pub(super) fn render(blocks: &[Block]) -> String {
     out
 }
 
-/// A fence cannot be escaped, so one inside is broken up after every other character: of a long one
-/// nothing must be left that closes the block.
+/// A fence cannot be escaped, so one inside is broken up after every other character. Nothing of a
+/// long one may be left that closes the block.
 fn without_fences(code: &str) -> String {
     if code.contains(FENCE) { code.replace("``", "`\u{200b}`") } else { code.to_owned() }
 }
@@ -144,7 +144,7 @@ fn address_start(text: &str) -> Option<usize> {
     places.min()
 }
 
-/// Up to the next space, without what ends the sentence.
+/// The length of an address up to the next space, without what ends the sentence.
 fn address_length(text: &str) -> usize {
     let end = text.find(|c: char| c.is_whitespace() || "<>\"`".contains(c)).unwrap_or(text.len());
     text[..end]

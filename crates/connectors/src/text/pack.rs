@@ -245,7 +245,7 @@ fn joins(before: char, next: char) -> bool {
     is_mark || before == '\u{200d}' || (is_flag(before) && is_flag(next))
 }
 
-/// A text in pieces of at most so many characters, for receivers that take markdown as it is.
+/// A text in pieces of at most this many characters, for receivers that take markdown as it is.
 pub(super) fn pieces(text: &str, most: usize) -> Vec<String> {
     let mut rest = text.trim();
     let mut pieces = Vec::new();

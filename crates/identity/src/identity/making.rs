@@ -338,7 +338,7 @@ impl Identity {
             register.hold(minted);
             let mut over = register.over(now);
             over.extend(register.surplus());
-            // Also takes what was made with something that ended in the meantime.
+            // This also takes what was made with something that ended in the meantime.
             register.drop_credentials(&over)
         })
         .await

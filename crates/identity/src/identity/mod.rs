@@ -32,15 +32,15 @@ use crate::settings::Declared;
 pub use making::{BrowserSession, PickedUp, Tokens};
 pub use shared::SharedAuthentication;
 
-/// Longer than a password takes to be checked.
+/// This is longer than a password takes to be checked.
 const CROWDED_ANSWER: Duration = Duration::from_secs(1);
 
 pub struct Identity {
     accounts: Arc<dyn Accounts>,
     clock: Arc<dyn Clock>,
     register: RwLock<Register>,
-    /// Held while the ledger and the register are changed together, so that both see changes in
-    /// one order.
+    /// This lock is held while the ledger and the register are changed together, so that both see
+    /// changes in one order.
     changing: tokio::sync::Mutex<()>,
     limits: Limits,
     links: Links,
@@ -154,7 +154,7 @@ impl Identity {
             Proof::Bearer(_) | Proof::LocalUser => "the token is not known, or it has expired",
         };
         let counted = match (attempt.from, attempt.proof) {
-            // Counted as a guess where it was tried.
+            // A password was counted as a guess where it was tried.
             (_, Proof::Password { .. }) | (None, _) => Ok(()),
             (Some(from), _) => self.limits.failed(from),
         };

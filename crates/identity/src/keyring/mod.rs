@@ -17,7 +17,7 @@ const SERVICE: &str = "org.freedesktop.secrets";
 const ROOT: &str = "/org/freedesktop/secrets";
 /// The path that the service returns for "nothing".
 const NOTHING: &str = "/";
-/// Kept in memory until the person logs out: no place for a key.
+/// This collection is kept in memory until the person logs out, so it is no place for a key.
 const SESSION_COLLECTION: &str = "/org/freedesktop/secrets/collection/session";
 /// A new value can also be kept elsewhere, so the wait is short.
 const TO_KEEP: Duration = Duration::from_millis(900);
@@ -32,7 +32,7 @@ pub struct Keyring {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KeyringError {
-    /// No bus, no service on it, or no answer.
+    /// There is no bus, no service on it, or no answer.
     Absent(String),
     /// It wants its person's password first.
     Locked,
@@ -125,7 +125,8 @@ impl Service {
     async fn open(addresses: &str) -> Result<Self, KeyringError> {
         let mut bus = Bus::connect(addresses).await?;
         let mut arguments = Writer::default();
-        // Nothing but the bus of this machine is between us and the service.
+        // A plain session is enough, because only the bus of this machine is between us and the
+        // service.
         arguments.string("plain");
         arguments.signature("s");
         arguments.string("");
@@ -247,7 +248,7 @@ fn item_call<'a>(
     Call { to: SERVICE, path, interface, member, signature, arguments }
 }
 
-/// Of `(variant, path)`, the path.
+/// Reads the path from `(variant, path)`.
 fn session_of(message: &Message) -> Option<String> {
     let mut body = message.body();
     match body.signature()? {
@@ -258,7 +259,7 @@ fn session_of(message: &Message) -> Option<String> {
     body.string().map(str::to_owned)
 }
 
-/// Of `(session, parameters, value, content type)`, the value.
+/// Reads the value from `(session, parameters, value, content type)`.
 fn secret_of(message: &Message) -> Option<Secret> {
     let mut body = message.body();
     body.string()?;

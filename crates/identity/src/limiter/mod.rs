@@ -42,7 +42,7 @@ pub(crate) struct Limiter {
     networks: Buckets<Network>,
     pairings: Buckets<Network>,
     failures: Buckets<IpAddr>,
-    /// Only of people whose password was right: there are as many as accounts.
+    /// The networks of people whose password was right; there are no more entries than accounts.
     known: HashMap<Hash, Vec<Network>>,
 }
 

@@ -367,7 +367,7 @@ fn shelf_id(shelf: &str, name: &str) -> Result<SecretId, Fault> {
     Ok(SecretId { person: OWNER.parse()?, provider: shelf.to_owned(), name: name.to_owned() })
 }
 
-/// `sk-or-…xyz`; of a short value nothing.
+/// Shortens a value to `sk-or-…xyz`; nothing of a short one is shown.
 fn hint(value: &str) -> String {
     const SHORT: usize = 20;
     let characters: Vec<char> = value.chars().collect();

@@ -187,7 +187,7 @@ fn moment(number: f64) -> Timestamp {
     seconds(number)
 }
 
-/// With how many messages lie beside the branch that was shown.
+/// Reads a session, and counts the messages that lie beside the branch that was shown.
 fn session(row: &Row<'_>, chat: &Map<String, Value>) -> Option<(ImportedSession, usize)> {
     let history = object(chat, "history")?;
     let all = object(history, "messages")?;

@@ -22,7 +22,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// With the folders below: newer versions keep those of each workspace apart.
+/// Reads the folders below too, because newer versions keep the sessions of each workspace apart.
 fn read_folder(
     opened: &Opened,
     folder: &str,

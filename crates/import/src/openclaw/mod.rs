@@ -79,14 +79,15 @@ fn read_config(
 
 /// An agent of the config, or one that has only a folder.
 struct Agent<'c> {
-    /// As OpenClaw has it, in paths too.
+    /// The name as OpenClaw has it, in paths too.
     name: String,
     id: AgentId,
     settings: Option<&'c Map<String, Value>>,
     is_first: bool,
 }
 
-/// Of `agents.list` (the older form), `agents.entries` (the newer one) and the folders of `agents`.
+/// The agents of `agents.list` (the older form), of `agents.entries` (the newer one) and of the
+/// folders of `agents`.
 fn agents<'c>(
     config: &'c Map<String, Value>,
     opened: &Opened,
@@ -134,7 +135,7 @@ fn settle_first(agents: &mut [Agent<'_>]) {
 }
 
 impl Agent<'_> {
-    /// As the config names it, else where OpenClaw would put it.
+    /// The workspace that the config names, or the place where OpenClaw would put it.
     fn workspace(&self, config: &Map<String, Value>, opened: &Opened) -> Option<PathBuf> {
         let defaults = object(config, "agents").and_then(|agents| object(agents, "defaults"));
         let own = self.settings.and_then(|settings| text(settings, "workspace"));

@@ -53,7 +53,7 @@ pub(crate) fn json_lines(file: &str, bytes: &[u8]) -> Result<Vec<NumberedLine>, 
     Ok(values)
 }
 
-/// Without serde's own place, which is that of one line.
+/// The text of the error without the position that serde adds, because serde saw only one line.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let end = text.rfind(" at line ").unwrap_or(text.len());

@@ -87,7 +87,7 @@ impl Reading {
     }
 }
 
-/// Without results of calls that are not there: no prompt could hold them.
+/// Leaves out results of calls that are not there, because no prompt could hold them.
 fn without_orphans(messages: Vec<ImportedMessage>) -> Vec<ImportedMessage> {
     let mut called = std::collections::HashSet::new();
     let mut is_whole = |message: &ImportedMessage| match &message.said {

@@ -9,9 +9,9 @@ use zip::ZipArchive;
 
 use crate::error::ImportError;
 
-/// Of one file that is read whole.
+/// The most bytes of one file that is read whole.
 const LARGEST_FILE: u64 = 1024 * 1024 * 1024;
-/// Of everything that an archive unpacks to.
+/// The most bytes that an archive may unpack to.
 const LARGEST_ARCHIVE: u64 = 4 * 1024 * 1024 * 1024;
 const MOST_FILES: usize = 200_000;
 

@@ -13,7 +13,7 @@ pub(crate) fn iso(text: &str) -> Option<Timestamp> {
 }
 
 pub(crate) fn seconds(seconds: f64) -> Timestamp {
-    // Rounded: programs write fractions of a millisecond too.
+    // The time is rounded, because programs write fractions of a millisecond too.
     Timestamp::from_millis((seconds * 1_000.0).round() as i64)
 }
 

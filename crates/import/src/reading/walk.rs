@@ -15,7 +15,7 @@ const MOST_FILES: usize = 20_000;
 const NOT_WORTH_IT: [&str; 3] = ["node_modules", "target", "__pycache__"];
 
 pub(crate) struct FoundFile {
-    /// Below the folder, with `/`.
+    /// The path below the folder, with `/`.
     pub(crate) path: String,
     pub(crate) content: Vec<u8>,
 }

@@ -24,7 +24,7 @@ const PAGE: usize = 256;
 /// How far a log has come with an imported session.
 enum Progress {
     Nothing,
-    /// So many of the messages are in the log, and nothing else follows them.
+    /// This many of the messages are in the log, and nothing else follows them.
     UpTo(usize),
     /// All messages are already there, perhaps with others after them.
     All,

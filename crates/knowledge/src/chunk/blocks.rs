@@ -3,7 +3,7 @@
 /// A run of lines that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Block {
-    /// From 0; `end` is past the last.
+    /// The first line, counted from 0; `end` is past the last.
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) kind: BlockKind,

@@ -21,7 +21,7 @@ impl Chunking {
         format!("{VERSION}:{}:{}", self.tokens, self.overlap)
     }
 
-    /// A code block or table of at most so many tokens is not cut.
+    /// A code block or table of at most this many tokens is not cut.
     const fn most_whole(&self) -> usize {
         self.tokens * 4
     }
@@ -35,7 +35,7 @@ impl Chunking {
 /// A chunk of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// From 1, both included.
+    /// The first line of the piece. Lines are counted from 1, and the last one is included.
     pub start_line: u32,
     pub end_line: u32,
     /// The headings it stands under, outermost first, joined by ` > `.
@@ -117,7 +117,7 @@ impl Packer<'_> {
         self.add(block.start, block.end);
     }
 
-    /// A text that fits goes in whole; else line by line.
+    /// A text that fits goes in whole; any other goes in line by line.
     fn add_lines(&mut self, block: &Block) {
         if self.weight(block.start, block.end) <= self.chunking.tokens {
             self.make_room(block.start, block.end);
@@ -219,7 +219,8 @@ fn line_number(index: usize) -> u32 {
     u32::try_from(index + 1).unwrap_or(u32::MAX)
 }
 
-/// The longest start of a text that has at most so many tokens, cut at a space where there is one.
+/// The longest start of a text that has at most this many tokens, cut at a space where there is
+/// one.
 fn split_at_tokens<'a>(text: &'a str, most: usize, ruler: &Ruler) -> (&'a str, &'a str) {
     // A token has at least one character, so no more characters than this can fit.
     let mut end = text.char_indices().nth(most * 8).map_or(text.len(), |(at, _)| at);

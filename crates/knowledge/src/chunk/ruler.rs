@@ -6,7 +6,7 @@ use onyx_types::{Embedder, estimate_tokens};
 
 use crate::Chunking;
 
-/// Counts the tokens of the embedder where it can count them at once. Else they are estimated.
+/// Counts the tokens of the embedder if it can count them at once. Otherwise they are estimated.
 #[derive(Clone)]
 pub struct Ruler {
     counter: Option<Arc<dyn Embedder>>,

@@ -1,4 +1,5 @@
-//! In which words a chunk is embedded and looked up: its own, and those that say where it is from.
+//! The words in which a chunk is embedded and looked up: its own, and those that say where it is
+//! from.
 
 use onyx_storage::ChunkRow;
 use onyx_types::Timestamp;

@@ -45,7 +45,7 @@ impl FileChanges {
         self.backlog.add_person(person);
     }
 
-    /// Anything may have changed.
+    /// Notes that anything may have changed.
     pub(crate) fn everything_changed(&self) {
         self.backlog.add_everything();
     }
@@ -55,7 +55,8 @@ impl FileChanges {
         self.wake_listener.notify_one();
     }
 
-    /// What was written since this was asked last, once there is something. For one listener.
+    /// Waits until something was written since this was asked last, and returns it. Only one
+    /// listener may ask.
     pub(crate) async fn touched(&self) -> BTreeSet<Touched> {
         loop {
             let touched = {

@@ -103,8 +103,8 @@ impl FileIndexer {
             report.indexed += self.index_batch(person, &reader, batch, how, indexed_singly).await?;
             self.indexing.add_to_done(files);
         }
-        // Removed after the new ones are written, so that the chunks of a renamed file keep their
-        // vectors.
+        // The old ones are removed after the new ones are written, so that the chunks of a renamed
+        // file keep their vectors.
         for gone in known.into_values() {
             let _one_at_a_time = self.indexing.lock().await;
             // It may have been written and indexed after the files were listed, so it is looked for
@@ -195,8 +195,8 @@ impl FileIndexer {
         if !new.is_empty() {
             chunks.replace_all(new).await?;
         }
-        // Removed after the new ones are written, so that the chunks of a renamed file keep their
-        // vectors.
+        // The old ones are removed after the new ones are written, so that the chunks of a renamed
+        // file keep their vectors.
         for key in gone {
             chunks.remove(&key).await?;
         }

@@ -44,7 +44,8 @@ pub(crate) enum Lag {
 pub(crate) enum Commit {
     /// Somebody is about to search.
     Now,
-    /// At the end, or when much has come: every commit makes a segment that must be merged later.
+    /// It commits at the end, or when much has come, because every commit makes a segment that must
+    /// be merged later.
     Seldom,
 }
 

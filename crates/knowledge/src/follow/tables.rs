@@ -8,7 +8,7 @@ use crate::KnowledgeError;
 use crate::text::TextIndex;
 use crate::vectors::VectorSet;
 
-/// The text index commits when it holds so many chunks; no more must be read again after a crash.
+/// The text index commits when it holds this many chunks; no more must be read again after a crash.
 const MANY_UNCOMMITTED: usize = 20_000;
 
 #[derive(Default)]
@@ -17,7 +17,7 @@ pub(crate) struct SearchTables {
     pub(crate) vectors: Option<FollowedVectors>,
     pub(crate) outline: Option<FollowedOutline>,
     pub(crate) groups: Vec<Group>,
-    /// Up to which change the text index holds what is not committed yet.
+    /// The change up to which the text index holds what is not committed yet.
     pub(super) uncommitted: Option<u64>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Update {
 }
 
 impl SearchTables {
-    /// Up to which change every table is in step.
+    /// The change up to which every table is in step.
     pub(super) fn seen(&self) -> u64 {
         let text = self.text_seen();
         let vectors = self.vectors.as_ref().map_or(text, |vectors| vectors.seq.min(text));

@@ -127,7 +127,7 @@ impl Index {
         Self { parts: Arc::new(Parts::new(store, clock, settings)) }
     }
 
-    /// For tests that delay its work.
+    /// Lets tests delay the work of the index.
     pub fn set_pauses(&self, pauses: Pauses) {
         self.parts.backlog.set_pauses(pauses);
     }
@@ -178,7 +178,8 @@ impl Index {
         self.parts.changes.file_changed(key);
     }
 
-    /// What was written since this was asked last, once there is something. For one listener.
+    /// Waits until something was written since this was asked last, and returns it. Only one
+    /// listener may ask.
     pub async fn touched(&self) -> BTreeSet<Touched> {
         self.parts.changes.touched().await
     }

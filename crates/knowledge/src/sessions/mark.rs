@@ -4,7 +4,7 @@ use onyx_storage::SessionSequence;
 use onyx_types::{PersonId, RunId, Scope, SessionId};
 use serde::{Deserialize, Serialize};
 
-/// Up to which run a session was indexed, and as what.
+/// The run up to which a session was indexed, and as what it was indexed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Mark {
     pub(super) run: Option<RunId>,
@@ -25,7 +25,7 @@ impl Mark {
     }
 }
 
-/// Up to which change of the ledger all sessions were looked at, and how they were cut.
+/// The change of the ledger up to which all sessions were looked at, and how they were cut.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SessionsMark {
     epoch: u64,

@@ -33,7 +33,7 @@ pub(crate) struct SessionIndexer {
     ledger: Arc<dyn Ledger>,
     turns: Arc<dyn TurnLog>,
     backlog: Arc<Backlog>,
-    /// Held while sessions that are known to have changed are indexed.
+    /// This lock is held while sessions that are known to have changed are indexed.
     one_at_a_time: tokio::sync::Mutex<()>,
 }
 
@@ -119,8 +119,8 @@ impl SessionIndexer {
         Ok(self.indexing.chunks.set_mark(SEEN, &seen.written()).await?)
     }
 
-    /// Up to which change the sessions were looked at. `None` where they would be cut in another way
-    /// now.
+    /// The change up to which the sessions were looked at; `None` if they would be cut in another
+    /// way now.
     async fn sessions_seen(
         &self,
         sequence: SessionSequence,
@@ -281,8 +281,8 @@ impl SessionIndexer {
     }
 }
 
-/// Whose searches may see a session; `None` if none may. What is said in a thread is found in
-/// that thread, and what is said with a companion in its space.
+/// The scope whose searches may see a session; `None` if none may. What is said in a thread is
+/// found in that thread, and what is said with a companion in its space.
 fn scope_of(meta: &SessionMeta, spaces: &Companions) -> Option<Scope> {
     // The id of a thread is that of its session. A companion whose space is gone is treated as a
     // thread, so that its owner still finds it and no other conversation does.

@@ -8,10 +8,10 @@ use onyx_types::{Author, Hash, Origin, TextStatus, Timestamp, Turn, TurnBody};
 use crate::files::transcript::speaker;
 use crate::{Chunking, Document, Ruler};
 
-/// Of a longer message only the beginning is indexed: people do not write so much, and indexing all of it
-/// would take many times its memory.
+/// Only the beginning of a longer message is indexed: people do not write so much, and indexing all
+/// of it would take many times its memory.
 const LONGEST_MESSAGE: usize = 256 * 1024;
-/// Of a longer run only the end is indexed.
+/// Only the end of a longer run is indexed.
 const LONGEST_RUN: usize = 2 * 1024 * 1024;
 
 pub(super) struct RunText {
@@ -24,8 +24,8 @@ pub(super) struct RunText {
 
 struct SaidMessage {
     message: Message,
-    /// Empty where the run is too long to be indexed whole. The message keeps its number, so that the
-    /// others are cited by the right ones.
+    /// The text; empty where the run is too long to be indexed whole. The message keeps its number,
+    /// so that the others are cited by the right ones.
     text: String,
 }
 

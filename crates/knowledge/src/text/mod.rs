@@ -42,13 +42,14 @@ use words::{
 
 /// The smallest budget that tantivy accepts. It is given back when nothing was written for a while.
 const WRITER_BYTES: usize = 15_000_000;
-/// So many segments of one size are merged, because every search looks into each segment.
+/// This many segments of one size are merged, because every search looks into each segment.
 const PARTS_MERGED: usize = 4;
 /// More words make a query slower and no better.
 const MOST_TERMS: usize = 48;
-/// A word in more than one of so many texts says little about any of them...
+/// A word that more than one in this many texts has says little about any of them.
 const COMMON: u64 = 8;
-/// ...and is not looked for where so many rarer ones are, among more texts than this.
+/// Such a word is not looked for if the query has this many rarer ones and there are more texts
+/// than the number below.
 const RARER: usize = 3;
 const FEW_TEXTS: u64 = 2_000;
 

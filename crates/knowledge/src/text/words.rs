@@ -420,7 +420,7 @@ impl LanguageDetector {
         Self { given_away, longest }
     }
 
-    /// As a place in `LANGUAGES`.
+    /// The language of a text, as a place in `LANGUAGES`.
     pub(crate) fn of(&self, text: &str) -> usize {
         let text = Composed::of(text);
         let text = text.text();

@@ -73,7 +73,7 @@ impl Embedders {
         })
     }
 
-    /// By what texts are measured now.
+    /// The ruler that texts are measured with now.
     pub(crate) fn ruler(&self) -> Ruler {
         Ruler::of(self.now().embedder)
     }
@@ -148,7 +148,7 @@ impl EmbedderState {
     fn set(&mut self, embedder: Option<Arc<dyn Embedder>>) -> EmbedderChange {
         let before = std::mem::take(self);
         self.model = embedder.as_deref().map_or_else(String::new, fingerprint);
-        // Where no embedder is wanted the old ones are not either.
+        // If no embedder is wanted, the retired ones are not wanted either, so they are dropped.
         if embedder.is_some() {
             self.retired = before.retired;
             self.retired.extend(before.embedder);

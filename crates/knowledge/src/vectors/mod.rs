@@ -20,8 +20,8 @@ pub(crate) use maker::{QueryVector, VectorMaker};
 use products::has_avx2;
 use signs::{LONGEST, Signs, Slots};
 
-/// Up to so many vectors are all ranked by their bytes. That is exact but for the rounding, which the
-/// last ranking corrects.
+/// If there are at most this many vectors, all of them are ranked by their bytes. That is exact but
+/// for the rounding, which the last ranking corrects.
 const ALL_RANKED: usize = 10_000;
 /// How many the signs pick where there are more.
 const PICKED: usize = 600;
@@ -180,7 +180,7 @@ fn product(a: &[f32], b: &[f32]) -> f32 {
 
 /// A number of usual size becomes 28 steps; one in some ten thousand is cut at 127.
 const USUAL_STEPS: f32 = 28.0;
-/// So that a sum over any vector fits an `i32`.
+/// The most steps of a number of a query, so that a sum over any vector fits an `i32`.
 const MOST_STEPS: i16 = 127 * 16;
 /// How much finer the steps of a query are.
 const FINER: f32 = 16.0;
@@ -287,8 +287,8 @@ mod tests {
         let seen = Visible::from_iter([GroupId(2)]);
         let (mut found, mut wanted) = (0, 0);
         for near in (2..vectors.len()).step_by(3_000) {
-            // As a question lies near what answers it. All others lie anywhere, which is harder on
-            // signs than texts are.
+            // The query lies near this vector, as a question lies near what answers it. All others
+            // lie anywhere, which is harder on signs than texts are.
             let mut query = vector(near as u64 + 500_000, 64);
             query.iter_mut().zip(&vectors[near]).for_each(|(a, b)| *a += 2.0 * b);
             let picked = chunks(set.nearest(&query, &seen, 60));

@@ -5,7 +5,8 @@
 /// The largest number of the one vector. Pairs of products up to this can be added up in two bytes.
 pub(super) const MOST: u8 = 20;
 
-/// So many vectors are multiplied together, each with sums of its own, so that none waits for another.
+/// This many vectors are multiplied together, each with sums of its own, so that none waits for
+/// another.
 pub(super) const TOGETHER: usize = 4;
 
 /// One product for each vector of `many`, which are as long as `one` and stand one after the other, a
@@ -119,7 +120,7 @@ pub(super) mod avx2 {
 
     /// Bytes that are worked on at a time.
     pub(in crate::vectors) const WIDTH: usize = 32;
-    /// So many sums of two products fit two bytes.
+    /// This many sums of two products fit two bytes.
     const SHORT_SUMS: usize = i16::MAX as usize / (2 * super::MOST as usize * 128);
 
     #[target_feature(enable = "avx2")]
@@ -196,7 +197,7 @@ mod tests {
 
     type Way = fn(&[u8], &[i8], &mut [i32]);
 
-    /// Those that this processor and vectors of so many numbers can be multiplied by.
+    /// The ways in which this processor can multiply vectors of this many numbers.
     fn ways(dims: usize) -> Vec<Way> {
         let mut ways: Vec<Way> = vec![products_with];
         #[cfg(target_arch = "x86_64")]

@@ -61,8 +61,8 @@ impl Signs {
         }
     }
 
-    /// Those of the slots whose signs differ least from the query's where it is strong: so many,
-    /// and all others that differ as little.
+    /// The slots whose signs differ least from the query's where it is strong: `count` of them, and
+    /// all others that differ as little.
     pub(crate) fn nearest(&self, query: &[f32], among: &Slots, count: usize) -> Vec<usize> {
         let signs = by_weight(query);
         let most = signs.iter().rev().fold(0, |most, signs| most * 2 + signs.len());
@@ -79,12 +79,14 @@ impl Signs {
         near
     }
 
-    /// How much the signs of each vector differ from the query's: so many digits a block.
+    /// How much the signs of each vector differ from the query's, in `digits` digits for each
+    /// block.
     fn counted(&self, signs: &Weighed, digits: usize) -> Vec<Lanes> {
         let length = self.dims + 1;
         let mut counts = vec![NONE; self.lanes.len() / length * digits];
         let blocks = self.lanes.chunks_exact(length);
-        // Fetched while the block before it is counted; the last block has none after it.
+        // Each block is fetched while the block before it is counted; the last block has none after
+        // it.
         let next = self.lanes.chunks_exact(length).skip(1).chain([[].as_slice()]);
         for ((block, next), counts) in blocks.zip(next).zip(counts.chunks_exact_mut(digits)) {
             count(block, next, signs, counts);
@@ -138,7 +140,7 @@ fn by_weight(query: &[f32]) -> Weighed {
             signs[weight].push((place, if *number > 0.0 { u64::MAX } else { 0 }));
         }
     }
-    // Filled up to whole steps with what differs nowhere: the empty lanes.
+    // The signs are filled up to whole steps with what differs nowhere: the empty lanes.
     for signs in &mut signs {
         signs.resize(signs.len().next_multiple_of(STEP), (query.len(), 0));
     }
@@ -236,7 +238,8 @@ fn carry(digits: &mut [Lanes], mut carried: Lanes) {
     }
 }
 
-/// The smallest count that so many do not exceed, found a digit at a time, the highest first.
+/// The smallest count that at least `count` slots do not exceed. It is found a digit at a time, the
+/// highest first.
 fn bound(counts: &[Lanes], digits: usize, among: &Slots, count: usize) -> usize {
     let mut bound = 0;
     let mut smaller = 0;
@@ -347,7 +350,8 @@ mod tests {
             places.iter().for_each(|place| vector[*place] = -1.0);
             vector
         };
-        // By the sum of what counts: 4 against 3, and the last three count nothing.
+        // The sum of what differs decides: 4 for the first against 3 for the second, in which the
+        // last three numbers count nothing.
         signs.set(0, &flipped(&[0]));
         signs.set(1, &flipped(&[1, 2, 3, 4, 5, 6]));
         let slots: Slots = [true, true].into_iter().collect();

@@ -11,7 +11,7 @@ use super::products::{MOST, TOGETHER, products_with};
 /// A number of a token: far or near, below or above zero.
 const NEAR: u8 = 3;
 const FAR: u8 = 10;
-/// From so many usual sizes on a number counts as far.
+/// A number of at least this many usual sizes counts as far.
 const FAR_FROM: f32 = 0.98;
 /// Numbers in a byte.
 const A_BYTE: usize = 4;
@@ -112,13 +112,13 @@ pub(crate) struct AskedTokens {
 
 #[derive(Clone, Debug)]
 struct AskedToken {
-    /// What its product is too large by, because the numbers of texts are raised.
+    /// How much its product is too large, because the numbers of texts are raised.
     raised_by: i32,
     length: f32,
     weight: f32,
 }
 
-/// More than this change nothing but the time it takes.
+/// More tokens than this change nothing but the time that they take.
 const MOST_TOKENS: usize = 24;
 
 impl AskedTokens {
@@ -144,7 +144,7 @@ impl AskedTokens {
         (!tokens.is_empty()).then_some(Self { dims, tokens, numbers })
     }
 
-    /// From -1 to 1; `None`: the codes are of no tokens, or of another model's.
+    /// The likeness, from -1 to 1. `None`: the codes are of no tokens, or of another model's.
     pub(crate) fn likeness(&self, codes: &[u8]) -> Option<f32> {
         let bytes = self.dims / A_BYTE;
         if codes.is_empty() || !codes.len().is_multiple_of(bytes) {

@@ -2,6 +2,6 @@
 //! instead.
 
 fn main() {
-    // Nothing holds it here: the tests of `onyx` look at the real one.
+    // This worker is not restricted to its files; the tests of `onyx` look at the real one.
     onyx_local::serve_worker(|_| {});
 }

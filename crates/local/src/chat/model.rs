@@ -93,7 +93,7 @@ impl Model for LocalModel {
 
 struct Running {
     phase: Phase,
-    /// Taken when the answer ends.
+    /// The words are taken when the answer ends.
     words: Option<Words>,
     ready: VecDeque<ModelEvent>,
     keeper: Arc<Keeper>,

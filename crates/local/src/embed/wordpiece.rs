@@ -53,7 +53,7 @@ impl WordPiece {
         tokens
     }
 
-    /// With the marks around it, cut to what a model can read.
+    /// The tokens with the marks around them, cut to what a model can read.
     pub(super) fn sequence(&self, text: &str, window: usize) -> Vec<u32> {
         let mut tokens = self.tokens(text);
         tokens.truncate(window.saturating_sub(2));
@@ -62,7 +62,8 @@ impl WordPiece {
         tokens
     }
 
-    /// As `sequence`, with the index of each token's word; `None` for marks and other non-words.
+    /// Does what `sequence` does, and adds the index of each token's word; `None` for marks and
+    /// other non-words.
     pub(super) fn sequence_of_words(
         &self,
         text: &str,
@@ -171,7 +172,7 @@ fn stands_alone(c: char) -> bool {
     }
 }
 
-/// Written without spaces between words, so each is a word.
+/// Ideographs are written without spaces between words, so each is a word.
 fn is_ideograph(c: char) -> bool {
     matches!(u32::from(c),
         0x4E00..=0x9FFF | 0x3400..=0x4DBF | 0x20000..=0x2A6DF | 0x2A700..=0x2B73F

@@ -347,7 +347,7 @@ impl Engine<'_> {
     }
 }
 
-/// The same token again within so many becomes less likely.
+/// A token becomes less likely to come again within this many tokens.
 const LAST_TOKENS: i32 = 64;
 const REPEATED: f32 = 1.1;
 

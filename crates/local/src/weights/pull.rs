@@ -118,7 +118,7 @@ async fn go_on(url: &str, part: &Path, progress: Progress<'_>) -> Result<(), Fau
         done += bytes.len() as u64;
         progress(done, download.total);
     };
-    // Also after a broken download: the next try continues from there.
+    // The file is synced even after a broken download, because the next try continues from there.
     file.flush().await.map_err(WeightsError::file(part))?;
     file.sync_all().await.map_err(WeightsError::file(part))?;
     came?;

@@ -29,7 +29,7 @@ pub(crate) enum Order {
         id: u64,
         text: String,
     },
-    /// With the vectors of its tokens.
+    /// Embeds a text and returns the vectors of its tokens too.
     EmbedTokens {
         id: u64,
         text: String,
@@ -52,7 +52,7 @@ pub(crate) enum Order {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Chat {
     pub(crate) messages: Vec<ChatMessage>,
-    /// In the form of OpenAI's functions, which templates are written for.
+    /// The tools in the form of OpenAI's functions, which templates are written for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) tools: Vec<Value>,
     /// What the answer must be an instance of.

@@ -106,7 +106,7 @@ async fn authorization_server(
         let place = base.join(&place).map_err(|error| odd(&error.to_string()))?;
         let found: Option<AuthorizationServer> = fetch(egress, place.as_str()).await?;
         let Some(found) = found else { continue };
-        // Letter by letter: another spelling may be another server.
+        // They are compared letter by letter, because another spelling may be another server.
         if found.issuer != issuer {
             return Err(odd("its authorization server names another issuer than expected"));
         }
@@ -150,7 +150,7 @@ pub(super) fn origin(address: &Address) -> String {
     text[..end].to_owned()
 }
 
-/// Without a query, and without a slash at its end.
+/// The path of an address, without a query and without a slash at its end.
 fn path(address: &str) -> &str {
     let after_scheme = address.find("://").map_or(0, |at| at + 3);
     let from = address[after_scheme..].find('/').map_or(address.len(), |at| after_scheme + at);

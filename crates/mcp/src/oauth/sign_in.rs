@@ -23,11 +23,11 @@ const EARLY_MILLIS: i64 = 30_000;
 
 /// What a sign-in needs.
 pub struct SignInSetup {
-    /// As the config names it.
+    /// The server's name in the config.
     pub name: String,
     pub address: Address,
     pub egress: Egress,
-    /// With the secret opened.
+    /// The settings with the secret opened.
     pub settings: OauthSettings,
     pub keeper: Arc<dyn TokenKeeper>,
     pub clock: Arc<dyn Clock>,

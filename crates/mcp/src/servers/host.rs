@@ -26,9 +26,9 @@ pub(crate) struct Host {
     /// Who offers its tools.
     servers: Weak<Shared>,
     log: ProgramLog,
-    /// Made when it is first needed; it outlives connections.
+    /// The sign-in is made when it is first needed, and outlives connections.
     sign_in: tokio::sync::OnceCell<Option<Arc<SignIn>>>,
-    /// Held while it is connected, so that it is started once.
+    /// This lock is held while the server is connected, so that it is started once.
     connection: tokio::sync::Mutex<Option<Arc<Peer>>>,
     facts: Mutex<HostState>,
 }

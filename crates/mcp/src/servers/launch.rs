@@ -125,7 +125,7 @@ fn argv(setup: &McpSetup, settings: &ServerSettings) -> Result<Vec<String>, McpE
     Ok(argv)
 }
 
-/// With secrets in the place of their names.
+/// The values with secrets in the place of their names.
 fn opened(
     setup: &McpSetup,
     values: &BTreeMap<String, String>,

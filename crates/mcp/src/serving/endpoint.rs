@@ -1,5 +1,4 @@
-//! From a request to its answer: the protocol's own methods are answered here, all others by the
-//! service.
+//! Answers requests: the protocol's own methods are answered here, all others by the service.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -201,7 +200,7 @@ impl Endpoint {
                 let name = self.key.fresh_name();
                 match self.tasks.keep(name, asked.caller, life, era, call) {
                     Ok(task) => done(result(&id, created(task, era))),
-                    // It has too many tasks; this one it waits for.
+                    // The caller has too many tasks, so this call is waited for.
                     Err(mut call) => {
                         let first = call.answers.recv().await;
                         answered(first, era, call)

@@ -71,7 +71,7 @@ pub(super) fn notification(method: &str, params: Value) -> Value {
     object([("jsonrpc", "2.0".into()), ("method", method.into()), ("params", params)])
 }
 
-/// Made of values as they are: results may be long, and `json!` would copy them.
+/// Makes an object of values as they are: results may be long, and `json!` would copy them.
 fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     Value::Object(fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
 }

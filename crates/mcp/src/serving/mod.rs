@@ -44,7 +44,7 @@ pub struct Offer {
     /// `serverInfo`: name, title, version.
     pub info: Value,
     pub instructions: String,
-    /// As both eras write them; `logging` is left out where the era has none.
+    /// The capabilities as both eras write them; `logging` is left out where the era has none.
     pub capabilities: Map<String, Value>,
 }
 

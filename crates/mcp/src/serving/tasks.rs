@@ -23,7 +23,7 @@ pub(super) const SOON: Duration = Duration::from_secs(3);
 const USUAL_LIFE: Duration = Duration::from_secs(10 * 60);
 const LONGEST_LIFE: Duration = Duration::from_secs(60 * 60);
 const POLL_MILLIS: u64 = 1_000;
-/// Of one caller at a time.
+/// The most tasks of one caller at a time.
 const MOST: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]

@@ -24,7 +24,7 @@ const USUAL_RETRY: Duration = Duration::from_secs(1);
 /// How long a server may take to open a stream that belongs to no request.
 const OPEN_LIMIT: Duration = Duration::from_secs(5);
 const SHORTEST_RETRY: Duration = Duration::from_millis(100);
-/// And how long such a stream may last.
+/// The longest time that such a stream may last.
 const LONGEST_STREAM: Duration = Duration::from_secs(60 * 60);
 /// Sign-ins for one request: a second one if the first gave too few rights.
 const MOST_SIGN_INS: usize = 2;
@@ -35,7 +35,7 @@ pub(crate) struct HttpTransport {
     address: Address,
     egress: Egress,
     access: HttpAccess,
-    /// As the server gave it in its handshake.
+    /// The session as the server gave it in its handshake.
     session: Mutex<Option<String>>,
     next: AtomicU64,
     tools_changed: AtomicBool,
@@ -354,7 +354,7 @@ fn by_status(status: u16) -> McpError {
         401 | 403 => McpError::Unreachable(format!(
             "the server requires a credential (HTTP {status}); set it in `headers`"
         )),
-        // As a server of the other era answers what it does not know.
+        // A server of the other era answers like this when it does not know something.
         400..=499 => McpError::Answered { code: i64::from(status), message: "refused".into() },
         status => McpError::Unreachable(format!("the server answered HTTP {status}")),
     }

@@ -150,7 +150,8 @@ impl Shared {
                 }
                 Err(error) => return format!("the program's output cannot be read: {error}"),
             }
-            // What is no message is what some programs print where only messages belong.
+            // Some programs print other text where only messages belong. A line that is not a
+            // message counts as an unrequested one.
             let message: Option<Value> = serde_json::from_slice(&line).ok();
             match message.and_then(incoming) {
                 Some(Incoming::Response { id, result }) => {

@@ -79,7 +79,7 @@ async fn agreed(client: &Client, arguments: &RunActionArguments) -> Result<bool,
     }
     output::question(&format!("Run {}? [y/N] ", action.label));
     let mut answer = String::new();
-    // No answer is no.
+    // No answer means no.
     let _ = tokio::task::block_in_place(|| std::io::stdin().read_line(&mut answer));
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

@@ -84,9 +84,10 @@ fn take(folder: &HomeFolder) -> Result<Home> {
     }
 }
 
-/// From a backup, which was taken while others worked: answers that had no end then come along.
+/// Moves a restored backup, which was taken while others worked: answers that had no end then come
+/// along.
 pub(super) async fn restored_into_server(from: &HomeFolder, to: &ServerSettings) -> Result<Moved> {
-    // Sealed with the key of gateways, or with one of the home that it was.
+    // The secrets are sealed with the key of gateways, or with one of the home that it was.
     let keys = secret_keys(Some(master_key()?));
     into_server(from, to, OpenRuns::TakenAlong, keys).await
 }

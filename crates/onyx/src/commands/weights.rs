@@ -185,7 +185,7 @@ struct HeldFile {
     path: String,
     bytes: u64,
     pinned_sha256: Option<String>,
-    /// Computed here; absent if the file cannot be read.
+    /// The hash that was computed here; absent if the file cannot be read.
     sha256: Option<String>,
 }
 

@@ -108,8 +108,8 @@ impl<'de> Deserializer<'de> for Checked<'_> {
         match &mut self.value {
             Value::Object(fields) => {
                 note_unknown(&self.path, fields, known, &mut self.seen.warnings.borrow_mut());
-                // Also for structs that refuse what they do not know: a typing error must not
-                // stop a server. And `null` says the same as no key at all.
+                // Unknown keys are dropped even for structs that refuse them, because a typing
+                // error must not stop a server. A `null` says the same as no key at all.
                 fields.retain(|name, value| known.contains(&name.as_str()) && !value.is_null());
             }
             // serde would take a list as the fields in their order.

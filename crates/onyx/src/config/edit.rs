@@ -99,8 +99,8 @@ impl ConfigText {
         Ok(())
     }
 
-    /// Says whether there was one.
-    /// With the bindings that name it: whom it answered, the other bindings and the default answer.
+    /// Removes the agent and the bindings that name it, and says whether there was one. The other
+    /// bindings and the default answer whom it answered.
     pub(crate) fn remove_agent(&self, id: &str) -> bool {
         let mut bindings = self.bindings();
         let before = bindings.len();

@@ -233,17 +233,17 @@ fn all_keys() -> BTreeMap<&'static str, Vec<String>> {
         ("mcp", keys::<McpSettings>("mcp")),
         ("storage", keys::<StorageSettings>("storage")),
     ]);
-    // Read by itself: it is no network.
+    // This section is read by itself, because it is no network.
     let transcriber = keys::<TranscriberSettings>("connectors.transcriber");
     all.entry("connectors").or_default().extend(transcriber);
     // What lies beside `enabled` is named by the plugins.
     all.insert("plugins", ["plugins.enabled", "plugins.<name>"].map(str::to_owned).to_vec());
-    // The same as another.
+    // The key `channels` says the same as another.
     all.insert("channels", vec!["channels".to_owned()]);
     all
 }
 
-/// As the page writes them.
+/// Spells a key as the page does.
 fn as_on_the_page(key: &str) -> Option<String> {
     if key.starts_with("agents.entries.") {
         return None;

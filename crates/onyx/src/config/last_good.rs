@@ -38,7 +38,7 @@ pub(crate) fn load(home: &HomeFolder) -> Option<Result<Config, ConfigError>> {
     Some(read(home, text(home)?))
 }
 
-/// As it was written.
+/// The text of the config as it was written.
 pub(crate) fn text(home: &HomeFolder) -> Option<String> {
     fs::read_to_string(home.last_good_config()).ok()
 }

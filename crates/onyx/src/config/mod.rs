@@ -164,7 +164,7 @@ impl ConfigError {
         Self { message: format!("{field}: {why}"), field: Some(field) }
     }
 
-    /// Of a section whose messages say themselves where in it they belong.
+    /// The problem of a section whose messages say themselves where in it they belong.
     pub(crate) fn in_section(section: &str, fault: &Fault) -> Self {
         Self { message: fault.message.clone(), field: Some(section.to_owned()) }
     }

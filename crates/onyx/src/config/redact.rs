@@ -19,7 +19,8 @@ const REFERENCES: &[&str] = &["${", "env:", "file:", "secret:", "vaultwarden:"];
 /// The mark that every shortened key contains and no real key does.
 const CUT: char = '…';
 
-/// Also works for invalid files, which must be shown so that a person can fix them.
+/// Shortens the secrets of a file. This works for invalid files too, which must be shown so that a
+/// person can fix them.
 pub(crate) fn redacted(text: &str) -> String {
     rewritten(text, |_, value| is_secret(value).then(|| shortened(value)))
 }
@@ -68,7 +69,7 @@ fn shortened(value: &str) -> String {
     if shown.chars().count() > 1 {
         return shown;
     }
-    // Of a short one nothing is shown; the mark only tells it from the others.
+    // Nothing of a short secret is shown; the mark only tells it from the others.
     let mark: String = Hash::of(value.as_bytes()).to_string().chars().take(4).collect();
     format!("{CUT}{mark}")
 }
@@ -169,7 +170,7 @@ fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '_' | '$' | '-' | '.')
 }
 
-/// To the closing quote; one that nobody closed ends with its line.
+/// The length of a string up to its closing quote; one that nobody closed ends with its line.
 fn string_length(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, letter) in text.char_indices().skip(1) {

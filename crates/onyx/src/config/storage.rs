@@ -120,7 +120,7 @@ fn told(error: &ServerError) -> ConfigError {
     ConfigError::new(format!("{error}. {}", error.hint()))
 }
 
-/// Between the user's name and the host.
+/// The password, which stands between the user's name and the host.
 fn password_of(url: &str) -> Option<String> {
     let (credentials, _) = url.split_once("://")?.1.rsplit_once('@')?;
     let (_, password) = credentials.split_once(':')?;

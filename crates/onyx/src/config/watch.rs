@@ -74,7 +74,7 @@ impl ConfigWatch {
                 Ok(event) => {
                     let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
                     touched |= self.names.iter().any(|ours| name == Some(ours));
-                    // Events were lost: perhaps the one that matters.
+                    // Events were lost, perhaps the one that matters.
                     touched |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
                 }
                 Err(Errno::INTR) => {}

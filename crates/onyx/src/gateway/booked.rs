@@ -11,7 +11,7 @@ use onyx_providers::Price;
 use onyx_storage::Ledger;
 use onyx_types::{Cancel, Clock, Model, ModelEvent, ModelRequest, Pauses, SessionKey, Usage};
 
-/// Of plain text; more exact counters know their model.
+/// The bytes of a token of plain text; more exact counters know their model.
 pub(super) const BYTES_A_TOKEN: u64 = 4;
 
 pub(super) struct Booked<M> {
@@ -64,7 +64,7 @@ impl<M: Model> Model for Booked<M> {
 struct BookedStream {
     events: BoxStream<'static, ModelEvent>,
     bill: Bill,
-    /// From its end on.
+    /// The events from the end of the answer on.
     last: VecDeque<ModelEvent>,
 }
 
@@ -91,7 +91,7 @@ impl BookedStream {
     }
 }
 
-/// Booked when the answer is over, also when its client did not wait for the end.
+/// The bill is booked when the answer is over, also when its client did not wait for the end.
 struct Bill {
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
@@ -103,7 +103,7 @@ struct Bill {
     said: usize,
     pauses: Pauses,
     is_settled: bool,
-    /// Under way, until it is done.
+    /// The booking under way, until it is done.
     booking: Option<BoxFuture<'static, ()>>,
 }
 
@@ -139,7 +139,8 @@ impl Bill {
 }
 
 impl Bill {
-    /// Booked here and not in a task of its own, which would wake another thread for every answer.
+    /// The cost is booked here and not in a task of its own, which would wake another thread for
+    /// every answer.
     async fn settle(&mut self) {
         self.begin_to_book();
         if let Some(booking) = &mut self.booking {

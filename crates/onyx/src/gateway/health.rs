@@ -17,7 +17,7 @@ const LOW_SPACE: u64 = 200 * 1024 * 1024;
 
 /// Checks of the machine itself.
 pub(super) struct Machine {
-    /// Tried once: what a kernel allows does not change while it runs.
+    /// The sandbox is tried once, because what a kernel allows does not change while it runs.
     pub(super) sandbox: Sandbox,
     pub(super) docker: Docker,
 }
@@ -109,7 +109,7 @@ impl Live {
         }
     }
 
-    /// Reported only if a content vault is configured, which few homes have.
+    /// The check is reported only if a content vault is configured, which few homes have.
     fn menos(&self) -> Option<Dependency> {
         let address = self.menos.address()?;
         Some(match self.menos.is_ready()? {

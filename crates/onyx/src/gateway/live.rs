@@ -151,7 +151,8 @@ impl Live {
         linkedin.map_err(|error| ConfigError::new(error.to_string()))?;
         self.linkedin.logins.follow(&config.tools.linkedin);
         let models = self.models.next(&self.home, &config);
-        // Before a model can use the new keys; the old ones stay masked, for runs that have them.
+        // The new keys are masked before a model can use them; the old ones stay masked, for runs
+        // that have them.
         self.masker.add(masked(&models.registry, &token, &self.secrets));
         self.masker.add(config.storage_secrets());
         self.models.set(models);
@@ -268,7 +269,7 @@ impl Live {
         }
     }
 
-    /// Reported only when it fails: without an embedder there is nothing to be ready.
+    /// The check is reported only when it fails: without an embedder there is nothing to be ready.
     fn memory(&self) -> Option<Dependency> {
         match self.index.embedding() {
             Embedding::Ready { .. } | Embedding::Off => None,

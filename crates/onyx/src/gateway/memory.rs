@@ -46,7 +46,7 @@ pub(super) async fn tend(live: &Live, stop: Cancel) {
                     Touched::Files(person) => Change::Memory(person),
                 });
             }
-            // An import writes many files; one word of it is enough.
+            // An import writes many files, and one notice of it is enough.
             sleep(GATHER).await;
         }
     };
@@ -72,7 +72,7 @@ fn hear(live: &Live, Notice { person, session, kind }: Notice) {
 
 /// The result of an attempt to use the embedder of the config.
 enum Attempt {
-    /// There is an embedder, or none is wanted.
+    /// The embedder is there, or none is wanted.
     Settled,
     Failed,
 }

@@ -354,7 +354,8 @@ impl Gateway {
         }
         let admission = Arc::clone(&self.live.admission);
         let stop = self.stop.clone();
-        // Beside the others, whose checks of names and pages are for browsers.
+        // The internal routes stand beside the others, whose checks of names and pages are for
+        // browsers.
         let router = match self.internal.clone() {
             Some(internal) => self.router().merge(internal),
             None => self.router(),

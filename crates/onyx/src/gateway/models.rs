@@ -156,7 +156,7 @@ impl LiveModels {
     }
 }
 
-/// In whose name the spending of requests that pass through is summed up.
+/// The name under which the spending of requests that pass through is summed up.
 const PASSING: &str = "pass-through";
 
 impl Current {

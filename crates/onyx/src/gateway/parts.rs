@@ -48,7 +48,7 @@ pub(super) struct Parts {
     pub(super) masker: Masker,
     pub(super) token_place: TokenPlace,
     pub(super) toolbox: Arc<Toolbox>,
-    /// Not open yet: what the tools reach through it is made of these parts.
+    /// The desk is not open yet, because what the tools reach through it is made of these parts.
     pub(super) desk: Arc<LateGateway>,
     pub(super) extensions: Extensions,
     pub(super) web: Web,

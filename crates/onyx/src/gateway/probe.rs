@@ -23,7 +23,7 @@ impl WriteProbe {
         {
             return found.clone();
         }
-        // A block's worth: less may find room where nothing else does.
+        // A whole block is written, because less may find room where nothing else does.
         let text = "x".repeat(4096);
         let written = tokio::task::spawn_blocking(move || files::replace(&path, &text)).await;
         let found = match written {

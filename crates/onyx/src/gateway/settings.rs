@@ -89,7 +89,7 @@ impl Configuration for Live {
             let (text, now) = self.changed(&before, change, expected)?;
             let config = read_config(&self.home, self.shared.as_deref(), text.clone());
             let checked = config.and_then(|config| self.check(config))?;
-            // Written first: what was acknowledged is there after a crash.
+            // The text is written first, so that what was acknowledged is there after a crash.
             self.write(version, &text).await?;
             self.take_up(checked).await?;
             self.set_broken(None);
@@ -213,7 +213,8 @@ impl Live {
         file.put_agent(implied.as_str(), &settings)
     }
 
-    /// For all gateways, as the version after the one that was changed; or into the home's own file.
+    /// Writes the text for all gateways, as the version after the one that was changed, or into the
+    /// home's own file.
     async fn write(&self, version: Option<i64>, text: &str) -> Result<(), Problem> {
         match (&self.shared, version) {
             (Some(shared), Some(version)) => {
@@ -269,7 +270,7 @@ fn gone(was_there: bool, section: &str, name: &str) -> Result<(), Problem> {
     Err(Problem::new(ErrorCode::NotFound, message))
 }
 
-/// With the keys that are there in the place of their shortened forms.
+/// The settings with the keys that are there in the place of their shortened forms.
 fn whole(
     settings: &Map<String, Value>,
     present: Option<&Value>,

@@ -222,7 +222,7 @@ pub(super) fn read_config(
     }
 }
 
-/// Of several that start at once on a new database, the file of one becomes that of all.
+/// If several gateways start at once on a new database, the file of one becomes that of all.
 async fn first_config(folder: &HomeFolder, membership: &Membership) -> Result<SharedConfig> {
     loop {
         if let Some(config) = membership.config().await? {

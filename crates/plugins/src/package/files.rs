@@ -12,7 +12,7 @@ use onyx_tools::{ZipLimits, files_of_zip};
 use onyx_types::{ErrorCode, Fault, Hash};
 
 const MOST_FILES: usize = 2_000;
-/// Of all files of a package.
+/// The most bytes of all files of a package together.
 const MOST_BYTES: u64 = 32 * 1024 * 1024;
 /// How deep folders lie in each other.
 const DEEPEST: usize = 12;
@@ -102,7 +102,7 @@ impl PackageFiles {
         Ok(())
     }
 
-    /// Without the folders above the manifest, which archives and repositories have.
+    /// The files without the folders above the manifest, which archives and repositories have.
     fn without_folders_above(self) -> Result<Self, Fault> {
         let is_manifest = |path: &&String| {
             let name = path.rsplit('/').next().unwrap_or_default();

@@ -41,7 +41,7 @@ pub(crate) struct Package {
     /// What is wrong with it and does not make it useless.
     pub(crate) problems: Vec<String>,
     pub(crate) files: PackageFiles,
-    /// Of all its files.
+    /// The hash of all its files.
     pub(crate) hash: Hash,
     /// The text that the owner reviews: everything it offers and asks for, and its files.
     pub(crate) content: String,

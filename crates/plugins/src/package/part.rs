@@ -115,9 +115,9 @@ pub struct Grants {
     pub secrets: Vec<String>,
     /// The events that its hooks receive.
     pub events: Vec<HookEvent>,
-    /// Whose events: ids of people, or `*` for all.
+    /// The people whose events it gets: their ids, or `*` for all.
     pub people: Vec<String>,
-    /// With words, arguments and results, or only with names.
+    /// Whether events come with words, arguments and results, or only with names.
     pub content: bool,
 }
 

@@ -88,7 +88,8 @@ impl PluginFolder {
             .map_err(|why| format!("its files cannot be written: {why}"))
     }
 
-    /// Kept when the plugin is updated; hidden, so that it is no plugin itself.
+    /// The folder of a plugin's data. It is kept when the plugin is updated, and hidden, so that it
+    /// is no plugin itself.
     fn data_folder(&self, name: &str) -> PathBuf {
         self.folder.join(".data").join(name)
     }
@@ -114,7 +115,8 @@ fn folders(root: &Path) -> Vec<(String, PathBuf)> {
     named.collect()
 }
 
-/// Written beside its place and then put there: a crash leaves the old one or the new one.
+/// Writes the package beside its place and then puts it there, so that a crash leaves the old one
+/// or the new one.
 fn put(root: &Path, package: &Package) -> std::io::Result<()> {
     let (place, new, old) = (
         root.join(&package.name),

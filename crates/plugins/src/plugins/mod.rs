@@ -75,7 +75,7 @@ struct Parts {
 /// The MCP servers of packages that were added beside the config's own.
 #[derive(Default)]
 struct Brought {
-    /// By name, with the plugin of each.
+    /// The servers by name, with the plugin of each.
     servers: BTreeMap<String, String>,
     /// What is wrong with those of a plugin.
     clashes: BTreeMap<String, Vec<String>>,

@@ -40,7 +40,7 @@ pub struct PluginView {
     pub servers: Vec<ServerPart>,
     pub skills: Vec<String>,
     pub config_schema: Option<Value>,
-    /// Of all its files.
+    /// The hash of all its files.
     pub hash: Option<Hash>,
     /// What has changed since it was accepted, where it waits.
     pub diff: Option<String>,

@@ -192,7 +192,8 @@ impl Pipe {
                 }
                 Err(error) => return format!("the program's output cannot be read: {error}"),
             }
-            // What is no message is what some programs print where only messages belong.
+            // Some programs print other text where only messages belong. A line that is not a
+            // message counts as an unrequested one.
             let message: Option<Value> = serde_json::from_slice(&line).ok();
             let reply = match message.and_then(incoming) {
                 Some(Incoming::Response { id, result }) => {
@@ -224,7 +225,7 @@ impl Pipe {
         }
     }
 
-    /// Until the error stream ends; why the program must end, if it must.
+    /// Notes errors until the error stream ends, and says why the program must end, if it must.
     async fn note_errors(&self, stderr: impl AsyncRead + Unpin) -> Option<&'static str> {
         let mut lines = BufReader::new(stderr);
         let (mut line, mut flood) = (Vec::new(), Flood::new(MOST_ERROR_LINES));

@@ -22,7 +22,7 @@ const BOUNDS: Bounds = Bounds {
     memory: 512 * 1024 * 1024,
     file_size: 256 * 1024 * 1024,
     disk: 1024 * 1024 * 1024,
-    // It may run for years.
+    // The program may run for years.
     cpu_seconds: 4_000_000_000,
 };
 

@@ -58,7 +58,8 @@ impl Obstacle {
     }
 }
 
-/// As its source, an I/O error returns the source of the error it carries, not that error itself.
+/// Looks at the error that an I/O error carries, because its source is the source of that error and
+/// not the error itself.
 fn is_tls(cause: &(dyn Error + 'static)) -> bool {
     let carried = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     cause.is::<rustls::Error>() || carried.is_some_and(|inner| is_tls(inner))

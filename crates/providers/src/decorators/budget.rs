@@ -38,7 +38,7 @@ pub struct Payer {
 pub struct SpendLimits {
     /// The run itself keeps this limit; here it decides whether to warn about an unknown price.
     pub run: f64,
-    /// In a day.
+    /// The most that a person may spend in a day.
     pub person: f64,
     pub agent: f64,
 }
@@ -261,7 +261,7 @@ struct PaidCall {
     limits: SpendLimits,
     /// The model that answers: the requested one or a fallback.
     model: String,
-    /// Counted so far; a later usage of the same call replaces an earlier one.
+    /// The cost that was counted so far; a later usage of the same call replaces an earlier one.
     cost: f64,
 }
 

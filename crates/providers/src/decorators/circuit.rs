@@ -31,7 +31,7 @@ pub(crate) struct Circuit(Mutex<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     phase: Phase,
-    /// In a row, until an answer was whole.
+    /// The number of failures in a row, until an answer was whole.
     failures: u32,
     /// Rests since the last whole answer.
     rests: u32,
@@ -61,7 +61,7 @@ pub(crate) enum Ticket {
 pub(crate) struct Refusal {
     pub(crate) failures: u32,
     pub(crate) last_failure: Option<ErrorCode>,
-    /// Until the next probe; zero when one is out already.
+    /// The time until the next probe; zero when one is out already.
     pub(crate) wait: Duration,
 }
 

@@ -53,7 +53,7 @@ struct Asking {
     request: ModelRequest,
     cancel: Cancel,
     events: BoxStream<'static, ModelEvent>,
-    /// Of each model asked so far.
+    /// The failures of each model that was asked so far.
     failures: Vec<(String, ModelFailure)>,
     ready: VecDeque<ModelEvent>,
     state: State,

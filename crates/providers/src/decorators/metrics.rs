@@ -34,16 +34,16 @@ pub struct ModelMetrics {
     pub calls: u64,
     pub in_flight: u64,
     pub answered: u64,
-    /// Ended by the caller: cancelled, or the stream was dropped.
+    /// The calls that their caller ended by cancelling them or dropping the stream.
     pub stopped: u64,
     pub retries: u64,
-    /// By class.
+    /// The number of failures by class.
     pub failures: BTreeMap<&'static str, u64>,
     pub last_failure: Option<LastFailure>,
     pub usage: Usage,
-    /// From the call to the first piece of an answer.
+    /// The time from the call to the first piece of an answer.
     pub first_content: Latency,
-    /// From the call to its good end.
+    /// The time from the call to its good end.
     pub whole: Latency,
 }
 
@@ -51,7 +51,7 @@ pub struct ModelMetrics {
 pub struct LastFailure {
     pub at: Timestamp,
     pub class: &'static str,
-    /// Masked where it arose; holds no key.
+    /// The message was masked where it arose and holds no key.
     pub message: String,
 }
 
@@ -62,7 +62,7 @@ pub struct Latency {
     pub sum_seconds: f64,
     pub max_seconds: f64,
     pub last_seconds: f64,
-    /// How many fell under each of `LATENCY_BOUNDS` and not under the one before.
+    /// How many took no longer than each of `LATENCY_BOUNDS` but longer than the one before.
     pub buckets: [u64; LATENCY_BOUNDS.len() + 1],
 }
 

@@ -44,7 +44,7 @@ impl RetryPolicy {
             | ModelFailureClass::Transport
             | ModelFailureClass::Timeout
             | ModelFailureClass::Unavailable => None,
-            // Its rest is longer than a request waits, and others try it first.
+            // The model's rest is longer than a request waits, and others try it first.
             ModelFailureClass::Paused { .. }
             | ModelFailureClass::Auth
             | ModelFailureClass::SignIn { .. }
@@ -118,7 +118,7 @@ struct Trying {
     events: BoxStream<'static, ModelEvent>,
     attempt: u32,
     state: State,
-    /// While it waits.
+    /// The pause under way, while it waits.
     pause: Option<BoxFuture<'static, Result<(), ModelEvent>>>,
 }
 

@@ -24,7 +24,7 @@ use crate::wire::{BodyForm, Decoder, Target, ToolNames, Wire, http_failure};
 /// Far more than any answer; a server that sends more is broken or hostile.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
-/// Of plain text, about; a prompt has hardly fewer tokens than that.
+/// About the bytes of a token of plain text; a prompt has hardly fewer tokens than that.
 const BYTES_A_TOKEN: usize = 4;
 
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -38,9 +38,9 @@ const TAIL: Duration = Duration::from_millis(10);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timeouts {
     pub(crate) connect: Duration,
-    /// From sending the request to the first byte of the answer's body.
+    /// The longest time from sending the request to the first byte of the answer's body.
     pub(crate) first_byte: Duration,
-    /// Between two pieces of the body.
+    /// The longest time between two pieces of the body.
     pub(crate) idle: Duration,
     pub(crate) total: Duration,
     /// How long a model that keeps failing is left alone at first; none is as usual.
@@ -55,7 +55,7 @@ pub(crate) struct Call {
     pub(crate) target: Target,
     pub(crate) timeouts: Timeouts,
     pub(crate) cancel: Cancel,
-    /// Set for a request that a client has written itself.
+    /// The request, if a client has written it itself.
     pub(crate) raw: Option<RawCall>,
 }
 
@@ -110,10 +110,11 @@ struct Running {
 struct Deadlines {
     cancelled: Pin<Box<dyn Future<Output = ()> + Send>>,
     total: Instant,
-    /// When the next byte must have come.
+    /// The time by which the next byte must have come.
     next_byte: Instant,
     idle: Duration,
-    /// Never later than the limit. The alarm is not reset for every byte, only when it rings.
+    /// The time of the alarm, which is never later than the limit. It is not reset for every byte,
+    /// only when it rings.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 

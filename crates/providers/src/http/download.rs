@@ -7,7 +7,7 @@ use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, Response, StatusCode, Url};
 use std::time::Duration;
 
-/// Longer without a byte, and the connection is given up.
+/// The connection is given up if no byte comes for longer than this.
 const IDLE: Duration = Duration::from_secs(30);
 
 /// Hubs send to their stores, and these to one near the person.

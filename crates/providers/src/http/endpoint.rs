@@ -62,7 +62,7 @@ impl Endpoint {
 
 impl std::fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Header names only: a value may be a key.
+        // Only the names of headers are shown, because a value may be a key.
         let names: Vec<&str> = self.headers.keys().map(|name| name.as_str()).collect();
         f.debug_struct("Endpoint")
             .field("url", &self.url.as_str())

@@ -1,7 +1,7 @@
 use onyx_types::Usage;
 use serde::{Deserialize, Serialize};
 
-/// Per million tokens, in US dollars.
+/// The prices per million tokens, in US dollars.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Price {

@@ -28,7 +28,7 @@ const PASSING: &[&str] = &["temporarily_unavailable", "server_error", "slow_down
 pub(super) enum Refusal {
     /// No answer came, or the server is in trouble: another try may succeed.
     Passing(String),
-    /// With the code of the protocol's error, if it is one.
+    /// The server refused, with the code of the protocol's error if it is one.
     Final { status: StatusCode, code: Option<String>, words: String },
 }
 

@@ -248,7 +248,7 @@ impl Login {
         granted.map(Some).map_err(|refusal| refusal.words().to_owned())
     }
 
-    /// With the account's name and with what requests are made with.
+    /// The tokens with the account's name and with what requests are made with.
     async fn whole(&self, granted: Granted) -> Result<Tokens, String> {
         let mut tokens = self.granted(granted, None);
         tokens.short = self.first_exchange(&tokens.access).await?;

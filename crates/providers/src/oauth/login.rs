@@ -21,7 +21,7 @@ const REMEMBERED: usize = 16;
 pub(crate) struct Login {
     /// The name under which its tokens are stored.
     pub(super) provider: String,
-    /// As people read it.
+    /// The name of the provider as people read it.
     pub(super) title: String,
     plan: Plan,
     pub(super) server: Server,

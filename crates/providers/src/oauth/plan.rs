@@ -16,9 +16,9 @@ const ANY_PORT: &str = "http://127.0.0.1/callback";
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct LoginSettings {
     pub client_id: Option<String>,
-    /// Of applications that have one; a reference as `apiKey` takes it.
+    /// The secret of applications that have one; a reference as `apiKey` takes it.
     pub client_secret: Option<Secret>,
-    /// In place of the origin of a known maker's addresses.
+    /// The origin that replaces that of a known maker's addresses.
     pub issuer: Option<String>,
     pub device_url: Option<String>,
     /// Where a browser is sent to sign in.
@@ -36,9 +36,9 @@ pub struct LoginSettings {
 /// How a person signs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginWay {
-    /// With a code that is entered on a page of the maker's, on any machine.
+    /// The person enters a code on a page of the maker's, on any machine.
     Code,
-    /// In a browser that comes back to this machine.
+    /// The person signs in with a browser that comes back to this machine.
     Browser,
 }
 
@@ -88,7 +88,7 @@ pub(super) struct BrowserPlan {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Redirect {
-    /// Without a port, any that is free.
+    /// If the address has no port, any free one is used.
     ThisMachine(Url),
     /// A page of the gateway; its address comes with the request that begins the sign-in.
     Gateway,

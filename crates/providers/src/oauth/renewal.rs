@@ -31,7 +31,7 @@ const TERMINAL: &[&str] = &[
 
 /// Why a token was not renewed.
 enum Failed {
-    /// Nothing but a new sign-in helps.
+    /// Only a new sign-in helps.
     Terminal(String),
     For(ModelFailure),
 }

@@ -150,7 +150,8 @@ impl Server {
 
     pub(super) async fn exchange(&self, access: &Secret) -> Option<Answered> {
         let place = self.exchange.as_ref()?;
-        // GitHub's own word for it; its other addresses take both, this one is only seen with it.
+        // `token` is GitHub's own word for it. Its other addresses take both words, but this one is
+        // only seen with this.
         Some(place.get(&format!("token {}", access.reveal())).await)
     }
 }

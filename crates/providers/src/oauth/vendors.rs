@@ -67,7 +67,7 @@ pub(crate) const GITHUB_COPILOT: VendorLogin = VendorLogin {
     account_header: None,
 };
 
-/// As OpenAI's own Codex signs in: in a browser, or with a code.
+/// The sign-in of OpenAI's own Codex: in a browser, or with a code.
 pub(crate) const CHATGPT: VendorLogin = VendorLogin {
     issuer: "https://auth.openai.com",
     device: Some(VendorDevice {

@@ -97,7 +97,8 @@ impl Model for Auto {
         "auto"
     }
 
-    /// Before the choice, the largest window: the rules consider the length of the prompt.
+    /// The largest window counts before the choice, because the rules consider the length of the
+    /// prompt.
     fn context_window(&self) -> Option<u32> {
         self.choices.iter().filter_map(|(candidate, _)| candidate.facts.context_window).max()
     }

@@ -17,7 +17,7 @@ use crate::oauth::{Login, Logins};
 
 #[derive(Debug)]
 pub(super) struct Catalogue {
-    /// In the order of the config, which decides the default.
+    /// The providers in the order of the config, which decides the default.
     pub(super) providers: Vec<Entry>,
     pub(super) sources: Vec<Sourced>,
     pub(super) metadata: Arc<Metadata>,

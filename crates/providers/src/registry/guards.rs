@@ -27,7 +27,7 @@ impl Guards {
         self.once(retry, health)
     }
 
-    /// Without a second attempt.
+    /// Wraps the model without a second attempt.
     pub(super) fn once(&self, model: Arc<dyn Model>, health: &ModelHealth) -> Arc<dyn Model> {
         let circuit = Arc::clone(&health.circuit);
         let breaker = Breaker::new(model, circuit, self.breaker, Arc::clone(&self.clock));

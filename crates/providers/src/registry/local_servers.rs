@@ -94,7 +94,7 @@ async fn ask(vendor: &Vendor, base: Url, clock: &Arc<dyn Clock>) -> Option<Local
 
 fn at_port(mut base: Url, port: Option<u16>) -> Url {
     if let Some(port) = port {
-        // Refused only by addresses that have no host.
+        // Only addresses that have no host refuse a port.
         let _ = base.set_port(Some(port));
     }
     base

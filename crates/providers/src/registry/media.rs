@@ -31,7 +31,7 @@ const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// A request as its client wrote it, but for the model's name.
 #[derive(Clone, Debug)]
 pub struct MediaRequest {
-    /// Below the provider's address, such as `audio/speech`.
+    /// The path below the provider's address, such as `audio/speech`.
     pub path: &'static str,
     pub content_type: String,
     pub body: Bytes,

@@ -65,7 +65,7 @@ impl References<'_> {
                 Err(fault) => Err(Disabled::SecretStore(fault.message)),
             };
         }
-        // Taken for the key itself, the reference would be sent to the provider.
+        // If it were taken for the key itself, the reference would be sent to the provider.
         if text.starts_with("vaultwarden:") {
             return Err(Disabled::SecretReference(field.to_owned()));
         }

@@ -12,7 +12,7 @@ use crate::wire::{
     SystemRole,
 };
 
-/// Deliberately without `Serialize`: a struct that holds keys must not be written anywhere.
+/// There is deliberately no `Serialize`: a struct that holds keys must not be written anywhere.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ProviderSettings {
@@ -30,7 +30,7 @@ pub struct ProviderSettings {
     pub login: Option<LoginSettings>,
     /// A machine's own identity in place of a key.
     pub credentials: Option<CredentialSettings>,
-    /// For Azure: the version of its API, with which the address names the model.
+    /// The version of Azure's API, with which the address names the model.
     pub api_version: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! From a model's name to the model with all its decorators, and the default name when none is
-//! given.
+//! Turns a model's name into the model with all its decorators, and finds the default name when
+//! none is given.
 
 use std::sync::Arc;
 use std::time::Duration;

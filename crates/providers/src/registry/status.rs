@@ -17,7 +17,7 @@ pub struct ProviderStatus {
     pub name: String,
     pub kind: Option<ProviderKind>,
     pub state: ProviderState,
-    /// Shortened beyond use.
+    /// The key, shortened beyond use.
     pub key: Option<String>,
     pub locality: Option<Locality>,
     /// The models named in the config.
@@ -41,7 +41,7 @@ pub enum ProviderState {
 /// The health of a provider, in one word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProviderHealth {
-    /// Not called yet.
+    /// The provider was not called yet.
     Untried,
     Well,
     /// Its last call to a model failed, or the model is left alone for now.

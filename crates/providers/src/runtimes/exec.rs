@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// As shells say it: the program could not be run.
+/// The code that shells use too: the program could not be run.
 const NOT_RUN: u8 = 126;
 
 /// The program that calls `exec_child` with the arguments after its own.

@@ -10,7 +10,7 @@ pub(super) fn facts() -> ModelFacts {
         context_window: Some(WINDOW),
         inputs: Some(vec![Modality::Image]),
         tools: Some(true),
-        // Paid with the subscription, so that a budget in money counts none of it.
+        // The subscription pays, so a budget in money counts none of it.
         price: Some(Price::FREE),
         ..ModelFacts::default()
     }

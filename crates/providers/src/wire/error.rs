@@ -74,7 +74,7 @@ impl ErrorObject {
         }
     }
 
-    /// As clients of the maker's wire know it.
+    /// The error as clients of the maker's wire know it.
     fn told(self, status: u16) -> UpstreamError {
         let Self { code, kind, param, .. } = self;
         UpstreamError { status, code, kind, param, headers: Vec::new() }

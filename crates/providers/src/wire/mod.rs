@@ -58,7 +58,7 @@ pub struct Target {
     pub model: String,
     pub context_window: Option<u32>,
     pub max_output_tokens: Option<u32>,
-    /// Known to think before it answers, so a request may set how hard.
+    /// Whether the model is known to think before it answers, so that a request may set how hard.
     pub reasons: bool,
     pub compat: Compat,
 }
@@ -79,7 +79,7 @@ pub struct Compat {
     /// provider's default applies.
     pub thinking_budget: Option<u32>,
     pub request_headers: RequestHeaders,
-    /// Named in each address, where the server wants that.
+    /// The version that each address names, where the server wants that.
     pub api_version: Option<String>,
 }
 
@@ -142,9 +142,9 @@ pub enum ExtraSampling {
 pub enum ModelPlace {
     #[default]
     Body,
-    /// In the path, as Vertex AI has it for Anthropic's models.
+    /// The path names the model, as Vertex AI has it for Anthropic's models.
     VertexPath,
-    /// In the path as a deployment, as Azure has it with a version of its API.
+    /// The path names it as a deployment, as Azure has it with a version of its API.
     AzurePath,
 }
 

@@ -50,7 +50,7 @@ pub(super) fn object_arguments(input: &Value) -> Cow<'_, Value> {
 /// Maps a wire's names back to ours, for one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolNames {
-    /// Only names that differ: the one on the wire, ours.
+    /// The names that differ: first the one on the wire, then ours.
     changed: Vec<(String, String)>,
 }
 

@@ -24,7 +24,8 @@ const MACHINE: [&str; 5] =
     ["/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/self", "/sys/devices/system"];
 
 const OPEN_FILES: u64 = 1_024;
-/// Of addresses, for one process: programs reserve far more than they use.
+/// The most address space of one process. It is large because programs reserve far more than they
+/// use.
 const ADDRESS_SPACE: u64 = 64 * 1024 * 1024 * 1024;
 
 /// Restricts this process permanently and becomes the command. Returns only on failure.
@@ -34,7 +35,8 @@ pub(super) fn confine(order: &Order) -> Result<ExitCode, String> {
         .map_err(|error| format!("{} cannot be entered: {error}", job.folder.display()))?;
     setpriority_process(None, 0).map_err(|error| format!("its priority cannot be set: {error}"))?;
     if job.network == Network::Proxied {
-        // Not without namespaces: the port would be one of this machine's.
+        // The port is only listened to inside namespaces; outside it would be one of this
+        // machine's.
         if order.rung != SandboxKind::Bubblewrap {
             return Err("there is no network of its own here".to_owned());
         }

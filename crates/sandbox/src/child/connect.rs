@@ -29,7 +29,7 @@ pub(super) fn connect(host: &str, port: &str) -> Result<ExitCode, String> {
         if piece.is_empty() {
             return Ok(ExitCode::SUCCESS);
         }
-        // At once: the other side may wait for an answer to it.
+        // Each piece is written at once, because the other side may wait for an answer to it.
         out.write_all(piece).and_then(|()| out.flush()).map_err(lost)?;
         let count = piece.len();
         from.consume(count);

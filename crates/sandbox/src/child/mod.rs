@@ -17,7 +17,7 @@ pub(crate) const SUPERVISE: &str = "supervise";
 const CONFINE: &str = "confine";
 pub(crate) const CONNECT: &str = "connect";
 
-/// As shells say it: the command could not be run.
+/// The code that shells use too: the command could not be run.
 const NOT_RUN: u8 = 126;
 
 /// Files of /etc that ordinary programs read and that hold nothing secret.

@@ -15,7 +15,8 @@ const FIRST: i32 = -20;
 
 /// Starts the confined child, enforces its bounds, and returns its exit status.
 pub(super) fn supervise(order: &Order) -> Result<ExitCode, String> {
-    // A session of our own: one group to kill, and no terminal to type into.
+    // The process gets a session of its own, so that there is one group to kill and no terminal to
+    // type into.
     rustix::process::setsid()
         .map_err(|error| format!("a session of its own could not be created: {error}"))?;
     // Run ahead of a fork bomb, where allowed: root is not bound by the limit of processes.
@@ -30,7 +31,8 @@ pub(super) fn supervise(order: &Order) -> Result<ExitCode, String> {
 
 #[allow(clippy::disallowed_methods, reason = "this process is the sandbox's own")]
 fn command(order: &Order) -> Result<Command, String> {
-    // By its path: through /proc/self/exe bubblewrap would find itself.
+    // The program is named by its path, because through /proc/self/exe bubblewrap would find
+    // itself.
     let itself =
         std::env::current_exe().map_err(|error| format!("its program is gone: {error}"))?;
     let mut command = match order.rung {

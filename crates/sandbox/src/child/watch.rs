@@ -21,7 +21,7 @@ pub(super) fn watch(order: &Order) {
     loop {
         if let Some(why) = met(order, free) {
             say(&format!("[sandbox: stopped: {why}]"));
-            // Cannot fail: it is our own group. The command cannot leave it.
+            // This cannot fail, because it is our own group. The command cannot leave it.
             let _ = kill_current_process_group(Signal::KILL);
         }
         let (looked, tasks) = (Instant::now(), tasks());
@@ -59,8 +59,8 @@ struct Usage {
     memory: u64,
 }
 
-/// Of every process of our session but ourselves. Stops at one too many: to count a fork bomb to
-/// its end would take longer than it takes to grow.
+/// What every process of our session but ourselves uses. Stops at one too many, because counting a
+/// fork bomb to its end would take longer than it takes to grow.
 fn usage(most: usize) -> Usage {
     let own = getpid().as_raw_pid();
     let mut usage = Usage { processes: 0, memory: 0 };

@@ -16,7 +16,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// Of a chain without rows.
+    /// The head of a chain without rows.
     pub(crate) const EMPTY: Self = Self { seq: 0, hash: Hash::ZERO };
 
     /// The row that follows.
@@ -29,7 +29,7 @@ impl Head {
     }
 }
 
-/// Whoever reads a row sees all of it: names and words in it may be a model's.
+/// Makes everything in a row visible to its reader, because names and words in it may be a model's.
 fn visible_entry(mut entry: AuditEntry) -> AuditEntry {
     let texts = [&mut entry.actor_kind, &mut entry.actor, &mut entry.diff_summary];
     for text in texts.into_iter().chain([&mut entry.result]).chain(&mut entry.tool) {
@@ -53,8 +53,8 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// From the start of a chain. `sealed` must be asked for before the rows are read: rows that come meanwhile are in
-    /// both or in neither.
+    /// Begins at the start of a chain. `sealed` must be asked for before the rows are read, so that
+    /// rows that come meanwhile are in both or in neither.
     pub(crate) fn new(seal: Option<&'a AuditSeal>, sealed: Option<SealedHead>) -> Self {
         Self { seal, sealed, last: Head::EMPTY, first: None }
     }
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Over every field. A field that is absent differs from an empty one.
+/// The hash covers every field. A field that is absent differs from an empty one.
 fn hash_of(seq: u64, entry: &AuditEntry, previous: Hash) -> Hash {
     let (agent, session, run) = (
         entry.agent.as_ref().map(ToString::to_string),

@@ -16,15 +16,15 @@ use threads::{Threads, Work};
 /// How many file operations may wait for the disk at once. Enough for the file system to put
 /// many syncs into one journal commit; few enough that a burst does not cost a thread a session.
 const AT_ONCE: usize = 32;
-/// Until a thread is asked for again, where the system had none.
+/// The time until a thread is asked for again, where the system had none.
 const NEXT_TRY: Duration = Duration::from_millis(50);
 
 /// Takes file and database work off the async threads.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocking {
     permits: Arc<Semaphore>,
-    /// For series of steps. They have their own permits, because a step may wait for a task that waits for
-    /// one of the others; those wait for nothing but the disk.
+    /// The permits for series of steps. They are separate, because a step may wait for a task that
+    /// waits for one of the others; those wait for nothing but the disk.
     step_permits: Arc<Semaphore>,
     threads: Arc<Threads>,
 }
@@ -143,7 +143,7 @@ impl Steps {
         Self(Some(blocking))
     }
 
-    /// For stores that never wait for a disk of this machine.
+    /// Makes steps for stores that never wait for a disk of this machine.
     pub fn as_they_come() -> Self {
         Self(None)
     }
@@ -153,7 +153,7 @@ impl Steps {
         self.0.is_some()
     }
 
-    /// With the caller's runtime. A panic is the caller's.
+    /// Runs the steps with the caller's runtime. A panic is the caller's.
     pub async fn follow<T: Send + 'static>(
         &self,
         steps: impl Future<Output = T> + Send + 'static,

@@ -106,7 +106,7 @@ pub struct ChunkRow {
     pub heading: String,
     pub origin: Origin,
     pub text: String,
-    /// Of what is embedded for it: a chunk that says the same keeps its vector.
+    /// The hash of what is embedded for it: a chunk that says the same keeps its vector.
     pub hash: Hash,
     /// `None` for notes.
     pub message: Option<Message>,
@@ -259,7 +259,7 @@ pub trait ChunkStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<SourceRow>, StoreError>;
 
-    /// With the vectors of a model.
+    /// Counts sources and chunks, and the vectors of a model if one is given.
     async fn counts(
         &self,
         person: Option<&PersonId>,
@@ -279,7 +279,7 @@ pub trait ChunkStore: Send + Sync {
     /// The sequence of the newest change; 0 when there is none.
     async fn last_change(&self) -> Result<u64, StoreError>;
 
-    /// Every search asks for it: at one look where the store can.
+    /// Every search asks for this, so it takes only one look where the store can do that.
     async fn standing(&self) -> Result<StorePosition, StoreError> {
         Ok(StorePosition {
             epoch: self.epoch().await?,
@@ -296,7 +296,7 @@ pub trait ChunkStore: Send + Sync {
     /// Those of the chunks that are still there.
     async fn stored(&self, chunks: &[ChunkId]) -> Result<Vec<StoredChunk>, StoreError>;
 
-    /// By chunk, after this one.
+    /// The outline in the order of chunks, after this one.
     async fn outline_after(
         &self,
         after: ChunkId,
@@ -327,7 +327,7 @@ pub trait ChunkStore: Send + Sync {
         vectors: Vec<(ChunkId, Vec<f32>)>,
     ) -> Result<(), StoreError>;
 
-    /// By chunk, after this one.
+    /// Vectors in the order of chunks, after this one.
     async fn vectors_after(
         &self,
         model: &str,
@@ -355,7 +355,7 @@ pub trait ChunkStore: Send + Sync {
         tokens: Vec<(ChunkId, Vec<u8>)>,
     ) -> Result<(), StoreError>;
 
-    /// Of those chunks that have any, in no order.
+    /// The tokens' vectors of those chunks that have any, in no order.
     async fn tokens(
         &self,
         model: &str,
@@ -373,7 +373,7 @@ pub trait ChunkStore: Send + Sync {
     /// How much the vectors of tokens take.
     async fn token_bytes(&self, model: &str) -> Result<u64, StoreError>;
 
-    /// By chunk, after this one.
+    /// Chunks in order, after this one.
     async fn chunks_after(
         &self,
         after: ChunkId,
@@ -413,7 +413,7 @@ pub trait ChunkStore: Send + Sync {
     /// Small notes of the indexers that fill the store, by name.
     async fn marks(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError>;
 
-    /// In one transaction.
+    /// Sets all of them in one transaction.
     async fn set_marks(&self, marks: Vec<(String, String)>) -> Result<(), StoreError>;
 
     async fn set_mark(&self, name: &str, value: &str) -> Result<(), StoreError> {

@@ -19,7 +19,7 @@ pub struct Channel {
     pub id: ChannelId,
     pub space: SpaceId,
     pub card: ChannelCard,
-    /// Of its file: its ETag.
+    /// The hash of its file, which is its ETag.
     pub version: Hash,
 }
 
@@ -91,7 +91,8 @@ impl Channels {
         Ok(Self { person: files.objects(&area)?, history: files.history(person)? })
     }
 
-    /// By space and id. What cannot be read is logged and left out: the others are to be seen.
+    /// The channels by space and id. One that cannot be read is logged and left out, so that the
+    /// others are seen.
     pub async fn list(&self, space: Option<&SpaceId>) -> Result<Vec<Channel>, StoreError> {
         let spaces = match space {
             Some(space) => vec![space.clone()],

@@ -21,7 +21,7 @@ const OURS: [&str; 7] = ["id", "title", "status", "tags", "created", "updated", 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entity {
     pub at: EntityRef,
-    /// From the front matter, else the first heading, else the file's name.
+    /// The title from the front matter, else the first heading, else the file's name.
     pub title: String,
     pub status: Option<String>,
     pub tags: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Entity {
     pub body: String,
     /// The whole file.
     pub text: String,
-    /// Of the whole file: its ETag.
+    /// The hash of the whole file, which is its ETag.
     pub version: Hash,
 }
 
@@ -54,7 +54,7 @@ pub struct EntityChange {
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityEdit {
     pub at: EntityRef,
-    /// Within the person's folder.
+    /// The path within the person's folder.
     pub path: ObjectKey,
     pub before: Option<Object>,
     /// `None`: the file goes.
@@ -213,7 +213,7 @@ impl Entity {
             status: matter.text("status"),
             tags: matter.list("tags"),
             created: time("created"),
-            // Edited by hand, a file is newer than it says.
+            // A file that was edited by hand is newer than it says.
             updated: time("updated").unwrap_or(modified).max(modified),
             origin: written.max(declared(&matter)),
             fields,

@@ -24,7 +24,7 @@ pub struct Space {
     pub created: Option<Timestamp>,
     /// The highest tier of agents in the space, whatever their tier elsewhere.
     pub tier: Tier,
-    /// Of `space.json`, its ETag; `None` while the folder has none.
+    /// The hash of `space.json`, which is its ETag; `None` while the folder has none.
     pub version: Option<Hash>,
     /// Why `space.json` cannot be read; the space then goes by its folder's name.
     pub damage: Option<String>,
@@ -72,7 +72,7 @@ impl Spaces {
         Ok(Self { person: files.objects(&area)?, history: files.history(person)? })
     }
 
-    /// By name.
+    /// The spaces by name.
     pub async fn list(&self) -> Result<Vec<Space>, StoreError> {
         let root: ObjectKey = "spaces".parse()?;
         let folders = match self.person.list(Some(&root), MOST_SPACES).await {

@@ -29,7 +29,7 @@ pub struct Acceptance {
     pub person: PersonId,
     pub kind: AcceptanceKind,
     pub name: String,
-    /// Of everything that was accepted.
+    /// The hash of everything that was accepted.
     pub hash: Hash,
     /// The text that was looked at, to show what has changed since.
     pub content: String,
@@ -39,14 +39,14 @@ pub struct Acceptance {
 /// What people have accepted. Each change is one transaction with its audit row.
 #[async_trait]
 pub trait Acceptances: Send + Sync {
-    /// By name.
+    /// Lists what was accepted, by name.
     async fn accepted(
         &self,
         person: &PersonId,
         kind: AcceptanceKind,
     ) -> Result<Vec<Acceptance>, StoreError>;
 
-    /// In the place of what was accepted under these names before.
+    /// Replaces what was accepted under these names before.
     async fn accept(&self, rows: Vec<Acceptance>, audit: AuditEntry) -> Result<(), StoreError>;
 
     /// Does nothing for names that were not accepted.

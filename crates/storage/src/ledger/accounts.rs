@@ -80,7 +80,7 @@ pub struct SealedSecret {
     pub updated_at: Timestamp,
 }
 
-/// Whose secret it is, for which provider or purpose, and its name.
+/// The person a secret belongs to, its provider or purpose, and its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SecretId {
     pub person: PersonId,
@@ -97,13 +97,14 @@ impl fmt::Debug for SealedSecret {
 /// The people who may sign in, and their credentials. Small tables, read whole at the start.
 #[async_trait]
 pub trait Accounts: Send + Sync {
-    /// By name.
+    /// Lists the people by name.
     async fn people(&self) -> Result<Vec<PersonRow>, StoreError>;
 
     /// Adds the person; `Conflict` when there is one of this name.
     async fn add_person(&self, row: PersonRow) -> Result<(), StoreError>;
 
-    /// With password and credentials, in one transaction. `NotFound` when there is none.
+    /// Removes the person with password and credentials, in one transaction. `NotFound` when there
+    /// is none.
     async fn remove_person(&self, person: &PersonId) -> Result<(), StoreError>;
 
     /// The PHC string of each person who has a password.
@@ -113,7 +114,7 @@ pub trait Accounts: Send + Sync {
 
     async fn remove_password(&self, person: &PersonId) -> Result<(), StoreError>;
 
-    /// In the order they were made.
+    /// Lists the credentials in the order in which they were made.
     async fn credentials(&self) -> Result<Vec<CredentialRow>, StoreError>;
 
     async fn put_credential(&self, row: CredentialRow) -> Result<(), StoreError>;
@@ -125,7 +126,7 @@ pub trait Accounts: Send + Sync {
 /// The store of sealed secrets.
 #[async_trait]
 pub trait SealedSecrets: Send + Sync {
-    /// By person, provider and name.
+    /// Lists the secrets by person, provider and name.
     async fn secrets(&self) -> Result<Vec<SealedSecret>, StoreError>;
 
     /// Writes all of them or none; each takes the place of one with its id.

@@ -67,7 +67,7 @@ pub struct PeerRow {
     pub kind: PeerKind,
     pub name: String,
     pub state: PeerState,
-    /// Whose agents answer it.
+    /// The person whose agents answer it.
     pub person: Option<PersonId>,
     pub code: Option<PairingCode>,
     pub first_seen: Timestamp,
@@ -96,7 +96,7 @@ pub struct PeerChange {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConversationRow {
     pub session: Option<SessionId>,
-    /// Chosen in the chat; else the bindings decide.
+    /// The agent that was chosen in the chat; without one the bindings decide.
     pub agent: Option<AgentId>,
     pub model: Option<String>,
 }
@@ -140,7 +140,7 @@ pub struct InboxUpdate {
     pub body: String,
     pub state: InboxState,
     pub attempts: u32,
-    /// Not tried before this time.
+    /// The message is not tried before this time.
     pub not_before: Timestamp,
     /// The run that was promised to it, and whose.
     pub run: Option<(PersonId, RunId)>,
@@ -219,9 +219,9 @@ pub struct OutboxPart {
 /// How one attempt to send ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendEnd {
-    /// With the network's id of the message.
+    /// The network took the message; this is its id there.
     Sent(String),
-    /// To be tried again, with the body that it has from now on.
+    /// The message is to be tried again, with the body that it has from now on.
     Again {
         body: String,
         repeat: Repeat,
@@ -376,7 +376,8 @@ pub trait ConnectorLedger: Send + Sync {
         limit: u32,
     ) -> Result<Vec<Mail>, StoreError>;
 
-    /// Forgets what was answered and sent before a time. Whom the account still has to answer stays.
+    /// Forgets what was answered and sent before a time. Messages that the account still has to
+    /// answer stay.
     async fn forget_before(&self, account: &AccountKey, at: Timestamp) -> Result<(), StoreError>;
 
     async fn peer(&self, key: &PeerKey) -> Result<Option<PeerRow>, StoreError>;

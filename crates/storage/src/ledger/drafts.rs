@@ -18,10 +18,10 @@ pub struct Draft {
     pub call: ToolUseId,
     /// What the model asked for; none where several of its calls were combined.
     pub input: Option<Value>,
-    /// Of the run, when it proposed this.
+    /// The taint of the run when it proposed this.
     pub taint: Taint,
     pub plan: Plan,
-    /// Over exactly what will happen, for whom, from which run.
+    /// The hash covers exactly what will happen, for whom, from which run.
     pub hash: Hash,
     pub state: DraftState,
     pub created_at: Timestamp,
@@ -79,7 +79,7 @@ pub struct DraftFilter {
 /// The move of a draft from one state to the next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DraftMove {
-    /// Only from this state, and only while it is over this.
+    /// The draft moves only from this state, and only while its hash is this one.
     pub from: DraftState,
     pub hash: Hash,
     pub to: DraftState,
@@ -140,8 +140,8 @@ pub trait Drafts: Send + Sync {
     /// Those of a session that a person can still decide, oldest first.
     async fn open_drafts(&self, key: &SessionKey) -> Result<Vec<Draft>, StoreError>;
 
-    /// `Conflict` when the draft is no longer where the move begins; of several moves at once one
-    /// happens. Returns the row as it is now.
+    /// `Conflict` when the draft is no longer where the move begins; if several moves come at once,
+    /// one happens. Returns the row as it is now.
     async fn move_draft(
         &self,
         person: &PersonId,

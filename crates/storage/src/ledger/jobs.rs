@@ -20,7 +20,7 @@ pub struct JobRow {
     pub settled: Timestamp,
     /// Why it is paused.
     pub paused: Option<String>,
-    /// In a row.
+    /// The number of failures in a row.
     pub failures: u32,
     /// The conversation that its runs continue, if it keeps one.
     pub session: Option<SessionId>,
@@ -171,7 +171,7 @@ impl SlotDelivery {
 pub struct Settling {
     pub person: PersonId,
     pub job: JobId,
-    /// As the row said when this was decided.
+    /// The start of the time, as the row said when this was decided.
     pub from: Timestamp,
     /// Earlier than `from` after the clock was set back: what was skipped or missed beyond it is
     /// taken back and comes again in its time. What was fired stays fired.
@@ -206,7 +206,7 @@ pub struct SlotClaim {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlotEnding {
     pub slot: SlotKey,
-    /// Only from this state.
+    /// The slot ends only if it is in this state.
     pub from: SlotState,
     pub state: SlotState,
     pub session: Option<SessionId>,
@@ -238,7 +238,7 @@ pub trait JobLedger: Send + Sync {
         change: JobChange,
     ) -> Result<bool, StoreError>;
 
-    /// With all its slots.
+    /// Removes the job with all its slots.
     async fn remove_job(
         &self,
         person: &PersonId,
@@ -253,7 +253,8 @@ pub trait JobLedger: Send + Sync {
     /// `false`: there is a slot at that time.
     async fn add_slot(&self, slot: JobSlot) -> Result<bool, StoreError>;
 
-    /// From queued to running, unless another slot of the job runs or too many of all jobs do.
+    /// Moves a slot from queued to running, unless another slot of the job runs or too many of all
+    /// jobs do.
     async fn claim_slot(&self, claim: SlotClaim) -> Result<bool, StoreError>;
 
     /// `false`: it was not in the state that the ending begins with.

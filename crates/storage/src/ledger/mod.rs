@@ -121,15 +121,15 @@ pub struct SessionChange {
     pub status: Option<SessionStatus>,
     pub agents: Option<Vec<AgentId>>,
     pub mode: Option<LaneOrder>,
-    /// Of the session with all of its forks.
+    /// Whether the session is pinned, with all of its forks.
     pub pinned: Option<bool>,
-    /// In the place of those it has, also of all of its forks.
+    /// The tags that replace those of the session and all of its forks.
     pub tags: Option<Vec<String>>,
     /// `Some(None)` detaches it, with all of its forks.
     pub attached: Option<Option<EntityRef>>,
 }
 
-/// Which sessions are listed. Of a family of forks only the one updated last is.
+/// Which sessions are listed. Only the one of a family of forks that was updated last is listed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionFilter {
     pub agent: Option<AgentId>,
@@ -141,9 +141,9 @@ pub struct SessionFilter {
     /// ...unless the session, or another of its family, is one of these: what was said in them holds
     /// the text. Nothing without a text.
     pub holding: Vec<SessionId>,
-    /// Updated at this time or later.
+    /// Only those that were updated at this time or later.
     pub since: Option<Timestamp>,
-    /// Updated before this time.
+    /// Only those that were updated before this time.
     pub until: Option<Timestamp>,
     /// Only those that are, or are not, pinned.
     pub pinned: Option<bool>,
@@ -170,9 +170,10 @@ pub struct BeginRun {
 /// The session a run begins in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeginIn {
-    /// Its row is made, unless it is there.
+    /// The session's row is made, unless it is there.
     New(SessionOrigin),
-    /// Its row must be there: who deleted the session meanwhile must not see it again.
+    /// The session's row must be there: whoever deleted the session meanwhile must not see it
+    /// again.
     Existing,
 }
 
@@ -197,7 +198,7 @@ pub struct RunOutcome {
     pub used: Vec<ModelUse>,
     pub messages_added: u64,
     pub preview: Option<String>,
-    /// Set only where the session has no title yet.
+    /// The title is set only where the session has none yet.
     pub title: Option<String>,
 }
 
@@ -245,11 +246,11 @@ pub struct InboxRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
-    /// After the tool results of the step under way.
+    /// The words are read after the tool results of the step under way.
     Steer,
-    /// When the answer under way is complete.
+    /// The words are read when the answer under way is complete.
     FollowUp,
-    /// When its answer is asked for.
+    /// The words are read when their answer is asked for.
     OnRequest,
 }
 
@@ -320,7 +321,7 @@ pub struct SessionMove {
 pub struct SessionSequence {
     /// Sequences of another epoch mean nothing.
     pub epoch: u64,
-    /// Of the newest change; 0 when there is none.
+    /// The sequence of the newest change; 0 when there is none.
     pub last: u64,
 }
 
@@ -418,15 +419,15 @@ pub trait Ledger: Send + Sync {
     /// it is.
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError>;
 
-    /// With what waits in its inbox, and its drafts. Deleting what is not there is no error: a crash
-    /// may have come between row and log.
+    /// Deletes the session with what waits in its inbox, and its drafts. Deleting what is not there
+    /// is no error: a crash may have come between row and log.
     async fn delete_session(&self, person: &PersonId, session: SessionId)
     -> Result<(), StoreError>;
 
     /// Durable when it returns, because the sender is then told that it was kept.
     async fn put_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<(), StoreError>;
 
-    /// In the order the words came.
+    /// The inbox in the order in which the words came.
     async fn inbox(&self, key: &SessionKey) -> Result<Vec<InboxRow>, StoreError>;
 
     /// Replaces a row that still exists; `false` if it does not.
@@ -434,7 +435,7 @@ pub trait Ledger: Send + Sync {
 
     async fn clear_inbox(&self, key: &SessionKey, turns: &[TurnId]) -> Result<(), StoreError>;
 
-    /// Whose words wait in an inbox.
+    /// The sessions in whose inboxes words wait.
     async fn spoken_to(&self) -> Result<Vec<(PersonId, SessionId)>, StoreError>;
 
     /// Cost of a person on one day (UTC, `YYYY-MM-DD`).

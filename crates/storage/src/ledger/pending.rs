@@ -44,7 +44,8 @@ pub struct PendingEntry {
 /// them, so that what is begun at one is finished at another.
 #[async_trait]
 pub trait PendingEntries: Send + Sync {
-    /// In the place of one with the same key. Where there would be more than `most` of the kind, the oldest go.
+    /// Replaces an entry with the same key. Where there would be more than `most` of the kind, the
+    /// oldest go.
     async fn put(
         &self,
         kind: PendingKind,
@@ -65,6 +66,6 @@ pub trait PendingEntries: Send + Sync {
         value: String,
     ) -> Result<bool, StoreError>;
 
-    /// Removes the entry. Of several who try, one gets its value.
+    /// Removes the entry. If several callers try, only one of them gets its value.
     async fn take(&self, kind: PendingKind, key: Hash) -> Result<Option<String>, StoreError>;
 }

@@ -20,7 +20,7 @@ struct Record {
     len: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// In place of `text` where the bytes are not UTF-8.
+    /// The bytes in place of `text`, where they are not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     hex: Option<String>,
 }

@@ -3,7 +3,7 @@ use std::io;
 
 use super::ops::{FileOps, read_exact_at};
 
-/// Enough for the last lines of most logs; who reads on gets larger ones.
+/// This is enough for the last lines of most logs; whoever reads on gets larger ones.
 const FIRST_BLOCK: u64 = 4 * 1024;
 const USUAL_BLOCK: u64 = 64 * 1024;
 /// A block grows beyond the usual only while one line does not fit, so a long line is copied a few
@@ -72,7 +72,7 @@ impl<'a> Backwards<'a> {
         if size == 0 {
             return Ok(false);
         }
-        // At most `LARGEST_BLOCK`, which fits every usize.
+        // The size is at most `LARGEST_BLOCK`, which fits every usize.
         let size_in_memory = usize::try_from(size).map_err(io::Error::other)?;
         let mut joined = vec![0; size_in_memory + self.end];
         let (block, rest) = joined.split_at_mut(size_in_memory);

@@ -36,7 +36,7 @@ pub(crate) enum Access {
     Read,
     /// Reading anywhere, writing at the end.
     Append,
-    /// As `Append`; made if it is not there.
+    /// The same as `Append`; the file is made if it is not there.
     AppendOrCreate,
     /// Fails when it is there.
     CreateNew,
@@ -276,7 +276,7 @@ pub(crate) fn plain_file(file: &File) -> Result<Stat, StoreError> {
     }
 }
 
-/// By errno; a link or a way out on the path is a refusal, not a failure.
+/// Classifies by errno; a link or a way out on the path is a refusal, not a failure.
 pub(crate) fn classify(error: Errno) -> StoreError {
     match error {
         Errno::NOENT => StoreError::NotFound,

@@ -207,7 +207,7 @@ mod tests {
             self.folder.path().join("shared/note.md")
         }
 
-        /// As `Home::find` does it.
+        /// Asks as `Home::find` does.
         fn text(&self) -> Option<String> {
             let asked =
                 (Area::Shared, Wanted::File { key: "note.md".parse().unwrap(), max_bytes: 1_000 });
@@ -244,7 +244,7 @@ mod tests {
         seen(Some("one"), 2);
         fs::write(world.path(), "longer").unwrap();
         seen(Some("longer"), 3);
-        // Of the same length and times, but another file.
+        // This file has the same length and times, but is another one.
         let other = world.folder.path().join("other");
         fs::write(&other, "LONGER").unwrap();
         let times = fs::FileTimes::new()

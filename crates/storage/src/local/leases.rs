@@ -26,7 +26,7 @@ struct Table {
 #[derive(Debug)]
 struct HeldLease {
     fence: u64,
-    /// On the monotonic clock: a wall clock that jumps takes no lease away.
+    /// The time on the monotonic clock, because a wall clock that jumps must take no lease away.
     expires: Duration,
     released: bool,
     /// Writes in progress. While there are any, the session goes to no other holder, even when the

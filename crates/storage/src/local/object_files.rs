@@ -76,13 +76,13 @@ impl ObjectFiles {
         let written =
             self.write_new(&parent, &unfinished, bytes, current.as_ref()).and_then(|()| {
                 match expect {
-                    // Also against programs that do not know our lock.
+                    // Renaming this way holds against programs that do not know our lock, too.
                     Expect::Absent => parent.rename_new(&unfinished, &parent, name),
                     Expect::Anything | Expect::Is(_) => parent.replace(&unfinished, name),
                 }
             });
         if let Err(error) = written {
-            // Left behind, it is swept when the folder is listed.
+            // A file that is left behind is swept when the folder is listed.
             parent.remove(&unfinished).ok();
             return Err(error);
         }
@@ -217,7 +217,7 @@ impl ObjectFiles {
         lock(&self.locks.stripes[self.stripe(key)])
     }
 
-    /// Always in the same order, so that two renames cannot wait for each other.
+    /// Locks always in the same order, so that two renames cannot wait for each other.
     fn lock_two(
         &self,
         one: &ObjectKey,
@@ -357,7 +357,7 @@ fn describe(
         tracing::debug!(name, "a file name that no key can have");
         return Ok(None);
     };
-    // Removed since it was listed: then it is not there.
+    // A file that was removed since it was listed is not there.
     let Some(stat) = dir.stat(name)? else { return Ok(None) };
     let is_folder = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => false,

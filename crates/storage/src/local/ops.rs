@@ -24,7 +24,7 @@ pub trait FileOps: Send + Sync + fmt::Debug {
         file.sync_data()
     }
 
-    /// Of a file with its metadata, or of a directory with its names.
+    /// Syncs a file with its metadata, or a directory with its names.
     fn sync_all(&self, file: &File) -> io::Result<()> {
         file.sync_all()
     }

@@ -20,7 +20,7 @@ pub(crate) struct ReadPage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Most {
     pub(crate) turns: usize,
-    /// Passed by one line at most.
+    /// The bound on bytes, which one line at most may pass.
     pub(crate) bytes: u64,
 }
 

@@ -20,7 +20,8 @@ struct Waiting {
     kind: PendingKind,
     key: Hash,
     value: String,
-    /// On the monotonic clock: a wall clock that jumps makes nothing last longer.
+    /// The time on the monotonic clock, because a wall clock that jumps must make nothing last
+    /// longer.
     until: Duration,
 }
 

@@ -169,7 +169,7 @@ impl OpenLog {
 struct TornTail {
     start: u64,
     bytes: Vec<u8>,
-    /// So many of them are a whole line that only lacks its newline.
+    /// This many of the bytes are a whole line that only lacks its newline.
     whole: usize,
 }
 

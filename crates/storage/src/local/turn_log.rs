@@ -153,7 +153,8 @@ impl Logs {
             }
         };
         let written = self.write(log, bytes);
-        // After the file: where one journal keeps both, the name is durable with it by now.
+        // The folder is synced after the file: where one journal keeps both, the name is durable
+        // with the file by now.
         if let Some(folder) = new_in
             && let Err(error) = folder.keep_new(&*self.ops, &place.name)
         {
@@ -219,7 +220,8 @@ impl Logs {
         before: Option<Pos>,
         most: Most,
     ) -> Result<(ReadPage, Option<Damage>), StoreError> {
-        // Read outside the lock: what lies before the length never changes under us.
+        // The file is read outside the lock, because what lies before the length never changes
+        // under us.
         let (file, len, torn) = {
             let mut slot = lock(slot);
             match slot.open(&*self.ops, &self.home, place, Need::Read)? {
@@ -289,7 +291,7 @@ impl Logs {
         slot.log = None;
         let place = LogPlace::of(&to.key);
         let folder = self.home.make_dirs(&*self.ops, &place.folder)?;
-        // Under another name until it is whole, so that a crash leaves no half a session.
+        // The copy has another name until it is whole, so that a crash leaves no half a session.
         let unfinished = format!("{}.copy", place.name);
         folder.remove(&unfinished)?;
         let copied = self.copy_file(&folder, &unfinished, &source, len, through);
@@ -328,7 +330,8 @@ impl Logs {
     }
 
     fn note_live(&self, lease: &Lease, pieces: &[LiveText]) -> Result<(), StoreError> {
-        // One at a time: a piece that does not fit is taken back to the length before it.
+        // One caller writes at a time, because a piece that does not fit is taken back to the
+        // length before it.
         let slot = self.slots.get(&lease.key);
         let _slot = lock(&slot);
         let _write = self.leases.begin_write(lease)?;

@@ -94,7 +94,7 @@ pub enum FoundObject {
 pub struct End {
     pub bytes: Vec<u8>,
     pub before: u64,
-    /// As `Object::changed`.
+    /// The same as `Object::changed`.
     pub changed: Timestamp,
 }
 

@@ -34,7 +34,7 @@ impl ObjectKey {
         self.0.split('/')
     }
 
-    /// Some part starts with a dot.
+    /// Whether some part starts with a dot.
     pub fn is_hidden(&self) -> bool {
         self.parts().any(|part| part.starts_with('.'))
     }
@@ -100,7 +100,7 @@ pub struct ObjectMeta {
     pub key: ObjectKey,
     pub size: u64,
     pub modified: Timestamp,
-    /// As `Object::changed`; a folder's also when something in it comes or goes.
+    /// The same as `Object::changed`; a folder's changes also when something in it comes or goes.
     pub changed: Timestamp,
     pub is_folder: bool,
 }
@@ -110,7 +110,7 @@ pub struct ObjectMeta {
 pub struct TreeEntry {
     pub key: ObjectKey,
     pub size: u64,
-    /// Of what the file holds; `None`: it is a folder.
+    /// The hash of what the file holds; `None`: it is a folder.
     pub hash: Option<Hash>,
     pub modified: Timestamp,
 }
@@ -181,7 +181,7 @@ pub trait Objects: Send + Sync {
                     folders.push(Some(key.clone()));
                     None
                 } else {
-                    // Gone since it was listed.
+                    // A file without an object is gone since it was listed.
                     let Some(object) = self.get(&key, u64::MAX).await? else { continue };
                     Some(object.hash)
                 };

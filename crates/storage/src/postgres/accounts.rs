@@ -136,7 +136,8 @@ impl Accounts for PostgresAccounts {
     }
 }
 
-/// In the same transaction, so that no gateway lets in who was shut out: each looks at the counter.
+/// Raises the counter in the same transaction. Each gateway looks at it, so none lets in who was
+/// shut out.
 async fn tell_others(transaction: &Transaction<'_>) -> Result<(), Trouble> {
     let bump = "UPDATE counters SET value = value + 1 WHERE name = 'accounts'";
     execute(transaction, bump, &[]).await?;

@@ -112,7 +112,8 @@ impl AuditChains {
     /// Walks the chain from its start. The first row that is missing, changed or does not belong is where it is broken.
     pub(super) async fn verify(&self, person: &PersonId) -> Result<ChainState, StoreError> {
         let seal = self.witnesses.seal();
-        // Before the view is taken: rows that come meanwhile are in the view or in neither.
+        // The sealed head is read before the view is taken, so rows that come meanwhile are in the
+        // view or in neither.
         let mut walk = Walk::new(seal, seal.and_then(|seal| seal.head(person)));
         let mut client = self.database.client().await?;
         // One view of both tables, while others write.

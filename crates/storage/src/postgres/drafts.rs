@@ -251,7 +251,7 @@ async fn advance(
     Ok(moved)
 }
 
-/// In the order of the table's columns.
+/// Reads a draft in the order of the table's columns.
 fn draft_row(row: &Row) -> Result<Draft, StoreError> {
     let input = match get::<Option<&str>>(row, 7)? {
         None => None,

@@ -79,7 +79,7 @@ impl Origins for PostgresOrigins {
     ) -> Result<Option<Origin>, StoreError> {
         let prints: Vec<i64> = prints.iter().map(|print| print.cast_signed()).collect();
         let client = self.database.client().await?;
-        // The rule of `provenance::prints::is_alike`.
+        // This is the rule of `provenance::prints::is_alike`.
         let found = rows(
             &client,
             "SELECT origins.origin FROM prints JOIN origins ON origins.id = prints.note
@@ -146,7 +146,8 @@ impl Origins for PostgresOrigins {
         Ok(versions.first().copied().unwrap_or_default())
     }
 
-    /// Over the connection that files are read on: who asks for both at once makes one trip.
+    /// Asks over the connection that files are read on, so that whoever asks for both at once makes
+    /// one trip.
     async fn versions(&self, owners: &[String]) -> Result<Vec<u64>, StoreError> {
         let reader = self.database.reader().await?;
         let select = "SELECT coalesce(version, 0)

@@ -56,11 +56,11 @@ fn refused(error: &refinery::Error) -> ServerError {
 /// The state of the database, for its administrator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseReport {
-    /// Of PostgreSQL.
+    /// The version of PostgreSQL.
     pub server: String,
-    /// Of the tables.
+    /// The version of the tables.
     pub schema: i32,
-    /// What works and may lose something all the same, each a sentence.
+    /// What works but may still lose something, each in a sentence.
     pub warnings: Vec<String>,
 }
 

@@ -76,7 +76,7 @@ impl SealedSecrets for PostgresSecrets {
     }
 }
 
-/// In the same transaction: each gateway watches the counter and opens the secrets again.
+/// Raises the counter in the same transaction. Each gateway watches it and opens the secrets again.
 async fn tell_others(transaction: &Transaction<'_>) -> Result<(), Trouble> {
     let bump = "UPDATE counters SET value = value + 1 WHERE name = 'secrets'";
     execute(transaction, bump, &[]).await?;

@@ -107,7 +107,7 @@ pub(super) enum Ended<T> {
     Known(Result<T, StoreError>),
     /// The answer to its commit was lost: it may have happened all the same.
     Unknown(T, Unanswered),
-    /// To be done again.
+    /// The work is to be done again.
     LostARace,
 }
 

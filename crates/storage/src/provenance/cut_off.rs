@@ -66,7 +66,7 @@ pub async fn note_changed(
 
 async fn held(objects: &dyn Objects, key: &ObjectKey) -> Result<Option<Object>, StoreError> {
     match objects.get(key, LARGEST).await {
-        // Too long, or no plain file.
+        // The file is too long, or no plain file.
         Err(StoreError::Refused(_) | StoreError::NotFound) => Ok(None),
         read => read,
     }

@@ -38,7 +38,7 @@ pub struct Change {
 /// What a change that is about to happen makes of one file.
 #[derive(Clone, Debug)]
 pub struct FileStep<'a> {
-    /// Within the person's folder.
+    /// The path within the person's folder.
     pub path: ObjectKey,
     /// `None`: there is no file.
     pub before: Option<&'a Object>,
@@ -49,7 +49,7 @@ pub struct FileStep<'a> {
 /// One change of one file: what it held before and after.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Version {
-    /// Within the person's folder.
+    /// The path within the person's folder.
     pub path: ObjectKey,
     /// Content before the change; `None` when there was no file.
     pub before: Option<Hash>,
@@ -72,7 +72,7 @@ struct Record {
 #[derive(Clone)]
 pub struct History {
     person: Arc<dyn Objects>,
-    /// Whose files they are, as the ledger names them.
+    /// The owner of the files, as the ledger names them.
     owner: Arc<str>,
     origins: Arc<dyn Origins>,
 }
@@ -177,7 +177,7 @@ impl History {
                 let is_new = before.is_none() && change.origin.taints();
                 let names = if is_new { self.new_names(path).await? } else { Vec::new() };
                 let mut note = OriginNote { names, ..note(path, content, change.origin) };
-                // Of a trusted text to which something foreign was added, only that is foreign.
+                // If something foreign was added to a trusted text, only that addition is foreign.
                 if let Some(object) = before.filter(|_| !held.taints() || is_daily(path)) {
                     note.prints = prints::added(&note.prints, content.bytes, &object.bytes);
                 }
@@ -346,7 +346,7 @@ impl History {
         if is_daily(path) || bytes.iter().all(u8::is_ascii_whitespace) {
             return Ok(Origin::Person);
         }
-        // Changed by hand, it is still made of what was there.
+        // A text that was changed by hand is still made of what was there.
         if let Some(origin) = known.before.filter(|origin| origin.taints()) {
             return Ok(origin);
         }

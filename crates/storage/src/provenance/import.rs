@@ -64,5 +64,5 @@ async fn import(files: &dyn Files, area: &Area) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Longer texts are known again byte by byte only.
+/// Longer texts are only recognised byte by byte.
 const LARGEST: u64 = 8 * 1024 * 1024;

@@ -20,7 +20,7 @@ pub struct MemoryOrigins {
 
 #[derive(Debug, Default)]
 struct ProvenanceRecords {
-    /// In the order in which they were written down.
+    /// The notes in the order in which they were written down.
     notes: Vec<(String, OriginNote, Timestamp)>,
     names: BTreeMap<(String, String), Origin>,
     commands: Vec<OpenCommand>,

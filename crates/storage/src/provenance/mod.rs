@@ -28,12 +28,12 @@ pub const TICK_MS: i64 = 20;
 /// One content of one file, and what it is to be taken for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginNote {
-    /// Within the owner's folder.
+    /// The path within the owner's folder.
     pub path: String,
     /// `None`: the file went.
     pub hash: Option<Hash>,
     pub origin: Origin,
-    /// Of a foreign text; else empty.
+    /// The prints of a foreign text; empty for any other.
     pub prints: Vec<u64>,
     /// The file's own name and those of folders that came with it, where its writer chose them.
     pub names: Vec<String>,
@@ -42,11 +42,11 @@ pub struct OriginNote {
 /// What is written down about a content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContentRecord {
-    /// Of this very content at this path.
+    /// The origin of this very content at this path.
     pub here: Option<Origin>,
-    /// Of the newest other content at this path, unless the file went since.
+    /// The origin of the newest other content at this path, unless the file went since.
     pub before: Option<Origin>,
-    /// Of the same content at another path, and when that was written down.
+    /// The origin of the same content at another path, and when that was written down.
     pub elsewhere: Option<(Origin, Timestamp)>,
 }
 
@@ -85,19 +85,19 @@ pub trait Origins: Send + Sync {
     /// From now on, every change in the owner's vault may be the work of a command.
     async fn begin_command(&self, owner: &str) -> Result<OpenCommand, StoreError>;
 
-    /// What it changed is written down.
+    /// Ends a command: what it changed is written down.
     async fn end_command(&self, id: i64) -> Result<(), StoreError>;
 
-    /// Of all owners, oldest first.
+    /// The open commands of all owners, oldest first.
     async fn open_commands(&self) -> Result<Vec<OpenCommand>, StoreError>;
 
     /// When the oldest open command of an owner began. Asked for every file, so it must cost little.
     async fn command_since(&self, owner: &str) -> Result<Option<Timestamp>, StoreError>;
 
-    /// Another number after every change of what would be answered of this owner.
+    /// Returns another number after every change of what would be answered about this owner.
     async fn version(&self, owner: &str) -> Result<u64, StoreError>;
 
-    /// The same of several owners in one go, in the order of the questions.
+    /// The versions of several owners in one go, in the order of the questions.
     async fn versions(&self, owners: &[String]) -> Result<Vec<u64>, StoreError> {
         let mut versions = Vec::with_capacity(owners.len());
         for owner in owners {

@@ -25,7 +25,7 @@ pub struct ListedObject {
     /// Beneath the prefix.
     pub name: String,
     pub size: u64,
-    /// By the clock of the store.
+    /// The time of the last change, by the clock of the store.
     pub modified: Timestamp,
 }
 

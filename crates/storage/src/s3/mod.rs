@@ -21,7 +21,7 @@ use crate::{ServerError, StoreError};
 pub use blocking::{BlockingBucket, ListedObject};
 pub use settings::{ObjectsUrl, S3Settings};
 
-/// Until a request fails, with all its repetitions.
+/// The time until a request fails, with all its repetitions.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One prefix of one bucket. Cheap to clone.
@@ -87,7 +87,8 @@ impl Bucket {
         let Err(error) = self.store.list_with_delimiter(Some(&self.path(""))).await else {
             return Ok(());
         };
-        // Of a bucket that is missing a listing has no kind of its own; of an object in it there is one.
+        // If the bucket is missing, the error of a listing has no kind of its own. Asking for an
+        // object gives `NotFound`, so one is asked for as well.
         let missing = self.store.head(&self.path("probe/none")).await;
         match (&error, missing) {
             (Error::Generic { .. }, Err(missing @ Error::NotFound { .. })) => {

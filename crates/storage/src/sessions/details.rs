@@ -29,7 +29,7 @@ pub(crate) struct SessionDetails {
     pub(crate) fork_turn: Option<TurnId>,
     /// A fork begins with older turns than itself.
     pub(crate) created_at: Timestamp,
-    /// Of a newer version: kept as they are.
+    /// Fields of a newer version are kept as they are.
     #[serde(flatten)]
     pub(crate) more: Map<String, Value>,
 }

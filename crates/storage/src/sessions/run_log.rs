@@ -11,7 +11,7 @@ use crate::{BeginRun, Lease, Leases, Ledger, LogState, RunOutcome, StoreError, T
 /// Why a run did not begin.
 #[derive(Debug)]
 pub enum BeginError {
-    /// There is no run, and the ledger has no row of it. As `Ledger::begin_run`.
+    /// There is no run, and the ledger has no row of it, as with `Ledger::begin_run`.
     NotBegun(StoreError),
     /// The run is in the ledger but its turns are in no log: the next opening of the session closes it.
     NotWritten(StoreError),

@@ -72,8 +72,8 @@ pub trait TurnLog: Send + Sync {
         n: usize,
     ) -> Result<Page, StoreError>;
 
-    /// Some turns before a position (or the end): as many as so many bytes of the log hold, and the
-    /// one that passes them. For who reads a whole log and keeps little of it.
+    /// Some turns before a position (or the end): as many as this many bytes of the log hold, and
+    /// the one that passes them. This serves whoever reads a whole log and keeps little of it.
     async fn tail_within(
         &self,
         key: &SessionKey,
@@ -105,7 +105,7 @@ pub trait TurnLog: Send + Sync {
     /// The texts are in the log now, or of no more use.
     async fn clear_live(&self, lease: &Lease) -> Result<(), StoreError>;
 
-    /// With what was kept aside. Deleting what is not there is no error.
+    /// Deletes the log with what was kept aside. Deleting what is not there is no error.
     async fn delete(&self, lease: &Lease) -> Result<(), StoreError>;
 
     /// Every session of a person that has a log; for rebuilding metadata.

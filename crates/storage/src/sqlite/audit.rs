@@ -106,7 +106,8 @@ pub(crate) fn verify(
     person: &PersonId,
     seal: Option<&AuditSeal>,
 ) -> Result<ChainState, StoreError> {
-    // Before the view is taken: rows that come meanwhile are in the view or in neither.
+    // The sealed head is read before the view is taken, so rows that come meanwhile are in the view
+    // or in neither.
     let sealed = seal.and_then(|seal| seal.head(person));
     // One view of both tables, while others write.
     let snapshot = connection.unchecked_transaction()?;

@@ -17,7 +17,7 @@ pub(crate) enum Durability {
     Normal,
 }
 
-/// In KiB. Nearly all that is written lies at the end of the tables.
+/// The cache in KiB. Nearly all that is written lies at the end of the tables.
 const WRITER_CACHE: u32 = 512;
 /// It is void after every commit.
 const READER_CACHE: u32 = 128;
@@ -37,7 +37,7 @@ pub(crate) fn open_writer(path: &Path, durability: Durability) -> Result<Connect
     Ok(connection)
 }
 
-/// Of the commits that follow; not within a transaction.
+/// Sets the durability of the commits that follow. It cannot be set within a transaction.
 pub(super) fn set_durability(
     connection: &Connection,
     durability: Durability,
@@ -50,7 +50,8 @@ pub(super) fn set_durability(
 }
 
 pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
-    // Read-write, because the first reader of a WAL may have to make its index; writing is off.
+    // The connection is read-write, because the first reader of a WAL may have to make its index.
+    // Writing is off.
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, READER_CACHE)?;
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)

@@ -133,7 +133,7 @@ impl SqliteLedger {
     }
 }
 
-/// Whose sessions have drafts.
+/// The sessions that have drafts, with their people.
 pub(super) fn sessions(
     connection: &Connection,
 ) -> Result<HashSet<(PersonId, SessionId)>, StoreError> {

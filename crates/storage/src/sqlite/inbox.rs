@@ -53,7 +53,7 @@ fn words_of(row: &InboxRow) -> Result<String, StoreError> {
     serde_json::to_string(&row.words).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
-/// Whose words wait.
+/// The sessions in whose inboxes words wait.
 pub(crate) fn sessions(
     connection: &Connection,
 ) -> Result<HashSet<(PersonId, SessionId)>, StoreError> {

@@ -122,7 +122,7 @@ impl Ledger for SqliteLedger {
         let (run, session) = (begin.run, (begin.key.person.clone(), begin.key.session));
         let is_new = lock(&self.open).insert(run, session).is_none();
         let begun = self.writer.write(move |connection| runs::begin(connection, &begin)).await;
-        // After any other failure it may be there.
+        // After any other failure the run may be there.
         let refused = matches!(
             begun,
             Err(StoreError::AlreadyRun | StoreError::NotFound | StoreError::Conflict)

@@ -24,9 +24,10 @@ pub(super) struct KnownOrigins {
 
 #[derive(Debug, Default)]
 struct Owner {
-    /// Of foreign texts.
+    /// The prints of foreign texts.
     prints: HashSet<u64>,
-    /// Of paths, contents and names of which something is written down. Two may share one, which costs a look.
+    /// The marks of paths, contents and names of which something is written down. Two may share
+    /// one, which costs a look.
     marks: HashSet<u64>,
 }
 
@@ -89,7 +90,8 @@ impl KnownOrigins {
 #[async_trait]
 impl Origins for SqliteLedger {
     async fn note(&self, owner: &str, notes: Vec<OriginNote>) -> Result<(), StoreError> {
-        // Before the rows: one too many here costs a look, one too few would hide a row.
+        // The marks are added before the rows: one too many here costs a look, one too few would
+        // hide a row.
         {
             let mut owners = lock(&self.known_origins.owners);
             let known = owners.entry(owner.to_owned()).or_default();
@@ -291,7 +293,7 @@ fn alike(
     let signed: Vec<i64> = prints.iter().map(|print| print.cast_signed()).collect();
     let signed =
         serde_json::to_string(&signed).map_err(|error| StoreError::Failed(error.to_string()))?;
-    // The rule of `provenance::prints::is_alike`.
+    // This is the rule of `provenance::prints::is_alike`.
     let mut statement = connection.prepare_cached(
         "SELECT origins.origin FROM prints JOIN origins ON origins.id = prints.note
          WHERE prints.owner = ?1 AND prints.print IN (SELECT value FROM json_each(?2))

@@ -205,7 +205,7 @@ pub(crate) fn active(connection: &Connection) -> Result<Vec<RunRow>, StoreError>
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Answered from the index that keeps an input from being run twice.
+/// The answer comes from the index that keeps an input from being run twice.
 pub(crate) fn of_session(
     connection: &Connection,
     key: &SessionKey,

@@ -369,7 +369,8 @@ fn page_select(is_later_page: bool) -> String {
     .concat()
 }
 
-/// As many as a page would hold, for who asks at every turn. Forks of one session count as one.
+/// Counts up to as many sessions as a page would hold, for callers that ask at every turn. Forks of
+/// one session count as one.
 pub(crate) fn count_most(
     connection: &Connection,
     person: &PersonId,
@@ -454,7 +455,8 @@ mod tests {
     use super::*;
     use crate::sqlite::ledger::make_ledger;
 
-    /// Else every row of a page is compared with all that are newer, and who reads all pages waits for the square of them.
+    /// Otherwise every row of a page is compared with all that are newer, and reading all pages
+    /// takes time that grows with the square of their number.
     #[test]
     fn newer_forks_are_looked_for_in_their_own_family() {
         let folder = tempfile::tempdir().unwrap();

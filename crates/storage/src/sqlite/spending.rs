@@ -72,7 +72,8 @@ impl KnownSpending {
         known.sums.clear();
     }
 
-    /// Within the transaction that books, so that later bookings come later here too.
+    /// Notes a booking within the transaction that books, so that later bookings come later here
+    /// too.
     fn booked(
         &self,
         connection: &Connection,

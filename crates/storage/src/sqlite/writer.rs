@@ -14,8 +14,9 @@ use super::connection::{Durability, set_durability};
 const GROUP: usize = 256;
 
 /// All writing happens one transaction after the other. Whatever has queued up while the disk was
-/// busy goes into one: the cost of a sync is shared by all who wait for it. Whoever may wait for
-/// the disk where they are writes for all who queue; for the others a thread does.
+/// busy goes into one, so the cost of a sync is shared by all who wait for it. A caller that may
+/// wait for the disk on its own thread writes for all who queue; a thread of the writer does it for
+/// the others.
 #[derive(Debug)]
 pub(crate) struct Writer {
     desk: Arc<WriterState>,
@@ -24,7 +25,7 @@ pub(crate) struct Writer {
 
 struct WriterState {
     queue: Mutex<Queue>,
-    /// Somebody queued who cannot wait here.
+    /// Notified when a caller queued that cannot wait on its own thread.
     came: Condvar,
     pen: Mutex<Pen>,
 }
@@ -36,7 +37,7 @@ struct Queue {
     closed: bool,
 }
 
-/// Whoever holds it writes.
+/// What a commit needs. Whoever holds its lock writes.
 struct Pen {
     connection: Connection,
     level: Durability,
@@ -71,8 +72,8 @@ impl Writer {
         self.queue(Durability::Full, work).await
     }
 
-    /// As `write`, for what is durable elsewhere already: a loss of power may take it back, the end
-    /// of the process may not.
+    /// Does what `write` does, for what is durable elsewhere already: a loss of power may take it
+    /// back, the end of the process may not.
     pub(crate) async fn write_derived<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
@@ -134,7 +135,8 @@ impl WriterState {
     fn write_until(&self, answered: impl Fn() -> bool) {
         loop {
             let mut pen = lock(&self.pen);
-            // Nothing queued and no answer: the thread that wrote for this caller panicked.
+            // If nothing is queued and there is no answer, the thread that wrote for this caller
+            // panicked.
             if answered() || !self.write_group(&mut pen) {
                 return;
             }
@@ -263,7 +265,7 @@ fn transact(
     })
 }
 
-/// Within a savepoint: an error undoes this job and no other.
+/// Runs the job within a savepoint, so that an error undoes this job and no other.
 fn run_alone(connection: &Connection, job: &mut dyn Job) -> Result<(), StoreError> {
     execute(connection, "SAVEPOINT job")?;
     let outcome = job.run(connection);
@@ -317,7 +319,7 @@ mod tests {
         let mut asked = tokio::task::JoinSet::new();
         for index in 0..400 {
             let (writer, steps) = (Arc::clone(&writer), steps.clone());
-            // Each text twice: one of the two must be refused, and nothing but it.
+            // Each text comes twice, so one of the two must be refused, and nothing but it.
             let write = async move { writer.write(note((index / 2).to_string())).await.is_ok() };
             asked.spawn(async move {
                 if index % 3 == 0 { write.await } else { steps.follow(write).await }

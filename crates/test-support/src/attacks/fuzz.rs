@@ -42,7 +42,7 @@ impl Dice {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// Below the bound, which may be 0.
+    /// A number below the bound, which may be 0.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.number() >> 11) as usize % bound.max(1)
     }
@@ -75,7 +75,7 @@ impl Fuzz {
         }
     }
 
-    /// Good input, to begin with.
+    /// Adds good input, to begin with.
     #[must_use]
     pub fn seed(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.seeds.push(bytes.into());
@@ -103,7 +103,7 @@ impl Fuzz {
             }
             case.truncate(LONGEST);
             self.attempt(&case, &check);
-            // Some are built on further.
+            // Some cases are built on further.
             if self.dice.below(40) == 0 && corpus.len() < 256 {
                 corpus.push(case);
             }

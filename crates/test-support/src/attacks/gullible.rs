@@ -15,11 +15,11 @@ use serde_json::Value;
 /// Begins an order.
 pub const ORDER: &str = "ONYX-DO";
 
-/// In the person's last message: what is read is only repeated. So a text is carried on by a model
-/// that it did not turn.
+/// If this is in the person's last message, the model only repeats what it reads. So a text is
+/// carried on by a model that it did not turn.
 pub const QUOTE: &str = "ONYX-QUOTE";
 
-/// In the person's last message: it also obeys what it said itself.
+/// If this is in the person's last message, the model also obeys what it said itself.
 pub const HEED: &str = "ONYX-HEED";
 
 /// The ways in which a secret may be written on its way out.
@@ -58,7 +58,7 @@ fn base64(text: &str) -> String {
     out
 }
 
-/// More of what it read than this it does not repeat.
+/// The model repeats no more than this of what it read.
 const REPEATED_CHARS: usize = 2_000;
 
 impl ScriptedModel {
@@ -127,7 +127,8 @@ fn orders_in(text: &str) -> Vec<Value> {
         let found = first_json(rest)
             .or_else(|| escaped(rest.replace("\\\"", "\"").replace("\\_", "_")))
             .or_else(|| escaped(rest.replace('\\', "")))
-            // In names of branches, where hardly anything but letters and digits may stand.
+            // The order may stand in names of branches, where hardly anything but letters and
+            // digits is allowed.
             .or_else(|| escaped(from_hex(rest)?));
         let Some((order, taken)) = found else { continue };
         match order {

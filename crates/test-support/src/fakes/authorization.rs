@@ -27,7 +27,7 @@ const CLIENT: &str = "client-of-the-tests";
 pub enum Decision {
     Pending,
     Approve,
-    /// Answered with this error from now on.
+    /// Every request gets this error from now on.
     Refuse(&'static str),
 }
 

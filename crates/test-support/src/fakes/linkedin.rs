@@ -44,13 +44,13 @@ struct LinkedInState {
     renewable: bool,
     refresh_tokens: BTreeMap<String, u32>,
     faults: VecDeque<LinkedInFault>,
-    /// For what changes something there.
+    /// The faults of requests that change something there.
     faults_of_posts: VecDeque<LinkedInFault>,
     posts: Vec<Value>,
     comments: Vec<(String, Value)>,
     revoked: Vec<String>,
     revoke_status: u16,
-    /// What every member is called; else each has a number.
+    /// The name that every member has; if this is not set, each has a number.
     name: Option<String>,
     requests: Vec<String>,
 }
@@ -159,7 +159,7 @@ impl LinkedInServer {
         self.lock().posts.clone()
     }
 
-    /// On which post, and what.
+    /// The comments, each with its post.
     pub fn comments(&self) -> Vec<(String, Value)> {
         self.lock().comments.clone()
     }

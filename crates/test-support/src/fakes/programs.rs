@@ -24,7 +24,7 @@ impl FakeProgram {
         Self::scripted_claude(&json!({"answers": answers}))
     }
 
-    /// With a whole script: `answers`, `auth`, `start`, `version`.
+    /// Makes a program from a whole script: `answers`, `auth`, `start`, `version`.
     pub fn scripted_claude(script: &Value) -> Self {
         Self::make(CLAUDE, script)
     }
@@ -49,7 +49,8 @@ impl FakeProgram {
         std::fs::write(folder.path().join("script.json"), script.to_string()).expect("the script");
         std::fs::write(folder.path().join("upstream.py"), UPSTREAM).expect("the script");
         let program = folder.path().join("program");
-        // Written and closed before it is run: a program that is open for writing cannot be.
+        // The program is written and closed before it is run, because one that is open for writing
+        // cannot be run.
         let mut file = std::fs::File::create(&program).expect("the program");
         file.write_all(content.as_bytes()).expect("the program");
         file.set_permissions(PermissionsExt::from_mode(0o755)).expect("the program");

@@ -43,7 +43,7 @@ impl Desktop {
         desktop
     }
 
-    /// With a keyring that its person has opened.
+    /// Starts a desktop with a keyring that its person has opened.
     pub async fn with_keyring() -> Self {
         let mut desktop = Self::bare().await;
         desktop.log_in().await;
@@ -80,7 +80,7 @@ impl Desktop {
         std::fs::read(self.folder.path().join("data/keyrings/login.keyring")).unwrap_or_default()
     }
 
-    /// As in `DBUS_SESSION_BUS_ADDRESS`.
+    /// The address of the bus as in `DBUS_SESSION_BUS_ADDRESS`.
     pub fn bus_address(&self) -> String {
         address(self.folder.path())
     }

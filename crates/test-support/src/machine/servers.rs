@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use tokio_postgres::{Client, NoTls};
 
-/// Of server mode in tests. Holds no canary: it is given to every gateway.
+/// The master key of server mode in tests. It holds no canary, because it is given to every
+/// gateway.
 pub const MASTER_KEY: &str = "5e1f0000000000000000000000000000000000000000000000000000000000aa";
 
 /// Where the servers are. They stay while this lives.
@@ -19,7 +20,7 @@ pub struct Servers {
     pub database: String,
     /// Host and port of the S3 server.
     pub objects: String,
-    /// By which the database's certificate is trusted.
+    /// The certificate by which the database is trusted.
     pub certificate: PathBuf,
     _in_use: File,
 }
@@ -95,7 +96,7 @@ impl ServerPlace {
         })
     }
 
-    /// Laid over the config of a gateway.
+    /// What is laid over the config of a gateway.
     pub fn config(&self, gateway: &str) -> Value {
         json!({"gateway": {"id": gateway}, "storage": self.storage()})
     }

@@ -60,9 +60,9 @@ impl Tracer {
         Self { process, thread }
     }
 
-    /// Ends the process if it lives; the changes up to then, the fatal one included. Whoever
-    /// started the process is left to wait for it, and must not before: he would be told of the
-    /// stops that are meant for the tracer.
+    /// Ends the process if it lives, and returns the changes up to then, the fatal one included.
+    /// Whoever started the process is left to wait for it, but must not do so before, because the
+    /// stops that are meant for the tracer would reach them.
     pub fn kill(self) -> Vec<FileChange> {
         let _ = kill(self.process, Signal::SIGKILL);
         self.thread.join().expect("the tracer does not panic")
@@ -111,14 +111,14 @@ struct Trace {
 }
 
 impl Trace {
-    /// Until the process is gone. Only threads of this tracer are waited for, so that other
-    /// children of the test are left to those who started them.
+    /// Follows the process until it is gone. Only threads of this tracer are waited for, so that
+    /// other children of the test are left to those who started them.
     fn follow(&mut self) {
         let own = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
         let look = own | WaitPidFlag::WEXITED | WaitPidFlag::WSTOPPED | WaitPidFlag::WNOWAIT;
         loop {
             let thread = match waitid(Id::All, look) {
-                // Its end is for whoever started it.
+                // The process's end is left for whoever started it.
                 Ok(WaitStatus::Exited(process, _) | WaitStatus::Signaled(process, ..))
                     if process == self.process =>
                 {

@@ -22,7 +22,7 @@ pub(super) struct Books {
     sessions: BTreeMap<(PersonId, SessionId), SessionMeta>,
     runs: BTreeMap<RunId, RunRow>,
     inbox: BTreeMap<(PersonId, SessionId, TurnId), InboxRow>,
-    /// By day, person, agent and model.
+    /// The usage by day, person, agent and model.
     usage: BTreeMap<(String, PersonId, AgentId, String), Usage>,
     audit: BTreeMap<PersonId, Vec<AuditRow>>,
     pub(super) drafts: BTreeMap<(PersonId, DraftId), Draft>,

@@ -84,9 +84,10 @@ impl Turnstile for OpenTurnstile {
 /// Where leases are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeasePlace {
-    /// In the one process that owns the home: they end with it.
+    /// Leases are in the one process that owns the home, and end with it.
     Process,
-    /// Beside the data, for several gateways: they outlive a process until their time is up.
+    /// Leases lie beside the data, for several gateways, and outlive a process until their time is
+    /// up.
     Disk,
 }
 

@@ -16,7 +16,8 @@ pub(super) struct Log {
     live: Vec<LiveText>,
     /// The newest holder that has written.
     fence: u64,
-    /// Written, but the sync failed: all, a part or nothing may be there until it is read.
+    /// Turns that were written but whose sync failed: all, a part or nothing may be there until it
+    /// is read.
     unknown: Vec<Turn>,
 }
 

@@ -70,11 +70,11 @@ pub enum LineEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// Closes the connection with FIN after so many bytes: a proxy that went away.
+    /// Closes the connection with FIN after this many bytes: a proxy that went away.
     CloseAt(usize),
-    /// Closes it with RST after so many bytes: a process that died.
+    /// Closes it with RST after this many bytes: a process that died.
     ResetAt(usize),
-    /// Ends the HTTP body properly after so many bytes, as if all had been said.
+    /// Ends the HTTP body properly after this many bytes, as if all had been said.
     EndAt(usize),
     HangAt(usize),
     HangBeforeHead,

@@ -9,7 +9,7 @@ pub struct Occasion {
     pub measured_at: String,
     pub cores: usize,
     pub load: Load,
-    /// Of what was measured; `+changes` after it: with edits that are in no commit.
+    /// The commit that was measured, followed by `+changes` if it had edits that are in no commit.
     pub commit: String,
 }
 

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 /// Leaves room for the trailer within what a model is given of one output.
 const PAGE_BYTES: usize = 30 * 1024;
 const MOST_FOUND: usize = 40;
-/// Shown before and after a place.
+/// How much is shown before and after a place.
 const AROUND: usize = 160;
 
-/// As much as a model is given at once, from this byte on.
+/// As much of the text as a model is given at once, from this byte on.
 pub(crate) fn page_at(text: &str, offset: usize) -> String {
     let from = text.floor_char_boundary(offset);
     let to = text.floor_char_boundary(from + PAGE_BYTES);

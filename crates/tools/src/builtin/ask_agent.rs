@@ -37,7 +37,8 @@ impl AskAgent {
         let spec = ToolSpec {
             timeout: PATIENCE,
             needs: vec![Capability::OtherAgents],
-            // One after another: what the first has cost the second cannot spend.
+            // Agents are asked one after another, so that the second cannot spend what the first
+            // has cost.
             ..spec_of::<Arguments>("ask_agent", "agents", ToolEffect::Write, description)
         };
         Self { spec, delegates }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{acting, spec_of, text_argument};
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
-/// So many answers still fit under a question on a phone.
+/// This many answers still fit under a question on a phone.
 const MOST_OPTIONS: usize = 8;
 const LONGEST_OPTION: usize = 80;
 const LONGEST_QUESTION: usize = 4_000;

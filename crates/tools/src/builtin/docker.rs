@@ -31,8 +31,8 @@ pub struct DockerSettings {
     pub socket: Option<PathBuf>,
 }
 
-/// Where Docker is on this machine, and whose it is: who may talk to it can read and write every
-/// file of the machine.
+/// Where Docker is on this machine, and whose it is: whoever may talk to it can read and write
+/// every file of the machine.
 #[derive(Clone, Debug)]
 pub struct Docker {
     program: Option<PathBuf>,
@@ -48,7 +48,7 @@ impl Docker {
         Self { program, socket, owner }
     }
 
-    /// Whether there is a Docker to work with; else why not.
+    /// Whether there is a Docker to work with; if not, the reason.
     pub fn is_here(&self) -> Result<(), String> {
         self.program().map(drop).map_err(|error| error.to_string())
     }

@@ -76,7 +76,7 @@ pub fn space_tools(spaces: &Spaces, ledger: &Arc<dyn Ledger>) -> Vec<Arc<dyn Too
     ]
 }
 
-/// For homes with an index.
+/// The tools for homes with an index.
 pub fn index_tools(index: &Index) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(memory_search::MemorySearch::new(index.clone())),
@@ -86,12 +86,12 @@ pub fn index_tools(index: &Index) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// For homes with models to choose from.
+/// The tools for homes with models to choose from.
 pub fn model_tools(router: Arc<dyn ModelRouter>) -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(select_model::SelectModel::new(router))]
 }
 
-/// For homes that run agents: what goes to other agents, sessions, models and to the person.
+/// The tools for homes that run agents: they reach other agents, sessions, models and the person.
 pub fn delegation_tools(
     delegates: &Arc<dyn Delegates>,
     router: Arc<dyn ModelRouter>,
@@ -104,7 +104,7 @@ pub fn delegation_tools(
     ]
 }
 
-/// For homes that run jobs.
+/// The tools for homes that run jobs.
 pub fn job_tools(jobs: &Arc<dyn JobPort>) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(schedule::Schedule::new(Arc::clone(jobs))),
@@ -113,27 +113,27 @@ pub fn job_tools(jobs: &Arc<dyn JobPort>) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// For the built-in agent that edits personas, and for no other.
+/// The tools for the built-in agent that edits personas, and for no other.
 pub fn persona_tools(port: &Arc<dyn PersonaPort>) -> Vec<Arc<dyn Tool>> {
     persona::tools(port)
 }
 
-/// For outputs that were kept whole.
+/// The tools for outputs that were kept whole.
 pub fn artifact_tools(artifacts: &Artifacts) -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(read_artifact::ReadArtifact::new(artifacts.clone()))]
 }
 
-/// For homes where people and agents may have skills.
+/// The tools for homes where people and agents may have skills.
 pub fn skill_tools(skills: &Skills) -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(skill::OpenSkill::new(skills.clone()))]
 }
 
-/// For homes beside a content vault.
+/// The tools for homes beside a content vault.
 pub fn menos_tools(menos: &Menos) -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(menos::Search::new(menos.clone())), Arc::new(menos::Ingest::new(menos.clone()))]
 }
 
-/// For homes whose owner has an application at LinkedIn.
+/// The tools for homes whose owner has an application at LinkedIn.
 pub fn linkedin_tools(linkedin: &LinkedIn) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(linkedin::ShowProfile::new(linkedin.clone())),
@@ -142,7 +142,7 @@ pub fn linkedin_tools(linkedin: &LinkedIn) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// For homes with a way out.
+/// The tools for homes with a way out.
 pub fn web_tools(web: &Web) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(web_search::WebSearch::new(web.clone())),
@@ -150,7 +150,7 @@ pub fn web_tools(web: &Web) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// For homes on this machine's disk.
+/// The tools for homes on this machine's disk.
 pub fn runtime_tools(runtime: &Runtime) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(exec::Exec::new(runtime.clone())),
@@ -158,13 +158,13 @@ pub fn runtime_tools(runtime: &Runtime) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// For the repositories of vaults on this machine's disk.
+/// The tools for the repositories of vaults on this machine's disk.
 pub fn git_tools(runtime: &Runtime, remotes: &GitRemotes) -> Vec<Arc<dyn Tool>> {
     let new = |command| git::Git::new(command, runtime.clone(), remotes.clone());
     git::Command::ALL.into_iter().map(|command| Arc::new(new(command)) as Arc<dyn Tool>).collect()
 }
 
-/// Over the person's own conversations.
+/// The tools that read the person's own conversations.
 pub fn session_tools(store: &Store) -> Vec<Arc<dyn Tool>> {
     let (ledger, turns) = (Arc::clone(&store.ledger), Arc::clone(&store.turns));
     vec![
@@ -173,7 +173,7 @@ pub fn session_tools(store: &Store) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// For machines with containers.
+/// The tools for machines with containers.
 pub fn docker_tools(docker: &Docker) -> Vec<Arc<dyn Tool>> {
     let tools = docker::Command::ALL.map(|command| DockerTool::new(command, docker.clone()));
     tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()

@@ -30,7 +30,7 @@ pub(super) struct Arguments {}
 /// Neighbours named of each kind.
 const MOST_NEIGHBOURS: usize = 12;
 const MOST_CONVERSATIONS: u32 = 12;
-/// Of the viewed text: `read` gives the whole.
+/// How much of the viewed text is given: `read` gives the whole.
 const OPENING: usize = 1_200;
 
 impl ViewContext {

@@ -21,12 +21,12 @@ enum Options {
         plain: &'static str,
         /// Letters with a value.
         valued: &'static str,
-        /// In full: what is shortened may mean another.
+        /// The long options in full, because a shortened one may mean another.
         long: &'static [&'static str],
     },
 }
 
-/// By the bare name, in order.
+/// The harmless commands by their bare names, in order.
 const HARMLESS: &[&str] = &[
     "[",
     "arch",
@@ -134,7 +134,7 @@ const FILE: Options = Options::Only {
     long: &["brief", "mime", "mime-type", "mime-encoding", "dereference", "no-dereference"],
 };
 
-/// Not `--pre`, `--hostname-bin` and `--search-zip`.
+/// The list leaves out `--pre`, `--hostname-bin` and `--search-zip`.
 const RG: Options = Options::Only {
     plain: "abcFhHiIlLnNopPqsSuUvwx0.",
     valued: "ABCeEgmMrtTd",
@@ -195,7 +195,7 @@ const RG: Options = Options::Only {
     ],
 };
 
-/// Not `--compress-program`.
+/// The list leaves out `--compress-program`.
 const SORT: Options = Options::Only {
     plain: "bcCdfghiMmnRrsuVz",
     valued: "koSTt",
@@ -227,7 +227,7 @@ const SORT: Options = Options::Only {
     ],
 };
 
-/// Not `--filter`.
+/// The list leaves out `--filter`.
 const SPLIT: Options = Options::Only {
     plain: "dxeu0123456789",
     valued: "abClnt",
@@ -247,7 +247,7 @@ const SPLIT: Options = Options::Only {
     ],
 };
 
-/// Not `-R`, which starts itself again for each folder.
+/// The list leaves out `-R`, which starts the program again for each folder.
 const TREE: Options = Options::Only {
     plain: "acdfghilnpstuADFJNQS",
     valued: "LPI",
@@ -287,7 +287,7 @@ impl Options {
                 return long.contains(&name);
             }
             let letters = word.strip_prefix('-').unwrap_or_default();
-            // Of a letter with a value the rest of the word is that value.
+            // If a letter takes a value, the rest of the word is that value.
             let letters = match letters.find(|letter| valued.contains(letter)) {
                 Some(at) => &letters[..at],
                 None => letters,

@@ -166,7 +166,7 @@ impl CommandRule {
     }
 }
 
-/// Found by its name alone, or in a folder that commands can only read.
+/// Whether the program is found by its name alone, or in a folder that commands can only read.
 fn comes_with_the_system(program: &str) -> bool {
     let folders = ["/usr/", "/bin/", "/sbin/", "/opt/", "/nix/"];
     let by_path = folders.iter().any(|folder| program.starts_with(folder));
@@ -174,7 +174,7 @@ fn comes_with_the_system(program: &str) -> bool {
     !program.contains('/') || (by_path && !climbs)
 }
 
-/// By the name of its file, without version: `/usr/bin/python3.11` is `python`.
+/// Goes by the name of the program's file, without version: `/usr/bin/python3.11` is `python`.
 fn runs_anything(program: &str) -> bool {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program).to_lowercase();
     let name = name.strip_suffix(".exe").unwrap_or(&name);

@@ -43,7 +43,7 @@ pub(crate) struct SeenText {
 
 /// A file as the session sees it, whether it is text or not.
 pub(crate) struct AnyFile {
-    /// None: it is not text.
+    /// The file's text; `None`: it is not text.
     pub(crate) text: Option<String>,
     pub(crate) size: usize,
     /// What is on disk.
@@ -184,7 +184,7 @@ impl AgentFiles {
             .unwrap_or_else(|_| format!("[{size} bytes, not text]\n")))
     }
 
-    /// Adds lines to a log. Who else adds at the same time loses nothing; the version kept may
+    /// Adds lines to a log. Whoever else adds at the same time loses nothing; the version kept may
     /// then lack their lines.
     pub(crate) async fn append(
         &self,
@@ -259,7 +259,7 @@ impl AgentFiles {
     ) -> Result<(), ToolError> {
         let mut files = Vec::with_capacity(keys.len());
         for key in keys {
-            // Too large for a tool to read, or gone again.
+            // The file may be too large for a tool to read, or gone again.
             let object = self.get(key).await.ok().flatten();
             files.push((self.path(key)?, object));
         }

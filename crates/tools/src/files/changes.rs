@@ -72,7 +72,7 @@ pub(crate) async fn origin_of_targets(
         let path = file.as_ref().and_then(|file| file.as_str().strip_prefix(&person));
         let Some(path) = path else { return Ok(Origin::External) };
         let path = key(path)?;
-        // Gone since, it shows nothing.
+        // A file that is gone since shows nothing.
         let Some(object) = objects.get(&path, FILE_BYTES).await? else { continue };
         origin = origin.max(history.origin(&path, &object).await?);
     }

@@ -9,7 +9,7 @@ use onyx_types::{Hash, Origin};
 use super::agent_files::{AgentFiles, Writer};
 use crate::ToolError;
 
-/// Of a path whose versions can be kept, in bytes.
+/// The most bytes of a path whose versions can be kept.
 const LONGEST_PATH: usize = 800;
 const RESERVED: &str = ".versions";
 

@@ -5,7 +5,7 @@ use onyx_types::{HomePath, Origin, SessionId, Turn, TurnBody};
 
 use crate::{ToolCx, ToolError};
 
-/// Of a longer one only the end is read.
+/// Only the end of a longer log is read.
 const LOG_BYTES: u64 = 32 * 1024 * 1024;
 const MOST_AGENTS: usize = 1_000;
 

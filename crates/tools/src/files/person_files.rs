@@ -127,7 +127,7 @@ impl PersonFiles {
             return Err(Fault::plain(ErrorCode::VersionConflict));
         }
         self.files.history(&self.person)?.accept(&key, &object).await?;
-        // Written unchanged, so that the index looks at it again.
+        // The file is written unchanged, so that the index looks at it again.
         objects.put(&key, &object.bytes, Expect::Is(object.hash)).await?;
         Ok(())
     }

@@ -39,7 +39,7 @@ impl ToolSettings {
 
 /// The tools that a policy is resolved against.
 pub struct KnownTools<'a> {
-    /// Of the toolbox that has them.
+    /// The version of the toolbox that has them.
     pub version: u64,
     pub specs: Vec<&'a ToolSpec>,
 }
@@ -49,13 +49,14 @@ pub struct KnownTools<'a> {
 pub struct Policy {
     tier: Tier,
     settings: Arc<ToolSettings>,
-    /// In order: every run looks each tool up.
+    /// The tools in order, because every run looks each tool up.
     tools: Arc<[ToolName]>,
-    /// Only these tools, also of those added later; `None`: all that the settings allow.
+    /// The agent may use only these tools, also of those added later; `None`: all that the settings
+    /// allow.
     narrowed: Option<Arc<[String]>>,
-    /// Never these tools, also of those added later.
+    /// The agent never gets these tools, also of those added later.
     withheld: Arc<[String]>,
-    /// Of the toolbox that they were resolved against.
+    /// The version of the toolbox that the tools were resolved against.
     version: u64,
     commands: Vec<CommandRule>,
     shown: Shown,
@@ -149,7 +150,7 @@ impl Policy {
         Self { tier: self.tier.min(tier), ..self.clone() }
     }
 
-    /// Of the same tools, only these, also when other tools come later.
+    /// The policy with only these of its tools, also when other tools come later.
     #[must_use]
     pub fn only(&self, names: &[&str]) -> Self {
         let stays = |tool: &&ToolName| names.contains(&tool.as_str());
@@ -211,8 +212,9 @@ fn allowed(settings: &ToolSettings, known: &KnownTools<'_>) -> Vec<ToolName> {
     tools.into_iter().collect()
 }
 
-/// A tool is meant by its name, by another program's name for it, or by `group:<group>`. A name that
-/// is ours and theirs (`read`) means both tools: who denies it must not be left with the other one.
+/// A tool is meant by its name, by another program's name for it, or by `group:<group>`. A name
+/// that is ours and theirs (`read`) means both tools: whoever denies it must not be left with the
+/// other one.
 fn is_named(name: &str, spec: &ToolSpec) -> bool {
     [name, our_tool_name(name)].into_iter().any(|name| match name.strip_prefix("group:") {
         Some(group) => spec.group == group,

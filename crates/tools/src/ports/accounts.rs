@@ -4,10 +4,11 @@ use onyx_types::PersonId;
 /// People's own accounts at a service that tools act at, as the server signed in to them.
 #[async_trait]
 pub trait Accounts: Send + Sync {
-    /// Why this person has none that could be used, if so. Asked at each run, so it must be cheap.
+    /// The reason why this person has none that could be used, if so. It is asked at each run, so
+    /// it must be cheap.
     fn absence(&self, person: &PersonId) -> Option<String>;
 
-    /// As whom the person acts there, where it is known.
+    /// The name under which the person acts there, where it is known.
     fn name(&self, person: &PersonId) -> Option<String>;
 
     /// The token to ask with; another than the refused one.
@@ -17,7 +18,7 @@ pub trait Accounts: Send + Sync {
 /// Why there is no token, in words for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoToken {
-    /// Nothing but a new sign-in helps.
+    /// Only a new sign-in helps.
     SignIn(String),
     /// Another try may do better.
     Passing(String),

@@ -11,7 +11,7 @@ pub struct Answered {
     pub text: Result<String, Fault>,
     /// Whether the answerer had read anything from outside.
     pub origin: Origin,
-    /// Also where there is no answer.
+    /// What was spent, also where there is no answer.
     pub spent: Option<Spending>,
 }
 

@@ -58,7 +58,7 @@ pub struct HookAnswer {
 pub struct Veto {
     /// Who said it.
     pub by: String,
-    /// In its own words, which come from outside, or why it could not answer.
+    /// The answer in the hook's own words, which come from outside, or why it could not answer.
     pub why: String,
 }
 

@@ -14,12 +14,12 @@ impl Spaces {
         Self { home: Some(home) }
     }
 
-    /// In a store that cannot be asked in passing: the tools are always offered.
+    /// Spaces in a store that cannot be asked in passing: the tools are always offered.
     pub fn elsewhere() -> Self {
         Self { home: None }
     }
 
-    /// Without any, their tools would only lengthen every prompt.
+    /// Fails if there are no spaces, because the tools for them would only lengthen every prompt.
     #[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]
     pub(crate) fn check(&self, person: &PersonId) -> Result<(), String> {
         let Some(home) = &self.home else { return Ok(()) };

@@ -23,13 +23,13 @@ use crate::{ToolCx, ToolError};
 
 /// More named files than this are not followed further; they count like any other file.
 const MOST_NAMED: usize = 200;
-/// Of all named files together; the rest counts by what the file system says of it.
+/// The most bytes of all named files together; the rest counts by what the file system says of it.
 const MOST_READ: u64 = 16 * 1024 * 1024;
-/// Of one file that is looked through for names.
+/// The most bytes of one file that are looked through for names.
 const MOST_SEARCHED: usize = 256 * 1024;
 /// Words that are tried as names, a few microseconds each.
 const MOST_LOOKS: usize = 50_000;
-/// Shown of one file, and of all.
+/// The most bytes that are shown of one file, and below of all together.
 const MOST_SHOWN: usize = 16 * 1024;
 const MOST_SHOWN_IN_ALL: usize = 64 * 1024;
 
@@ -43,7 +43,7 @@ const DOCUMENTS: &[&str] = &[
 
 /// What other programs keep up in a vault while a person works in it.
 const KEPT_UP: &[&str] = &[".DS_Store", ".obsidian", ".stfolder", ".trash"];
-/// Of a repository, what changes with every commit and is not run.
+/// The parts of a repository that change with every commit and are not run.
 const GIT_DATA: &[&str] = &[
     "COMMIT_EDITMSG",
     "FETCH_HEAD",
@@ -140,7 +140,7 @@ impl Executed {
         let mut known = Vec::new();
         let name = |path: &PathBuf| path.strip_prefix(vault).unwrap_or(path).to_owned();
         for (path, file) in &named {
-            // By its name in the vault: a copy lies elsewhere each time.
+            // A file counts by its name in the vault, because a copy lies elsewhere each time.
             let name = name(path).into_os_string();
             known.extend([name.as_encoded_bytes(), b"\0", file.hash.as_bytes()].concat());
         }
@@ -273,7 +273,7 @@ fn tree(
         if is_left_out(KEPT_UP) || (in_git && is_left_out(GIT_DATA)) {
             continue;
         }
-        // Gone meanwhile, if it cannot be asked.
+        // An entry that cannot be asked is gone meanwhile.
         let Ok(meta) = entry.metadata() else { continue };
         if meta.is_dir() {
             if let Some(below) = tree(&entry.path(), stamp)? {

@@ -31,7 +31,7 @@ pub enum CommandAccess {
 pub struct CommandEnd {
     pub succeeded: bool,
     pub output: String,
-    /// In words for people, where it did not succeed.
+    /// The reason in words for people, if it did not succeed.
     pub why: Option<String>,
 }
 

@@ -50,9 +50,9 @@ pub struct Runtime {
 /// Where people's files lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Vaults {
-    /// On this machine's disk, under the home.
+    /// The vaults are on this machine's disk, under the home.
     Here,
-    /// In a store that several gateways share: commands work on copies.
+    /// The vaults are in a store that several gateways share: commands work on copies.
     Elsewhere,
 }
 
@@ -60,13 +60,13 @@ enum Vaults {
 pub(crate) struct Order<'a> {
     pub(crate) argv: Vec<String>,
     pub(crate) workspace: Arc<Workspace>,
-    /// In the vault; none is the vault itself.
+    /// The folder in the vault; `None` is the vault itself.
     pub(crate) folder: Option<&'a str>,
     pub(crate) access: Access,
     pub(crate) network: Network,
     /// A folder of ours that it may use beside the vault.
     pub(crate) beside: Option<PathBuf>,
-    /// Of the tool that asks.
+    /// The name of the tool that asks.
     pub(crate) tool: String,
 }
 
@@ -83,7 +83,8 @@ pub(crate) enum Network {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Look,
-    /// Whose work the files are that it writes, and whether those that steer agents stay.
+    /// The command may change files. This says whose work they are, and whether those that steer
+    /// agents stay.
     Change(Origin, Steering),
 }
 
@@ -91,7 +92,7 @@ pub(crate) enum Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     Exited(i32),
-    /// By a signal, which is also what the sandbox's bounds do.
+    /// A signal ended it, which is also how the sandbox's bounds end a command.
     Killed,
     Cancelled,
     TimedOut,
@@ -132,7 +133,7 @@ impl Runtime {
         Self { sandbox, home, web: None, vaults: Vaults::Here, repositories }
     }
 
-    /// For vaults that are not on this machine's disk: commands work on copies.
+    /// Serves vaults that are not on this machine's disk: commands work on copies.
     #[must_use]
     pub fn with_copies(self) -> Self {
         Self { vaults: Vaults::Elsewhere, ..self }
@@ -143,7 +144,7 @@ impl Runtime {
         Scratch::clean(&self.scratch_folder());
     }
 
-    /// With a way out for commands that may reach something. Without one they reach nothing.
+    /// Adds a way out for commands that may reach something. Without one they reach nothing.
     #[must_use]
     pub fn with_web(self, web: Web) -> Self {
         Self { web: Some(web), ..self }
@@ -281,7 +282,8 @@ impl Runtime {
         cx: &ToolCx,
     ) -> Result<Ran, ToolError> {
         let (at_work, cx) = (self.start(order, Stdio::null(), cx).await?, cx.clone());
-        // A task of its own: the command's changes are examined even if the caller goes away.
+        // The command has a task of its own, so that its changes are examined even if the caller
+        // goes away.
         let followed = tokio::spawn(async move { at_work.until_end(limit, &cx).await });
         followed.await.map_err(|_| ToolError::Failed("the command could not be followed".into()))?
     }

@@ -1,7 +1,7 @@
 //! A command's output: pieces of bytes become text, of which the beginning and the end are kept
 //! however long it is.
 
-/// Kept of the beginning; as much again of the end.
+/// How many bytes are kept of the beginning; as many again are kept of the end.
 const KEPT: usize = 1024 * 1024;
 
 #[derive(Default)]

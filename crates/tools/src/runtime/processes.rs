@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc};
 use super::{AtWork, Gathered, Order, Runtime};
 use crate::{LiveOutput, ToolCx, ToolError};
 
-/// At once, of one session.
+/// The most processes of one session at once.
 const MOST: usize = 4;
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 /// What waits to be polled; older output is dropped beyond it.

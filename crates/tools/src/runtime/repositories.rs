@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use onyx_types::PersonId;
 
-/// Looked through for repositories.
+/// The most folders that are looked through for repositories.
 const MOST_FOLDERS: usize = 500;
 /// How long folders are not checked again while none is added or removed. A repository that another program creates in
 /// an existing folder is noticed this much later.
@@ -48,7 +48,8 @@ impl KnownRepositories {
 #[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]
 fn look(vault: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(vault) else { return false };
-    // A folder of its own: a file or link of that name leads elsewhere.
+    // The repository must be a folder of its own, because a file or link of that name leads
+    // elsewhere.
     let is_own = |path: PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
     let is_one = |folder: &Path| is_own(folder.join(".git"));
     let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());

@@ -89,7 +89,7 @@ async fn a_command_reaches_the_servers_of_its_plan_and_no_other_listener_of_this
     assert!(ran.output.contains("the one that was named"), "{}", ran.output);
     let ran = curl(SandboxKind::Bubblewrap, servers.clone(), &[&url(&other)]).await.unwrap();
     assert!(ran.output.contains("is not allowed for this command"), "{}", ran.output);
-    // Also where it asks for no proxy.
+    // A server that is not allowed is also refused to a command that asks for no proxy.
     let direct = ["--noproxy", "*", &url(&other)];
     let ran = curl(SandboxKind::Bubblewrap, servers.clone(), &direct).await.unwrap();
     assert!(ran.output.contains("curl: (7) Failed to connect"), "{}", ran.output);

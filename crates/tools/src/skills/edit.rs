@@ -13,7 +13,7 @@ use super::{
 use crate::PersonFiles;
 
 impl Skills {
-    /// Writes the text of a skill of the vault. Who writes it accepts it.
+    /// Writes the text of a skill of the vault. Whoever writes it accepts it.
     pub async fn write(
         &self,
         approver: &Approver,

@@ -10,7 +10,7 @@ use super::{SKILL_FILE, Skill, SkillHead, SkillPlace, SkillState, SkillsCore, pl
 /// More folders than this are not looked at.
 pub(super) const MOST_SKILLS: usize = 200;
 pub(super) const MOST_FILES: usize = 200;
-/// Of all files of one skill.
+/// The most bytes of all files of one skill together.
 pub(super) const MOST_BYTES: u64 = 4 * 1024 * 1024;
 /// How deep folders lie in each other.
 const DEEPEST: usize = 8;
@@ -274,7 +274,8 @@ async fn get(
     }
 }
 
-/// Of names and contents. One file alone has the same as a folder with only that `SKILL.md`.
+/// The hash of names and contents. One file alone has the same as a folder with only that
+/// `SKILL.md`.
 pub(super) fn hash_of(files: &BTreeMap<String, Vec<u8>>) -> Hash {
     let parts = files.iter().flat_map(|(name, bytes)| [name.as_bytes(), bytes.as_slice()]);
     Hash::of_parts(parts)

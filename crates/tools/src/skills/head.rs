@@ -27,7 +27,7 @@ pub fn is_skill_name(name: &str) -> bool {
 }
 
 impl SkillHead {
-    /// Of a skill that lies under this name, or why it is none.
+    /// Reads the head of a skill that lies under this name, or says why it is none.
     pub(super) fn read(name: &str, text: &str) -> Result<Self, String> {
         if !is_skill_name(name) {
             return Err(format!(

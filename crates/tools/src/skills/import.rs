@@ -11,7 +11,7 @@ use super::{SKILL_FILE, SkillHead};
 
 /// More skills at once are a mistake, or an attack.
 const MOST_AT_ONCE: usize = 50;
-/// Of everything that is brought at once.
+/// The most bytes of everything that is brought at once.
 const MOST_BROUGHT: u64 = 4 * MOST_BYTES;
 
 /// Files that hold one skill or several: each folder with a `SKILL.md` is one.
@@ -26,7 +26,7 @@ pub struct SkillPackage {
 type NamedFiles = (String, BTreeMap<String, Vec<u8>>);
 
 impl SkillPackage {
-    /// Of files by their paths in the package.
+    /// Makes a package of files by their paths in it.
     pub fn of_files(
         name: Option<String>,
         files: impl IntoIterator<Item = (String, Vec<u8>)>,
@@ -40,7 +40,7 @@ impl SkillPackage {
         Ok(package)
     }
 
-    /// Of a ZIP archive.
+    /// Makes a package of a ZIP archive.
     pub fn of_zip(name: Option<String>, bytes: &[u8]) -> Result<Self, Fault> {
         // Folders are entries too.
         let entries = 2 * MOST_AT_ONCE * MOST_FILES;
@@ -109,7 +109,7 @@ impl SkillPackage {
     }
 }
 
-/// As the skill calls itself, else as its folder is called.
+/// The name that the skill gives itself, else that of its folder.
 fn called(head: &[u8], fallback: Option<String>) -> Result<String, Fault> {
     let own = SkillHead::own_name(&String::from_utf8_lossy(head));
     own.or(fallback).ok_or_else(|| {

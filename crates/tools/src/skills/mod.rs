@@ -46,7 +46,7 @@ struct SkillsCore {
     workspaces: RwLock<BTreeMap<AgentId, PathBuf>>,
 }
 
-/// Where a skill lies. Of two with one name the first in this order counts.
+/// Where a skill lies. If two have one name, the first in this order counts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SkillPlace {
     /// `agents/<agent>/skills`, or `skills` in the workspace that the config names
@@ -84,9 +84,9 @@ pub struct Skill {
     /// The whole of its `SKILL.md`; empty where that cannot be read.
     pub text: String,
     pub head: Option<SkillHead>,
-    /// Of all its files.
+    /// The hash of all its files.
     pub hash: Hash,
-    /// Beside its `SKILL.md`.
+    /// The files beside its `SKILL.md`.
     pub files: BTreeMap<String, Vec<u8>>,
     pub state: SkillState,
     /// What the person accepted, where that is something else.

@@ -12,7 +12,7 @@ use crate::ToolError;
 
 /// What all lines together may take of a prompt.
 const PROMPT_BYTES: usize = 4 * 1024;
-/// Of one description, where all of them whole would take more.
+/// The most bytes of one description, where all of them whole would take more than that.
 const SHORT_DESCRIPTION: usize = 120;
 
 const INTRODUCTION: &str = "Instructions for certain kinds of work. Before such work, open the one that fits with `skill`.";
@@ -103,7 +103,7 @@ impl SkillsCore {
             Ok((*place, Wanted::File { key, max_bytes: MOST_BYTES }))
         });
         let wanted = wanted.collect::<Result<Vec<_>, StoreError>>()?;
-        // Read together: a store on another machine is asked once.
+        // Both are read together, so that a store on another machine is asked once.
         let (found, accepted) =
             tokio::join!(places::find(self, person, wanted), self.acceptances(person));
         let (found, accepted) = (found?, accepted?);

@@ -35,7 +35,7 @@ pub(super) fn objects(
     }
 }
 
-/// As `Files::find` answers: in the order of the questions, and what is in the home in one go.
+/// Answers as `Files::find` does: in the order of the questions, and what is in the home in one go.
 pub(super) async fn find(
     core: &SkillsCore,
     person: &PersonId,

@@ -38,7 +38,8 @@ impl DailyLog {
     pub fn split(text: &str) -> Self {
         let mut log = Self { trusted: String::new(), untrusted: String::new() };
         for line in text.lines() {
-            // Anywhere on the line: an editor may have joined a marked line with another.
+            // The mark may stand anywhere on the line, because an editor may have joined a marked
+            // line with another.
             if line.contains(MARK.trim_start()) {
                 log.untrusted.push_str(line.replace(MARK.trim_start(), "").trim_end());
                 log.untrusted.push('\n');

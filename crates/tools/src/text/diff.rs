@@ -33,7 +33,7 @@ impl Change {
         self.lines().to_string()
     }
 
-    /// As a call's label shows it.
+    /// The change as a call's label shows it.
     pub(crate) fn shown(self) -> CallChange {
         let lines = self.lines();
         let unified = match self.preview {

@@ -32,7 +32,7 @@ fn fields(front: &str) -> Result<Map<String, Value>, String> {
         Ok(_) => Err("the front matter must be lines of `key: value`".to_owned()),
         Err(error) => {
             let error = error.without_snippet();
-            // Counted in the file, where the front matter begins in the second line.
+            // The line is counted in the file, where the front matter begins in the second line.
             let place = error.location().map(|at| format!("line {}: ", at.line() + 1));
             let words = error.to_string();
             let words = words.lines().next().unwrap_or_default();

@@ -57,7 +57,7 @@ fn bullet(fact: &str) -> Result<String, ToolError> {
     Ok(if is_block { fact.to_owned() } else { format!("- {fact}") })
 }
 
-/// From the heading's line to the next heading of the same or a higher level.
+/// The range from the heading's line to the next heading of the same or a higher level.
 fn section(text: &str, title: &str) -> Option<Range<usize>> {
     let headings = headings(text);
     let found =

@@ -10,7 +10,8 @@ use crate::paths::PathRules;
 use crate::ports::Audience;
 use crate::web::Addresses;
 
-/// For whom and within what a call works. Made by the driver, never from a model's words.
+/// Says for whom and within which limits a call works. It is made by the driver, never from a
+/// model's words.
 #[derive(Clone)]
 pub struct ToolCx {
     pub key: SessionKey,

@@ -9,7 +9,7 @@ use crate::mask::{MaskedPieces, Masker};
 #[derive(Clone, Default)]
 pub struct LiveOutput {
     sender: Option<mpsc::Sender<String>>,
-    /// Shared by clones: they show one text.
+    /// The pieces are shared by clones, which show one text.
     masked: Option<Arc<Mutex<MaskedPieces>>>,
 }
 
@@ -37,7 +37,7 @@ impl LiveOutput {
         });
     }
 
-    /// Nothing more comes: shows what waited for it.
+    /// Shows what was held back, because nothing more comes.
     pub(crate) fn finish(&self) {
         if let Some(pieces) = &self.masked {
             self.show(lock(pieces).finish());
@@ -46,7 +46,7 @@ impl LiveOutput {
 
     fn show(&self, text: String) {
         if let Some(sender) = self.sender.as_ref().filter(|_| !text.is_empty()) {
-            // Full or closed: live output may be lost, the result never is.
+            // If the channel is full or closed, live output may be lost; the result never is.
             let _ = sender.try_send(text);
         }
     }

@@ -9,7 +9,7 @@ pub struct Pending(Vec<Draft>);
 /// A file as an open draft would leave it.
 pub(crate) struct PendingFile<'a> {
     pub(crate) draft: DraftId,
-    /// None: it would be gone.
+    /// The text that the file would have; `None`: the file would be gone.
     pub(crate) text: Option<&'a str>,
     pub(crate) origin: Origin,
 }

@@ -16,24 +16,24 @@ pub trait TypedTool: Send + Sync {
 
     fn spec(&self) -> &ToolSpec;
 
-    /// As [`Tool::check_capability`].
+    /// Does what [`Tool::check_capability`] does.
     fn check_capability(&self, _capability: Capability, _person: &PersonId) -> Result<(), String> {
         Ok(())
     }
 
-    /// As [`Tool::has_something_for`].
+    /// Does what [`Tool::has_something_for`] does.
     fn has_something_for(&self, _person: &PersonId, _agent: &AgentId) -> bool {
         true
     }
 
-    /// As [`Tool::label`].
+    /// Does what [`Tool::label`] does.
     fn label(&self, arguments: &Value) -> CallLabel;
 
-    /// As [`ReadCall::plan`]. A plan without a summary gets that of the call, and one without
-    /// arguments those of the call.
+    /// Does what [`ReadCall::plan`] does. A plan without a summary gets that of the call, and one
+    /// without arguments those of the call.
     async fn plan(&self, arguments: &Self::Arguments, cx: &ToolCx) -> Result<Plan, ToolError>;
 
-    /// As [`ReadCall::invoke`].
+    /// Does what [`ReadCall::invoke`] does.
     async fn invoke(
         &self,
         arguments: Self::Arguments,
@@ -67,7 +67,7 @@ impl<T: TypedTool> Tool for T {
 struct TypedCall<'t, T: TypedTool> {
     tool: &'t T,
     arguments: T::Arguments,
-    /// As they were read.
+    /// The arguments as they were read.
     input: Value,
 }
 

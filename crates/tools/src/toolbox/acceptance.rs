@@ -13,7 +13,7 @@ use super::{Toolbox, proposal};
 use crate::text::diff::Change;
 use crate::{ToolCx, ToolError};
 
-/// Named like a tool, because drafts are; there is no such tool.
+/// The name is that of a tool, because drafts have one; there is no such tool.
 pub(crate) const ACCEPT_FILE: &str = "accept_file";
 
 const LARGEST: u64 = 8 * 1024 * 1024;

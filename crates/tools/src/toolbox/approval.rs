@@ -334,7 +334,7 @@ impl Toolbox {
                 let words = format!("{error}; check before repeating");
                 Ending { state, origin, ..Ending::failed(words) }
             }
-            // Changed in the very moment: the person looks again.
+            // The file changed in that very moment, so the person looks again.
             Err(error @ ToolError::Conflict(_)) => {
                 Ending { state: DraftState::Stale, ..Ending::failed(error.to_string()) }
             }
@@ -415,7 +415,7 @@ impl Toolbox {
 /// What the disk tells of a draft that was being applied.
 enum Traces {
     Whole,
-    /// Nothing, or a part, of it; the rest can be done as it was approved.
+    /// Nothing or only a part of it was done; the rest can be done as it was approved.
     Unfinished,
     Unclear,
 }

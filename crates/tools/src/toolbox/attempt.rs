@@ -158,8 +158,8 @@ impl<'a> Attempt<'a> {
         Ok(hooked::with_notes(outcome, &heard.notes))
     }
 
-    /// Of the agent's tools, only those that its model was shown with this very request, that are
-    /// still what it was shown, and that can work for this person now.
+    /// Finds a tool among those of the agent that its model was shown with this very request, that
+    /// are still what it was shown, and that can work for this person now.
     fn find(&self, name: &str) -> Result<&'a Entry, Absence> {
         let offered = match self.cx.offered {
             Offered::No => return Err(Absence::NotItsOwn),

@@ -192,8 +192,8 @@ impl Toolbox {
         outcome
     }
 
-    /// As it leaves the toolbox. Masked before it is shortened, else a cut could leave half a secret
-    /// standing.
+    /// The outcome as it leaves the toolbox. It is masked before it is shortened, because a cut
+    /// could leave half a secret standing.
     async fn finished(&self, outcome: ToolOutcome, cx: &ToolCx) -> ToolOutcome {
         let outcome = self.masked(outcome);
         let (outcome, before) = bound(outcome, &self.services.artifacts, cx).await;

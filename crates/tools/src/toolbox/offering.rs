@@ -53,7 +53,7 @@ impl Offering {
         &self.tools
     }
 
-    /// As a request holds them.
+    /// The offers as a request holds them.
     pub fn offers(&self) -> &Arc<[ToolOffer]> {
         &self.offers
     }

@@ -8,12 +8,13 @@ use crate::artifacts::{Artifacts, Before};
 /// What a model is given of one output.
 const OUTPUT_BYTES: usize = 32 * 1024;
 
-/// Of what is cut, the end often says most; the marker between takes the rest.
+/// How much of the end of a long output is kept, because the end often says most. The beginning is
+/// kept too, and a marker stands between the two.
 const TAIL_BYTES: usize = 7 * 1024;
 const MARKER_BYTES: usize = 512;
 
 /// Shortens an output that is too long and keeps the whole of it, and keeps what the call attached
-/// to it: of that a model sees only that it is there. Tells whether these are the person's first.
+/// to it, of which a model sees only that it is there. Tells whether these are the person's first.
 pub(super) async fn bound(
     mut outcome: ToolOutcome,
     artifacts: &Artifacts,

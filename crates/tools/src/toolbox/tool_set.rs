@@ -109,7 +109,7 @@ impl ToolSet {
         self.entry(name).map(|entry| entry.tool.spec())
     }
 
-    /// For policies, which are resolved against them.
+    /// The tools for policies, which are resolved against them.
     pub fn known(&self) -> KnownTools<'_> {
         KnownTools { version: self.version, specs: self.specs() }
     }
@@ -152,7 +152,7 @@ impl ToolSet {
         self.specs().into_iter().filter(allowed).collect()
     }
 
-    /// Of these, what is there for the agent and can work for the person now.
+    /// Those of the tools that are there for the agent and can work for the person now.
     pub fn ready_offers(
         &self,
         policy: &Policy,

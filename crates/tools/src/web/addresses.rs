@@ -15,10 +15,10 @@ use onyx_egress::Address;
 /// Free fetches of one run and of all that it asks.
 const FREE_FETCHES: usize = 20;
 
-/// Of these, links that stand in pages.
+/// How many of these may be links that stand in pages.
 const FREE_LINKS: usize = 6;
 
-/// Of these, of one site, where the person did not write the address.
+/// How many of these may be of one site, where the person did not write the address.
 const FREE_OF_SITE: usize = 3;
 
 /// Links that a page gives.
@@ -33,7 +33,7 @@ const DELIMITERS: &[char] = &['<', '>', '"', '`', '|', '\\', '^', '{', '}', '\u{
 /// What stands after an address rather than in it.
 const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', '\'', '*', '_', ']'];
 
-/// Shared by everything that works for one run.
+/// Everything that works for one run shares this.
 #[derive(Debug, Default)]
 pub struct Addresses {
     given: Mutex<BTreeMap<Address, Giver>>,
@@ -85,7 +85,7 @@ impl FetchBudget {
     }
 }
 
-/// Whoever has a name has all names below it: the last labels of a host, and a port of its own.
+/// The last labels of the host, with its port: whoever has a name has all names below it.
 fn site(address: &Address) -> String {
     let text = address.to_string();
     let host = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
@@ -103,7 +103,7 @@ fn site(address: &Address) -> String {
 }
 
 impl Addresses {
-    /// For a run that another one asked for.
+    /// Makes the addresses of a run that another one asked for.
     pub fn sharing(budget: Arc<FetchBudget>) -> Self {
         Self { given: Mutex::default(), budget }
     }
@@ -139,7 +139,7 @@ impl Addresses {
         self.remember(addresses.into_iter().map(str::to_owned), Giver::Search);
     }
 
-    /// Given, and there are free fetches left for it.
+    /// Whether the address was given and there are free fetches left for it.
     pub fn is_free(&self, address: &Address) -> bool {
         let giver = self.given().get(address).copied();
         giver.is_some_and(|giver| self.budget.used().admits(address, giver))

@@ -12,7 +12,7 @@ pub struct Sampling {
     pub seed: Option<i64>,
     pub frequency_penalty: Option<f32>,
     pub presence_penalty: Option<f32>,
-    /// By the token's number in the model's own vocabulary.
+    /// The bias by the token's number in the model's own vocabulary.
     pub logit_bias: Option<Map<String, Value>>,
     /// The answer ends before the first of these.
     pub stop: Vec<String>,

@@ -51,7 +51,7 @@ impl fmt::Display for EntityKind {
 impl FromStr for EntityKind {
     type Err = EntityIdError;
 
-    /// Also by its folder's name.
+    /// A kind is also read from its folder's name.
     fn from_str(text: &str) -> Result<Self, EntityIdError> {
         let named = |kind: &Self| kind.as_str() == text || kind.folder() == text;
         Self::ALL.into_iter().find(named).ok_or(EntityIdError::Kind)

@@ -69,7 +69,7 @@ macro_rules! uuid_ids {
         impl FromStr for $name {
             type Err = IdError;
             fn from_str(text: &str) -> Result<Self, IdError> {
-                // One spelling only: an id is part of a file name, so it must not have two.
+                // Only one spelling is read: an id is part of a file name, so it must not have two.
                 let mut spelling = [0; uuid::fmt::Hyphenated::LENGTH];
                 match Uuid::try_parse(text) {
                     Ok(uuid) if *uuid.hyphenated().encode_lower(&mut spelling) == *text => {
@@ -80,7 +80,7 @@ macro_rules! uuid_ids {
             }
         }
 
-        // Written directly, not through `Display`, because a log is full of ids.
+        // The id is written directly, not through `Display`, because a log is full of ids.
         string_serde!($name, |id, serializer| {
             let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
             serializer.serialize_str(id.0.hyphenated().encode_lower(&mut text))

@@ -71,7 +71,7 @@ impl Written {
     }
 
     fn text(&self) -> &str {
-        // Digits and marks only.
+        // The text holds digits and marks only, which are UTF-8.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }

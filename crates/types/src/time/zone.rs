@@ -49,7 +49,7 @@ impl Zone {
             || matches!(self.0.iana_name(), Some("UTC" | "Etc/UTC" | "Etc/UCT" | "Etc/Universal"))
     }
 
-    /// For calculations with days and hours of the zone.
+    /// The zone for calculations with its days and hours.
     pub fn time_zone(&self) -> &TimeZone {
         &self.0
     }

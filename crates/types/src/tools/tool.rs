@@ -260,16 +260,16 @@ impl Plan {
     }
 }
 
-/// Whose approval a plan needs, beside what its effects require.
+/// The approval that a plan needs, beside what its effects require.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Consent {
     /// The gate's table decides.
     #[default]
     Gate,
-    /// A person, later: it can only be drafted.
+    /// A person must decide later: the plan can only be drafted.
     DraftOnly,
-    /// A person's, now if one is there: the call is a question to them.
+    /// A person must decide, now if one is there: the call is a question to them.
     Person,
 }
 
@@ -389,7 +389,7 @@ pub struct ToolOutcome {
 pub enum Spending {
     /// The run's own, to be booked with it.
     OfRun { model: String, usage: Usage },
-    /// Booked by another run. Of this cost the run's limit is still met.
+    /// Another run books this cost. This run's limit still counts it.
     Elsewhere(f64),
 }
 
@@ -458,7 +458,7 @@ pub enum AsksFor {
 /// When a person's decision on a draft is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionTiming {
-    /// At any later time: the run continues without it.
+    /// The decision may come at any later time: the run continues without it.
     Later,
     /// The run waits for it.
     Awaited,

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 const IGNORED: &str = "x-onyx-ignored-fields";
 
-/// More than any client library sends; of the fields beyond it only the number is given.
+/// This is more than any client library sends; of the fields beyond it only the number is given.
 const MOST: usize = 64;
 
 /// The header that names the fields, as far as their names fit in a header.

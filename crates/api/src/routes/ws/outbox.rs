@@ -16,7 +16,7 @@ const QUEUE: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a client that does not read may take to read the close frame.
 const FAREWELL: Duration = Duration::from_secs(60);
-/// Also keeps proxies from closing a quiet connection.
+/// The time between two pings, which also keep proxies from closing a quiet connection.
 const PING_EVERY: Duration = Duration::from_secs(20);
 
 /// Why the server closes a connection; 4000 and up are ours to define.

@@ -21,7 +21,7 @@ impl<T: Serialize + ?Sized> Serialize for CamelCase<'_, T> {
     }
 }
 
-/// As JSON text, with the names of fields in camelCase.
+/// Writes the value as JSON text, with the names of fields in camelCase.
 pub(crate) fn camel_json(value: &impl Serialize) -> String {
     // Serialising plain data into memory cannot fail: every key is a string.
     serde_json::to_string(&CamelCase(value)).unwrap_or_default()

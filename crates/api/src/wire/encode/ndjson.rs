@@ -133,7 +133,7 @@ impl Encoder for Ndjson {
 }
 
 impl Ndjson {
-    /// For clients that use this name of tool calls.
+    /// Makes an encoder for clients that use this name of tool calls.
     pub fn calling(calls: CallName) -> Self {
         Self { calls, ..Self::default() }
     }

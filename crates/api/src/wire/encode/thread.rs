@@ -86,7 +86,7 @@ pub struct ThreadFrames {
     question: TurnId,
     names: FieldNames,
     fold: RunFold,
-    /// In the order of their lanes.
+    /// The answers in the order of their lanes.
     answers: Vec<LaneAnswer>,
     id: String,
 }

@@ -22,7 +22,7 @@ const PROBES: &str = "probe";
 pub(super) struct BucketFiles {
     bucket: Arc<BlockingBucket>,
     url: ObjectsUrl,
-    /// Of objects that were listed, so that opening one asks for nothing.
+    /// The sizes of objects that were listed, so that opening one needs no further request.
     sizes: Mutex<HashMap<String, u64>>,
     held: Mutex<Option<Arc<BucketLock>>>,
 }

@@ -43,7 +43,7 @@ impl Holder {
     }
 }
 
-/// Empty where the system does not say.
+/// The name of this machine; empty where the system does not say.
 fn machine() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id");
     let space = fs::read_link("/proc/self/ns/pid");

@@ -127,7 +127,7 @@ impl PlaceFiles for FolderFiles {
         Ok(Box::new(BufWriter::with_capacity(BUFFER, file)))
     }
 
-    /// In place: the bytes before the new end stay as they are.
+    /// Replaces the end in place: the bytes before the new end stay as they are.
     fn replace_end(&self, name: &str, kept: u64, end: &[u8]) -> Result<(), BackupError> {
         let path = self.shown(name);
         let replaced = OpenOptions::new().write(true).open(&path).and_then(|file| {

@@ -78,7 +78,7 @@ pub(crate) trait PlaceFiles: Send + Sync {
     /// A file that is written from front to back.
     fn create(&self, name: &str) -> io::Result<Box<dyn NewFile>>;
 
-    /// Puts another end after the first so many bytes of a file.
+    /// Puts another end after the first `kept` bytes of a file.
     fn replace_end(&self, name: &str, kept: u64, end: &[u8]) -> Result<(), BackupError>;
 
     fn rename(&self, from: &str, to: &str) -> Result<(), BackupError>;

@@ -37,7 +37,7 @@ use incoming::DiscordChannel;
 use wire::{Channel, GatewayEvent, Guild, Interaction, Message, Ready, User};
 
 const API: &str = "https://discord.com/api/v10";
-/// Read messages, send them, also in threads, attach files, read earlier messages.
+/// The bot may read messages, send them, also in threads, attach files and read earlier messages.
 const PERMISSIONS: u64 = 274_878_008_320;
 const HEARTBEAT_ACK: u8 = 11;
 const DISPATCH: u8 = 0;
@@ -108,7 +108,7 @@ impl Discord {
         Ok(self.me.get_or_init(|| me))
     }
 
-    /// The connection that is open, if everything that came over it is stored; else a new one.
+    /// The connection that is open, if everything that came over it is stored; otherwise a new one.
     async fn gateway(&self, cursor: Option<&str>) -> Result<Gateway, NetworkError> {
         let open = lock(&self.gateway).take();
         if let Some(open) = open.filter(|open| open.stored.as_deref() == cursor) {

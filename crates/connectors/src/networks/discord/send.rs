@@ -11,9 +11,9 @@ use crate::networks::form::Form;
 
 /// Discord takes up to 25 characters.
 const NONCE: usize = 24;
-/// No preview of links.
+/// The message shows no preview of links.
 const WITHOUT_PREVIEWS: u64 = 1 << 2;
-/// Only the person who pressed sees it.
+/// Only the person who pressed sees the message.
 const FOR_ONE: u64 = 1 << 6;
 const LONGEST_PRESS_ANSWER: usize = 1_900;
 

@@ -82,7 +82,7 @@ pub(super) struct Chat {
 pub(super) struct Entity {
     #[serde(rename = "type")]
     pub(super) kind: String,
-    /// In UTF-16 units.
+    /// The offset in UTF-16 units.
     #[serde(default)]
     pub(super) offset: usize,
     #[serde(default)]

@@ -185,7 +185,7 @@ fn several(body: &str, over: bool) -> Reading {
         let start = body.len() - rest.len();
         let (value, length) = match literal::value(rest) {
             Ok(read) => read,
-            // An end that was forgotten: small models often close one bracket too few.
+            // The end was forgotten: small models often close one bracket too few.
             Err(Flaw::Unfinished) if over => match literal::value(&closed(rest)) {
                 Ok((value, _)) => (value, rest.len()),
                 Err(_) => break,

@@ -30,7 +30,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// For a model with these tools.
+    /// Reads the words of a model with these tools.
     pub(super) fn with_calls(seed: usize, offered: Vec<String>) -> Self {
         let offered = Some(offered);
         let (held, fresh, calls) = (String::new(), true, Calls::default());

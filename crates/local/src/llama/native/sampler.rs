@@ -5,7 +5,7 @@ use super::{Context, Model, Token};
 
 /// How the next token is chosen.
 pub(in crate::llama) enum Sampling {
-    /// Only what this grammar allows (GBNF, its rule `root`).
+    /// Allows only what fits this grammar (GBNF, its rule `root`).
     Grammar(String),
     /// Words within the last tokens become less likely.
     Penalty {
@@ -15,7 +15,7 @@ pub(in crate::llama) enum Sampling {
     TopK(i32),
     TopP(f32),
     Temperature(f32),
-    /// By chance, which is the same for the same seed.
+    /// Draws by chance, which is the same for the same seed.
     Chance {
         seed: u32,
     },

@@ -106,7 +106,7 @@ impl Workspace {
     fn read(folder: &Path) -> Result<Self> {
         let mut workspace = Self::default();
         for entry in entries(folder)? {
-            // By the name as it is spelt, also where `MEMORY.md` opens `memory.md`.
+            // The name counts as it is spelt, also where `MEMORY.md` opens `memory.md`.
             if NAMES.iter().any(|name| entry.file_name() == *name) && entry.path().is_file() {
                 workspace.take(&entry.path(), "MEMORY.md".to_owned())?;
             }

@@ -22,7 +22,7 @@ pub struct AwsIdentity {
     config: PathBuf,
     credentials: PathBuf,
     cache: PathBuf,
-    /// In place of the address that gives keys for a role.
+    /// The address in place of the one that gives keys for a role.
     portal: Option<String>,
 }
 
@@ -71,7 +71,7 @@ struct Role<'a> {
 }
 
 impl AwsIdentity {
-    /// Found as Amazon's own programs find it; `None` without a home folder.
+    /// Finds the identity as Amazon's own programs do; `None` without a home folder.
     pub fn of(profile: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let folder = PathBuf::from(set("HOME")?).join(".aws");

@@ -228,7 +228,7 @@ fn assertion(
     Ok(Secret::new(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))))
 }
 
-/// From PEM, as the file has it.
+/// Reads the key from PEM, as the file has it.
 fn signer(account: &ServiceAccount) -> Result<RsaKeyPair, &'static str> {
     let unfit = "its `private_key` is not an RSA key in PEM";
     let lines = account.private_key.reveal().lines().map(str::trim);

@@ -23,7 +23,7 @@ use crate::Secret;
 struct Granted {
     token: Secret,
     life: Duration,
-    /// Whose token it is, for people.
+    /// The name of the token's account, for people to read.
     account: Option<String>,
     /// The project that pays, where the credential names one.
     quota_project: Option<String>,
@@ -34,7 +34,7 @@ struct Granted {
 enum Trouble {
     /// Another try may do better.
     Passing(String),
-    /// Nothing helps but another credential; with what to do about it.
+    /// Only another credential helps; the text says what to do about it.
     Refused(String),
 }
 

@@ -21,7 +21,7 @@ pub struct CredentialSettings {
     /// `file:/path`, `secret:name` or `env:NAME`.
     pub google: Option<Secret>,
     pub azure: Option<AzureSettings>,
-    /// Of providers of kind `bedrock`.
+    /// The settings of providers of kind `bedrock`.
     pub aws: Option<AwsSettings>,
 }
 

@@ -141,7 +141,7 @@ impl Conversation {
     pub(super) async fn serve(&mut self, request_id: String, request: Request) {
         let reply = match request {
             Request::McpMessage { message } => self.tools.message(request_id, &message),
-            // Ours are allowed by the command line already; others there are none.
+            // The command line allows our tools already, and no others may be used.
             Request::CanUseTool { tool_name, input } => {
                 let decision = if tool_name.starts_with(TOOL_PREFIX) {
                     json!({"behavior": "allow", "updatedInput": input})

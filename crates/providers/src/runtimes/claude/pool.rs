@@ -55,7 +55,7 @@ impl Pool {
             (!parked.conversations.is_empty()).then(|| parked.conversations.remove(0))
         };
         drop(oldest);
-        // The pool closes it never; without room nothing is started.
+        // The pool never closes this; if there is no room, nothing is started.
         Arc::clone(&self.room).acquire_owned().await.ok()
     }
 

@@ -95,7 +95,7 @@ pub(super) struct RateLimit {
     /// Seconds since 1970; some versions write milliseconds.
     pub(super) resets_at: Option<f64>,
     pub(super) rate_limit_type: Option<String>,
-    /// From 0 to 1; some versions write percent.
+    /// The used share, from 0 to 1; some versions write percent.
     pub(super) utilization: Option<f64>,
 }
 

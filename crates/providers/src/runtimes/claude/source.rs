@@ -51,11 +51,11 @@ const SETTINGS: [(&str, &str); 12] = [
 pub struct ClaudeSettings {
     /// The provider's name, the first part of its models' ids.
     pub name: String,
-    /// Where the program is; else it is looked for on the `PATH`.
+    /// Where the program is; if this is not set, it is looked for on the `PATH`.
     pub command: Option<PathBuf>,
     /// A token of `claude setup-token`, for machines on which a person cannot sign in.
     pub token: Option<Secret>,
-    /// In place of Anthropic's own address.
+    /// The address in place of Anthropic's own.
     pub base_url: Option<String>,
     pub thinking_budget: Option<u32>,
     pub models: Vec<ModelSettings>,
@@ -69,12 +69,12 @@ pub struct ClaudeSettings {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClaudeLimits {
-    /// From the start of a call to the first line.
+    /// The longest time from the start of a call to the first line.
     pub first_byte: Duration,
-    /// Between two lines.
+    /// The longest time between two lines.
     pub idle: Duration,
     pub total: Duration,
-    /// Processes at once.
+    /// The most processes at once.
     pub processes: usize,
     /// The idle time after which a process is ended.
     pub parked: Duration,
@@ -186,7 +186,7 @@ impl Shared {
         })
     }
 
-    /// Looked for each time: it may have been installed meanwhile.
+    /// The program is looked for each time, because it may have been installed meanwhile.
     fn program(&self) -> Result<PathBuf, Fault> {
         let settings = &self.settings;
         let found = match &settings.command {
@@ -230,7 +230,8 @@ fn arguments(model: &str) -> Vec<OsString> {
         r#"{"mcpServers":{"host":{"type":"sdk","name":"host"}}}"#,
         "--allowedTools",
         "mcp__host",
-        // Nothing of the person's own set-up: no hooks, no settings, no commands, no saved session.
+        // Nothing of the person's own set-up is used: no hooks, no settings, no commands, no saved
+        // session.
         "--setting-sources",
         "",
         "--disable-slash-commands",

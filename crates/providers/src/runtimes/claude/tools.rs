@@ -20,7 +20,7 @@ pub(super) struct ToolAnswer {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Call {
     pub(super) id: ToolUseId,
-    /// As the CLI knows it, without its prefix.
+    /// The tool's name as the CLI knows it, without its prefix.
     pub(super) name: String,
     pub(super) arguments: Value,
 }
@@ -38,7 +38,7 @@ struct Waiting {
 
 #[derive(Debug)]
 pub(super) struct HostTools {
-    /// As `tools/list` answers.
+    /// The tools as `tools/list` answers them.
     listed: Value,
     calls: Vec<Call>,
     results: HashMap<String, ToolAnswer>,

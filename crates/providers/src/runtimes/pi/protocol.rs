@@ -161,7 +161,7 @@ fn content(block: &Block) -> Option<Value> {
         Block::Image { media_type, data } => {
             Some(json!({"type": "image", "media_type": media_type, "data": data}))
         }
-        // Refused before anything is sent.
+        // An attachment was refused before anything is sent.
         Block::Attachment(_) => None,
         Block::Reasoning { .. } | Block::ToolUse { .. } | Block::ToolResult { .. } => None,
     }

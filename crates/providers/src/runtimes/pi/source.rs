@@ -38,7 +38,7 @@ pub struct PiSettings {
     pub command: PathBuf,
     /// Pi's file of sign-ins, where it is not at its usual place.
     pub auth_file: Option<PathBuf>,
-    /// In place of the providers' own addresses.
+    /// The address in place of the providers' own.
     pub base_url: Option<String>,
     pub models: Vec<ModelSettings>,
     /// Our environment, as far as it may be passed on.
@@ -51,9 +51,9 @@ pub struct PiSettings {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PiLimits {
-    /// From the start of a call to the first reply.
+    /// The longest time from the start of a call to the first reply.
     pub first_byte: Duration,
-    /// Between two replies.
+    /// The longest time between two replies.
     pub idle: Duration,
     pub total: Duration,
     /// The idle time after which a process is ended.

@@ -34,7 +34,7 @@ enum Event {
     Error {
         error: Value,
     },
-    /// Not a stream: the whole answer.
+    /// The whole answer, which did not come as a stream.
     Message {
         content: Vec<Content>,
         stop_reason: Option<String>,

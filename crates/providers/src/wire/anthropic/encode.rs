@@ -125,7 +125,7 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
         stream: true,
         // The wire's range ends at one, and a thinking model takes none.
         temperature: request.temperature.filter(|_| thinking.is_none()).map(|heat| heat.min(1.0)),
-        // Neither does it take other ways to draw its words.
+        // A thinking model takes no other ways to draw its words either.
         top_p: request.sampling.top_p.filter(|_| thinking.is_none()),
         top_k: request.sampling.top_k.filter(|_| thinking.is_none()),
         stop_sequences: &request.sampling.stop,

@@ -71,7 +71,8 @@ struct FunctionCall<'a> {
     args: Cow<'a, Value>,
 }
 
-/// Paired with its call by name and order, because some versions of the wire have no ids.
+/// A result is paired with its call by name and order, because some versions of the wire have no
+/// ids.
 #[derive(Serialize)]
 struct FunctionResponse<'a> {
     name: Cow<'a, str>,
@@ -229,7 +230,7 @@ fn model<'a>(message: &'a Message, target: &Target) -> Vec<Part<'a>> {
             | Block::ToolResult { .. } => {}
         }
     }
-    // Of the calls of one answer the first is signed.
+    // Only the first call of an answer is signed.
     if let Some(first) = calls.first_mut() {
         let knows_signatures =
             !WITHOUT_SIGNATURES.iter().any(|name| target.model.starts_with(name));

@@ -100,7 +100,7 @@ impl AnswerReader for ChatAnswer {
         frame.data == "[DONE]" || serde_json::from_str::<Chunk>(&frame.data).is_ok()
     }
 
-    /// With the finish reason it is an answer, without it is none.
+    /// Ends the answer, which is only one if it has a finish reason.
     fn end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelFailure> {
         let Some(reason) = self.finish else {
             return Err(truncated("the answer ended without a finish reason"));

@@ -148,8 +148,8 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
     })
 }
 
-/// Written piece by piece: nearly all of it was sent before, most of it short, and to make a value
-/// of each piece first costs more than the writing.
+/// Writes the request piece by piece: nearly all of it was sent before, most of it short, and to
+/// make a value of each piece first costs more than the writing.
 fn written(request: &ModelRequest, target: &Target) -> serde_json::Result<Vec<u8>> {
     let compat = &target.compat;
     let (max_tokens, max_completion_tokens) = max_tokens(request, target);

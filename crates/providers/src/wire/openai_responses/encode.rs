@@ -91,7 +91,7 @@ struct WireTool<'a> {
     name: Cow<'a, str>,
     description: &'a str,
     parameters: Cow<'a, Value>,
-    /// Left out it would mean yes, and the server would refuse most schemas.
+    /// If this were left out it would mean yes, and the server would refuse most schemas.
     strict: bool,
 }
 

@@ -33,7 +33,8 @@ pub(super) async fn note(
     Ok(())
 }
 
-/// In one message, as changes of sessions are numbered, and for the same reason: see `ledger/changes.rs`.
+/// Numbers the changes in one message, as those of sessions are numbered, and for the same reason:
+/// see `ledger/changes.rs`.
 const NUMBER: &str = "
     SELECT FROM counters WHERE name = 'chunks' FOR UPDATE;
     WITH waiting AS (SELECT source FROM source_changes WHERE seq IS NULL FOR UPDATE),

@@ -37,7 +37,8 @@ impl ChunkStore for PostgresChunks {
         &self,
         mut sources: Vec<(SourceRow, Vec<ChunkRow>)>,
     ) -> Result<u64, StoreError> {
-        // In one order at all gateways: two that index the same at once never wait in a circle.
+        // All gateways keep to one order, so that two that index the same at once never wait in a
+        // circle.
         sources.sort_by(|(a, _), (b, _)| a.key.cmp(&b.key));
         transact!(self.database, transaction => {
             for (source, chunks) in &sources {

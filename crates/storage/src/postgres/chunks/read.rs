@@ -46,7 +46,7 @@ pub(super) use select_stored;
 
 /// How many columns a source has.
 const SOURCE_WIDTH: usize = 14;
-/// And a chunk.
+/// How many columns a chunk has.
 const CHUNK_WIDTH: usize = 10;
 
 pub(super) async fn source(

@@ -66,7 +66,7 @@ async fn put_source(transaction: &Transaction<'_>, source: &SourceRow) -> Result
     Ok(get(&put, 0)?)
 }
 
-/// Looked for before it is made: a try alone would use up a number.
+/// A group is looked for before it is made, because a try alone would use up a number.
 async fn group(
     transaction: &Transaction<'_>,
     person: &str,
@@ -95,7 +95,8 @@ struct KnownVector {
     tokens: Option<Vec<u8>>,
 }
 
-/// Asked before anything is deleted: most chunks of an edited or renamed file say what they said.
+/// The vectors are asked for before anything is deleted, because most chunks of an edited or
+/// renamed file say what they said.
 async fn known_vectors(
     transaction: &Transaction<'_>,
     chunks: &[ChunkRow],

@@ -22,14 +22,14 @@ pub use url::DatabaseUrl;
 
 /// Connections a gateway holds at most; each costs the server a process.
 const MOST_CONNECTIONS: usize = 16;
-/// For live text alone, whose commits wait for no disk.
+/// Connections for live text alone, whose commits wait for no disk.
 const MOST_RELAXED: usize = 2;
-/// Until a request says that the database cannot be reached.
+/// The time until a request says that the database cannot be reached.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long an owner waits for a database that is away: one that fails over comes back within a moment.
 const AWAY: Duration = Duration::from_secs(2);
 const AWAY_AGAIN: Duration = Duration::from_millis(100);
-/// Until one says that all connections are at work.
+/// The time until a request says that all connections are at work.
 const PATIENCE_IN_THE_QUEUE: Duration = Duration::from_secs(30);
 
 /// A gateway that is frozen or cut off between two statements of a transaction holds rows that the others need. The

@@ -65,7 +65,7 @@ impl DatabaseUrl {
     }
 }
 
-/// Of what tokio-postgres says about a URL only what holds no part of it.
+/// Says only that part of tokio-postgres's error about a URL that holds nothing of the URL.
 fn wrong(error: &tokio_postgres::Error) -> ServerError {
     let why =
         std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);

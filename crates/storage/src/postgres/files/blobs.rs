@@ -13,7 +13,7 @@ use crate::postgres::query::{execute, row_if_any, rows};
 use crate::postgres::transaction::Trouble;
 use crate::s3::Bucket;
 
-/// While a blob is being deleted, who wants to write it again waits so long at most.
+/// While a blob is being deleted, whoever wants to write it again waits at most this long.
 const PATIENCE: Duration = Duration::from_secs(20);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 

@@ -19,7 +19,7 @@ pub(super) async fn find(
     let (entries, listed) = if folders.is_empty() {
         (entries.await?, Vec::new())
     } else {
-        // Asked together: that is one trip.
+        // Both are asked together, which is one trip.
         let (entries, listed) = tokio::join!(entries, rows::children(&*reader, &folders));
         (entries?, listed?)
     };

@@ -27,7 +27,7 @@ pub(crate) struct PostgresFiles {
     database: Database,
     blobs: Blobs,
     origins: Arc<PostgresOrigins>,
-    /// Whose writes these are; `None`: those of a program that is no gateway.
+    /// The gateway that writes; `None`: a program that is no gateway writes.
     gateway: Option<Arc<Gateway>>,
 }
 

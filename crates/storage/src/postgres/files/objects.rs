@@ -255,7 +255,7 @@ impl Objects for PostgresObjects {
         let reader = self.database.reader().await?;
         let asked = [FolderAsked { person: &self.person, path: &place, limit }];
         let found = rows::children(&*reader, &asked);
-        // Asked together: one trip tells of an empty folder and of none.
+        // Both are asked together, so that one trip tells an empty folder from none.
         let itself = rows::one(&*reader, &self.person, &place);
         let (found, itself) = tokio::join!(found, itself);
         let (found, itself) = (found?, itself?);
@@ -266,7 +266,8 @@ impl Objects for PostgresObjects {
         found.iter().filter_map(|row| rows::child(row, &self.root).transpose()).collect()
     }
 
-    /// By the order of paths alone: `/` is followed by `0`, so all that lies below a folder lies between the two.
+    /// The range follows from the order of paths alone: `/` is followed by `0`, so all that lies
+    /// below a folder lies between the two.
     async fn tree(
         &self,
         folder: Option<&ObjectKey>,

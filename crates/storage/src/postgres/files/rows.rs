@@ -105,7 +105,7 @@ pub(super) fn child(row: &Row, root: &str) -> Result<Option<ObjectMeta>, StoreEr
     }))
 }
 
-/// From one, as the database counts, to from zero.
+/// Turns a number that the database counts from one into one counted from zero.
 fn place(row: &Row, column: usize) -> Result<usize, StoreError> {
     let number = usize::try_from(get::<i64>(row, column)?).unwrap_or_default();
     Ok(number.saturating_sub(1))

@@ -26,7 +26,8 @@ impl std::fmt::Debug for SharedConfig {
 
 const NEWEST: &str = "SELECT version, text FROM config_versions ORDER BY version DESC LIMIT 1";
 
-/// For programs that only read and are not gateways. `None`: no gateway has started there yet.
+/// Reads the config for programs that only read and are not gateways. `None`: no gateway has
+/// started there yet.
 pub async fn read_shared_config(url: &DatabaseUrl) -> Result<Option<SharedConfig>, ServerError> {
     let client = connect_once(url).await?;
     let found = client.query_opt(NEWEST, &[]).await.map_err(StoreError::from)?;
@@ -63,7 +64,7 @@ impl Gateway {
             if written == 0 {
                 return Err(StoreError::Conflict.into());
             }
-            // Enough to look back on.
+            // A hundred versions are enough to look back on.
             let forget = "DELETE FROM config_versions WHERE version < $1::BIGINT - 100";
             execute(&transaction, forget, &[&version]).await?;
             let bump = "UPDATE counters SET value = value + 1 WHERE name = 'config'";

@@ -32,7 +32,7 @@ struct HeldLease {
     /// Nothing more is written with it, but the row may still name this gateway: it is released like any other.
     is_given_up: bool,
     incarnation: i64,
-    /// On our own clock, counted from before the database was asked.
+    /// The time on our own clock, counted from before the database was asked.
     expires: Duration,
     margin: Duration,
     /// The log as this holder left it.
@@ -48,7 +48,7 @@ struct Waiting {
     none: [bool; 3],
 }
 
-/// Of what a lease tells whether there is any.
+/// What may wait for a session; its lease says for each whether there is any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::postgres) enum MayWait {
     OpenRuns,
@@ -56,7 +56,7 @@ pub(in crate::postgres) enum MayWait {
     Decisions,
 }
 
-/// Whoever opens a session asks within this.
+/// Whoever opens a session asks what waits for it within this time.
 const OPENING: Duration = Duration::from_secs(1);
 /// How long the release of a lease waits for the database; after that it is retried in the background.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(3);

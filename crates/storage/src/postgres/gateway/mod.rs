@@ -43,7 +43,8 @@ pub struct GatewaySettings {
 }
 
 impl GatewaySettings {
-    /// With the life that the specification gives: 15 seconds, a heartbeat every five.
+    /// Makes settings with the life that the specification gives: 15 seconds, with a heartbeat
+    /// every five.
     pub fn new(id: impl Into<String>, url: impl Into<String>) -> Self {
         Self { id: id.into(), url: url.into(), life: Duration::from_secs(15) }
     }
@@ -66,7 +67,8 @@ pub(crate) struct Gateway {
     /// Counts while the machine sleeps.
     clock: Arc<dyn Clock>,
     standing: Mutex<LifeState>,
-    /// Held during a heartbeat: two that restart at once would take each other for a process of the same name.
+    /// This lock is held during a heartbeat: two that restart at once would take each other for a
+    /// process of the same name.
     beating: tokio::sync::Mutex<()>,
     /// Where the other gateways reach it, once it listens. It is written again when the gateway starts again.
     url: Mutex<String>,
@@ -78,7 +80,7 @@ pub(crate) struct Gateway {
 enum LifeState {
     Alive {
         incarnation: i64,
-        /// On our own clock, counted from before the database was asked.
+        /// The time on our own clock, counted from before the database was asked.
         until: Duration,
     },
     /// The owner had it give everything back. It stays in the list.
@@ -149,8 +151,8 @@ impl Gateway {
         }
     }
 
-    /// For something new, which a gateway that drains does not begin. One that was silent for too long begins again as a
-    /// new incarnation, which holds nothing.
+    /// The incarnation for something new, which a gateway that drains does not begin. One that was
+    /// silent for too long begins again as a new incarnation, which holds nothing.
     pub(crate) async fn alive_again(&self) -> Result<i64, StoreError> {
         if self.is_draining.load(Ordering::Acquire) {
             return Err(drained());
@@ -364,7 +366,7 @@ fn drained() -> StoreError {
     StoreError::Unavailable("this gateway is drained; another one answers".to_owned())
 }
 
-/// By so much an owner stops earlier than the others think.
+/// An owner stops this much earlier than the others think.
 fn margin(life: Duration) -> Duration {
     (life / 10).min(Duration::from_secs(2))
 }

@@ -12,7 +12,7 @@ use crate::postgres::query::{execute, rows};
 /// A notice may be seen late, and then out of the order of their numbers: so far back they are looked for again. Those
 /// that were heard are left out by their numbers.
 const LOOK_BACK_SECONDS: f64 = 10.0;
-/// After this time they are no longer needed.
+/// After this many seconds notices are no longer needed.
 const KEPT_SECONDS: f64 = 120.0;
 
 /// What a gateway has heard so far.
@@ -42,7 +42,7 @@ pub struct News {
     pub sign_ins: bool,
     /// The owner asks this gateway to give everything back.
     pub drain: bool,
-    /// As the other gateways wrote them, oldest first.
+    /// The notices as the other gateways wrote them, oldest first.
     pub notices: Vec<String>,
 }
 

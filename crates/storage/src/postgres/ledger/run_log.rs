@@ -204,7 +204,7 @@ impl PostgresRunLog {
     }
 }
 
-/// In a session that is there. Also tells what its person has spent on the day.
+/// Begins a run in a session that is there. Also tells what its person has spent on the day.
 const BEGIN: &str = concat!(
     "WITH held AS (
          UPDATE session_log SET next_seq = next_seq + $5, next_pos = next_pos + $6,

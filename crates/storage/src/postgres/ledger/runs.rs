@@ -114,7 +114,7 @@ async fn touch_session(
     Ok(found.map(|row| get(&row, 0)).transpose()?)
 }
 
-/// Whose run it ended; `None`: it had ended before.
+/// Ends the run and returns its person; `None`: it had ended before.
 pub(super) async fn end(
     transaction: &Transaction<'_>,
     clock: &dyn Clock,

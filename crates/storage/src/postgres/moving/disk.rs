@@ -12,7 +12,7 @@ use crate::{Home, ObjectKey};
 
 /// What is moved; the rest of a home is this machine's own, or can be had again.
 const ROOTS: [&str; 3] = ["agents", "people", "shared"];
-/// Beside what is written, until it is whole.
+/// A file has this name in its folder until it is whole.
 const FRESH: &str = ".onyx-moving";
 /// Where a folder holds this file, it is a repository.
 const REPOSITORY_HEAD: &str = ".git/HEAD";
@@ -21,7 +21,7 @@ const REPOSITORY_HEAD: &str = ".git/HEAD";
 #[derive(Debug, Default)]
 pub(super) struct HomeContents {
     pub(super) logs: Vec<(LogName, PathBuf)>,
-    /// By their paths in the home.
+    /// The files by their paths in the home.
     pub(super) files: Vec<String>,
     pub(super) left_out: u64,
 }

@@ -1,4 +1,4 @@
-//! Why nothing, or not all, was moved.
+//! The reasons why nothing, or not all, was moved.
 
 use onyx_types::{ErrorCode, Fault};
 

@@ -84,7 +84,8 @@ async fn date(server: &ServerSide, name: &str, content: &Content) -> Result<(), 
     Ok(())
 }
 
-/// By their paths in the home, in order. What every gateway derives for itself is none of them.
+/// The files by their paths in the home, in order. What every gateway derives for itself is not
+/// among them.
 pub(super) async fn of_server(server: &ServerSide) -> Result<Vec<String>, MoveError> {
     let client = server.database.client().await?;
     let select = "SELECT path FROM files WHERE NOT is_folder AND NOT starts_with(path, 'cache/')

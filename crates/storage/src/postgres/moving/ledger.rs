@@ -81,7 +81,7 @@ impl Tables {
         self.0.values().map(|rows| rows.len() as u64).sum()
     }
 
-    /// With these in the place of those that are sealed with a key of where they came from.
+    /// Puts these secrets in the place of those that are sealed with a key of where they came from.
     pub(super) fn with_secrets(mut self, secrets: &[SealedSecret]) -> Self {
         let row = |secret: &SealedSecret| {
             TableRow::from([
@@ -190,7 +190,7 @@ fn cell(value: ValueRef<'_>) -> Value {
     }
 }
 
-/// As the database writes bytes.
+/// Writes bytes as the database does.
 fn hex(bytes: &[u8]) -> String {
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("\\x{digits}")
@@ -232,7 +232,7 @@ pub(super) async fn into_server(server: &ServerSide, tables: &Tables) -> Result<
             rows(&transaction, statement, &[]).await?;
         }
         execute(&transaction, "DELETE FROM run_inputs", &[]).await?;
-        // As the ledger of a home tells it from the runs themselves.
+        // The ledger of a home tells the same from the runs themselves.
         let inputs = "INSERT INTO run_inputs (person, session, input_turn, run)
                       SELECT person, session, input_turn, run FROM runs
                       WHERE status IS NULL OR status IN ('done', 'awaiting_client')

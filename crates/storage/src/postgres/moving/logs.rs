@@ -42,7 +42,8 @@ pub(super) fn path(key: &LogName) -> PathBuf {
     format!("people/{person}/sessions/{agent}/{session}.jsonl").into()
 }
 
-/// Without a line that a crash cut short: it was never acknowledged, and the next start would put it aside.
+/// Leaves out a line that a crash cut short: it was never acknowledged, and the next start would
+/// put it aside.
 pub(super) fn whole_lines(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     &bytes[..end]
@@ -113,7 +114,7 @@ async fn put(server: &ServerSide, key: &LogName, lines: &[u8]) -> Result<(), Sto
         ] {
             execute(&transaction, remove, &[person, agent, session]).await?;
         }
-        // Nobody holds it.
+        // The new row says that nobody holds the log.
         let log = "INSERT INTO session_log (person, agent, session, fence, gateway, incarnation, until,
                                             next_seq, next_pos, sealed_seq, sealed_pos)
                    VALUES ($1, $2, $3, nextval('fences'), '', 0, '-infinity', $4, $5, $4, $5)";
@@ -150,7 +151,7 @@ async fn exists(server: &ServerSide, key: &LogName) -> Result<bool, MoveError> {
     Ok(!found.map_err(StoreError::from)?.is_empty())
 }
 
-/// In order.
+/// Lists the logs in order.
 pub(super) async fn of_server(server: &ServerSide) -> Result<Vec<LogName>, MoveError> {
     let client = server.database.client().await?;
     // A session whose log was never written to has no file.

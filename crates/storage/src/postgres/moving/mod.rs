@@ -32,7 +32,7 @@ pub struct Moved {
     pub files: u64,
     pub rows: u64,
     pub bytes: u64,
-    /// Of logs and files, those that an earlier try had brought already.
+    /// How many of the logs and files an earlier try had brought already.
     pub already_there: u64,
     /// Links and names that are no text: they stay where they are.
     pub left_out: u64,
@@ -53,7 +53,8 @@ pub struct MoveExtras {
 pub enum OpenRuns {
     #[default]
     Refused,
-    /// They come along, and the first gateway ends them as interrupted. For a backup, which was taken while they ran.
+    /// Open runs come along, and the first gateway ends them as interrupted. This is for a backup,
+    /// which was taken while they ran.
     TakenAlong,
 }
 
@@ -70,21 +71,21 @@ pub struct MovingServer {
 }
 
 impl MovingServer {
-    /// To be filled from a home. `NotEmpty` where it holds anything else.
+    /// Opens a server that is to be filled from a home. `NotEmpty` where it holds anything else.
     pub async fn to_be_filled(settings: &ServerSettings, from: &Home) -> Result<Self, MoveError> {
         let side = ServerSide::open(settings).await?;
         side.mark_filling(from.paths().root()).await?;
         Ok(Self { side })
     }
 
-    /// To be read into a home.
+    /// Opens a server that is to be read into a home.
     pub async fn to_be_read(settings: &ServerSettings) -> Result<Self, MoveError> {
         let side = ServerSide::open(settings).await?;
         side.mark_reading().await?;
         Ok(Self { side })
     }
 
-    /// As they are sealed there.
+    /// The secrets as they are sealed there.
     pub fn secrets(&self) -> Arc<dyn SealedSecrets> {
         Arc::new(PostgresSecrets::new(self.side.database.clone()))
     }

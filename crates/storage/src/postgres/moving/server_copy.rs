@@ -23,7 +23,7 @@ use crate::postgres::schema::inspect_database;
 use crate::s3::Bucket;
 use crate::{ServerError, ServerSettings, StoreError};
 
-/// So many files of a listing at once, with what is small in them.
+/// This many files of a listing are read at once, with what is small in them.
 const PAGE: i64 = 500;
 /// Objects are kept from the sweep for so long after the last time that this was asked for.
 const HELD_FOR: Duration = Duration::from_secs(30 * 60);
@@ -32,7 +32,7 @@ const HELD_AGAIN: Duration = Duration::from_secs(60);
 /// A copy of a server as of one moment.
 pub struct ServerCopy {
     runtime: Runtime,
-    /// In the transaction from its beginning to its end.
+    /// The connection, which is in the transaction from its beginning to its end.
     client: Object,
     database: Database,
     blobs: Blobs,
@@ -61,7 +61,7 @@ pub struct CopiedFile {
 pub enum CopiedContent {
     Folder,
     Bytes(Vec<u8>),
-    /// In the object store, under this name, which says what it holds.
+    /// The content is in the object store, under this name, which says what it holds.
     Object(String),
 }
 
@@ -223,7 +223,8 @@ async fn open(
     if super::half_moved(&database).await? {
         return Err(ServerError::HalfMoved.into());
     }
-    // Before the moment that is copied: a sweep that does not see this yet sees nothing that is replaced after it.
+    // The hold is noted before the moment that is copied: a sweep that does not see it yet sees
+    // nothing that is replaced after it.
     hold(&database, name).await?;
     let client = database.client().await?;
     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;

@@ -14,7 +14,7 @@ use crate::postgres::schema::inspect_database;
 use crate::s3::Bucket;
 use crate::{DatabaseUrl, ServerSettings, StoreError};
 
-/// In `agreed` of the database.
+/// The name of the mark in the table `agreed` of the database.
 const MARK: &str = "moving";
 /// The mark's value while it is read into a home; while it is filled, the hash of where from.
 const READING: &str = "out";

@@ -25,7 +25,7 @@ pub enum Overflow {
     Refuses,
     /// The attempt counts in the other buckets, and the caller learns that this one is full.
     Crowds,
-    /// Nothing: it only counts.
+    /// The attempt only counts; nothing follows.
     Counts,
 }
 
@@ -52,7 +52,8 @@ impl SharedFailures {
     pub async fn count(&self, buckets: &[FailureBucket]) -> Result<Room, StoreError> {
         let keys: Vec<String> = buckets.iter().map(|bucket| bucket.key.to_string()).collect();
         transact!(self.database, transaction => {
-            // In one order, so that two attempts never wait for each other. Holds the rows to the end.
+            // The rows are taken in one order, so that two attempts never wait for each other, and
+            // are held to the end.
             let hold = "INSERT INTO failure_counts (key, until)
                         SELECT key, clock_timestamp() FROM unnest($1::TEXT[]) AS key ORDER BY key
                         ON CONFLICT (key) DO UPDATE

@@ -60,7 +60,8 @@ macro_rules! appended_columns {
 }
 pub(in crate::postgres) use appended_columns;
 
-/// Under which condition a row of `session_log` may be written to: its fence is still the writer's.
+/// The condition under which a row of `session_log` may be written to: its fence is still the
+/// writer's.
 #[cfg(not(onyx_broken = "fence"))]
 macro_rules! is_held {
     () => {
@@ -75,7 +76,8 @@ macro_rules! is_held {
 }
 pub(in crate::postgres) use is_held;
 
-/// To the end of the log; where the last parameter says so, only of a log without any lines.
+/// Appends to the end of the log; where the last parameter says so, only to a log without any
+/// lines.
 const APPEND: &str = concat!(
     "WITH held AS (
          UPDATE session_log SET next_seq = next_seq + $5, next_pos = next_pos + $6,
@@ -95,7 +97,7 @@ const APPEND: &str = concat!(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Appended {
     pub(super) end: Pos,
-    /// Of the rows that no segment holds yet.
+    /// The number of rows that no segment holds yet.
     pub(super) unsealed_rows: u64,
     pub(super) unsealed_bytes: u64,
 }
@@ -217,7 +219,7 @@ impl PostgresTurnLog {
         .await?;
         drop(client);
         match (found, raised) {
-            // Written, even if another gateway holds the session now.
+            // The lines were written, even if another gateway holds the session now.
             (Some(row), _) => {
                 let (len, generation): (u64, i64) = (count(&row, 0)?, get(&row, 1)?);
                 let log = LogState { len, stamp: generation.into() };
@@ -227,7 +229,7 @@ impl PostgresTurnLog {
                 Ok(Written { appended, log, row: None })
             }
             (None, Err(error)) => Err(error.into()),
-            // One retry: when this is not answered either, the caller gets the error.
+            // There is one retry: if this is not answered either, the caller gets the error.
             (None, Ok(fence)) => {
                 let put = self.put(lease, fence, lines, statement).await?;
                 put.ok_or_else(|| StoreError::LeaseLost.into())

@@ -68,7 +68,7 @@ impl LogKey {
         [&self.person, &self.agent, &self.session]
     }
 
-    /// With more behind it.
+    /// The parameters with more behind them.
     fn with<'a, const N: usize>(
         &'a self,
         more: [&'a (dyn ToSql + Sync); N],
@@ -104,7 +104,8 @@ impl TurnLog for PostgresTurnLog {
         self.page(key, before, Most { turns: usize::MAX, bytes }).await
     }
 
-    /// Only of a log that this gateway holds: no other gateway can have written to it.
+    /// Knows only the state of a log that this gateway holds, because no other gateway can have
+    /// written to it.
     fn state_now(&self, key: &SessionKey) -> Option<LogState> {
         self.leases.log(key)
     }

@@ -13,7 +13,7 @@ use crate::{Page, Pos, StoreError};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Most {
     pub(super) turns: usize,
-    /// Passed by one line at most.
+    /// The bound on bytes, which one line at most may pass.
     pub(super) bytes: u64,
 }
 

@@ -23,9 +23,11 @@ use crate::postgres::transaction::transact;
 /// When the lines of a log are sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sealing {
-    /// When their rows hold so many bytes; beside the append that reached them.
+    /// The lines are sealed when their rows hold this many bytes, beside the append that reached
+    /// them.
     Beside { bytes: u64 },
-    /// When there are so many rows, before the append returns: for tests, which then read from objects.
+    /// The lines are sealed when there are this many rows, before the append returns. Tests use
+    /// this, which then read from objects.
     AtOnce { rows: u64 },
 }
 
@@ -101,7 +103,7 @@ impl PostgresTurnLog {
             let key = LogKey { person: get(row, 0)?, agent: get(row, 1)?, session: get(row, 2)? };
             match self.seal(&key).await {
                 Ok(()) => sealed += 1,
-                // Written to, deleted or sealed by another gateway meanwhile.
+                // Another gateway has written to, deleted or sealed the log meanwhile.
                 Err(StoreError::Conflict) => {}
                 Err(error) => return Err(error),
             }
@@ -114,7 +116,7 @@ impl PostgresTurnLog {
         let Some(found) = self.unsealed(key).await? else { return Ok(()) };
         let end_pos = found.first_pos + integer(found.lines.len() as u64);
         let name = self.blobs.keep(&key.person, &pack(&found.lines)?).await?;
-        // Read back before the rows go: from then on it is all there is.
+        // The object is read back before the rows go, because from then on it is all there is.
         if unpack(&self.blobs.get(&key.person, &name).await?)? != found.lines {
             return Err(StoreError::Damaged("the object store changed a log".to_owned()));
         }

@@ -205,7 +205,8 @@ pub(super) fn stored(
     connection: &mut Connection,
     chunks: &[ChunkId],
 ) -> Result<Vec<StoredChunk>, StoreError> {
-    // One transaction: else the file is locked and unlocked for every chunk.
+    // One transaction reads them all, because otherwise the file is locked and unlocked for every
+    // chunk.
     let transaction = connection.transaction()?;
     let mut statement = transaction.prepare_cached(&select_stored("WHERE chunks.id = ?1"))?;
     let mut stored = Vec::with_capacity(chunks.len());

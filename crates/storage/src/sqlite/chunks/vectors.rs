@@ -22,7 +22,7 @@ pub(super) const ROOMS: [Room; 2] = [
 
 const SERVED: &str = "vectors of";
 
-/// As `stored_vector` reads them; the table comes between.
+/// Selects the columns that `stored_vector` reads; the table comes between the two parts.
 const SELECT_VECTORS: &str = "SELECT chunk, source, grp, vector FROM ";
 const OF_SOURCES: &str = " JOIN sources ON sources.id = source";
 

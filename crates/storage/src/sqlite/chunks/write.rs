@@ -110,7 +110,8 @@ struct KnownVector {
     tokens: Option<Vec<u8>>,
 }
 
-/// Asked before anything is deleted: most chunks of an edited or renamed file say what they said.
+/// The vectors are asked for before anything is deleted, because most chunks of an edited or
+/// renamed file say what they said.
 fn known_vectors(
     transaction: &Transaction<'_>,
     chunks: &[ChunkRow],
@@ -268,7 +269,7 @@ fn note_text(transaction: &Transaction<'_>, source: i64) -> Result<u64, StoreErr
     Ok(seq)
 }
 
-/// Only vectors of it are new: when its text changed stays what it was.
+/// Notes that only vectors of the source are new: the sequence of its text stays what it was.
 pub(super) fn note_vectors(transaction: &Transaction<'_>, source: i64) -> Result<u64, StoreError> {
     let text_seq: Option<i64> = transaction
         .prepare_cached("SELECT text_seq FROM changes WHERE source = ?1")?

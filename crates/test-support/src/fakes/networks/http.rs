@@ -1,4 +1,4 @@
-//! As much of an HTTP server as a fake network needs, with every way to fail that a socket has.
+//! As much of an HTTP server as a fake network needs. It has every way to fail that a socket has.
 
 use std::net::SocketAddr;
 use std::pin::Pin;

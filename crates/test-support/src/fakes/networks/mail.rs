@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 pub enum MailTrouble {
     /// "Come back later", as servers do with senders that they do not know.
     Greylist,
-    /// For good.
+    /// The server refuses the letter for good.
     Refuse,
     /// Takes the letter, and the connection ends before it says so.
     TakeAndVanish,
@@ -71,7 +71,7 @@ impl FakeMail {
         self.address.port()
     }
 
-    /// For the letters to come, one after the other.
+    /// Sets the troubles of the letters to come, one after the other.
     pub fn make_trouble(&self, troubles: impl IntoIterator<Item = MailTrouble>) {
         self.state.lock().unwrap().troubles.extend(troubles);
     }
@@ -154,7 +154,7 @@ async fn converse(stream: TcpStream, state: Arc<Mutex<MailState>>) -> std::io::R
     Ok(())
 }
 
-/// Between the angle brackets.
+/// The address between the angle brackets.
 fn address(line: &str) -> String {
     let rest = line.split_once('<').map_or("", |(_, rest)| rest);
     rest.split('>').next().unwrap_or_default().to_owned()

@@ -21,9 +21,9 @@ pub const TELEGRAM_TOKEN: &str = "4242:test_token_of_a_bot";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentMessage {
     pub id: i64,
-    /// As a reader sees it now.
+    /// The text as a reader sees it now.
     pub text: String,
-    /// As it was sent.
+    /// The text as it was sent.
     pub html: String,
     pub edits: usize,
     pub thread: Option<i64>,

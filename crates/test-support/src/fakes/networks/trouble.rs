@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use crate::Dice;
 
-/// How often each kind of trouble happens: once in so many requests; 0 for never.
+/// How often each kind of trouble happens: once in this many requests; 0 for never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Trouble {
     pub seed: u64,
-    /// Closed before anything was done.
+    /// The connection is closed before anything was done.
     pub lost_before: u64,
-    /// Done, and closed without an answer.
+    /// The request is done, and the connection is closed without an answer.
     pub lost_after: u64,
-    /// Done, but answered only after the caller gave up.
+    /// The request is done, but answered only after the caller gave up.
     pub late: u64,
-    /// Done, and the answer breaks off.
+    /// The request is done, and the answer breaks off.
     pub half_closed: u64,
     pub too_fast: u64,
     pub failed: u64,
@@ -27,9 +27,9 @@ pub struct Trouble {
     pub retry_after: u64,
     /// Only sends and edits are in trouble.
     pub only_writes: bool,
-    /// Of an open connection, at each event: it is cut.
+    /// An open connection is cut at an event.
     pub cut: u64,
-    /// It stays open and says nothing more.
+    /// An open connection stays open and says nothing more.
     pub silenced: u64,
     /// The other side asks to reconnect.
     pub moved: u64,
@@ -71,7 +71,7 @@ impl Trouble {
     }
 }
 
-/// Once in so many; 0 for never.
+/// Happens once in this many times; 0 for never.
 pub(super) fn strikes(dice: &mut Dice, chance: u64) -> bool {
     chance > 0 && dice.below(usize::try_from(chance).unwrap_or(usize::MAX)) == 0
 }

@@ -24,7 +24,7 @@ impl SmallDisk {
         Self { at: at.to_owned() }
     }
 
-    /// Takes all room but so many pages of 4 KiB.
+    /// Takes all room but this many pages of 4 KiB.
     pub fn fill_but(&self, pages: u64) {
         let ballast = self.ballast();
         let mut file = OpenOptions::new().create(true).append(true).open(&ballast).expect("a file");
@@ -47,7 +47,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Detached: a process that is still ending may hold a file there.
+        // The disk is detached, because a process that is still ending may hold a file there.
         if let Err(error) = unmount(&self.at, UnmountFlags::DETACH) {
             eprintln!("cannot unmount {}: {error}", self.at.display());
         }

@@ -9,11 +9,11 @@ use std::process::Stdio;
 use std::time::Duration;
 use tokio::process::{Child, Command};
 
-/// Of the owner, in the smallest config. Holds the canary.
+/// The owner's token in the smallest config. It holds the canary.
 pub const DEFAULT_TOKEN: &str = "onyx_sk_canary7f3a91c5";
-/// Of people who sign in with one. Holds the canary.
+/// The password of people who sign in with one. It holds the canary.
 pub const DEFAULT_PASSWORD: &str = "correct horse canary7f3a91c5";
-/// Of the provider `mine`, in the environment. Holds the canary.
+/// The key of the provider `mine`, in the environment. It holds the canary.
 pub const DEFAULT_KEY: &str = "sk-canary7f3a91c5";
 
 const START_LIMIT: Duration = Duration::from_secs(60);

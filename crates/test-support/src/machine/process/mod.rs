@@ -122,7 +122,8 @@ impl OnyxProcess {
     /// CPU time used so far, user and system.
     pub fn cpu_time(&self) -> Duration {
         let fields = self.proc_fields("stat");
-        // Counted from the end of the name in brackets, which may itself hold spaces.
+        // The fields are counted from the end of the name in brackets, which may itself hold
+        // spaces.
         let after_name = fields.iter().rposition(|field| field.ends_with(')')).expect("a name") + 1;
         let ticks = |index: usize| fields[after_name + index].parse::<u64>().expect("ticks");
         let per_second = rustix::param::clock_ticks_per_second();

@@ -129,8 +129,8 @@ fn side_route(state: &ModelState, request: &RecordedRequest) -> Reply {
     Reply::json(404, &json!({"error": {"message": "no such route", "code": null}}))
 }
 
-/// For programs beside it: the record, how many answers there were and broke off, and another
-/// script in place of this one.
+/// Answers programs beside it: with the record, and with how many answers there were and broke off.
+/// They can also put another script in place of this one.
 fn control(state: &ModelState, request: &RecordedRequest) -> Reply {
     let count = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
     match request.route() {

@@ -35,7 +35,7 @@ pub struct ScriptedModel {
 pub struct ScriptFile {
     #[serde(default)]
     pub answers: Vec<Answer>,
-    /// Tried in order once the answers are used up; the first that fits decides.
+    /// The rules are tried in order once the answers are used up; the first that fits decides.
     #[serde(default)]
     pub rules: Vec<Rule>,
     #[serde(default = "default_answer")]
@@ -280,7 +280,7 @@ impl ModelState {
             }
             (inner.respond.clone(), Arc::clone(&inner.default))
         };
-        // Outside the lock: the function may ask the server what it has recorded.
+        // The function runs outside the lock, because it may ask the server what it has recorded.
         respond.map_or(default, |respond| Arc::new(respond(request)))
     }
 }
@@ -326,7 +326,7 @@ fn default_answer() -> Answer {
     Answer::text("ok")
 }
 
-/// By the first words of its instruction, in whatever wire.
+/// Recognises the request by the first words of its instruction, in whatever wire.
 fn asks_for_a_title(request: &RecordedRequest) -> bool {
     const MARK: &[u8] = b"You name conversations.";
     const LARGEST: usize = 16 * 1024;

@@ -75,7 +75,7 @@ fn clone_command(address: &RemoteAddress, to: &Path) -> Vec<String> {
     argv
 }
 
-/// Through a handle of the folder: no link that the repository holds leads out of it.
+/// Reads through a handle of the folder, so that no link that the repository holds leads out of it.
 async fn read_all(cloned: &Alone) -> Result<Vec<(String, Vec<u8>)>, Fault> {
     let objects = LocalObjects::open(&cloned.folder.path().join(FOLDER))?;
     let (mut files, mut bytes) = (Vec::new(), 0);

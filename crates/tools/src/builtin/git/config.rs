@@ -109,7 +109,7 @@ impl Reader<'_> {
         if self.take() != Some(']') {
             return Err("a section is not closed");
         }
-        // The older spelling `[section.subsection]`.
+        // This is the older spelling `[section.subsection]`.
         match (name.split_once('.'), subsection) {
             (Some((name, rest)), None) => Ok((name.to_owned(), Some(rest.to_owned()))),
             (_, subsection) => Ok((name, subsection)),
@@ -129,7 +129,7 @@ impl Reader<'_> {
         }
     }
 
-    /// From behind the name to the end of the line; a name alone means `true`.
+    /// Reads from behind the name to the end of the line; a name alone means `true`.
     fn value(&mut self) -> Result<String, &'static str> {
         self.skip_blanks();
         match self.peek() {

@@ -22,7 +22,7 @@ pub(super) struct Transfer {
     here: Option<String>,
     /// What the remote held when it was last seen.
     there: Option<String>,
-    /// For people.
+    /// The text for people.
     text: String,
 }
 
@@ -79,7 +79,8 @@ impl Transfer {
                 let there = self.there.as_deref().unwrap_or_default();
                 let mut push = words(&["push", "--porcelain", "--no-verify", "--no-signed"]);
                 push.extend(words(&["--no-follow-tags", "--receive-pack=git-receive-pack"]));
-                // Only where the remote is as it was shown: else other commits would leave.
+                // The push succeeds only if the remote is as it was shown, because otherwise other
+                // commits would leave.
                 push.push(format!("--force-with-lease={theirs}:{there}"));
                 push.extend(words(&["--", url, &format!("{here}:{theirs}")]));
                 vec![push, words(&["update-ref", tracking, here])]

@@ -283,7 +283,8 @@ impl Work<'_> {
         let is_id = |line: &&str| line.len() >= 40 && line.chars().all(|c| c.is_ascii_hexdigit());
         match (ran.ending, ran.output.lines().rev().find(is_id)) {
             (Ending::Exited(0), Some(id)) => Ok(Some(id.to_owned())),
-            // So git says that there is no such commit; anything else is a failure to look.
+            // Git says in this way that there is no such commit; anything else is a failure to
+            // look.
             (Ending::Exited(1), _) => Ok(None),
             (ending, _) => {
                 let said = ran.output.trim();

@@ -19,8 +19,8 @@ use crate::{ToolError, ToolsSettings};
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GitSettings {
-    /// By host, or host and port: `secret:<name>`. For https the secret is `user:password` (a
-    /// token in the place of the password), for ssh a private key.
+    /// A secret by host, or host and port: `secret:<name>`. For https the secret is `user:password`
+    /// (a token in the place of the password), for ssh a private key.
     pub credentials: BTreeMap<String, String>,
     /// Lines as in ssh's own `known_hosts`: hosts of ssh that are none of these are not spoken to.
     pub known_hosts: Vec<String>,
@@ -183,7 +183,7 @@ pub(super) struct RemoteAddress {
     pub(super) scheme: Scheme,
     pub(super) host: String,
     pub(super) port: u16,
-    /// As git is given it and people are shown it.
+    /// The URL as git is given it and people are shown it.
     url: String,
 }
 

@@ -16,11 +16,11 @@ use crate::runtime::{Runtime, Workspace};
 use crate::{ToolCx, ToolError};
 
 const ENTRIES: usize = 1_000;
-/// Of a file of a repository that is read here.
+/// The most bytes of a file of a repository that is read here.
 const LARGEST: u64 = 8 * 1024 * 1024;
 const NO_OBJECTS: &str = "its .git holds no objects and refs";
 
-/// Looked through for repositories inside of one.
+/// The most entries that are looked through for repositories inside of one.
 const MOST_ENTRIES: usize = 500_000;
 
 /// What git reads and writes of a repository beside objects and index, as far as it is there.
@@ -128,7 +128,7 @@ impl Repository {
         };
         match read("/objects/info/alternates").await {
             Ok(None) => {}
-            // Refused is what leads elsewhere by a link.
+            // A repository is refused if a link in it leads elsewhere.
             Ok(Some(_)) | Err(ToolError::Refused(_)) => {
                 return Err(none("its objects lie elsewhere"));
             }
@@ -202,7 +202,7 @@ impl Repository {
         self.folder.as_ref().map_or(root.to_owned(), |folder| root.join(folder.as_str()))
     }
 
-    /// Ours, and of the repository's only what is harmless.
+    /// Our own settings, and only the harmless ones of the repository's.
     fn settings(&self) -> String {
         let mut text = SETTINGS.to_owned();
         let own = |name: &str| self.config.get("core", None, name);
@@ -261,7 +261,7 @@ struct Files {
     config: String,
     head: Vec<u8>,
     exclude: Vec<u8>,
-    /// Beside the rest, for ssh.
+    /// Secrets that lie beside the rest, for ssh.
     secrets: Vec<(&'static str, String)>,
 }
 
@@ -322,7 +322,7 @@ fn make(
 ) -> std::io::Result<Option<Control>> {
     let scratch = Scratch::make(root)?;
     let (own, repository) = (scratch.path(), tree.join(".git"));
-    // Nothing of it leads elsewhere: a link is none of these.
+    // None of these may be a link, so that nothing of the repository leads elsewhere.
     let kind = |name: &str| repository.join(name).symlink_metadata().map(|meta| meta.file_type());
     if !["objects", "refs"].into_iter().all(|name| kind(name).is_ok_and(|kind| kind.is_dir())) {
         return Ok(None);
@@ -365,7 +365,7 @@ fn nested_in(tree: &Path) -> std::io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// For its owner alone: it may hold a credential.
+/// Writes the file for its owner alone, because it may hold a credential.
 #[allow(clippy::disallowed_methods, reason = "a file of a folder of ours, made new")]
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();

@@ -28,7 +28,7 @@ use crate::web::Web;
 
 /// Where LinkedIn's interface answers.
 const USUAL_BASE: &str = "https://api.linkedin.com";
-/// Of LinkedIn's interface: each month has one, and each is answered for about a year.
+/// The version of LinkedIn's interface: each month has one, and each is answered for about a year.
 const USUAL_VERSION: &str = "202604";
 const SECRET: &str = "secret:";
 
@@ -36,7 +36,7 @@ const SECRET: &str = "secret:";
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct LinkedInSettings {
-    /// Of the owner's own application at LinkedIn; without one there is no LinkedIn.
+    /// The client id of the owner's own application at LinkedIn; without one there is no LinkedIn.
     pub client_id: Option<String>,
     /// `secret:<name>`: the application's secret.
     pub client_secret: Option<String>,
@@ -44,9 +44,9 @@ pub struct LinkedInSettings {
     pub scopes: Vec<String>,
     /// Which month's interface is spoken to, as `YYYYMM`.
     pub api_version: Option<String>,
-    /// In place of LinkedIn's own page to sign in at.
+    /// The address in place of LinkedIn's own page to sign in at.
     pub issuer: Option<String>,
-    /// In place of LinkedIn's own interface.
+    /// The address in place of LinkedIn's own interface.
     pub base_url: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl LinkedInSettings {
         self.resolved().map(drop)
     }
 
-    /// Of the owner's application, if there is one.
+    /// The client id of the owner's application, if there is one.
     pub fn client(&self) -> Option<&str> {
         self.client_id.as_deref().filter(|client| !client.is_empty())
     }

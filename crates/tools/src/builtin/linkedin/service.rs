@@ -82,7 +82,7 @@ impl Profile {
         self.email.as_deref().filter(|email| !email.is_empty()).map(one_line)
     }
 
-    /// By which LinkedIn knows the author of a post.
+    /// The name by which LinkedIn knows the author of a post.
     pub(super) fn urn(&self) -> String {
         format!("urn:li:person:{}", self.sub)
     }

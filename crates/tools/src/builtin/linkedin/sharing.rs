@@ -73,7 +73,7 @@ pub(super) fn needing_account(spec: ToolSpec) -> ToolSpec {
     ToolSpec { timeout, needs: vec![Capability::LinkedIn], ..spec }
 }
 
-/// A text of at most so many characters, as people count them.
+/// A text of at most this many characters, as people count them.
 pub(super) fn checked(text: &str, most: usize) -> Result<(), ToolError> {
     if text.trim().is_empty() {
         return Err(ToolError::Arguments("\"text\" is empty".to_owned()));

@@ -22,7 +22,7 @@ const BOUNDS: Bounds = Bounds {
     bytes: 1024 * 1024,
 };
 
-/// Between the parts of a form. It holds no line that a text could end with by chance.
+/// The boundary between the parts of a form. No text ends with such a line by chance.
 const BOUNDARY: &str = "onyx-form-7d1c5f0e9a4b4c1f";
 
 pub(super) struct Service {

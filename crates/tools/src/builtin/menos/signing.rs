@@ -84,7 +84,8 @@ impl SigningKey {
     }
 }
 
-/// As menos makes it from a line of its `authorized_keys`: the first half of the hash's first half.
+/// The key's id as menos makes it from a line of its `authorized_keys`: the first half of the
+/// hash's first half.
 fn key_id(public: &[u8]) -> String {
     const KIND: &[u8] = b"ssh-ed25519";
     let field = |bytes: &[u8]| {

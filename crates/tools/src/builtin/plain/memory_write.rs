@@ -147,7 +147,7 @@ impl TypedTool for MemoryWrite {
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let (memory, by) = (AgentFiles::memory(cx)?, Writer { cx, tool: &self.0.name });
-        // The plan's own: an entry has the time at which it was planned.
+        // The plan's own arguments count, because an entry has the time at which it was planned.
         let key = match arguments(&plan.arguments)? {
             Note::Entry { at, text } => {
                 let zone = cx.clock.zone_of(&cx.key.person);

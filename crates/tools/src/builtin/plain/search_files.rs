@@ -142,7 +142,8 @@ async fn look_into(
     let key = &entry.key;
     let reading = match vault.read(key).await {
         Ok(Some(reading)) => reading,
-        // Gone meanwhile, not text, too long or not plain: nothing that could be quoted.
+        // The file is gone meanwhile, not text, too long or not plain, so nothing of it could be
+        // quoted.
         Ok(None) | Err(ToolError::Arguments(_) | ToolError::Refused(_)) => return Ok(()),
         Err(error) => return Err(error),
     };

@@ -29,7 +29,8 @@ pub(super) struct Aftermath {
 
 type Stamps = BTreeMap<ObjectKey, Stamp>;
 
-/// Changes with every write to a file; the last time a file changed cannot be set back. Of a folder only its name counts.
+/// Changes with every write to a file; the last time a file changed cannot be set back. Only the
+/// name of a folder counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     device: u64,
@@ -95,7 +96,8 @@ impl Aftermath {
         Ok(Some(Self { vault, before, kept }))
     }
 
-    /// To be called when no process of the command is left. `None`: there are too many files by now.
+    /// Must be called when no process of the command is left. `None`: there are too many files by
+    /// now.
     pub(super) async fn settle(
         self,
         tool: &str,
@@ -199,9 +201,9 @@ fn walk(vault: &Path) -> std::io::Result<Option<Stamps>> {
     while let Some((folder, prefix)) = folders.pop() {
         for entry in std::fs::read_dir(&folder)? {
             let entry = entry?;
-            // Another name than text cannot be read by a tool.
+            // A name that is not text cannot be read by a tool.
             let Ok(name) = entry.file_name().into_string() else { continue };
-            // Gone meanwhile, if it cannot be asked.
+            // An entry that cannot be asked is gone meanwhile.
             let Ok(meta) = entry.metadata() else { continue };
             let path = format!("{prefix}{name}");
             if is_git_data(&path) {

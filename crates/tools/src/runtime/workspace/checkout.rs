@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 
 use crate::{ToolCx, ToolError};
 
-/// Of a copy, before a command and after it; folders count too.
+/// The most files of a copy, before a command and after it; folders count too.
 pub(super) const MOST_FILES: usize = 20_000;
 pub(super) const MOST_BYTES: u64 = 256 * 1024 * 1024;
 /// Files that are read from the store in one go, and how much of them.
@@ -30,7 +30,7 @@ pub(super) struct Checkout {
     root: PathBuf,
     /// What each file held when it was copied, or when it was last written back.
     pub(super) known: Mutex<Contents>,
-    /// Of the gateway when it copied them: in another life it does not write them back.
+    /// The gateway's life when it copied them: in another life it does not write them back.
     pub(super) incarnation: i64,
     _scratch: Scratch,
 }
@@ -165,7 +165,7 @@ fn write(root: &Path, key: &ObjectKey, object: &Object) -> std::io::Result<()> {
             make_folder(&folder.join("refs"))?;
         }
     }
-    // The store knows no modes: what says by its first bytes that it is a program is one.
+    // The store knows no modes, so a file is a program if its first bytes say so.
     let is_program = object.bytes.starts_with(b"#!") || object.bytes.starts_with(b"\x7fELF");
     let mode = if is_program { 0o700 } else { 0o600 };
     let mut options = std::fs::OpenOptions::new();

@@ -13,8 +13,8 @@ const MOST_PROPOSED: usize = 20;
 /// More names than this are counted but not listed.
 const MOST_NAMES: usize = 20;
 const REPOSITORY: &str = ".git";
-/// Of a repository's inside, what git itself writes all the time. Nothing is run from it and no
-/// tool reads it.
+/// The names inside a repository that git itself writes all the time. Nothing is run from them and
+/// no tool reads them.
 const GIT_DATA: [&str; 12] = [
     "COMMIT_EDITMSG",
     "FETCH_HEAD",
@@ -35,7 +35,7 @@ const GIT_DATA: [&str; 12] = [
 pub(crate) enum Steering {
     /// A person approved this very command.
     Free,
-    /// Put back afterwards.
+    /// Such files are put back afterwards.
     Kept,
 }
 

@@ -29,13 +29,13 @@ pub(crate) struct Workspace {
 
 /// What files are compared by, where their content is not looked at.
 pub(crate) enum Stamps {
-    /// By what the file system says of them.
+    /// Files are compared by what the file system says of them.
     FileSystem,
-    /// By what they held when they were copied.
+    /// Files are compared by what they held when they were copied.
     Contents(std::collections::BTreeMap<ObjectKey, Hash>),
 }
 
-/// Whose work it is what a command writes, and what it may write.
+/// Says whose work it is what a command writes, and what it may write.
 #[derive(Clone, Debug)]
 pub(crate) struct Authorship {
     pub(crate) tool: String,
@@ -102,7 +102,7 @@ impl Workspace {
         }
     }
 
-    /// To be called before a command begins that may change files.
+    /// Must be called before a command begins that may change files.
     pub(super) async fn watch(
         &self,
         authorship: Authorship,
@@ -117,7 +117,7 @@ impl Workspace {
         Ok(Watch { authorship, here: Some(WatchHere { aftermath, open }) })
     }
 
-    /// To be called when no process of the command is left.
+    /// Must be called when no process of the command is left.
     pub(super) async fn settle(&self, watch: Watch, cx: &ToolCx) -> Result<Left, ToolError> {
         let Watch { authorship: Authorship { tool, origin, steering }, here } = watch;
         if let Some(checkout) = &self.checkout {

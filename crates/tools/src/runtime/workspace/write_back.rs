@@ -36,7 +36,7 @@ pub(super) struct Author<'a> {
     pub(super) steering: Steering,
 }
 
-/// To be called when no process of the command is left.
+/// Must be called when no process of the command is left.
 pub(super) async fn write_back(
     checkout: &Checkout,
     author: &Author<'_>,
@@ -65,7 +65,7 @@ pub(super) async fn write_back(
     let mut left = Left { left_out, ..Left::default() };
     left.failed = failed.map(|error| work.half_done(&open, &error));
     if let Some(why) = &left.failed {
-        // Whoever asked for the command may be gone by now.
+        // The failure is logged, because whoever asked for the command may be gone by now.
         tracing::warn!(person = %cx.key.person, tool = author.tool, "{why}");
     }
     for (key, end) in &work.ends {

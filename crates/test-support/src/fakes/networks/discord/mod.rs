@@ -27,7 +27,7 @@ const PRIVATE: u64 = 500_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostedMessage {
     pub id: u64,
-    /// As it was sent.
+    /// The text as it was sent.
     pub content: String,
     pub edits: usize,
     /// What its buttons bring back.
@@ -250,7 +250,7 @@ impl DiscordState {
 }
 
 impl DiscordData {
-    /// As Discord makes them: the time, and a counter below it.
+    /// Makes an id as Discord does: the time, and a counter below it.
     fn next_id(&mut self) -> u64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
         self.last_id = (self.last_id + 1).max((now - 1_420_070_400_000) << 22);
