@@ -8,7 +8,7 @@ use reqwest::Url;
 
 use crate::EgressError;
 
-/// Longer ones are no addresses but loads.
+/// Longer texts are no addresses but loads.
 const LONGEST: usize = 8 * 1024;
 
 /// A web address in one spelling: `http` or `https`, with a host, without credentials or fragment.

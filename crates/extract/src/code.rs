@@ -47,7 +47,7 @@ fn end_of_piece(lines: &[&str], start: usize) -> usize {
     (from..last).find(begins_anew).unwrap_or(last)
 }
 
-/// Longer than any run of backticks inside.
+/// A fence that is longer than any run of backticks inside.
 fn fence(piece: &[&str]) -> String {
     let runs = piece.iter().flat_map(|line| line.split(|letter| letter != '`'));
     "`".repeat(runs.map(str::len).max().unwrap_or(0).max(2) + 1)

@@ -98,7 +98,7 @@ impl Open {
     }
 }
 
-/// Empty where there is no name, as in `a < b`.
+/// The name of a tag; empty where there is none, as in `a < b`.
 fn name(text: &str) -> String {
     let is_name = |byte: &u8| !byte.is_ascii_whitespace() && !matches!(byte, b'/' | b'>' | b'<');
     let length = text.bytes().take(64).take_while(is_name).count();

@@ -16,7 +16,7 @@ use crate::random;
 const AT_ONCE: usize = 2;
 
 const SHORTEST: usize = 8;
-/// Longer ones are no passwords; hashing them would be work for nothing.
+/// Longer texts are no passwords; hashing them would be work for nothing.
 const LONGEST: usize = 1024;
 
 /// What an unknown person's password is compared with, so that they take as long as others. Zeros

@@ -80,6 +80,6 @@ fn leave() -> ! {
 
 /// Where memory runs out, this process is to be taken and not the gateway.
 fn be_the_first_to_go() {
-    // Only Linux has it; where it is missing, all are equal.
+    // Only Linux has this setting; where it is missing, all processes are equal.
     let _ = std::fs::write("/proc/self/oom_score_adj", "800");
 }

@@ -23,7 +23,7 @@ const PROTOCOL: u64 = 1;
 /// All waiting times, so that tests can shorten them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tempo {
-    /// For the answer to `start`.
+    /// The time for the answer to `start`.
     pub start: Duration,
     /// The time between two health checks; `health_answer` is the time for one answer.
     pub health: Duration,

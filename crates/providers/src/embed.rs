@@ -16,7 +16,7 @@ use crate::http::Bounds;
 const MAX_BATCH_TEXTS: usize = 64;
 const MAX_BATCH_BYTES: usize = 256 * 1024;
 
-/// Longer than any window: a mistake of the caller.
+/// This is longer than any window, so it is a mistake of the caller.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
 
 /// A number takes some 12 bytes as text; there are at most `MAX_BATCH_TEXTS` × 4,096 of them.

@@ -18,7 +18,7 @@ impl Secret {
         &self.0
     }
 
-    /// Enough to recognise a key, too little to use it: `sk-or-…xyz`.
+    /// This is enough to recognise a key, and too little to use it: `sk-or-…xyz`.
     pub fn redacted(&self) -> String {
         /// In a shorter key, the shown part would be too large.
         const LEAST: usize = 20;

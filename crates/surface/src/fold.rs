@@ -88,7 +88,7 @@ pub enum Part<'a> {
         /// When a retry may succeed.
         retry_after: Option<Duration>,
     },
-    /// Always the last part.
+    /// This is always the last part.
     Done {
         status: RunStatus,
         assistant_turn_ids: &'a [TurnId],

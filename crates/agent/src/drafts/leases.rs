@@ -16,7 +16,7 @@ pub trait DraftLeases: Send + Sync {
     /// Takes the draft's lease; `false` if it is taken.
     async fn acquire(&self, draft: DraftId) -> Result<bool, StoreError>;
 
-    /// Never waits for long: a lease is held only for a moment.
+    /// This never waits for long, because a lease is held only for a moment.
     async fn release(&self, draft: DraftId);
 }
 

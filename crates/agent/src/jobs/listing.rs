@@ -29,7 +29,7 @@ pub struct Job {
     /// What its file or the config says of it.
     pub text: String,
     pub hash: Hash,
-    /// Or why it cannot fire.
+    /// What the job's file says to do, or the reason why it cannot fire.
     pub spec: Result<JobSpec, JobFlaw>,
     /// What works but is probably not what was meant.
     pub warnings: Vec<String>,

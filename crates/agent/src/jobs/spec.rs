@@ -39,7 +39,7 @@ pub struct Timing {
 /// What happens to slots whose time passed by more than the grace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Misfire {
-    /// None is fired; they are reported as missed.
+    /// None of them is fired; they are reported as missed.
     Skip,
     /// The last of them is fired.
     #[default]

@@ -102,7 +102,7 @@ pub enum SessionRef {
     Editor(SessionId),
     New {
         origin: SessionOrigin,
-        /// Empty: the default agent.
+        /// The agents that answer; if there are none, the default agent does.
         agents: Vec<AgentId>,
     },
 }

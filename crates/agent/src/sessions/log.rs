@@ -14,7 +14,7 @@ use crate::notices::NoticeKind;
 const LONGEST_NOTE: usize = 4_000;
 
 impl Sessions {
-    /// Some turns, oldest first; the newest page without `before`.
+    /// Some turns, oldest first; without `before` these are the newest page.
     pub async fn turns(
         &self,
         person: &PersonId,

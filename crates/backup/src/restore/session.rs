@@ -20,7 +20,7 @@ pub struct SessionRequest<'a> {
     pub home: &'a Path,
     pub session: SessionId,
     pub clock: &'a dyn Clock,
-    /// For a new id; must be unpredictable.
+    /// The random numbers for a new id, which must be unpredictable.
     pub seed: u64,
 }
 

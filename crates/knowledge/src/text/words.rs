@@ -8,7 +8,7 @@ use tantivy::tokenizer::{
 
 use super::composed::{Composed, is_mark};
 
-/// Longer ones are data, not words.
+/// Longer texts are data, not words.
 const LONGEST_WORD: usize = 64;
 
 /// Gives words in lower case and in one spelling. Scripts without spaces give pairs of characters; an
@@ -404,7 +404,7 @@ const fn text_language(
 pub(crate) struct LanguageDetector {
     /// Which languages a small word gives away, a bit each.
     given_away: HashMap<&'static str, u32>,
-    /// Longer words are none of them; in bytes.
+    /// Words of more bytes than this are none of them.
     longest: usize,
 }
 

@@ -48,7 +48,7 @@ impl Template {
         tools: &[Value],
     ) -> Result<String, String> {
         self.try_render(messages, tools).or_else(|first| {
-            // Some templates know no system message: it then opens the first of the person's.
+            // Some templates know no system message, so it opens the first of the person's.
             let merged = without_system(messages).ok_or_else(|| unusable(&first))?;
             self.try_render(&merged, tools).map_err(|_| unusable(&first))
         })

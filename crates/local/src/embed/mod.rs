@@ -29,7 +29,7 @@ pub(crate) const WINDOW: u16 = 512;
 /// text does not wait behind an index's thousands.
 const AT_ONCE: usize = 2;
 
-/// Longer than any window: a mistake of the caller.
+/// This is longer than any window, so it is a mistake of the caller.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
 
 /// all-MiniLM-L6-v2 in a process of its own.

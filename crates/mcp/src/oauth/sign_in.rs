@@ -128,7 +128,7 @@ impl SignIn {
     ) -> Result<bool, McpError> {
         self.state().challenge = challenge;
         match token {
-            // More rights come only of a person.
+            // Only a person can give more rights.
             Some(_) if status == 403 => Ok(false),
             Some(token) => self.renew(token).await,
             None => Ok(false),

@@ -19,7 +19,7 @@ use super::sessions::Session;
 
 /// A person may have to be found first.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// In the order of RFC 5424, least first.
+/// The levels in the order of RFC 5424, least first.
 const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 

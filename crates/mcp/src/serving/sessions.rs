@@ -63,7 +63,7 @@ pub(super) struct Sessions(Mutex<SessionTable>);
 #[derive(Default)]
 struct SessionTable {
     by_id: BTreeMap<String, Arc<Session>>,
-    /// In the order in which they began.
+    /// The sessions in the order in which they began.
     order: VecDeque<String>,
 }
 

@@ -177,7 +177,7 @@ impl ConfigText {
         Ok(())
     }
 
-    /// In the list of those that are on, or out of it.
+    /// Puts a name into the list of those that are on, or takes it out.
     pub(crate) fn switch_plugin(&self, name: &str, to: PluginSwitch) -> Result<(), ConfigError> {
         let plugins = self.section("plugins")?;
         let present = plugins.get("enabled").and_then(|enabled| enabled.value());

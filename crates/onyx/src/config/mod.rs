@@ -77,7 +77,7 @@ const MAX_DEPTH: usize = 100;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Config {
     pub(crate) gateway: GatewaySettings,
-    /// In the order of the file: the first provider is the default.
+    /// The providers in the order of the file: the first is the default.
     pub(crate) providers: Vec<(String, ProviderSettings)>,
     pub(crate) agents: AgentsSettings,
     pub(crate) people: Vec<PersonSettings>,

@@ -18,7 +18,7 @@ pub(super) struct ServerBackups {
     pub(super) home: HomeFolder,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) secrets: Arc<Secrets>,
-    /// In server mode, with the config of all gateways.
+    /// The storage that gateways share in server mode, with the config of all of them.
     pub(super) shared: Option<Arc<SharedStorage>>,
 }
 

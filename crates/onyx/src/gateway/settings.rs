@@ -229,7 +229,7 @@ impl Live {
         if self.shared.is_some() { None } else { last_good::text(&self.home) }
     }
 
-    /// Empty where there is none.
+    /// The text of the config; empty where there is none.
     fn file(&self) -> Result<String, Problem> {
         if let Some(shared) = &self.shared {
             return Ok(shared.config().text);

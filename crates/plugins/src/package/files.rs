@@ -16,7 +16,7 @@ const MOST_FILES: usize = 2_000;
 const MOST_BYTES: u64 = 32 * 1024 * 1024;
 /// How deep folders lie in each other.
 const DEEPEST: usize = 12;
-/// Either makes a folder a package.
+/// Either of these makes a folder a package.
 pub(super) const MANIFESTS: [&str; 2] = ["plugin.json", "manifest.yaml"];
 
 /// All files of a package by their path in it.

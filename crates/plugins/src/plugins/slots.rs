@@ -64,7 +64,7 @@ pub(super) struct Accepted {
     pub(super) package: Arc<Package>,
     pub(super) folders: PackageFolders,
     pub(super) config: Map<String, Value>,
-    /// None where it has no program of its own.
+    /// The plugin's program; `None` where it has none of its own.
     pub(super) host: Option<Arc<Host>>,
 }
 

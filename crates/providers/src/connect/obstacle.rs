@@ -14,7 +14,7 @@ pub(crate) enum Obstacle {
     Name,
     /// The machine is there, and nothing listens.
     Refused,
-    /// No way to the machine.
+    /// There is no way to the machine.
     Route,
     /// A server listens, but no trusted connection to it can be made.
     Tls,

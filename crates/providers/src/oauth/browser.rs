@@ -28,7 +28,7 @@ pub(super) struct BrowserSignIn {
     /// Where it is sent.
     pub(super) address: Url,
     pub(super) redirect: Url,
-    /// None where the maker knows no such thing.
+    /// The verifier; `None` where the maker knows no such thing.
     pub(super) verifier: Option<Secret>,
     pub(super) receiver: ReturnReceiver,
     listeners: Vec<TcpListener>,

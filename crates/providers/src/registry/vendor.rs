@@ -14,7 +14,7 @@ use crate::wire::{
 pub struct Vendor {
     pub name: &'static str,
     pub kind: ProviderKind,
-    /// None where every account has an address of its own.
+    /// The address; `None` where every account has one of its own.
     pub base_url: Option<&'static str>,
     pub key: KeyNeed,
     pub auth: AuthStyle,

@@ -57,7 +57,7 @@ fn name_of(program: &OsStr) -> String {
     program.to_string_lossy().into_owned()
 }
 
-/// On the program's own error stream, which is read with what the program says.
+/// The words go to the program's own error stream, which is read with what the program says.
 fn not_run(why: &str) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "{why}");
     ExitCode::from(NOT_RUN)

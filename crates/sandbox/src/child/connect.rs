@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use crate::PROXY_PORT;
 
-/// More lines than a proxy of ours sends before the connection is open.
+/// This is more lines than a proxy of ours sends before the connection is open.
 const MOST_LINES: usize = 64;
 
 pub(super) fn connect(host: &str, port: &str) -> Result<ExitCode, String> {

@@ -28,7 +28,7 @@ pub struct AuditSeal {
     noted: Mutex<Noted>,
 }
 
-/// Never shown.
+/// The key is never shown.
 struct SealKey([u8; 32]);
 
 impl std::fmt::Debug for SealKey {

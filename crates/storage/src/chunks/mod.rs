@@ -124,11 +124,11 @@ pub struct Message {
     pub position: u64,
 }
 
-/// Never used twice within an epoch.
+/// An id is never used twice within an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct SourceId(pub u64);
 
-/// Never used twice within an epoch.
+/// An id is never used twice within an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ChunkId(pub u64);
 

@@ -30,7 +30,7 @@ pub struct ChannelCard {
     pub name: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub purpose: String,
-    /// In the order in which they were assigned.
+    /// The coworkers in the order in which they were assigned.
     #[serde(default)]
     pub coworkers: Vec<Coworker>,
     /// Oldest first.

@@ -95,7 +95,7 @@ impl Spaces {
     pub async fn get(&self, id: &SpaceId) -> Result<Option<Space>, StoreError> {
         let (object, unreadable) = match self.object(id).await {
             Ok(object) => (object, None),
-            // Too large, or no file at all.
+            // The file is too large, or no file at all.
             Err(error @ StoreError::Refused(_)) => (None, Some(error.to_string())),
             Err(error) => return Err(error),
         };

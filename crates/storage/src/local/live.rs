@@ -11,7 +11,7 @@ use super::aside;
 use super::beneath::{Access, Dir, classify};
 use super::ops::{AppendFault, FileOps, append_whole};
 
-/// More than any run may say; what is longer was not written by us.
+/// This is more than any run may say; what is longer was not written by us.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
 pub(crate) fn add(

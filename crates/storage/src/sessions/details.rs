@@ -19,7 +19,7 @@ pub(crate) struct SessionDetails {
     pub(crate) status: SessionStatus,
     #[serde(default)]
     pub(crate) origin: SessionOrigin,
-    /// Empty: the one whose folder the log lies in.
+    /// The agents; if there are none, the one whose folder the log lies in.
     #[serde(default)]
     pub(crate) agents: Vec<AgentId>,
     #[serde(default)]

@@ -326,7 +326,8 @@ pub(crate) fn page(
     let wanted = filter.text.as_ref().map(|text| text.to_lowercase());
     let holding = families(connection, person, &filter.holding)?;
     let matching = rows.filter(|row| match (row, &wanted) {
-        // Here and not in SQL, whose LIKE folds the case of ASCII letters only.
+        // The text is compared here and not in SQL, whose LIKE folds the case of ASCII letters
+        // only.
         (Ok(meta), Some(wanted)) => holding.contains(&meta.root) || mentions(meta, wanted),
         (Ok(_), None) | (Err(_), _) => true,
     });

@@ -31,7 +31,7 @@ pub(super) enum Whose {
     Agent(String),
 }
 
-/// More are forgotten and read again.
+/// More entries than this are forgotten and read again.
 const MOST_SUMS: usize = 256;
 
 /// The sums before they were read from the ledger.

@@ -32,7 +32,7 @@ struct WriterState {
 
 #[derive(Default)]
 struct Queue {
-    /// No more than there are callers that wait for them.
+    /// There are no more jobs than callers that wait for them.
     jobs: VecDeque<Box<dyn Job>>,
     closed: bool,
 }

@@ -20,7 +20,7 @@ pub(crate) use look::{found_in, page_at};
 
 /// How long they are kept.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// More than any output that a tool gives.
+/// This is more than any output that a tool gives.
 const LARGEST: u64 = 64 * 1024 * 1024;
 /// Entries of one folder that are looked at when old ones are removed.
 const MOST_ENTRIES: usize = 10_000;

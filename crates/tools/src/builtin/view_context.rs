@@ -94,7 +94,7 @@ impl TypedTool for ViewContext {
 
 enum Viewed {
     Nothing,
-    /// Not something of a space, or nothing that is there.
+    /// The path is not of something in a space, or nothing is there.
     Other(String),
     Entity(EntityRef),
 }

@@ -10,7 +10,7 @@ use crate::ToolError;
 use crate::text::daily;
 use crate::text::section::add_under;
 
-/// More than a person writes by hand.
+/// This is more than a person writes by hand.
 pub const LARGEST_PERSON_FILE: u64 = 8 * 1024 * 1024;
 
 /// Pictures and documents that go with a message or a page; everything else that a person writes is text.

@@ -13,7 +13,7 @@ const BUTTON: u8 = 3;
 /// The channel of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DiscordChannel {
-    /// None: a private chat.
+    /// The server of the message; `None`: a private chat.
     pub(super) guild: Option<String>,
     /// What people call it.
     pub(super) name: String,

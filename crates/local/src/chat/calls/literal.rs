@@ -4,7 +4,7 @@ use serde_json::{Map, Number, Value};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flaw {
-    /// More has to come before it is a value.
+    /// More text has to come before it is a value.
     Unfinished,
     Bad,
 }

@@ -15,7 +15,7 @@ use forms::{Reading, WrittenCall, beginning_of_mark, candidate, read};
 /// Separates words from calls while they arrive.
 #[derive(Debug)]
 pub(super) struct Words {
-    /// Not decided yet: a call, or what may become one.
+    /// The text that is not decided yet: a call, or what may become one.
     held: String,
     /// What is held begins a line.
     fresh: bool,

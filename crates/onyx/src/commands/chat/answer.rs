@@ -16,7 +16,7 @@ use crate::output;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Show {
-    /// For people.
+    /// Shows the words of the answer, for people.
     Words,
     /// The stream as it is.
     Lines,

@@ -292,7 +292,7 @@ impl ChunkStore for PostgresChunks {
     }
 }
 
-/// Empty for what belongs to no particular person.
+/// The person; empty for what belongs to no particular one.
 fn person_column(person: Option<&PersonId>) -> &str {
     person.map_or("", PersonId::as_str)
 }

@@ -22,7 +22,7 @@ const AT_ONCE: usize = 8;
 pub(super) struct PostgresObjects {
     pub(super) database: Database,
     pub(super) blobs: Blobs,
-    /// Empty for what belongs to no particular person.
+    /// The person; empty for what belongs to no particular one.
     pub(super) person: String,
     pub(super) root: String,
 }

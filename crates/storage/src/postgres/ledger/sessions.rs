@@ -323,7 +323,8 @@ pub(super) async fn page(
                 session: last.session_id.to_string(),
             };
         }
-        // Here and not in SQL, whose ideas of small letters depend on how the server was set up.
+        // The text is compared here and not in SQL, whose ideas of small letters depend on how the
+        // server was set up.
         let matching = found.into_iter().filter(|meta| match &wanted {
             Some(wanted) => holding.contains(&meta.root) || mentions(meta, wanted),
             None => true,

@@ -318,7 +318,7 @@ impl ChunkStore for SqliteChunks {
     }
 }
 
-/// Empty for what belongs to no particular person.
+/// The person; empty for what belongs to no particular one.
 fn person_column(person: Option<&PersonId>) -> String {
     person.map_or_else(String::new, ToString::to_string)
 }

@@ -138,7 +138,7 @@ impl OnyxProcess {
     }
 }
 
-/// Longer than a server takes over its last answers, also on a busy machine.
+/// This is longer than a server takes over its last answers, also on a busy machine.
 const END_LIMIT: Duration = Duration::from_secs(30);
 
 /// The places where a secret may be written.

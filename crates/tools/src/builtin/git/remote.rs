@@ -172,7 +172,7 @@ pub(super) enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
     Https,
-    /// Only to hosts that the owner named.
+    /// Plain HTTP is spoken only to hosts that the owner named.
     Http,
     Ssh,
 }

@@ -11,7 +11,7 @@ use crate::Tool;
 
 include!(concat!(env!("OUT_DIR"), "/plain_tools.rs"));
 
-/// Always in the same order, so that prompt caches hit.
+/// The tools are always in the same order, so that prompt caches hit.
 pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
     let mut listed = listed();
     listed.sort_by_key(|(position, _)| *position);
