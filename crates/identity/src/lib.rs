@@ -29,5 +29,7 @@ pub use keyring::Keyring;
 pub use pairing::{Pairing, PairingFor, PairingState};
 pub use people::{OWNER, Person, PersonSource};
 pub use random::{Secret, fresh_key};
-pub use secrets::{KeyPlace, Keys, MasterKey, Sealer, SecretView, Secrets};
+pub use secrets::{
+    KeyPlace, Keys, MasterKey, Sealer, SecretView, Secrets, UnknownKey, redacted, restored,
+};
 pub use settings::{Declared, PersonSettings, Token};

@@ -22,8 +22,9 @@ pub mod wire;
 
 pub use aliases::ModelsSettings;
 pub use decorators::{
-    BreakerPolicy, Budget, CircuitState, LATENCY_BOUNDS, LastFailure, Latency, ModelMetrics, Payer,
-    RetryPolicy, SpendAccounts, SpendBook, SpendLimits,
+    Booked, BreakerPolicy, Budget, CircuitState, LATENCY_BOUNDS, LastFailure, Latency,
+    ModelMetrics, Payer, RetryPolicy, SpendAccounts, SpendBook, SpendLimits, UsageBook,
+    UsageEstimate,
 };
 pub use http::{Download, RawPiece};
 pub use metadata::{LongPromptPrice, Metadata, MetadataError, Modality, ModelFacts, Price};

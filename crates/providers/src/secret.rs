@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use onyx_types::shortened_key;
 use serde::Deserialize;
 
 /// A value that must not be printed. It has no `Display` and no `Serialize`; code that needs the
@@ -20,14 +21,7 @@ impl Secret {
 
     /// This is enough to recognise a key, and too little to use it: `sk-or-…xyz`.
     pub fn redacted(&self) -> String {
-        /// In a shorter key, the shown part would be too large.
-        const LEAST: usize = 20;
-        let characters: Vec<char> = self.0.chars().collect();
-        if characters.len() < LEAST {
-            return "…".to_owned();
-        }
-        let (head, tail) = (&characters[..6], &characters[characters.len() - 3..]);
-        head.iter().chain(&['…']).chain(tail).collect()
+        shortened_key(&self.0)
     }
 
     /// The text with this secret masked: some providers repeat keys in their errors.

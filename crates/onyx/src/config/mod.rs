@@ -13,7 +13,6 @@ mod keys;
 pub(crate) mod last_good;
 mod nearest;
 mod path;
-mod redact;
 mod shared;
 mod storage;
 mod substitute;
@@ -44,7 +43,6 @@ use check::{Notes, WrongValue};
 use path::Path;
 
 pub(crate) use edit::{ConfigText, JsonText};
-pub(crate) use redact::{redacted, restored};
 pub(crate) use shared::{for_sharing, shared};
 pub(crate) use substitute::Missing;
 pub(crate) use watch::watch;

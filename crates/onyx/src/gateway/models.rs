@@ -8,8 +8,8 @@ use onyx_agent::{ModelChoice, Models, Payer};
 use onyx_identity::Secrets;
 use onyx_local::{LOCAL, SMOLLM2};
 use onyx_providers::{
-    Locality, Logins, Metadata, ModelsSettings, Need, Registry, RoutingSettings, SecretSource,
-    Setup, SpendAccounts, SpendBook, SpendLimits, Task, TaskClass,
+    Booked, Locality, Logins, Metadata, ModelsSettings, Need, Registry, RoutingSettings,
+    SecretSource, Setup, SpendAccounts, SpendBook, SpendLimits, Task, TaskClass, UsageEstimate,
 };
 use onyx_storage::Ledger;
 use onyx_tools::{ModelPick, ModelRouter, ModelWish};
@@ -19,7 +19,7 @@ use onyx_types::{
 };
 
 use super::bedrock;
-use super::booked::{Booked, Reckoning};
+use super::booked::LedgerBook;
 use super::local::LocalHost;
 use super::logins::KeptTokens;
 use super::pauses::pauses;
@@ -128,13 +128,14 @@ impl LiveModels {
         model: Arc<dyn Model>,
         person: &PersonId,
         limits_of: &Limits,
-        reckoning: Reckoning,
+        estimate: UsageEstimate,
     ) -> Result<Arc<dyn Model>, Fault> {
         let key = self.passing_key(person)?;
         let payer = onyx_providers::Payer { person: person.clone(), agent: key.agent.clone() };
         let model = Arc::new(self.till.budget(model, payer, limits(limits_of)));
         let (ledger, clock) = (Arc::clone(&self.ledger), Arc::clone(&self.clock));
-        Ok(Arc::new(Booked { model, ledger, clock, key, reckoning, pauses: pauses() }))
+        let book = LedgerBook { ledger, clock, key, pauses: pauses() };
+        Ok(Arc::new(Booked::new(model, Arc::new(book), estimate)))
     }
 
     /// The key to which a request without a session is charged.

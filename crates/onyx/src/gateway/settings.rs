@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use futures::future::{BoxFuture, FutureExt};
 use onyx_agent::{AgentSettings, ModelSetting};
 use onyx_api::{ConfigChange, ConfigFlaw, ConfigView, Configuration, Problem, Written};
+use onyx_identity::{UnknownKey, redacted, restored};
 use onyx_storage::Expect;
 use onyx_types::{AgentId, ErrorCode, Fault, Hash};
 use serde::Deserialize as _;
@@ -13,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::live::Live;
 use super::storage::read_config;
-use crate::config::{ConfigError, ConfigText, last_good, redacted, restored};
+use crate::config::{ConfigError, ConfigText, last_good};
 use crate::files;
 
 impl Configuration for Live {
@@ -112,7 +113,7 @@ impl Live {
             let present = (!before.is_empty()).then(|| Hash::of(before.as_bytes()));
             hold(expected, present)?;
             let good = self.last_good().unwrap_or_default();
-            let text = restored(&text, &[before, &good])?;
+            let text = restored(&text, &[before, &good]).map_err(shortened)?;
             let hash = Hash::of(text.as_bytes());
             return Ok((text, Some(hash)));
         }
@@ -277,8 +278,13 @@ fn whole(
 ) -> Result<Map<String, Value>, Problem> {
     let text = Value::Object(settings.clone()).to_string();
     let present = present.map(Value::to_string).unwrap_or_default();
-    let whole = restored(&text, &[&present])?;
+    let whole = restored(&text, &[&present]).map_err(shortened)?;
     serde_json::from_str(&whole).map_err(|error| Problem::field("settings", error))
+}
+
+fn shortened(UnknownKey(name): UnknownKey) -> Problem {
+    Problem::new(ErrorCode::InvalidRequest, "this is a shortened key; write the whole one")
+        .with_field(name)
 }
 
 fn flaw(error: &ConfigError) -> ConfigFlaw {

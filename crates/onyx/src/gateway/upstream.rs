@@ -11,7 +11,7 @@ use onyx_api::{
 use onyx_providers::wire::Wire;
 use onyx_providers::{
     CircuitState, Forwarding, LATENCY_BOUNDS, MediaRequest, Modality, ModelFacts, ModelStatus,
-    ProviderState, RawPiece, Way,
+    ProviderState, RawPiece, UsageEstimate, Way,
 };
 use onyx_types::{
     Cancel, ErrorCode, Fault, Knob, Limits, Model, ModelEvent, ModelRequest, PersonId, Usage,
@@ -20,14 +20,13 @@ use onyx_types::{
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
-use super::booked::{BYTES_A_TOKEN, Reckoning};
 use super::models::{Current, LiveModels};
 
 /// A provider that does not list its models within this time is listed with the models of the config.
 const LISTING: Duration = Duration::from_secs(2);
 
 /// The most tokens that are estimated for a file, because its length alone says little about them.
-const MOST_RECKONED: u64 = 10_000;
+const MOST_ESTIMATED: u64 = 10_000;
 
 impl Upstream for LiveModels {
     fn has_provider(&self, name: &str) -> bool {
@@ -75,7 +74,7 @@ impl Upstream for LiveModels {
         let mut body = request.body;
         body.retain(|name, _| !name.starts_with("x-onyx-"));
         let price = registry.facts(&request.model).ok().and_then(|facts| facts.price);
-        let reckoning = Reckoning { input: reckoned(&body), price };
+        let estimate = UsageEstimate::of_body(&body, price);
         let betas = request.betas.as_deref().filter(|_| request.dialect == Dialect::Messages);
         // The libraries write these into the header; a body with them is refused.
         if request.dialect == Dialect::Messages {
@@ -83,12 +82,12 @@ impl Upstream for LiveModels {
         }
         match registry.forward(&request.model, wire(request.dialect), body, betas)? {
             Way::SameWire(Forwarding { model, pieces: received }) => {
-                let model = self.paid_by(model, person, limits, reckoning)?;
+                let model = self.paid_by(model, person, limits, estimate)?;
                 Ok(Forwarded::SameWire(pieces(&*model, received)))
             }
             Way::OtherWire(body) => {
                 let model = registry.model(&request.model)?;
-                let model = self.paid_by(model, person, limits, reckoning)?;
+                let model = self.paid_by(model, person, limits, estimate)?;
                 Ok(Forwarded::OtherWire { model, body })
             }
         }
@@ -97,7 +96,7 @@ impl Upstream for LiveModels {
     fn media(&self, request: Media) -> Result<BoxStream<'static, Piece>, Fault> {
         let current = self.get();
         let price = current.registry.facts(&request.model).ok().and_then(|facts| facts.price);
-        let input = (request.body.len() as u64).div_ceil(BYTES_A_TOKEN).min(MOST_RECKONED);
+        let bytes = request.body.len() as u64;
         let sent = MediaRequest {
             path: request.route.path(),
             content_type: request.content_type,
@@ -105,8 +104,8 @@ impl Upstream for LiveModels {
         };
         let Forwarding { model, pieces: received } =
             current.registry.media(&request.model, sent)?;
-        let reckoning = Reckoning { input, price };
-        let model = self.paid_by(model, &request.person, &request.limits, reckoning)?;
+        let estimate = UsageEstimate::of_bytes(bytes, price).at_most(MOST_ESTIMATED);
+        let model = self.paid_by(model, &request.person, &request.limits, estimate)?;
         Ok(pieces(&*model, received))
     }
 
@@ -122,8 +121,8 @@ impl Upstream for LiveModels {
         let model = model.or(current.default_model.as_deref());
         let model = model.ok_or_else(|| Fault::plain(ErrorCode::ModelNotFound))?;
         let price = registry.facts(model).ok().and_then(|facts| facts.price);
-        let reckoning = Reckoning { input: (bytes as u64).div_ceil(BYTES_A_TOKEN), price };
-        self.paid_by(registry.model(model)?, person, limits, reckoning)
+        let estimate = UsageEstimate::of_bytes(bytes as u64, price);
+        self.paid_by(registry.model(model)?, person, limits, estimate)
     }
 
     fn embed<'a>(
@@ -217,19 +216,6 @@ fn known(id: String, facts: &ModelFacts) -> Listed {
         reasoning: facts.reasoning,
         images,
     }
-}
-
-/// Every text in a request, by its length.
-fn reckoned(body: &Map<String, Value>) -> u64 {
-    fn length(value: &Value) -> usize {
-        match value {
-            Value::String(text) => text.len(),
-            Value::Array(items) => items.iter().map(length).sum(),
-            Value::Object(fields) => fields.values().map(length).sum(),
-            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-        }
-    }
-    (body.values().map(length).sum::<usize>() as u64).div_ceil(BYTES_A_TOKEN)
 }
 
 struct PassThroughStream {

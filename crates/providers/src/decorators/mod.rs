@@ -1,8 +1,10 @@
 //! The decorators around a model: `Budget(Fallback(each: Metrics(Breaker(Retry(wire)))))`. Each is
 //! a `Model` itself, so they stack in any number. The breaker is around the retries, so a request
 //! counts as one failure however often it was tried. The registry builds all but the budget, which
-//! belongs to one run because it needs to know the person who pays.
+//! belongs to one run because it needs to know the person who pays, and `Booked`, which stands around a
+//! request without a run.
 
+mod booked;
 mod breaker;
 mod budget;
 mod circuit;
@@ -12,6 +14,7 @@ mod priced;
 mod retry;
 mod stop_words;
 
+pub use booked::{Booked, UsageBook, UsageEstimate};
 pub(crate) use breaker::{Breaker, OpenCall};
 pub use budget::{Budget, Payer, SpendAccounts, SpendBook, SpendLimits};
 pub(crate) use circuit::Circuit;

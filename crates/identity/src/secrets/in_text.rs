@@ -1,12 +1,13 @@
-//! The config as it may be shown, with shortened keys and tokens. When a person saves the shown text, each
-//! shortened key is replaced by the original one.
+//! Secrets in a JSON5 text such as the config: shortened for showing. When a person saves the shown
+//! text, each shortened key is replaced by the original one.
 
 use std::collections::BTreeMap;
 
-use onyx_providers::Secret;
-use onyx_types::Hash;
+use onyx_types::{Hash, shortened_key};
 
-use super::ConfigError;
+/// A shortened key that stands for no known key, or for several. Holds the name it is the value of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownKey(pub String);
 
 /// Names of keys whose values are secrets, without regard to case.
 /// The URL of a database holds its password.
@@ -21,12 +22,12 @@ const CUT: char = '…';
 
 /// Shortens the secrets of a file. This works for invalid files too, which must be shown so that a
 /// person can fix them.
-pub(crate) fn redacted(text: &str) -> String {
+pub fn redacted(text: &str) -> String {
     rewritten(text, |_, value| is_secret(value).then(|| shortened(value)))
 }
 
 /// Replaces shortened keys by the original ones from these files.
-pub(crate) fn restored(text: &str, known: &[&str]) -> Result<String, ConfigError> {
+pub fn restored(text: &str, known: &[&str]) -> Result<String, UnknownKey> {
     let mut whole: BTreeMap<String, Option<String>> = BTreeMap::new();
     for file in known {
         rewritten(file, |_, value| {
@@ -55,7 +56,7 @@ pub(crate) fn restored(text: &str, known: &[&str]) -> Result<String, ConfigError
         found
     });
     match unknown {
-        Some(name) => Err(ConfigError::at(name, "this is a shortened key; write the whole one")),
+        Some(name) => Err(UnknownKey(name)),
         None => Ok(text),
     }
 }
@@ -65,7 +66,7 @@ fn is_secret(value: &str) -> bool {
 }
 
 fn shortened(value: &str) -> String {
-    let shown = Secret::new(value).redacted();
+    let shown = shortened_key(value);
     if shown.chars().count() > 1 {
         return shown;
     }
@@ -226,8 +227,7 @@ mod tests {
     #[test]
     fn a_shortened_key_that_stands_for_nothing_or_two_things_is_refused() {
         let shown = redacted(FILE);
-        let refused = restored(&shown, &["{}"]).unwrap_err();
-        assert_eq!(refused.field(), Some("token"));
+        assert_eq!(restored(&shown, &["{}"]), Err(UnknownKey("token".to_owned())));
         let other = FILE.replace("cdefghi", "0000000");
         assert!(restored(&shown, &[FILE, &other]).is_err());
     }
