@@ -2,8 +2,10 @@
 //! Each check is a pure function from what was read to problems, so that its tests can show it failing.
 
 mod edges;
+mod glossary;
 mod links;
 mod migrations;
+mod named;
 mod papers;
 mod rooms;
 mod sizes;
@@ -70,9 +72,11 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     }
     let problems: Vec<Problem> = [
         rooms::check(&rooms),
-        edges::check(&packages),
+        edges::check(&files, &packages),
         migrations::check(&files),
         links::check(&files, &paths),
+        named::check(&files, &paths),
+        glossary::check(&files),
         typescript::check(&files),
         sizes::check(&files),
         papers::check(&files),

@@ -3,102 +3,15 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::Problem;
+use super::{Problem, SourceFile};
 
-/// Every crate of the workspace and the crates of the workspace that it may see.
-const LAYERS: &[(&str, &[&str])] = &[
-    ("onyx-types", &[]),
-    ("onyx-surface", &["onyx-types"]),
-    ("onyx-extract", &["onyx-types"]),
-    ("onyx-storage", &["onyx-types"]),
-    ("onyx-providers", &["onyx-types"]),
-    ("onyx-bedrock", &["onyx-types", "onyx-providers"]),
-    ("onyx-egress", &[]),
-    ("onyx-sources", &["onyx-types", "onyx-storage", "onyx-extract", "onyx-egress"]),
-    ("onyx-local", &["onyx-types", "onyx-providers"]),
-    ("onyx-sandbox", &[]),
-    ("onyx-knowledge", &["onyx-types", "onyx-storage", "onyx-extract"]),
-    ("onyx-identity", &["onyx-types", "onyx-storage"]),
-    ("onyx-backup", &["onyx-types", "onyx-storage"]),
-    ("onyx-import", &["onyx-types", "onyx-storage"]),
-    (
-        "onyx-tools",
-        &[
-            "onyx-types",
-            "onyx-storage",
-            "onyx-egress",
-            "onyx-sandbox",
-            "onyx-knowledge",
-            "onyx-extract",
-        ],
-    ),
-    ("onyx-mcp", &["onyx-types", "onyx-storage", "onyx-egress", "onyx-sandbox", "onyx-tools"]),
-    ("onyx-agent", &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-tools"]),
-    (
-        "onyx-connectors",
-        &["onyx-types", "onyx-surface", "onyx-storage", "onyx-egress", "onyx-sandbox"],
-    ),
-    (
-        "onyx-plugins",
-        &[
-            "onyx-types",
-            "onyx-storage",
-            "onyx-egress",
-            "onyx-sandbox",
-            "onyx-tools",
-            "onyx-mcp",
-            "onyx-connectors",
-        ],
-    ),
-    (
-        "onyx-api",
-        &[
-            "onyx-types",
-            "onyx-surface",
-            "onyx-extract",
-            "onyx-storage",
-            "onyx-sources",
-            "onyx-knowledge",
-            "onyx-identity",
-            "onyx-import",
-            "onyx-tools",
-            "onyx-mcp",
-            "onyx-agent",
-            "onyx-connectors",
-            "onyx-plugins",
-        ],
-    ),
-    (
-        "onyx",
-        &[
-            "onyx-types",
-            "onyx-extract",
-            "onyx-storage",
-            "onyx-sources",
-            "onyx-providers",
-            "onyx-bedrock",
-            "onyx-egress",
-            "onyx-local",
-            "onyx-sandbox",
-            "onyx-knowledge",
-            "onyx-identity",
-            "onyx-backup",
-            "onyx-import",
-            "onyx-tools",
-            "onyx-mcp",
-            "onyx-agent",
-            "onyx-api",
-            "onyx-connectors",
-            "onyx-plugins",
-        ],
-    ),
-    ("onyx-test-support", &["onyx-types", "onyx-storage"]),
-    ("onyx-bench", &["onyx-types", "onyx-storage", "onyx-test-support"]),
-    ("xtask", &["onyx-types"]),
-];
+/// The table of layers is the code map of this document: its one source.
+const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
 /// Programs: nothing may depend on them, not even a test.
 const PROGRAMS: &[&str] = &["onyx", "onyx-bench", "xtask"];
+/// It enters the product nowhere.
+const TEST_SUPPORT: &str = "onyx-test-support";
 
 /// Outside crates that only the named crates may use, so that what they do has one place.
 const DOORS: &[(&str, &[&str])] = &[
@@ -149,34 +62,116 @@ fn parse_dependency(dependency: &Value) -> Result<Dependency> {
     Ok(Dependency { name, kind })
 }
 
-pub(super) fn check(packages: &[Package]) -> Vec<Problem> {
-    packages.iter().flat_map(check_package).collect()
+pub(super) fn check(files: &[SourceFile], packages: &[Package]) -> Vec<Problem> {
+    let text = files.iter().find(|file| file.path == ARCHITECTURE).map_or("", |file| &file.text);
+    let layers = layers(text);
+    let mut problems = upward(&layers);
+    for package in packages {
+        match layers.iter().find(|layer| layer.name == package.name) {
+            Some(layer) => problems.extend(check_package(package, layer, &layers)),
+            None => problems.push(Problem::new(&package.name, UNPLACED)),
+        }
+    }
+    problems
 }
 
-fn check_package(package: &Package) -> Vec<Problem> {
-    let Some((_, may_see)) = LAYERS.iter().find(|(name, _)| *name == package.name) else {
-        let rule =
-            "is not in the table of layers (xtask/src/tidy/edges.rs): say there what it may see";
-        return vec![Problem::new(&package.name, rule)];
+const UNPLACED: &str = "is not in the code map of ARCHITECTURE.md: say there what it may see";
+
+/// A row of the code map.
+#[derive(Debug, PartialEq, Eq)]
+struct Layer {
+    name: String,
+    sees: Sees,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Sees {
+    /// Everything but other programs and what belongs to tests.
+    All,
+    Only(Vec<String>),
+}
+
+/// The rows of the table whose third column is headed "sees", top to bottom.
+fn layers(architecture: &str) -> Vec<Layer> {
+    let mut layers = Vec::new();
+    let mut is_in_table = false;
+    for line in architecture.lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        match cells.as_slice() {
+            ["", "crate", _, "sees", ..] => is_in_table = true,
+            ["", name, _, sees, ..] if is_in_table => {
+                if let Some(name) = package_name(name) {
+                    layers.push(Layer { name, sees: seen(sees) });
+                }
+            }
+            _ => is_in_table = false,
+        }
+    }
+    layers
+}
+
+/// `crates/tools` holds the package `onyx-tools`, and `crates/onyx` the binary.
+fn package_name(cell: &str) -> Option<String> {
+    let path = cell.strip_prefix('`')?.strip_suffix('`')?;
+    Some(match path.strip_prefix("crates/") {
+        Some("onyx") | None => path.trim_start_matches("crates/").to_owned(),
+        Some(name) => format!("onyx-{name}"),
+    })
+}
+
+fn seen(cell: &str) -> Sees {
+    match cell {
+        "all" => Sees::All,
+        "nothing" => Sees::Only(Vec::new()),
+        names => Sees::Only(names.split(", ").map(|name| format!("onyx-{name}")).collect()),
+    }
+}
+
+/// A layer that sees one that does not stand below it.
+fn upward(layers: &[Layer]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (row, layer) in layers.iter().enumerate() {
+        let Sees::Only(names) = &layer.sees else { continue };
+        for name in names {
+            if !layers[row + 1..].iter().any(|lower| lower.name == *name) {
+                let rule = format!("sees {name}, which does not stand below it in the code map");
+                problems.push(Problem::new(&layer.name, rule));
+            }
+        }
+    }
+    problems
+}
+
+fn check_package(package: &Package, layer: &Layer, layers: &[Layer]) -> Vec<Problem> {
+    let is_forbidden = |dependency: &&Dependency| !is_allowed(package, dependency, layer, layers);
+    let problem = |dependency: &Dependency| {
+        Problem::new(&package.name, format!("may not depend on {}", dependency.name))
     };
-    package
-        .dependencies
-        .iter()
-        .filter_map(|dependency| forbidden(package, dependency, may_see))
-        .collect()
+    let mut problems: Vec<Problem> =
+        package.dependencies.iter().filter(is_forbidden).map(problem).collect();
+    let Sees::Only(names) = &layer.sees else { return problems };
+    for name in names {
+        if !package.dependencies.iter().any(|dependency| dependency.name == *name) {
+            let rule = format!("may see {name} by the code map and does not need it");
+            problems.push(Problem::new(&package.name, rule));
+        }
+    }
+    problems
 }
 
-fn forbidden(package: &Package, dependency: &Dependency, may_see: &[&str]) -> Option<Problem> {
+fn is_allowed(package: &Package, dependency: &Dependency, layer: &Layer, layers: &[Layer]) -> bool {
     let target = dependency.name.as_str();
-    let ours = LAYERS.iter().any(|(name, _)| *name == target);
-    let allowed = match dependency.kind {
-        Kind::Test => !PROGRAMS.contains(&target),
-        Kind::Product if ours => may_see.contains(&target),
-        Kind::Product => DOORS
-            .iter()
-            .all(|(name, owners)| *name != target || owners.contains(&package.name.as_str())),
-    };
-    (!allowed).then(|| Problem::new(&package.name, format!("may not depend on {target}")))
+    if dependency.kind == Kind::Test {
+        return !PROGRAMS.contains(&target);
+    }
+    if !layers.iter().any(|layer| layer.name == target) {
+        let owners = DOORS.iter().find(|(name, _)| *name == target).map(|(_, owners)| *owners);
+        return owners.is_none_or(|owners| owners.contains(&package.name.as_str()));
+    }
+    match &layer.sees {
+        Sees::All => !PROGRAMS.contains(&target) && target != TEST_SUPPORT,
+        Sees::Only(names) => names.iter().any(|name| name == target),
+    }
 }
 
 #[cfg(test)]
@@ -191,8 +186,36 @@ mod tests {
         Package { name: name.to_owned(), dependencies }
     }
 
+    const MAP: &str = "\
+| crate | holds | sees | must not hold |
+|---|---|---|---|
+| `crates/onyx` | the binary | all | logic |
+| `crates/api` | routes | types, agent | providers |
+| `crates/agent` | the step function | types, storage | HTTP |
+| `crates/test-support` | fakes | types | product code |
+| `crates/providers` | wires | types | turns |
+| `crates/storage` | logs | types | policy |
+| `crates/types` | ids | nothing | I/O |
+
+| you want to know | start reading at |
+| `crates/bench` | elsewhere | all | |
+";
+
+    fn in_map(map: &str, packages: &[Package]) -> Vec<Problem> {
+        check(&[SourceFile::new(ARCHITECTURE, map)], packages)
+    }
+
+    /// The problems of a package that needs all that its layer sees, and these.
     fn problems(name: &str, dependencies: &[(&str, Kind)]) -> Vec<Problem> {
-        check(&[package(name, dependencies)])
+        let mut package = package(name, dependencies);
+        let rows = layers(MAP);
+        let layer = rows.iter().find(|layer| layer.name == name).unwrap();
+        if let Sees::Only(names) = &layer.sees {
+            let needed =
+                names.iter().map(|name| Dependency { name: name.clone(), kind: Kind::Product });
+            package.dependencies.extend(needed);
+        }
+        in_map(MAP, &[package])
     }
 
     #[test]
@@ -218,7 +241,7 @@ mod tests {
     #[test]
     fn an_edge_of_the_table_is_fine() {
         assert_eq!(
-            problems("onyx-agent", &[("onyx-tools", Kind::Product), ("serde", Kind::Product)]),
+            problems("onyx-agent", &[("onyx-storage", Kind::Product), ("serde", Kind::Product)]),
             []
         );
     }
@@ -251,17 +274,36 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_nobody_placed_is_reported() {
-        assert_eq!(problems("onyx-misc", &[]).len(), 1);
+    fn the_binary_sees_all_but_other_programs_and_what_belongs_to_tests() {
+        assert_eq!(problems("onyx", &[("onyx-providers", Kind::Product)]), []);
+        let refused = [Problem::new("onyx", "may not depend on onyx-test-support")];
+        assert_eq!(problems("onyx", &[("onyx-test-support", Kind::Product)]), refused);
     }
 
     #[test]
-    fn the_table_of_layers_has_no_cycle() {
-        for (position, (name, may_see)) in LAYERS.iter().enumerate() {
-            for seen in *may_see {
-                let earlier = LAYERS[..position].iter().any(|(lower, _)| lower == seen);
-                assert!(earlier, "{name} sees {seen}, which does not stand before it");
-            }
-        }
+    fn a_crate_nobody_placed_is_reported() {
+        assert_eq!(
+            in_map(MAP, &[package("onyx-misc", &[])]),
+            [Problem::new("onyx-misc", UNPLACED)]
+        );
+        assert_eq!(
+            in_map(MAP, &[package("onyx-bench", &[])]),
+            [Problem::new("onyx-bench", UNPLACED)]
+        );
+    }
+
+    #[test]
+    fn a_layer_that_sees_one_above_it_is_reported() {
+        let map =
+            MAP.replace("| policy |", "| policy |\n| `crates/knowledge` | an index | storage | |");
+        let rule = "sees onyx-storage, which does not stand below it in the code map";
+        assert_eq!(in_map(&map, &[]), [Problem::new("onyx-knowledge", rule)]);
+    }
+
+    #[test]
+    fn an_edge_that_nobody_needs_is_reported() {
+        let unused = package("onyx-agent", &[("onyx-types", Kind::Product)]);
+        let rule = "may see onyx-storage by the code map and does not need it";
+        assert_eq!(in_map(MAP, &[unused]), [Problem::new("onyx-agent", rule)]);
     }
 }

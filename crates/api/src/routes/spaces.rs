@@ -22,7 +22,6 @@ use crate::wire::{Json, etag, expected};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Route, Routes};
 use attached::AttachedConversations;
 use capture::CaptureRequest;
-pub(super) use entities::check_entity;
 use entities::{EntitiesQuery, EntityList, EntityPatch, EntityView, NewEntity};
 
 const LONGEST_NAME: usize = 120;

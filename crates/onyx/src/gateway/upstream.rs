@@ -17,7 +17,6 @@ use onyx_types::{
     Cancel, ErrorCode, Fault, Knob, Limits, Model, ModelEvent, ModelRequest, PersonId, Usage,
     estimate_tokens,
 };
-use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 use super::models::{Current, LiveModels};

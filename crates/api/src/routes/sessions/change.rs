@@ -3,13 +3,12 @@
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use onyx_agent::{ForkPoint, SessionPatch};
-use onyx_storage::SessionStatus;
-use onyx_types::{AgentId, EntityRef, Fault, Feedback, LaneOrder, Rating, TurnId};
+use onyx_storage::{Entities, SessionStatus};
+use onyx_types::{AgentId, EntityRef, ErrorCode, Fault, Feedback, LaneOrder, Rating, TurnId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
 use super::{SessionView, session_id};
-use crate::routes::spaces;
 use crate::wire::Json;
 use crate::{ApiState, AuthContext, JsonBody, Problem};
 
@@ -52,7 +51,10 @@ pub(in crate::routes) async fn patch(
     let patch = SessionPatch { title, status, agents, mode, pinned, tags, attached };
     patch.check(&state.agent.roster()).map_err(Fault::from)?;
     if let Some(Some(entity)) = &patch.attached {
-        spaces::check_entity(&state, &caller, entity).await?;
+        let entities = Entities::new(&*state.store.files, &caller.person).map_err(Fault::from)?;
+        if entities.get(entity).await.map_err(Fault::from)?.is_none() {
+            return Err(Fault::plain(ErrorCode::NotFound).into());
+        }
     }
     let meta = state.agent.sessions.patch(&caller.person, id, patch).await?;
     Ok(Json(meta.into()))

@@ -340,7 +340,7 @@ pub(super) async fn entity_ref(
 }
 
 /// `NotFound` unless the person has the entity.
-pub(crate) async fn check_entity(
+pub(super) async fn check_entity(
     state: &ApiState,
     caller: &AuthContext,
     at: &EntityRef,
