@@ -221,7 +221,7 @@ impl AgentServices {
         self.shared.draft_leases.choose(leases);
     }
 
-    /// What happens here from now on, for the other gateways.
+    /// Notices of this process from now on; those from other gateways are left out.
     pub fn own_notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen_to_own()
     }
@@ -277,7 +277,7 @@ impl AgentServices {
         self.tend_every(LOOK_AFTER, stop).await;
     }
 
-    /// The same, looking for what others left so often.
+    /// Does the same, and looks for work that other gateways left at this interval.
     pub async fn tend_every(&self, look_after: Duration, stop: &Cancel) {
         if let Err(fault) = self.conversations.resume_promises().await {
             tracing::error!(%fault, "waiting messages could not be looked up");

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use onyx_types::Hash;
 
 use crate::error::BackupError;
-use crate::repository::{EntryKind, Packs, Repository, Snapshot, Thorough};
+use crate::repository::{EntryKind, Packs, Repository, Snapshot, UnusedChunks};
 
 /// Keeps the newest snapshots. Returns how many were removed.
 pub(crate) fn keep_newest(
@@ -26,7 +26,7 @@ pub(crate) fn keep_newest(
     if !old.is_empty() {
         repository.sync_snapshots()?;
     }
-    packs.retain(&wanted, Thorough::No)?;
+    packs.retain(&wanted, UnusedChunks::No)?;
     Ok(old.len())
 }
 

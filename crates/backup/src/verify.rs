@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::error::BackupError;
 use crate::repository::{
     BackupPlace, ChunkState, EntryKind, FileEntry, PackFlaw, Passphrase, Purpose, Repository,
-    Snapshot, Thorough,
+    Snapshot, UnusedChunks,
 };
 
 /// What is done about damage.
@@ -91,7 +91,7 @@ pub fn verify(
     if repair == Repair::Yes && !report.is_sound() {
         let whole = state.chunks.iter().filter(|(_, state)| **state != ChunkState::Damaged);
         packs.mend()?;
-        packs.retain(&whole.map(|(name, _)| *name).collect(), Thorough::Yes)?;
+        packs.retain(&whole.map(|(name, _)| *name).collect(), UnusedChunks::Yes)?;
     }
     Ok(report)
 }

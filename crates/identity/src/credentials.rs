@@ -8,7 +8,7 @@ use onyx_storage::{CredentialKind, CredentialRow, PersonRow, Role};
 use onyx_types::{Cancel, CredentialId, Grants, Hash, PersonId, Timestamp};
 use subtle::ConstantTimeEq;
 
-use crate::minting::{Minted, Permit};
+use crate::issuing::{IssuedCredential, Permit};
 use crate::people::{Person, PersonSource};
 use crate::random::derived_id;
 use crate::settings::Declared;
@@ -171,8 +171,8 @@ impl Register {
         rows
     }
 
-    pub(crate) fn hold(&mut self, minted: Minted) {
-        self.insert(minted.into_row());
+    pub(crate) fn hold(&mut self, issued: IssuedCredential) {
+        self.insert(issued.into_row());
     }
 
     fn insert(&mut self, row: CredentialRow) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use onyx_storage::{PendingEntries, PendingEntry, PendingKind};
 use onyx_types::{Fault, Hash};
 
-use crate::minting::Permit;
+use crate::issuing::Permit;
 use crate::random::Secret;
 
 const LASTS: Duration = Duration::from_secs(10 * 60);

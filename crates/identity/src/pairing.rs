@@ -9,7 +9,7 @@ use onyx_types::{ErrorCode, Fault, Hash};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::minting::Permit;
+use crate::issuing::Permit;
 use crate::network::Network;
 use crate::random::{self, Secret};
 

@@ -27,7 +27,7 @@ pub enum GgufError {
     Unreadable(std::io::Error),
     #[error("it is not a GGUF model")]
     NotAModel,
-    #[error("it is of GGUF version {0}, which is not known here")]
+    #[error("GGUF version {0} is not supported")]
     Version(u32),
     #[error("it ends after {found} of {expected} bytes")]
     Truncated { found: u64, expected: u64 },

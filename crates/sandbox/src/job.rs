@@ -65,7 +65,7 @@ impl Default for Bounds {
 /// The instructions of a child process, as JSON in its arguments.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
-    pub(crate) rung: SandboxKind,
+    pub(crate) kind: SandboxKind,
     pub(crate) job: Job,
     /// The process that gave the order; when it is gone, the job ends.
     pub(crate) parent: i32,

@@ -11,7 +11,7 @@ use crate::child::{CONNECT, confine};
 use crate::job::Order;
 use crate::{Bounds, Input, Job, Network, Running, SandboxError};
 
-/// How long the smallest job may take before a rung counts as broken.
+/// How long the smallest job may take before a kind of sandbox counts as broken.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A way to confine a command.
@@ -44,26 +44,26 @@ pub struct NoSandbox {
 #[derive(Clone, Debug)]
 pub struct Sandbox {
     program: Program,
-    rung: Arc<OnceCell<SandboxKind>>,
+    kind: Arc<OnceCell<SandboxKind>>,
     /// Something was found that may work: it is not looked for at every run.
     likely: Arc<OnceLock<()>>,
 }
 
 impl Sandbox {
-    /// The first job finds out which rung works.
+    /// The first job finds out which kind works.
     pub fn new(program: Program) -> Self {
-        Self { program, rung: Arc::default(), likely: Arc::default() }
+        Self { program, kind: Arc::default(), likely: Arc::default() }
     }
 
-    /// Uses only this rung; if it does not work, no job runs.
-    pub fn on(rung: SandboxKind, program: Program) -> Self {
-        let rung = Arc::new(OnceCell::new_with(Some(rung)));
-        Self { program, rung, likely: Arc::default() }
+    /// Uses only this kind; if it does not work, no job runs.
+    pub fn on(kind: SandboxKind, program: Program) -> Self {
+        let kind = Arc::new(OnceCell::new_with(Some(kind)));
+        Self { program, kind, likely: Arc::default() }
     }
 
-    /// Whether a rung may work. Starts nothing.
+    /// Whether a kind may work. Starts nothing.
     pub fn is_likely(&self) -> bool {
-        if self.rung.initialized() || self.likely.get().is_some() {
+        if self.kind.initialized() || self.likely.get().is_some() {
             return true;
         }
         let likely = bubblewrap::program().is_some() || confine::is_supported();
@@ -73,9 +73,9 @@ impl Sandbox {
         likely
     }
 
-    /// The best rung that ran a job.
-    pub async fn rung(&self) -> Result<SandboxKind, NoSandbox> {
-        self.rung.get_or_try_init(|| self.find()).await.copied()
+    /// The best kind of sandbox in which a job ran.
+    pub async fn kind(&self) -> Result<SandboxKind, NoSandbox> {
+        self.kind.get_or_try_init(|| self.find()).await.copied()
     }
 
     /// The `ProxyCommand` for ssh in a job with a proxied network.
@@ -88,27 +88,27 @@ impl Sandbox {
     /// Starts a job. Its processes end when the returned value is dropped. A job with a proxied
     /// network gets no input.
     pub async fn start(&self, job: Job, stdin: Stdio) -> Result<Running, SandboxError> {
-        let rung = self.rung().await?;
-        if job.network == Network::Proxied && rung != SandboxKind::Bubblewrap {
+        let kind = self.kind().await?;
+        if job.network == Network::Proxied && kind != SandboxKind::Bubblewrap {
             return Err(SandboxError::NoNetwork);
         }
-        Running::start(&self.order(rung, job), stdin)
+        Running::start(&self.order(kind, job), stdin)
     }
 
     async fn find(&self) -> Result<SandboxKind, NoSandbox> {
-        let bubblewrap = match self.try_rung(SandboxKind::Bubblewrap).await {
+        let bubblewrap = match self.try_kind(SandboxKind::Bubblewrap).await {
             Ok(()) => return Ok(SandboxKind::Bubblewrap),
             Err(why) => why,
         };
-        match self.try_rung(SandboxKind::Landlock).await {
+        match self.try_kind(SandboxKind::Landlock).await {
             Ok(()) => Ok(SandboxKind::Landlock),
             Err(landlock) => Err(NoSandbox { bubblewrap, landlock }),
         }
     }
 
     /// Runs the smallest job there is.
-    async fn try_rung(&self, rung: SandboxKind) -> Result<(), String> {
-        match rung {
+    async fn try_kind(&self, kind: SandboxKind) -> Result<(), String> {
+        match kind {
             SandboxKind::Bubblewrap if bubblewrap::program().is_none() => {
                 return Err("it is not installed".to_owned());
             }
@@ -129,7 +129,7 @@ impl Sandbox {
             input: Input::Given,
             bounds: Bounds::default(),
         };
-        let running = Running::start(&self.order(rung, job), Stdio::null());
+        let running = Running::start(&self.order(kind, job), Stdio::null());
         let running = running.map_err(|error| error.to_string())?;
         match tokio::time::timeout(PATIENCE, running.finish()).await {
             Ok(Ok((status, _))) if status.success() => Ok(()),
@@ -142,8 +142,8 @@ impl Sandbox {
         }
     }
 
-    fn order(&self, rung: SandboxKind, job: Job) -> Order {
+    fn order(&self, kind: SandboxKind, job: Job) -> Order {
         let parent = rustix::process::getpid().as_raw_nonzero().get();
-        Order { rung, job, parent, program: self.program.clone() }
+        Order { kind, job, parent, program: self.program.clone() }
     }
 }

@@ -4,7 +4,7 @@
 //! Everything else is allowed: files are Landlock's.
 //!
 //! A job with a proxied network may make TCP sockets, of which its namespace knows nothing but one
-//! port. A Unix socket is made by no job on any rung, but as a pair of two that are connected to
+//! port. A Unix socket is made by no job in any kind of sandbox, but as a pair of two that are connected to
 //! each other for good: a pair of datagram sockets could still send to any other by its path.
 
 use std::collections::BTreeMap;

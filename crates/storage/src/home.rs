@@ -87,7 +87,7 @@ pub struct Home {
     areas: Mutex<HashMap<Area, LocalObjects>>,
     known: Arc<KnownFiles>,
     origins: OriginsSlot,
-    /// Its lock goes with the process, however that ends.
+    /// The kernel releases this lock when the process ends, even after a crash.
     _lock: File,
 }
 

@@ -111,6 +111,8 @@ fn slim(value: &mut Value) {
                 // an object.
                 "title" | "format" => !value.is_string(),
                 "default" => !value.is_null(),
+                // Reading the arguments refuses what is below zero where that cannot be.
+                "minimum" => *value != 0,
                 _ => true,
             });
             if let Some(kinds) = fields.get_mut("type") {
@@ -150,6 +152,7 @@ mod tests {
         path: String,
         #[schemars(range(min = 1))]
         from: Option<u32>,
+        lines: Option<u32>,
     }
 
     fn checker() -> Checker {
@@ -176,6 +179,7 @@ mod tests {
                 "properties": {
                     "path": { "description": "Where", "type": "string" },
                     "from": { "type": "integer", "minimum": 1 },
+                    "lines": { "type": "integer" },
                 },
                 "additionalProperties": false,
                 "required": ["path"],
@@ -191,7 +195,7 @@ mod tests {
         assert_eq!(told(json!({"path": 3})), wrap(r#""path" must be of type string"#));
         assert_eq!(
             told(json!({"path": "a", "form": 1})),
-            wrap("there is no form, only path, from")
+            wrap("there is no form, only path, from, lines")
         );
         assert_eq!(
             told(json!({"path": "a", "from": 0})),

@@ -9,7 +9,7 @@ mod event;
 mod models;
 mod names;
 mod schema;
-mod shortened;
+mod text;
 mod time;
 mod tools;
 mod turns;
@@ -33,7 +33,7 @@ pub use names::{
     NotAToolName, PersonId, RunId, SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolName,
     ToolUseId, TurnId, our_provider_name, our_tool_name, slug,
 };
-pub use shortened::shortened_key;
+pub use text::{one_line, percent_decoded, percent_encoded, shortened_key};
 pub use time::{Cancel, Clock, Now, Pauses, SystemClock, Timestamp, UnknownZone, Zone, Zones};
 pub use tools::{
     Address, Artifact, AsksFor, Attached, CallChange, CallLabel, CallReport, CallState, CallTarget,

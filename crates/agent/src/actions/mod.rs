@@ -125,7 +125,7 @@ impl Actions {
     /// The run that an action asks for.
     pub async fn run_request(&self, ask: ActionRequest) -> Result<RunRequest, Fault> {
         let (action, recipe) = self.runnable(&ask.person, &ask.action).await?;
-        // What a dry run shows is what there is to agree to.
+        // A dry run needs no confirmation, because it changes nothing.
         let asks = recipe.requires_confirmation && ask.dry_run == DryRun::Off;
         if asks && ask.confirmation == Confirmation::NotYet {
             let message = format!("The action {:?} runs only when you confirm it.", action.label);

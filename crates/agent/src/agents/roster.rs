@@ -48,7 +48,7 @@ impl Roster {
             if raw.enabled == Some(false) {
                 match profile(id, raw, &settings.defaults, toolbox, &mut warnings) {
                     Ok(profile) => disabled.push(profile),
-                    // Nobody can ask it: what is wrong with it must not stop the others.
+                    // Nobody can ask a disabled agent, so its errors must not stop the others.
                     Err(fault) => warnings.push(fault.message),
                 }
                 continue;

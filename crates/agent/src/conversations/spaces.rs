@@ -33,7 +33,7 @@ impl Conversations {
         for _ in 0..TRIES {
             let there = spaces.get(space).await?;
             let there = there.ok_or_else(|| Fault::plain(ErrorCode::NotFound))?;
-            // It may have a companion that cannot be read: none is made beside it.
+            // The space may have a companion that cannot be read; no second one is made then.
             check_card(&there)?;
             let roster = self.shared.roster.get();
             let agent = there.default_agent.clone().filter(|agent| roster.get(agent).is_some());

@@ -104,7 +104,7 @@ fn outcome_of(draft: &Draft, undecided: ToolOutcome) -> ToolOutcome {
         proposal.answer = DecisionTiming::Given;
         proposal
     });
-    // What was planned is what was decided on; only its state is new.
+    // The report keeps the plan that the person decided on; only its state comes from the outcome.
     let CallReport { state, artifact, .. } = outcome.report.clone();
     let report = CallReport { state, artifact, ..undecided.report };
     ToolOutcome { draft: proposal, report, ..outcome }

@@ -97,7 +97,7 @@ impl LiveNotes {
     /// the last turns, or has written them.
     pub(crate) async fn has_any(&mut self) -> bool {
         if let Some(saving) = self.saving.take() {
-            // Whether it was noted is the same: its turn goes into the log.
+            // Whether it was saved makes no difference: the log is about to hold the whole turn.
             let _ = saving.await;
         }
         self.saved_any

@@ -157,7 +157,7 @@ impl Log {
             + self.streams.capacity() * size_of::<PieceStream>()
     }
 
-    /// It may be kept for a while, so it gives back what it had for growing.
+    /// Frees the spare room of the buffers, because the feed of an ended run is kept for a while.
     pub(super) fn end(&mut self) {
         self.closed = true;
         self.entries.shrink_to_fit();

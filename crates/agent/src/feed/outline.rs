@@ -23,7 +23,7 @@ enum Mark {
     Call,
     Result,
     Done,
-    /// What the end tells too.
+    /// The usage; the `Done` event repeats it.
     Usage,
     /// Pieces of a text that the log holds whole.
     Logged,

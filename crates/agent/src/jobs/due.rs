@@ -154,7 +154,7 @@ fn late_range(timing: &Timing, job: &JobRow, until: Timestamp) -> Option<Range> 
     Some(range)
 }
 
-/// The last late slot of very many: looked for from ever further back, since slots lie close.
+/// The last late slot of very many. The search goes back in growing steps, because slots usually lie close together.
 fn last_late(timing: &Timing, job: &JobRow, known: Timestamp, until: Timestamp) -> Timestamp {
     let mut back = Duration::from_secs(60 * 60) + timing.jitter;
     loop {

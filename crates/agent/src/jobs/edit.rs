@@ -75,7 +75,7 @@ impl Jobs {
         if expected.is_some_and(|expected| expected != job.hash) {
             return Err(Fault::plain(ErrorCode::VersionConflict));
         }
-        // What cannot be read is replaced whole by what is sent.
+        // A file that cannot be parsed is replaced completely.
         let (mut fields, mut prompt) = file::front_of(&job.text).unwrap_or_default();
         if edit.fields.contains_key("prompt") {
             prompt = prompt_of(&edit.fields).map_err(flawed)?.to_owned();

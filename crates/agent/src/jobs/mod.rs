@@ -8,7 +8,6 @@
 //! here has a loop of its own for agents: a prompt becomes a run like any message, unattended.
 
 mod deliver;
-mod desk;
 mod due;
 mod edit;
 mod fields;
@@ -21,6 +20,7 @@ mod schedule;
 mod settings;
 mod spec;
 mod system;
+mod tool_port;
 mod words;
 mod worker;
 
@@ -184,7 +184,7 @@ impl Jobs {
 
     /// Who makes backups of the home.
     pub fn set_backups(&self, backups: Arc<dyn HomeBackups>) {
-        // A second one would be of the same home.
+        // They are set once: a process serves one home.
         let _ = self.shared.backups.set(backups);
     }
 
@@ -194,7 +194,7 @@ impl Jobs {
     }
 
     pub(crate) fn set_index(&self, index: Index) {
-        // A second one would be of the same home.
+        // The index is set once: a process serves one home.
         let _ = self.shared.index.set(index);
     }
 

@@ -40,7 +40,7 @@ pub(super) struct Outcome {
     pub(super) detail: String,
     pub(super) session: Option<SessionId>,
     pub(super) cost: Option<f64>,
-    /// A limit on what it may cost was met.
+    /// The run reached a limit on its cost.
     pub(super) over_budget: bool,
 }
 

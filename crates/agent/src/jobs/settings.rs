@@ -16,7 +16,7 @@ const USUAL_AT_ONCE: usize = 4;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct JobsSettings {
-    /// Job runs at once, over all jobs.
+    /// The most job runs that may work at the same time.
     pub max_at_once: Option<usize>,
     /// Off unless it is there.
     pub heartbeat: Option<HeartbeatSettings>,

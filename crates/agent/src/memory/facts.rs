@@ -123,7 +123,7 @@ async fn ask(model: &dyn Model, text: String) -> Result<(String, Usage), ModelFa
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct ModelFact {
     subject: String,
     relation: String,
     object: String,
@@ -141,8 +141,8 @@ fn facts_in(answer: &str) -> Vec<FoundFact> {
     };
     let array = answer.get(start..=end).unwrap_or_default();
     let told: Vec<serde_json::Value> = serde_json::from_str(array).unwrap_or_default();
-    let facts = told.into_iter().filter_map(|fact| serde_json::from_value::<Told>(fact).ok());
-    let fact = |told: Told| FoundFact {
+    let facts = told.into_iter().filter_map(|fact| serde_json::from_value::<ModelFact>(fact).ok());
+    let fact = |told: ModelFact| FoundFact {
         subject: told.subject,
         relation: told.relation,
         object: told.object,

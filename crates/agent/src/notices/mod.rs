@@ -42,7 +42,7 @@ pub trait Notifier: Send + Sync {
     /// Something that happened at another gateway.
     fn hear(&self, notice: Notice);
 
-    /// What happens here from now on, without what is heard from other gateways.
+    /// Notices of this process from now on; those from other gateways are left out.
     fn listen_to_own(&self) -> broadcast::Receiver<Notice>;
 
     /// Every notice from now on, of every person: the listener picks its own. A listener that

@@ -13,7 +13,7 @@ use super::weight::turn_weight;
 /// All of them together; the longest unused go first, and one alone may take more.
 const MOST_BYTES: usize = 768 * 1024;
 const LARGEST: usize = 4 * 1024 * 1024;
-/// What is read of a log at once, and to what that grows where it is not enough.
+/// How many turns of a log are read first, and the most that are read at a time when these are not enough.
 const FIRST_PAGE: usize = 64;
 const LARGEST_PAGE: usize = 2_048;
 

@@ -135,7 +135,7 @@ impl PromptSnapshots {
     }
 
     pub(crate) fn set_skills(&self, skills: Skills) {
-        // A second one would be of the same home.
+        // They are set once: a process serves one home.
         let _ = self.skills.set(skills);
     }
 

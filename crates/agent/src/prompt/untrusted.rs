@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-use onyx_types::{CitedSource, ContextMark, Hash, SessionId, TurnId};
+use onyx_types::{CitedSource, ContextMark, Hash, SessionId, TurnId, one_line};
 
 /// A piece of retrieved text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,10 +110,6 @@ fn fence(secret: &[u8; 32], session: SessionId, turn: TurnId) -> String {
 
 fn neutralised(text: &str, fence: &str) -> String {
     text.replace(fence, "untrusted-").replace("<<", "< <").replace(">>", "> >")
-}
-
-fn one_line(label: &str) -> String {
-    label.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

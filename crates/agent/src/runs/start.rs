@@ -166,7 +166,7 @@ impl Runs {
         self.shared.drive.steps.follow(Box::pin(steps)).await
     }
 
-    /// The run is no run: its session is free, and words that came for it get a run of their own.
+    /// A run that could not begin: its session is free again, and messages that arrived meanwhile get a run of their own.
     async fn give_up(&self, contact: &RunContact) {
         contact.feed.close();
         let Some(refused) = self.shared.live.remove(contact.run) else { return };

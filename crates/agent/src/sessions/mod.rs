@@ -28,7 +28,7 @@ use onyx_types::{
 
 use crate::agents::CurrentRoster;
 use crate::notices::{NoticeKind, Notifier};
-use patch::{in_order, one_line};
+use patch::{in_order, plain_line};
 
 pub use forks::ForkPoint;
 pub(crate) use ids::Ids;
@@ -156,7 +156,7 @@ impl Sessions {
     ) -> Result<SessionMeta, Fault> {
         patch.check(&self.shared.roster.get())?;
         let change = SessionChange {
-            title: patch.title.map(|title| (one_line(&title), TitleSource::Person)),
+            title: patch.title.map(|title| (plain_line(&title), TitleSource::Person)),
             status: patch.status,
             agents: patch.agents,
             mode: patch.mode,

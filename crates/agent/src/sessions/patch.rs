@@ -1,5 +1,5 @@
 use onyx_storage::SessionStatus;
-use onyx_types::{AgentId, EntityRef, ErrorCode, Fault, LaneOrder};
+use onyx_types::{AgentId, EntityRef, ErrorCode, Fault, LaneOrder, one_line};
 
 use crate::agents::Roster;
 
@@ -35,7 +35,7 @@ const LONGEST_TAG: usize = 40;
 impl SessionPatch {
     pub fn check(&self, roster: &Roster) -> Result<(), PatchFlaw> {
         if let Some(title) = &self.title {
-            let length = one_line(title).chars().count();
+            let length = plain_line(title).chars().count();
             if length == 0 {
                 return Err(flaw("title", "it is empty"));
             }
@@ -72,7 +72,7 @@ fn check_tags(tags: &[String]) -> Result<(), PatchFlaw> {
         return Err(flaw("tags", format!("a conversation has at most {MOST_TAGS} tags")));
     }
     for (index, tag) in tags.iter().enumerate() {
-        let length = one_line(tag).chars().count();
+        let length = plain_line(tag).chars().count();
         let field = format!("tags[{index}]");
         if length == 0 {
             return Err(flaw(field, "it is empty"));
@@ -87,7 +87,7 @@ fn check_tags(tags: &[String]) -> Result<(), PatchFlaw> {
 
 /// Tags as they are kept: each one line and once.
 pub(super) fn in_order(tags: &[String]) -> Vec<String> {
-    let tags: std::collections::BTreeSet<String> = tags.iter().map(|tag| one_line(tag)).collect();
+    let tags: std::collections::BTreeSet<String> = tags.iter().map(|tag| plain_line(tag)).collect();
     tags.into_iter().collect()
 }
 
@@ -101,7 +101,7 @@ impl From<PatchFlaw> for Fault {
     }
 }
 
-pub(crate) fn one_line(text: &str) -> String {
-    let plain = text.replace(|c: char| c.is_control(), " ");
-    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+/// A title or tag as it is kept: one line without control characters.
+pub(crate) fn plain_line(text: &str) -> String {
+    one_line(&text.replace(|c: char| c.is_control(), " "))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onyx_storage::{Channel, Channels, Files, Space, Spaces, Thread};
 use onyx_types::{
-    AgentId, ErrorCode, Fault, PersonId, Scope, SessionId, SessionOrigin, Tier, View,
+    AgentId, ErrorCode, Fault, PersonId, Scope, SessionId, SessionOrigin, Tier, View, one_line,
 };
 
 use crate::agents::Roster;
@@ -216,10 +216,6 @@ impl SessionSpaces {
         };
         Ok(Some(SessionSpace::Thread { space, channel: Box::new(channel), thread }))
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The letters of a name and nothing that could be more than one.

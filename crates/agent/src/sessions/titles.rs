@@ -13,7 +13,7 @@ use onyx_types::{
 use tokio::sync::Semaphore;
 
 use super::Sessions;
-use super::patch::one_line;
+use super::patch::plain_line;
 use crate::agents::Titles;
 use crate::prompt::History;
 
@@ -168,7 +168,7 @@ async fn ask(model: &dyn Model, exchange: String) -> (Option<String>, Usage) {
 
 /// One line of at most 60 characters, without the marks that models put around titles.
 fn tidy(text: &str) -> Option<String> {
-    let line = text.lines().map(one_line).find(|line| !line.is_empty())?;
+    let line = text.lines().map(plain_line).find(|line| !line.is_empty())?;
     let marks = |c: char| matches!(c, '"' | '\'' | '`' | '*' | '#' | '“' | '”' | '„' | '«' | '»');
     let line = line.trim_matches(|c| marks(c) || c == ' ');
     let bare = line.strip_prefix("Title:").unwrap_or(line);

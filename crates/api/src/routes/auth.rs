@@ -4,7 +4,7 @@ use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
 use onyx_identity::{
-    Attempt, BrowserSession, CallerKind, PairingFor, PairingState, PickedUp, Proof, Tokens,
+    Attempt, BrowserSession, CallerKind, DeviceCredential, PairingFor, PairingState, Proof, Tokens,
 };
 use onyx_storage::Role;
 use onyx_types::{ErrorCode, Fault, Grant, Grants, PersonId, Timestamp};
@@ -279,11 +279,11 @@ pub(super) async fn pairing(
     let (status, picked_up) = state.auth.identity().pick_up_pairing(&id).await?;
     if let Some(picked_up) = &picked_up {
         let proof = match picked_up {
-            PickedUp::Browser(session) => Proof::Session {
+            DeviceCredential::Browser(session) => Proof::Session {
                 cookie: session.cookie.reveal(),
                 page_key: Some(session.page_key.reveal()),
             },
-            PickedUp::Device(token) => Proof::Bearer(token.reveal()),
+            DeviceCredential::Device(token) => Proof::Bearer(token.reveal()),
         };
         let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
         let paired =
@@ -292,12 +292,12 @@ pub(super) async fn pairing(
     }
     let reply = PairingReply { status, token: None, page_key: None };
     Ok(match picked_up {
-        Some(PickedUp::Browser(session)) => {
+        Some(DeviceCredential::Browser(session)) => {
             let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, scheme)?)];
             let page_key = Some(session.page_key.reveal().to_owned());
             (cookie, Json(PairingReply { page_key, ..reply })).into_response()
         }
-        Some(PickedUp::Device(token)) => {
+        Some(DeviceCredential::Device(token)) => {
             let token = Some(token.reveal().to_owned());
             Json(PairingReply { token, ..reply }).into_response()
         }

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::BackupError;
 use seal::{Cipher, KeyBox};
 
-pub(crate) use packs::{CHUNK, ChunkState, PackFlaw, Packs, Thorough, sync};
+pub(crate) use packs::{CHUNK, ChunkState, PackFlaw, Packs, UnusedChunks, sync};
 pub use place::BackupPlace;
 use place::PlaceFiles;
 pub use seal::Passphrase;

@@ -261,22 +261,22 @@ impl Packs {
     pub(crate) fn retain(
         &mut self,
         wanted: &HashSet<Hash>,
-        thorough: Thorough,
+        thorough: UnusedChunks,
     ) -> Result<(), BackupError> {
         let mut kept = HashSet::new();
         let mut left: Vec<String> = Vec::new();
         for pack in std::mem::take(&mut self.packs) {
             let good = match thorough {
-                Thorough::Yes => self.good_ones(&pack)?,
-                Thorough::No => pack.chunks.clone(),
+                UnusedChunks::Yes => self.good_ones(&pack)?,
+                UnusedChunks::No => pack.chunks.clone(),
             };
             let is_useful = |row: &&Placed| wanted.contains(&row.name) && !kept.contains(&row.name);
             let useful: Vec<Placed> = good.iter().filter(is_useful).copied().collect();
             let stays = match thorough {
-                Thorough::Yes => {
+                UnusedChunks::Yes => {
                     useful.len() == pack.chunks.len() && self.begins_well(&pack.name)?
                 }
-                Thorough::No => !useful.is_empty() && !is_wasteful(&useful, &pack.chunks),
+                UnusedChunks::No => !useful.is_empty() && !is_wasteful(&useful, &pack.chunks),
             };
             kept.extend(useful.iter().map(|row| row.name));
             if stays {
@@ -331,7 +331,7 @@ fn is_wasteful(useful: &[Placed], all: &[Placed]) -> bool {
 
 /// How thoroughly unused chunks are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Thorough {
+pub(crate) enum UnusedChunks {
     /// No unused chunk stays.
     Yes,
     /// A few unused chunks may stay if rewriting the pack would cost more.

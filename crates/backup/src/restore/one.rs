@@ -132,7 +132,7 @@ fn first_free(
             Err(error) => return Err(BackupError::at_errno(path)(error)),
         }
     }
-    Err(BackupError::Refused(format!("every name beside {} is taken", path.display())))
+    Err(BackupError::Refused(format!("there is no free file name beside {}", path.display())))
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ const MOST_LETTERS: u32 = 200;
 impl Connectors {
     /// Every account that the config names, also those that cannot work.
     pub async fn list(&self) -> Result<Vec<AccountStatus>, Fault> {
-        // All of one moment, so that none is missing and none there twice.
+        // All are read under one lock, so that an account that restarts is listed exactly once.
         let (running, restarting, unusable) = self.accounts_mut(|accounts| {
             let running: Vec<_> = accounts.running.values().cloned().collect();
             (running, accounts.restarting.clone(), accounts.unusable.clone())

@@ -9,8 +9,8 @@ use onyx_types::{CredentialId, ErrorCode, Fault, Grants, Hash, PersonId, Timesta
 use super::{Identity, lock, session_hash};
 use crate::caller::Caller;
 use crate::credentials::{Lifetime, NewToken};
+use crate::issuing::{IssuedCredential, Particulars, Permit};
 use crate::jwt::Claims;
-use crate::minting::{Minted, Particulars, Permit};
 use crate::network::Network;
 use crate::pairing::{Decision, Pairing, PairingFor, PairingOutcome, PairingState};
 use crate::random::Secret;
@@ -40,7 +40,7 @@ pub struct BrowserSession {
 
 /// The credential that an approved device receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PickedUp {
+pub enum DeviceCredential {
     Browser(BrowserSession),
     Device(Secret),
 }
@@ -188,9 +188,9 @@ impl Identity {
             return Err(Fault::new(ErrorCode::Unauthenticated, message));
         };
         let refresh = refresh_secret(held.row.credential)?;
-        let minted = Minted::renewed(held, refresh.hash());
-        let row = minted.row().clone();
-        self.hold(minted).await?;
+        let issued = IssuedCredential::renewed(held, refresh.hash());
+        let row = issued.row().clone();
+        self.hold(issued).await?;
         self.access(&row, refresh)
     }
 
@@ -254,7 +254,7 @@ impl Identity {
     pub async fn pick_up_pairing(
         &self,
         id: &str,
-    ) -> Result<(PairingState, Option<PickedUp>), Fault> {
+    ) -> Result<(PairingState, Option<DeviceCredential>), Fault> {
         let found = self.pairings.pick_up(id).await?;
         let (permit, name, client) = match found {
             PairingOutcome::Pending => return Ok((PairingState::Pending, None)),
@@ -266,10 +266,12 @@ impl Identity {
             return Err(no_person(stranger));
         }
         let picked_up = match client {
-            PairingFor::Browser => PickedUp::Browser(self.session(permit, None, &name).await?),
+            PairingFor::Browser => {
+                DeviceCredential::Browser(self.session(permit, None, &name).await?)
+            }
             PairingFor::Device => {
                 let name = if name.is_empty() { "paired device" } else { &name };
-                PickedUp::Device(self.token(permit, name, None).await?.1)
+                DeviceCredential::Device(self.token(permit, name, None).await?.1)
             }
         };
         Ok((PairingState::Approved, Some(picked_up)))
@@ -292,7 +294,7 @@ impl Identity {
     }
 
     fn new_id(&self) -> CredentialId {
-        lock(&self.mint).credential(self.clock.wall())
+        lock(&self.issue).credential(self.clock.wall())
     }
 
     fn access(&self, row: &CredentialRow, refresh: Secret) -> Result<Tokens, Fault> {
@@ -316,7 +318,7 @@ impl Identity {
         hash: Hash,
     ) -> Result<CredentialRow, Fault> {
         let _order = self.changing.lock().await;
-        let minted = making.permit.mint(Particulars {
+        let issued = making.permit.issue(Particulars {
             credential,
             kind: making.kind,
             name: making.name,
@@ -325,17 +327,17 @@ impl Identity {
             created_at: self.clock.wall(),
             expires_at: making.expires_at,
         });
-        let row = minted.row().clone();
-        self.hold(minted).await?;
+        let row = issued.row().clone();
+        self.hold(issued).await?;
         Ok(row)
     }
 
     /// Writes to the ledger first: a credential that was given out must exist after a crash.
-    async fn hold(&self, minted: Minted) -> Result<(), Fault> {
-        self.accounts.put_credential(minted.row().clone()).await?;
+    async fn hold(&self, issued: IssuedCredential) -> Result<(), Fault> {
+        self.accounts.put_credential(issued.row().clone()).await?;
         let now = self.clock.wall();
         self.change(|register| {
-            register.hold(minted);
+            register.hold(issued);
             let mut over = register.over(now);
             over.extend(register.surplus());
             // This also takes what was made with something that ended in the meantime.

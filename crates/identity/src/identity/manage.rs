@@ -6,7 +6,7 @@ use onyx_types::{CredentialId, ErrorCode, Fault, Grants, PersonId};
 use super::Identity;
 use super::making::no_person;
 use crate::caller::Caller;
-use crate::minting::Permit;
+use crate::issuing::Permit;
 use crate::people::Person;
 use crate::settings::Declared;
 

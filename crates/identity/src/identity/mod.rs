@@ -29,7 +29,7 @@ use crate::people::OWNER;
 use crate::random;
 use crate::settings::Declared;
 
-pub use making::{BrowserSession, PickedUp, Tokens};
+pub use making::{BrowserSession, DeviceCredential, Tokens};
 pub use shared::SharedAuthentication;
 
 /// This is longer than a password takes to be checked.
@@ -45,7 +45,7 @@ pub struct Identity {
     limits: Limits,
     links: Links,
     pairings: Pairings,
-    mint: Mutex<IdGenerator>,
+    issue: Mutex<IdGenerator>,
     passwords: Passwords,
     signer: Signer,
     /// When the ledger was last read for an unknown credential; only if other gateways change it
@@ -104,7 +104,7 @@ impl Identity {
             changing: tokio::sync::Mutex::default(),
             links: Links::new(Arc::clone(&waiting)),
             pairings: Pairings::new(waiting),
-            mint: Mutex::new(IdGenerator::new(u64::from_le_bytes(random::bytes()?))),
+            issue: Mutex::new(IdGenerator::new(u64::from_le_bytes(random::bytes()?))),
             passwords: Passwords::new()?,
             signer: Signer::new()?,
             looked: None,

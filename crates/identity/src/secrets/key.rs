@@ -97,7 +97,7 @@ impl Keys {
             KeyPlace::Keyring => self.keyring()?.fetch(name).await.map_err(|e| closed(&e))?,
         };
         let bytes = from_hex(text.reveal().trim())
-            .ok_or_else(|| lost(&format!("what is kept as `{name}` is no key")))?;
+            .ok_or_else(|| lost(&format!("the value stored as `{name}` is not a key")))?;
         Ok(Key { name: name.to_owned(), bytes })
     }
 

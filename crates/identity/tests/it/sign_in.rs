@@ -1,6 +1,8 @@
 use std::time::Duration;
 
-use onyx_identity::{CallerKind, Lifetime, NewToken, PairingFor, PairingState, PickedUp, Proof};
+use onyx_identity::{
+    CallerKind, DeviceCredential, Lifetime, NewToken, PairingFor, PairingState, Proof,
+};
 use onyx_types::ErrorCode::{Forbidden, InvalidRequest, NotFound, SignInAgain, Unauthenticated};
 use onyx_types::{Grant, Grants};
 use serde_json::json;
@@ -213,7 +215,9 @@ async fn a_device_that_was_approved_picks_its_credential_up_once() {
     let again = world.identity.approve_pairing(&world.owner(), &waits.code, &person("owner")).await;
     assert_eq!(again.unwrap_err().code, NotFound);
     let (state, secret) = pick_up(id.reveal()).await.unwrap();
-    let Some(PickedUp::Browser(session)) = secret else { panic!("a browser gets a session") };
+    let Some(DeviceCredential::Browser(session)) = secret else {
+        panic!("a browser gets a session")
+    };
     assert_eq!(state, PairingState::Approved);
     assert_eq!(world.who(shown(&session)).await, Ok("anna".to_owned()));
     assert_eq!(pick_up(id.reveal()).await.unwrap_err().code, NotFound);
@@ -221,7 +225,7 @@ async fn a_device_that_was_approved_picks_its_credential_up_once() {
     let (id, waits) = begin(PairingFor::Device).await;
     world.identity.approve_pairing(&world.owner(), &waits.code, &person("owner")).await.unwrap();
     let (_, secret) = pick_up(id.reveal()).await.unwrap();
-    let Some(PickedUp::Device(token)) = secret else { panic!("a device gets a token") };
+    let Some(DeviceCredential::Device(token)) = secret else { panic!("a device gets a token") };
     let caller = world.ask(Proof::Bearer(token.reveal())).await.unwrap();
     assert!(caller.is_owner && !caller.grants().has(Grant::Admin));
 

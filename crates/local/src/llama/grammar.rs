@@ -68,7 +68,7 @@ impl Grammar<'_> {
         let schema = match schema {
             Value::Bool(true) => return Ok("value".to_owned()),
             Value::Object(schema) => schema,
-            other => return Err(format!("{other} is no schema")),
+            other => return Err(format!("{other} is not a schema")),
         };
         if let Some(Value::String(pointer)) = schema.get("$ref") {
             return self.reference(pointer, depth);
@@ -154,7 +154,7 @@ impl Grammar<'_> {
                 Some(Value::String(pointer)) => self.target(pointer)?,
                 _ => part.clone(),
             };
-            let Value::Object(part) = part else { return Err(format!("{part} is no schema")) };
+            let Value::Object(part) = part else { return Err(format!("{part} is not a schema")) };
             for (key, value) in part {
                 match (merged.get_mut(&key), value) {
                     (Some(Value::Object(known)), Value::Object(more)) => known.extend(more),
@@ -385,7 +385,7 @@ mod tests {
             (json!({"$ref": "#/nowhere"}), "leads nowhere"),
             (json!({"$ref": "#"}), "points to itself"),
             (json!({"anyOf": []}), "nothing can be chosen"),
-            (json!(17), "17 is no schema"),
+            (json!(17), "17 is not a schema"),
             (deep, "too deep"),
         ] {
             let error = of_schema(&schema).unwrap_err();

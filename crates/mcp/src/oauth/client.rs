@@ -3,12 +3,12 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use onyx_egress::{Address, Egress};
+use onyx_types::percent_encoded;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::OauthSettings;
 use super::discovery::AuthorizationServer;
-use super::form;
 use crate::McpError;
 
 /// Our client id, and how we prove it.
@@ -39,7 +39,7 @@ impl OauthClient {
         let secret = self.secret.as_deref();
         match (self.method, secret) {
             (Method::Basic, Some(secret)) => {
-                let pair = format!("{}:{}", form::encoded(&self.id), form::encoded(secret));
+                let pair = format!("{}:{}", percent_encoded(&self.id), percent_encoded(secret));
                 headers.push(("authorization", format!("Basic {}", BASE64.encode(pair))));
             }
             (Method::Post, Some(secret)) => {

@@ -1,16 +1,11 @@
 //! Encodes names and values for forms and queries.
 
-/// Percent-encodes all bytes but plain letters.
-pub(super) fn encoded(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    let letter = |byte: u8| {
-        if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
-    };
-    text.bytes().map(letter).collect()
-}
+use onyx_types::{percent_decoded, percent_encoded};
 
 pub(super) fn written(fields: &[(&str, &str)]) -> String {
-    let field = |(name, value): &(&str, &str)| format!("{}={}", encoded(name), encoded(value));
+    let field = |(name, value): &(&str, &str)| {
+        format!("{}={}", percent_encoded(name), percent_encoded(value))
+    };
     fields.iter().map(field).collect::<Vec<_>>().join("&")
 }
 
@@ -26,28 +21,9 @@ pub(super) fn pairs(query: &str) -> Vec<(String, String)> {
     query.trim_start_matches('?').split('&').filter(|piece| !piece.is_empty()).map(pair).collect()
 }
 
+/// What is no text stays as it came.
 fn decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match (first, byte) {
-            (b'%', Some(byte)) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            (b'+', _) => {
-                bytes.push(b' ');
-                rest = after;
-            }
-            _ => {
-                bytes.push(first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decoded(&text.replace('+', " ")).unwrap_or_else(|| text.to_owned())
 }
 
 #[cfg(test)]

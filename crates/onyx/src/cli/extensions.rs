@@ -7,7 +7,7 @@ use super::{AsJson, named_value};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConnectorsCommand {
-    /// List accounts, their state, and who waits to be let in
+    /// List accounts, their state and pending pairing requests
     List(AsJson),
     /// Connect an account; its token is read from the terminal or from standard input
     Add {
@@ -163,13 +163,13 @@ pub(crate) enum PluginsCommand {
         #[command(flatten)]
         json: AsJson,
     },
-    /// Show a plugin: what it asks for, and what has changed since you accepted it
+    /// Show a plugin: the permissions it requests, and what has changed since you accepted it
     Show {
         plugin: String,
         #[command(flatten)]
         json: AsJson,
     },
-    /// Accept a plugin and what it asks for, in its current version
+    /// Accept the current version of a plugin and the permissions it requests
     Accept {
         plugin: String,
         #[command(flatten)]

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::login::{Door, Login};
+use super::login::{Login, LoginRoutes};
 use super::refused;
 use crate::cli::LinkedInCommand;
 use crate::client::{Client, ClientError};
@@ -78,8 +78,8 @@ async fn login(client: &Client, json: bool) -> Result<Exit, ClientError> {
         output::aside("to connect another account: onyx linkedin logout");
         return Ok(Exit::Done);
     }
-    let door = Door { begin: LOGIN, end: LOGIN, state: ACCOUNT, within: "/login" };
-    let Some(ended) = door.go_through(client, |begun| show(begun, json)).await? else {
+    let routes = LoginRoutes { begin: LOGIN, end: LOGIN, state: ACCOUNT, within: "/login" };
+    let Some(ended) = routes.go_through(client, |begun| show(begun, json)).await? else {
         output::aside("stopped; no account is connected");
         return Ok(Exit::Stopped);
     };

@@ -69,8 +69,8 @@ pub(super) async fn login(
         SignInWay::Usual => path.clone(),
         SignInWay::Browser => format!("{path}?way=browser"),
     };
-    let door = Door { begin: &begin, end: &path, state: &path, within: "" };
-    let Some(ended) = door.go_through(client, |begun| show(begun, json)).await? else {
+    let routes = LoginRoutes { begin: &begin, end: &path, state: &path, within: "" };
+    let Some(ended) = routes.go_through(client, |begun| show(begun, json)).await? else {
         output::aside("stopped; you are not signed in");
         return Ok(Exit::Stopped);
     };
@@ -80,7 +80,7 @@ pub(super) async fn login(
 }
 
 /// The API addresses at which a sign-in is begun, queried and ended.
-pub(super) struct Door<'a> {
+pub(super) struct LoginRoutes<'a> {
     pub(super) begin: &'a str,
     pub(super) end: &'a str,
     /// The address that returns the state of the sign-in.
@@ -89,7 +89,7 @@ pub(super) struct Door<'a> {
     pub(super) within: &'a str,
 }
 
-impl Door<'_> {
+impl LoginRoutes<'_> {
     /// Begins the sign-in, shows what the person has to do and waits. Returns the result, or `None`
     /// when the person pressed Ctrl-C.
     pub(super) async fn go_through(

@@ -2,12 +2,11 @@
 //! lines in memory; its service or terminal keeps the rest.
 
 use anyhow::Result;
-use onyx_types::Timestamp;
+use onyx_types::{Timestamp, percent_encoded};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::refused;
-use super::sessions::in_query;
 use crate::cli::LogsArguments;
 use crate::client::{Client, ClientError};
 use crate::exit::Exit;
@@ -66,7 +65,7 @@ fn address(arguments: &LogsArguments) -> String {
     let mut address = format!("/api/admin/logs?level={level}&limit={limit}");
     if let Some(text) = &arguments.search {
         address += "&q=";
-        address += &in_query(text);
+        address += &percent_encoded(text);
     }
     address
 }

@@ -3,7 +3,7 @@
 mod change;
 
 use anyhow::Result;
-use onyx_types::{AgentId, Fault, SessionId, Timestamp, TurnId};
+use onyx_types::{AgentId, Fault, SessionId, Timestamp, TurnId, percent_encoded};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -108,7 +108,7 @@ async fn list(
 ) -> Result<(), ClientError> {
     let mut path = format!("/v1/sessions?limit={}", arguments.limit);
     if let Some(text) = text {
-        path += &format!("&q={}", in_query(text));
+        path += &format!("&q={}", percent_encoded(text));
     }
     if let Some(agent) = &arguments.agent {
         path += &format!("&agent={agent}");
@@ -138,15 +138,6 @@ async fn list(
         output::aside(&format!("only titles were searched: {why}"));
     }
     Ok(())
-}
-
-/// Percent-encodes every byte that has a meaning in a URL.
-pub(super) fn in_query(text: &str) -> String {
-    let spelt = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
-        other => format!("%{other:02X}"),
-    };
-    text.bytes().map(spelt).collect()
 }
 
 impl SessionRow {

@@ -1,9 +1,9 @@
 //! `onyx usage`: shows tokens and cost by day, agent, model or person.
 
 use anyhow::Result;
+use onyx_types::percent_encoded;
 use serde::Deserialize;
 
-use super::sessions::in_query;
 use super::{show, through};
 use crate::cli::{UsageArguments, UsageBy};
 use crate::exit::Exit;
@@ -50,7 +50,7 @@ fn address(arguments: &UsageArguments) -> String {
     ];
     let asked = asked.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
     let query: Vec<String> =
-        asked.map(|(name, value)| format!("{name}={}", in_query(value))).collect();
+        asked.map(|(name, value)| format!("{name}={}", percent_encoded(value))).collect();
     format!("/api/admin/usage?{}", query.join("&"))
 }
 

@@ -88,7 +88,7 @@ impl Live {
     }
 
     async fn sandbox(&self) -> Dependency {
-        match self.machine.sandbox.rung().await {
+        match self.machine.sandbox.kind().await {
             Ok(SandboxKind::Bubblewrap) => Dependency::ok("sandbox").with_detail("bubblewrap"),
             Ok(SandboxKind::Landlock) => Dependency::ok("sandbox")
                 .with_detail("Landlock and seccomp")

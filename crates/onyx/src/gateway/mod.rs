@@ -218,7 +218,7 @@ impl Gateway {
             sign_ins,
         };
         let live = Arc::new(live);
-        parts.desk.open(&live);
+        parts.late_gateway.open(&live);
         let internal = cluster::join(&live)?;
         Ok(Self {
             live,

@@ -48,8 +48,8 @@ pub(super) struct Parts {
     pub(super) masker: Masker,
     pub(super) token_place: TokenPlace,
     pub(super) toolbox: Arc<Toolbox>,
-    /// The desk is not open yet, because what the tools reach through it is made of these parts.
-    pub(super) desk: Arc<LateGateway>,
+    /// It is not open yet, because what the tools reach through it is made of these parts.
+    pub(super) late_gateway: Arc<LateGateway>,
     pub(super) extensions: Extensions,
     pub(super) web: Web,
     pub(super) docker: Docker,
@@ -115,7 +115,7 @@ impl Parts {
         let declared = declared(config, token)?;
         let owner = declared.owner().map_err(ConfigError::from)?;
         let (owner_of_tools, owner_of_plugins) = (owner.clone(), owner.clone());
-        let desk = Arc::new(LateGateway::default());
+        let late_gateway = Arc::new(LateGateway::default());
         let docker = Docker::new(&config.tools.docker, owner.clone());
         let open = super::secrets::opener(base.secrets);
         let menos = Menos::new(&config.tools.menos, web.clone(), open, owner)
@@ -135,10 +135,13 @@ impl Parts {
             git_tools(&runtime, &remotes),
             docker_tools(&docker),
             session_tools(base.store),
-            delegation_tools(&(Arc::clone(&desk) as Arc<dyn Delegates>), Arc::clone(&router)),
+            delegation_tools(
+                &(Arc::clone(&late_gateway) as Arc<dyn Delegates>),
+                Arc::clone(&router),
+            ),
             model_tools(router),
-            persona_tools(&(Arc::clone(&desk) as Arc<dyn PersonaPort>)),
-            job_tools(&(Arc::clone(&desk) as Arc<dyn JobPort>)),
+            persona_tools(&(Arc::clone(&late_gateway) as Arc<dyn PersonaPort>)),
+            job_tools(&(Arc::clone(&late_gateway) as Arc<dyn JobPort>)),
             skill_tools(&skills),
             artifact_tools(&artifacts),
             find_tools(),
@@ -186,7 +189,7 @@ impl Parts {
             masker,
             token_place: token::place(folder, config),
             toolbox,
-            desk,
+            late_gateway,
             extensions,
             docker,
             remotes,

@@ -191,14 +191,17 @@ async fn a_provider_that_fails_is_a_typed_error_and_the_words_are_kept() {
     assert_eq!(whole.json()["session_id"], session);
 }
 
-/// 8 KB is what quality.md allows; peers send 18 to 41.
+/// 8 KB is what quality.md allows; peers send 18 to 41. The second conversation has more tools: those that reach the first.
 #[tokio::test]
 async fn what_is_sent_for_a_hello_stays_small() {
-    let model = ScriptedModel::with_answers([Answer::text("Hello.")]).await;
+    let model = ScriptedModel::with_answers([Answer::text("Hello."), Answer::text("Hi.")]).await;
     let onyx = onyx(&model).await;
+    onyx.chat_stream(&json!({"message": "hello"})).await;
     onyx.chat_stream(&json!({"message": "hello"})).await;
     let sent = model.last_request();
     let tools = sent.body["tools"].as_array().unwrap();
-    assert!(tools.iter().any(|tool| tool["function"]["name"] == "read_file"), "{tools:?}");
+    for name in ["read_file", "sessions_send"] {
+        assert!(tools.iter().any(|tool| tool["function"]["name"] == name), "{tools:?}");
+    }
     assert!(sent.raw.len() <= 8_000, "{} bytes: {}", sent.raw.len(), sent.body);
 }

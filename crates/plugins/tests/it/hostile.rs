@@ -5,7 +5,7 @@ use onyx_plugins::{PluginStatus, Tempo};
 use onyx_test_support::wait_for;
 use serde_json::{Value, json};
 
-use super::house::{House, RUNGS, SOON, guard, quick};
+use super::house::{House, KINDS, SOON, guard, quick};
 
 /// Everything the program of mode `look` wrote down.
 fn seen(log: &[String]) -> Value {
@@ -28,8 +28,8 @@ fn planted_under(folder: &Path) -> Vec<PathBuf> {
 
 #[tokio::test]
 async fn a_plugin_that_was_granted_nothing_reaches_nothing_on_any_rung() {
-    for rung in RUNGS {
-        let house = House::on(Some(rung), quick()).await;
+    for kind in KINDS {
+        let house = House::on(Some(kind), quick()).await;
         let home = house.folder.path().join("home");
         std::fs::write(home.join("onyx.json"), "{}").unwrap();
         std::fs::create_dir_all(home.join("people/owner/vault")).unwrap();
@@ -46,16 +46,16 @@ async fn a_plugin_that_was_granted_nothing_reaches_nothing_on_any_rung() {
         house.enable("look", part, json!({"mode": "look", "paths": paths})).await;
         let log = house.wait_for_log("look", "started as").await;
         let seen = seen(&log);
-        assert_eq!(seen["files"], json!([]), "{rung:?}: {seen}");
+        assert_eq!(seen["files"], json!([]), "{kind:?}: {seen}");
         // Its own empty /tmp may stand where ours does; on the disk there is nothing of it.
-        assert_eq!(planted_under(house.folder.path()), Vec::<PathBuf>::new(), "{rung:?}: {seen}");
-        assert_eq!(seen["network"], json!(false), "{rung:?}: {seen}");
+        assert_eq!(planted_under(house.folder.path()), Vec::<PathBuf>::new(), "{kind:?}: {seen}");
+        assert_eq!(seen["network"], json!(false), "{kind:?}: {seen}");
         let names = seen["environment"].as_array().unwrap();
         let known =
             ["PLUGIN_ROOT", "PLUGIN_DATA", "PATH", "HOME", "TMPDIR", "LANG", "LC_CTYPE", "PWD"];
         let foreign: Vec<&Value> =
             names.iter().filter(|name| !known.contains(&name.as_str().unwrap())).collect();
-        assert!(foreign.is_empty(), "{rung:?}: {foreign:?}");
+        assert!(foreign.is_empty(), "{kind:?}: {foreign:?}");
         assert!(log.contains(&"secrets {}".to_owned()), "{log:?}");
     }
 }

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub(crate) const SOON: Duration = Duration::from_secs(60);
-/// Every rung is tried: one that does not work on this machine fails its tests.
-pub(crate) const RUNGS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Landlock];
+/// Every kind is tried: one that does not work on this machine fails its tests.
+pub(crate) const KINDS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Landlock];
 
 /// A home with plugins.
 pub(crate) struct House {
@@ -33,7 +33,7 @@ impl House {
         Self::on(None, quick()).await
     }
 
-    pub(crate) async fn on(rung: Option<SandboxKind>, tempo: Tempo) -> Self {
+    pub(crate) async fn on(kind: Option<SandboxKind>, tempo: Tempo) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::in_zone(Zone::utc()));
         let home = Home::open(&folder.path().join("home")).unwrap();
@@ -42,8 +42,8 @@ impl House {
         let skills = Skills::new(files, accepted, Arc::clone(&clock));
         let path = PathBuf::from(env!("CARGO_BIN_EXE_onyx-plugins-child"));
         let program = Program { path, arguments: Vec::new() };
-        let sandbox = match rung {
-            Some(rung) => Sandbox::on(rung, program),
+        let sandbox = match kind {
+            Some(kind) => Sandbox::on(kind, program),
             None => Sandbox::new(program),
         };
         let root = folder.path().join("home");

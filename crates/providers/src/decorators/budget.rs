@@ -55,12 +55,12 @@ pub struct SpendAccounts {
     book: Arc<dyn SpendBook>,
     clock: Arc<dyn Clock>,
     open: Mutex<OpenAccounts>,
-    told: Mutex<Told>,
+    told: Mutex<PriceWarnings>,
 }
 
 /// Which persons were warned today about which model without a known price: once a day is enough.
 #[derive(Default)]
-struct Told {
+struct PriceWarnings {
     day: String,
     pairs: BTreeSet<(PersonId, String)>,
 }
@@ -130,7 +130,7 @@ impl SpendAccounts {
         let day = self.day(person);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.day != day || told.pairs.len() >= MOST_TOLD {
-            *told = Told { day, pairs: BTreeSet::new() };
+            *told = PriceWarnings { day, pairs: BTreeSet::new() };
         }
         told.pairs.insert((person.clone(), model.to_owned()))
     }

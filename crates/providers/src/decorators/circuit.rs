@@ -131,8 +131,8 @@ impl Circuit {
         policy: &BreakerPolicy,
         now: Duration,
     ) {
-        let blame = Blame::of(class);
-        let Blame::Provider { asked } = blame else {
+        let blame = FailureOwner::of(class);
+        let FailureOwner::Provider { asked } = blame else {
             return self.not_to_blame(ticket, blame, now);
         };
         let mut inner = self.inner();
@@ -176,10 +176,10 @@ impl Circuit {
         }
     }
 
-    fn not_to_blame(&self, ticket: Ticket, blame: Blame, now: Duration) {
+    fn not_to_blame(&self, ticket: Ticket, blame: FailureOwner, now: Duration) {
         match blame {
-            Blame::Nobody => self.abandoned(ticket, now),
-            Blame::Request | Blame::Provider { .. } => self.answered(),
+            FailureOwner::Nobody => self.abandoned(ticket, now),
+            FailureOwner::Request | FailureOwner::Provider { .. } => self.answered(),
         }
     }
 
@@ -195,17 +195,17 @@ impl Inner {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Blame {
+enum FailureOwner {
     Provider {
         /// The waiting time that the provider asked for.
         asked: Option<Duration>,
     },
-    /// It is up and refuses this very request: that is an answer.
+    /// The provider works and refuses this request, which is no reason to stop asking it.
     Request,
     Nobody,
 }
 
-impl Blame {
+impl FailureOwner {
     fn of(class: &ModelFailureClass) -> Self {
         match class {
             ModelFailureClass::RateLimited { retry_after }

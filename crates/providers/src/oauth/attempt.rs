@@ -9,7 +9,7 @@ use onyx_types::{Cancel, ErrorCode, Fault};
 use reqwest::Url;
 
 use super::answer::{self, Device, Granted, Poll, Refusal};
-use super::browser::{BrowserSignIn, ReturnReceiver, Stray, random};
+use super::browser::{BrowserSignIn, ReturnMismatch, ReturnReceiver, random};
 use super::login::{Attempt, Login, TokenState};
 use super::plan::LoginWay;
 use super::record::Tokens;
@@ -156,7 +156,7 @@ impl Login {
                 receiver.bring(returned);
                 Ok(())
             }
-            Err(Stray::OtherPlace | Stray::OtherSignIn) => {
+            Err(ReturnMismatch::OtherPlace | ReturnMismatch::OtherSignIn) => {
                 Err("This address does not belong to the sign-in in progress.")
             }
         }

@@ -45,7 +45,7 @@ pub(super) struct ReturnReceiver {
 
 /// Why an address is not the end of this sign-in.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Stray {
+pub(super) enum ReturnMismatch {
     OtherPlace,
     OtherSignIn,
 }
@@ -135,16 +135,16 @@ impl ReturnReceiver {
     }
 
     /// Reads the answer from the address, unless the address belongs to something else.
-    pub(super) fn read(&self, address: &Url) -> Result<Return, Stray> {
+    pub(super) fn read(&self, address: &Url) -> Result<Return, ReturnMismatch> {
         if address.path() != self.redirect.path() {
-            return Err(Stray::OtherPlace);
+            return Err(ReturnMismatch::OtherPlace);
         }
         let field = |name: &str| {
             address.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
         };
         let state = field("state").unwrap_or_default();
         if verify_slices_are_equal(state.as_bytes(), self.state.reveal().as_bytes()).is_err() {
-            return Err(Stray::OtherSignIn);
+            return Err(ReturnMismatch::OtherSignIn);
         }
         match (field("code").filter(|code| !code.is_empty()), field("error")) {
             (Some(code), None) => Ok(Ok(Secret::new(code))),
@@ -155,7 +155,7 @@ impl ReturnReceiver {
                 let said: String = error.chars().filter(char::is_ascii_graphic).take(64).collect();
                 Ok(Err(format!("the sign-in came back with an error: {said}")))
             }
-            (None, None) => Err(Stray::OtherSignIn),
+            (None, None) => Err(ReturnMismatch::OtherSignIn),
         }
     }
 
@@ -204,12 +204,12 @@ async fn serve(mut stream: TcpStream, receiver: ReturnReceiver) {
     let head = tokio::time::timeout(PATIENCE, read_head(&mut stream)).await;
     let Ok(Some(target)) = head else { return };
     let address = receiver.redirect.join(&target);
-    let read = address.map_or(Err(Stray::OtherPlace), |address| receiver.read(&address));
+    let read = address.map_or(Err(ReturnMismatch::OtherPlace), |address| receiver.read(&address));
     let (status, words) = match &read {
         Ok(Ok(_)) => ("200 OK", "You are signed in. You can close this page."),
         Ok(Err(_)) => ("200 OK", "You are not signed in. You can close this page."),
-        Err(Stray::OtherPlace) => ("404 Not Found", "This page does not exist."),
-        Err(Stray::OtherSignIn) => {
+        Err(ReturnMismatch::OtherPlace) => ("404 Not Found", "This page does not exist."),
+        Err(ReturnMismatch::OtherSignIn) => {
             ("400 Bad Request", "This does not belong to a sign-in in progress.")
         }
     };

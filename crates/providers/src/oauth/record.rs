@@ -22,11 +22,11 @@ pub(super) struct Tokens {
     pub(super) account_id: Option<String>,
     /// The short-lived token for the access token. It is not stored: after a restart a new one is
     /// fetched.
-    pub(super) short: Option<Short>,
+    pub(super) short: Option<AccessToken>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Short {
+pub(super) struct AccessToken {
     pub(super) token: Secret,
     pub(super) renew_at: Option<Timestamp>,
 }

@@ -9,7 +9,7 @@ use reqwest::StatusCode;
 
 use super::answer::{self, Granted, Refusal};
 use super::login::{Login, TokenState};
-use super::record::{self, Short, Tokens, is_stale, renew_at};
+use super::record::{self, AccessToken, Tokens, is_stale, renew_at};
 use crate::Secret;
 use crate::failure::failure;
 
@@ -172,14 +172,14 @@ impl Login {
     }
 
     /// The short-lived token; none where no address exchanges.
-    async fn exchange(&self, access: &Secret) -> Result<Option<Short>, Failed> {
+    async fn exchange(&self, access: &Secret) -> Result<Option<AccessToken>, Failed> {
         let Some(answer) = self.server.exchange(access).await else { return Ok(None) };
         let now = self.clock.wall();
         match answer.and_then(|(status, body)| answer::exchanged(status, &body, now)) {
             Ok(exchanged) => {
                 self.hide(&exchanged.token);
                 let renew_at = exchanged.life.map(|life| renew_at(&*self.clock, life));
-                Ok(Some(Short { token: exchanged.token, renew_at }))
+                Ok(Some(AccessToken { token: exchanged.token, renew_at }))
             }
             Err(Refusal::Final { status: StatusCode::UNAUTHORIZED, words, .. }) => {
                 Err(Failed::Terminal(self.mask(words)))
@@ -198,7 +198,10 @@ impl Login {
 
     /// Exchanges a new sign-in's token at once, so that a refusal is reported now and not by the
     /// first run.
-    pub(super) async fn first_exchange(&self, access: &Secret) -> Result<Option<Short>, String> {
+    pub(super) async fn first_exchange(
+        &self,
+        access: &Secret,
+    ) -> Result<Option<AccessToken>, String> {
         match self.exchange(access).await {
             Ok(short) => Ok(short),
             Err(Failed::Terminal(words)) => Err(words),

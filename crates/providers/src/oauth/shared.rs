@@ -66,11 +66,13 @@ pub(super) struct UnderWay {
     verification_uri: String,
     verification_uri_complete: Option<String>,
     expires_at: Timestamp,
-    how: How,
+    /// Gateways of the last version call it this.
+    #[serde(rename = "how")]
+    attempt: SignInAttempt,
 }
 
 #[derive(Serialize, Deserialize)]
-enum How {
+enum SignInAttempt {
     Code { code: String, interval: Duration },
     Browser { redirect: String, state: String, verifier: Option<String> },
     Failed { words: String },
@@ -78,11 +80,12 @@ enum How {
 
 impl UnderWay {
     pub(super) fn of(id: String, pending: &Pending, waiting: &AwaitedSignIn, plan: &Plan) -> Self {
-        let how = match waiting {
-            AwaitedSignIn::Code(device) => {
-                How::Code { code: device.code.reveal().to_owned(), interval: device.interval }
-            }
-            AwaitedSignIn::Browser(sign_in) => How::Browser {
+        let attempt = match waiting {
+            AwaitedSignIn::Code(device) => SignInAttempt::Code {
+                code: device.code.reveal().to_owned(),
+                interval: device.interval,
+            },
+            AwaitedSignIn::Browser(sign_in) => SignInAttempt::Browser {
                 redirect: sign_in.redirect.to_string(),
                 state: sign_in.receiver.state().reveal().to_owned(),
                 verifier: sign_in.verifier.as_ref().map(|verifier| verifier.reveal().to_owned()),
@@ -96,7 +99,7 @@ impl UnderWay {
             verification_uri: pending.verification_uri.clone(),
             verification_uri_complete: pending.verification_uri_complete.clone(),
             expires_at: pending.expires_at,
-            how,
+            attempt,
         }
     }
 
@@ -112,11 +115,11 @@ impl UnderWay {
     }
 
     fn has_failed(&self) -> bool {
-        matches!(self.how, How::Failed { .. })
+        matches!(self.attempt, SignInAttempt::Failed { .. })
     }
 
     fn failed(self, words: &str) -> Self {
-        Self { how: How::Failed { words: words.to_owned() }, ..self }
+        Self { attempt: SignInAttempt::Failed { words: words.to_owned() }, ..self }
     }
 
     fn pending(&self) -> Option<Pending> {
@@ -131,8 +134,8 @@ impl UnderWay {
 
     /// What is waited for here, as if it had been begun here.
     fn waiting(&self, clock: &dyn Clock) -> Option<AwaitedSignIn> {
-        match &self.how {
-            How::Code { code, interval } => Some(AwaitedSignIn::Code(Device {
+        match &self.attempt {
+            SignInAttempt::Code { code, interval } => Some(AwaitedSignIn::Code(Device {
                 code: Secret::new(code.as_str()),
                 user_code: self.user_code.clone()?,
                 verification_uri: self.verification_uri.clone(),
@@ -140,7 +143,7 @@ impl UnderWay {
                 life: left(self.expires_at, clock),
                 interval: *interval,
             })),
-            How::Browser { redirect, state, verifier } => {
+            SignInAttempt::Browser { redirect, state, verifier } => {
                 let address = Url::parse(&self.verification_uri).ok()?;
                 let redirect = Url::parse(redirect).ok()?;
                 let verifier = verifier.as_deref().map(Secret::new);
@@ -152,7 +155,7 @@ impl UnderWay {
                 );
                 Some(AwaitedSignIn::Browser(Box::new(sign_in)))
             }
-            How::Failed { .. } => None,
+            SignInAttempt::Failed { .. } => None,
         }
     }
 }
@@ -203,7 +206,7 @@ impl Login {
 
     /// Waits here, too, for a sign-in that another gateway began.
     fn take_part(self: &Arc<Self>, told: UnderWay) {
-        if let How::Failed { words } = &told.how {
+        if let SignInAttempt::Failed { words } = &told.attempt {
             self.stop();
             self.lock().attempt = Attempt::Failed { words: words.clone(), id: Some(told.id) };
             return;

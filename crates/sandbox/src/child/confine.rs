@@ -37,14 +37,14 @@ pub(super) fn confine(order: &Order) -> Result<ExitCode, String> {
     if job.network == Network::Proxied {
         // The port is only listened to inside namespaces; outside it would be one of this
         // machine's.
-        if order.rung != SandboxKind::Bubblewrap {
+        if order.kind != SandboxKind::Bubblewrap {
             return Err("there is no network of its own here".to_owned());
         }
         proxied::hand_out().map_err(|error| format!("the proxy cannot be reached: {error}"))?;
     }
-    limit(&job.bounds, order.rung).map_err(|error| format!("the limits cannot be set: {error}"))?;
-    let held = hold(job, order.rung).map_err(|error| format!("Landlock: {error}"))?;
-    match (order.rung, held) {
+    limit(&job.bounds, order.kind).map_err(|error| format!("the limits cannot be set: {error}"))?;
+    let held = hold(job, order.kind).map_err(|error| format!("Landlock: {error}"))?;
+    match (order.kind, held) {
         // Namespaces hold by themselves; a kernel without Landlock is no reason to run nothing.
         (SandboxKind::Bubblewrap, _) | (SandboxKind::Landlock, RulesetStatus::FullyEnforced) => {}
         (SandboxKind::Landlock, status) => {
@@ -88,9 +88,9 @@ pub fn hold_this_process(may_read: MayRead<'_>) -> Result<(), String> {
     held.map_err(|error| format!("Landlock: {error}"))
 }
 
-fn limit(bounds: &Bounds, rung: SandboxKind) -> rustix::io::Result<()> {
+fn limit(bounds: &Bounds, kind: SandboxKind) -> rustix::io::Result<()> {
     // The kernel counts all of a user's tasks, within a user namespace only those in it.
-    let others = match rung {
+    let others = match kind {
         SandboxKind::Bubblewrap => 0,
         SandboxKind::Landlock => tasks(),
     };
@@ -115,8 +115,8 @@ fn ruleset(level: CompatLevel) -> Result<RulesetCreated, RulesetError> {
         .create()
 }
 
-fn hold(job: &Job, rung: SandboxKind) -> Result<RulesetStatus, RulesetError> {
-    let level = match rung {
+fn hold(job: &Job, kind: SandboxKind) -> Result<RulesetStatus, RulesetError> {
+    let level = match kind {
         SandboxKind::Bubblewrap => CompatLevel::BestEffort,
         SandboxKind::Landlock => CompatLevel::HardRequirement,
     };
@@ -125,7 +125,7 @@ fn hold(job: &Job, rung: SandboxKind) -> Result<RulesetStatus, RulesetError> {
     let write: BitFlags<AccessFs> =
         AccessFs::from_all(LANDLOCK) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     // Inside the namespaces these are the sandbox's own; outside, all users share them.
-    let (own_read, own_write): (&[&str], &[&str]) = match rung {
+    let (own_read, own_write): (&[&str], &[&str]) = match kind {
         SandboxKind::Bubblewrap => (&["/proc"], &["/tmp", "/dev"]),
         SandboxKind::Landlock => (&[], &[]),
     };

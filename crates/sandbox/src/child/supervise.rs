@@ -35,7 +35,7 @@ fn command(order: &Order) -> Result<Command, String> {
     // itself.
     let itself =
         std::env::current_exe().map_err(|error| format!("its program is gone: {error}"))?;
-    let mut command = match order.rung {
+    let mut command = match order.kind {
         SandboxKind::Bubblewrap => {
             let program = bubblewrap::program().ok_or("bubblewrap is not installed")?;
             let mut command = Command::new(program);

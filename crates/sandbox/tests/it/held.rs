@@ -6,33 +6,33 @@ use std::time::Duration;
 use onyx_sandbox::{Sandbox, SandboxKind};
 use onyx_test_support::wait_until;
 
-use crate::support::{ATTEMPTS, Place, RUNGS, SENTINEL, program};
+use crate::support::{ATTEMPTS, KINDS, Place, SENTINEL, program};
 
 const LONG: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn a_command_works_in_the_vault_and_says_how_it_ended() {
-    for rung in RUNGS {
-        let place = Place::on(rung);
+    for kind in KINDS {
+        let place = Place::on(kind);
         let script = "cat notes.md; echo new > made.md; echo oops >&2; echo t > \"$TMPDIR/t\" && \
                       mkdir -p a/b && mv made.md a/b/ && rm notes.md; exit 3";
         let ended = place.run(script).await;
-        assert_eq!(ended.code, Some(3), "{rung:?}: {}", ended.output);
-        assert!(ended.output.contains("mine\n") && ended.output.contains("oops\n"), "{rung:?}");
+        assert_eq!(ended.code, Some(3), "{kind:?}: {}", ended.output);
+        assert!(ended.output.contains("mine\n") && ended.output.contains("oops\n"), "{kind:?}");
         assert_eq!(std::fs::read_to_string(place.path("vault/a/b/made.md")).unwrap(), "new\n");
         assert!(!place.path("vault/notes.md").exists());
         let missing = place.job(&["no-such-program"]);
         let mut running = place.sandbox.start(missing, Stdio::null()).await.unwrap();
         let told = running.next_output().await.unwrap().unwrap();
         let told = String::from_utf8_lossy(&told).into_owned();
-        assert!(told.contains("no-such-program cannot be run"), "{rung:?}: {told}");
+        assert!(told.contains("no-such-program cannot be run"), "{kind:?}: {told}");
     }
 }
 
 #[tokio::test]
 async fn nothing_outside_can_be_read_or_listed() {
-    for rung in RUNGS {
-        let place = Place::on(rung);
+    for kind in KINDS {
+        let place = Place::on(kind);
         std::os::unix::fs::symlink(place.path("onyx.json"), place.path("vault/link")).unwrap();
         let home = place.home.path().display();
         let script = format!(
@@ -43,17 +43,17 @@ async fn nothing_outside_can_be_read_or_listed() {
             pid = std::process::id(),
         );
         let ended = place.run(&script).await;
-        assert_eq!(ended.code, Some(0), "{rung:?}: {}", ended.output);
-        assert!(!ended.output.contains(SENTINEL), "{rung:?}: {}", ended.output);
-        assert!(!ended.output.contains("diary.md\n"), "{rung:?}: {}", ended.output);
-        assert!(!ended.output.contains("root:"), "{rung:?}: {}", ended.output);
+        assert_eq!(ended.code, Some(0), "{kind:?}: {}", ended.output);
+        assert!(!ended.output.contains(SENTINEL), "{kind:?}: {}", ended.output);
+        assert!(!ended.output.contains("diary.md\n"), "{kind:?}: {}", ended.output);
+        assert!(!ended.output.contains("root:"), "{kind:?}: {}", ended.output);
     }
 }
 
 #[tokio::test]
 async fn nothing_outside_can_be_written_or_changed() {
-    for rung in RUNGS {
-        let place = Place::on(rung);
+    for kind in KINDS {
+        let place = Place::on(kind);
         let home = place.home.path().display();
         let script = format!(
             "echo x > {home}/onyx.json; echo x > ../new.md; rm -rf {home}/other; \
@@ -62,22 +62,22 @@ async fn nothing_outside_can_be_written_or_changed() {
              mkdir /var/onyx-test; true"
         );
         let ended = place.run(&script).await;
-        assert_eq!(ended.code, Some(0), "{rung:?}: {}", ended.output);
+        assert_eq!(ended.code, Some(0), "{kind:?}: {}", ended.output);
         assert_eq!(std::fs::read_to_string(place.path("onyx.json")).unwrap(), SENTINEL);
         assert_eq!(std::fs::read_to_string(place.path("other/diary.md")).unwrap(), SENTINEL);
         for path in ["new.md", "gone", "vault/hard", "vault/dev"] {
-            assert!(!place.path(path).exists(), "{rung:?}: {path}");
+            assert!(!place.path(path).exists(), "{kind:?}: {path}");
         }
         for path in ["/usr/onyx-test", "/etc/onyx-test", "/var/onyx-test"] {
-            assert!(!std::path::Path::new(path).exists(), "{rung:?}: {path}");
+            assert!(!std::path::Path::new(path).exists(), "{kind:?}: {path}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_folder_that_may_only_be_read_stays_as_it_is() {
-    for rung in RUNGS {
-        let place = Place::on(rung);
+    for kind in KINDS {
+        let place = Place::on(kind);
         let mut job = place.job(&["sh", "-c", "cat notes.md; echo x > notes.md; rm notes.md"]);
         job.readable = vec![place.path("vault")];
         job.writable = vec![place.path("scratch")];
@@ -87,7 +87,7 @@ async fn a_folder_that_may_only_be_read_stays_as_it_is() {
             said.extend_from_slice(&more);
         }
         let said = String::from_utf8_lossy(&said);
-        assert!(said.lines().any(|line| line == "mine"), "{rung:?}: {said}");
+        assert!(said.lines().any(|line| line == "mine"), "{kind:?}: {said}");
         assert!(!running.wait().await.unwrap().success());
         assert_eq!(std::fs::read_to_string(place.path("vault/notes.md")).unwrap(), "mine\n");
     }
@@ -115,8 +115,8 @@ attempt("namespace", namespace)
 attempt("session", os.setsid)
 attempt("group", lambda: os.setpgid(0, 0))
 "#;
-    for rung in RUNGS {
-        let place = Place::on(rung);
+    for kind in KINDS {
+        let place = Place::on(kind);
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
         let socket = place.path("onyx.sock");
@@ -129,34 +129,34 @@ attempt("group", lambda: os.setpgid(0, 0))
             socket.display()
         );
         let ended = place.run(&script).await;
-        assert_eq!(ended.output.matches("closed").count(), 13, "{rung:?}: {}", ended.output);
-        assert!(!ended.output.contains("OPEN"), "{rung:?}: {}", ended.output);
+        assert_eq!(ended.output.matches("closed").count(), 13, "{kind:?}: {}", ended.output);
+        assert!(!ended.output.contains("OPEN"), "{kind:?}: {}", ended.output);
         tcp.set_nonblocking(true).unwrap();
         udp.set_nonblocking(true).unwrap();
-        assert!(tcp.accept().is_err() && udp.recv(&mut [0; 8]).is_err(), "{rung:?}");
+        assert!(tcp.accept().is_err() && udp.recv(&mut [0; 8]).is_err(), "{kind:?}");
     }
 }
 
 #[tokio::test]
 async fn the_environment_holds_four_names_and_no_secret() {
-    for rung in RUNGS {
-        let ended = Place::on(rung).run("env | cut -d= -f1 | sort | tr '\\n' ' '").await;
+    for kind in KINDS {
+        let ended = Place::on(kind).run("env | cut -d= -f1 | sort | tr '\\n' ' '").await;
         let expected = ["HOME", "LANG", "PATH", "PWD", "TMPDIR"];
         let names: Vec<&str> =
             ended.output.split_whitespace().filter(|name| *name != "_").collect();
-        assert!(names.iter().all(|name| expected.contains(name)), "{rung:?}: {names:?}");
+        assert!(names.iter().all(|name| expected.contains(name)), "{kind:?}: {names:?}");
     }
 }
 
 #[tokio::test]
 async fn other_processes_can_be_neither_seen_into_nor_killed() {
-    for rung in RUNGS {
-        let place = Place::on(rung);
+    for kind in KINDS {
+        let place = Place::on(kind);
         let mut bystander = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let own = std::process::id();
         let script = format!("kill -9 {} {own} $PPID; kill -9 -1; true", bystander.id());
         place.run(&script).await;
-        assert!(bystander.try_wait().unwrap().is_none(), "{rung:?}");
+        assert!(bystander.try_wait().unwrap().is_none(), "{kind:?}");
         bystander.kill().unwrap();
         bystander.wait().unwrap();
     }
@@ -174,8 +174,8 @@ fn lives(mark: &str) -> bool {
 
 #[tokio::test]
 async fn dropping_a_job_ends_all_of_its_processes() {
-    for (number, rung) in RUNGS.into_iter().enumerate() {
-        let place = Place::on(rung);
+    for (number, kind) in KINDS.into_iter().enumerate() {
+        let place = Place::on(kind);
         // A number of seconds that no other process sleeps.
         let mark = format!("86{number}17.{}", std::process::id());
         let script =
@@ -189,25 +189,25 @@ async fn dropping_a_job_ends_all_of_its_processes() {
 
 #[tokio::test]
 async fn what_a_command_leaves_behind_ends_with_it() {
-    for (number, rung) in RUNGS.into_iter().enumerate() {
-        let place = Place::on(rung);
+    for (number, kind) in KINDS.into_iter().enumerate() {
+        let place = Place::on(kind);
         let mark = format!("87{number}17.{}", std::process::id());
         let script = format!("sleep {mark} >/dev/null 2>&1 & echo started");
         let ended = place.run(&script).await;
-        assert_eq!((ended.code, ended.output.as_str()), (Some(0), "started\n"), "{rung:?}");
+        assert_eq!((ended.code, ended.output.as_str()), (Some(0), "started\n"), "{kind:?}");
         wait_until("the sleeper's end", LONG, || !lives(&mark)).await;
     }
 }
 
 #[tokio::test]
 async fn a_job_ends_when_the_process_above_it_dies() {
-    for (number, rung) in RUNGS.into_iter().enumerate() {
-        let place = Place::on(rung);
+    for (number, kind) in KINDS.into_iter().enumerate() {
+        let place = Place::on(kind);
         let mark = format!("88{number}17.{}", std::process::id());
         // An order whose giver is not our parent looks like one whose giver died.
         let job = place.job(&["sleep", &mark]);
         let order = serde_json::json!({
-            "rung": rung, "job": job, "parent": 1, "program": program(),
+            "kind": kind, "job": job, "parent": 1, "program": program(),
         });
         let child = std::process::Command::new(program().path)
             .args(["supervise", &order.to_string()])
@@ -216,7 +216,7 @@ async fn a_job_ends_when_the_process_above_it_dies() {
             .unwrap();
         let output = child.wait_with_output().unwrap();
         let told = String::from_utf8_lossy(&output.stderr);
-        assert!(told.contains("the process that started it is gone"), "{rung:?}: {told}");
+        assert!(told.contains("the process that started it is gone"), "{kind:?}: {told}");
         wait_until("its end", LONG, || !lives(&mark)).await;
     }
 }
@@ -225,7 +225,7 @@ async fn a_job_ends_when_the_process_above_it_dies() {
 async fn the_best_rung_is_found_and_the_caller_stays_free() {
     let sandbox = Sandbox::new(program());
     assert!(sandbox.is_likely());
-    assert_eq!(sandbox.rung().await.unwrap(), SandboxKind::Bubblewrap);
+    assert_eq!(sandbox.kind().await.unwrap(), SandboxKind::Bubblewrap);
     // Whoever uses the sandbox is not in it.
     TcpListener::bind("127.0.0.1:0").unwrap();
     std::fs::read_dir("/").unwrap();
@@ -238,7 +238,7 @@ async fn where_the_child_cannot_be_started_nothing_runs() {
     let mut broken = program();
     broken.path = "/nonexistent/onyx".into();
     let sandbox = Sandbox::new(broken);
-    let error = sandbox.rung().await.unwrap_err();
+    let error = sandbox.kind().await.unwrap_err();
     assert!(error.to_string().contains("Install the package `bubblewrap`"), "{error}");
     let place = Place::on(SandboxKind::Landlock);
     assert!(sandbox.start(place.job(&["true"]), Stdio::null()).await.is_err());

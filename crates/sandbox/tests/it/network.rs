@@ -1,4 +1,4 @@
-//! Sockets: none of this machine's on any rung, and where a job has a network, one port.
+//! Sockets: none of this machine's in any kind of sandbox, and where a job has a network, one port.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use onyx_sandbox::{Job, Network, PROXY_PORT, Running, SandboxKind};
 
-use crate::support::{ATTEMPTS, Place, RUNGS};
+use crate::support::{ATTEMPTS, KINDS, Place};
 
 /// Tries every way to a socket; the listeners' paths lie in the vault, so that it is not the file
 /// system that keeps the command from them.
@@ -57,9 +57,9 @@ fn proxied(place: &Place, argv: &[&str]) -> Job {
 
 #[tokio::test]
 async fn no_job_makes_a_unix_socket_or_leads_to_one_by_a_pair() {
-    let with = RUNGS.map(|rung| (rung, Network::None));
-    for (rung, network) in with.into_iter().chain([(SandboxKind::Bubblewrap, Network::Proxied)]) {
-        let place = Place::on(rung);
+    let with = KINDS.map(|kind| (kind, Network::None));
+    for (kind, network) in with.into_iter().chain([(SandboxKind::Bubblewrap, Network::Proxied)]) {
+        let place = Place::on(kind);
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
         let stream = UnixListener::bind(place.path("vault/stream.sock")).unwrap();
@@ -72,16 +72,16 @@ async fn no_job_makes_a_unix_socket_or_leads_to_one_by_a_pair() {
         let mut running = place.sandbox.start(job, Stdio::null()).await.unwrap();
         let _port = running.take_listener().await;
         let told = said(&mut running).await;
-        assert!(!told.contains("OPEN"), "{rung:?} {network:?}: {told}");
-        assert_eq!(told.matches("closed").count(), 15, "{rung:?} {network:?}: {told}");
-        assert!(told.contains("pair: both ends are ours"), "{rung:?} {network:?}: {told}");
+        assert!(!told.contains("OPEN"), "{kind:?} {network:?}: {told}");
+        assert_eq!(told.matches("closed").count(), 15, "{kind:?} {network:?}: {told}");
+        assert!(told.contains("pair: both ends are ours"), "{kind:?} {network:?}: {told}");
         tcp.set_nonblocking(true).unwrap();
         udp.set_nonblocking(true).unwrap();
         stream.set_nonblocking(true).unwrap();
         datagram.set_nonblocking(true).unwrap();
-        assert!(tcp.accept().is_err() && stream.accept().is_err(), "{rung:?} {network:?}");
-        assert!(udp.recv(&mut [0; 8]).is_err(), "{rung:?} {network:?}");
-        assert!(datagram.recv(&mut [0; 8]).is_err(), "{rung:?} {network:?}");
+        assert!(tcp.accept().is_err() && stream.accept().is_err(), "{kind:?} {network:?}");
+        assert!(udp.recv(&mut [0; 8]).is_err(), "{kind:?} {network:?}");
+        assert!(datagram.recv(&mut [0; 8]).is_err(), "{kind:?} {network:?}");
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use onyx_sandbox::{Bounds, Job, Network, Program, Running, Sandbox, SandboxKind};
 use tempfile::TempDir;
 
-/// Every rung is tried: one that does not work on this machine fails its tests.
-pub(crate) const RUNGS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Landlock];
+/// Every kind is tried: one that does not work on this machine fails its tests.
+pub(crate) const KINDS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Landlock];
 
 /// The beginning of a Python script that tries to open sockets: for each way it prints `OPEN` or
 /// `closed`. The ports of a TCP and a UDP listener are its first two arguments.
@@ -54,7 +54,7 @@ pub(crate) fn program() -> Program {
 }
 
 impl Place {
-    pub(crate) fn on(rung: SandboxKind) -> Self {
+    pub(crate) fn on(kind: SandboxKind) -> Self {
         let home = tempfile::tempdir().unwrap();
         for folder in ["vault", "scratch", "other"] {
             std::fs::create_dir(home.path().join(folder)).unwrap();
@@ -64,7 +64,7 @@ impl Place {
         }
         std::fs::write(home.path().join("other/diary.md"), SENTINEL).unwrap();
         std::fs::write(home.path().join("vault/notes.md"), "mine\n").unwrap();
-        let sandbox = Sandbox::on(rung, program());
+        let sandbox = Sandbox::on(kind, program());
         Self { home, sandbox, bounds: Bounds::default() }
     }
 

@@ -45,7 +45,7 @@ fn visible_entry(mut entry: AuditEntry) -> AuditEntry {
 /// How far a chain was checked.
 pub(crate) struct Walk<'a> {
     seal: Option<&'a AuditSeal>,
-    /// Where the chain had come to, as it is noted outside.
+    /// The last row of the chain as the seal file outside the home has it.
     sealed: Option<SealedHead>,
     last: Head,
     /// The first row that the key protects.

@@ -45,7 +45,7 @@ struct WorkSlot {
 
 impl std::fmt::Debug for WorkSlot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Desk").finish_non_exhaustive()
+        f.debug_struct("WorkSlot").finish_non_exhaustive()
     }
 }
 
@@ -61,19 +61,19 @@ impl Threads {
             state.busy += 1;
             state.idle.pop()
         };
-        if let Some(desk) = idle {
-            desk.put(work);
+        if let Some(slot) = idle {
+            slot.put(work);
             return Ok(());
         }
-        let desk = Arc::new(WorkSlot { work: Mutex::new(Some(work)), came: Condvar::new() });
-        let (shared, place) = (Arc::clone(&self.0), Arc::clone(&desk));
+        let slot = Arc::new(WorkSlot { work: Mutex::new(Some(work)), came: Condvar::new() });
+        let (shared, place) = (Arc::clone(&self.0), Arc::clone(&slot));
         let thread = std::thread::Builder::new().name("onyx-disk".to_owned());
         match thread.spawn(move || shared.serve(&place)) {
             Ok(_) => Ok(()),
             Err(error) => {
                 lock(&self.0.state).busy -= 1;
-                let work = lock(&desk.work).take();
-                // Nobody else has seen the desk.
+                let work = lock(&slot.work).take();
+                // Nobody else has seen the slot.
                 work.map_or(Ok(()), |work| Err((work, error)))
             }
         }
@@ -94,14 +94,14 @@ impl Drop for Threads {
 }
 
 impl Shared {
-    fn serve(&self, desk: &Arc<WorkSlot>) {
+    fn serve(&self, slot: &Arc<WorkSlot>) {
         IS_OURS.set(true);
-        while let Some(mut work) = self.next(desk) {
+        while let Some(mut work) = self.next(slot) {
             work.work();
             {
                 let mut state = lock(&self.state);
                 state.busy -= 1;
-                state.idle.push(Arc::clone(desk));
+                state.idle.push(Arc::clone(slot));
                 if state.ending && state.busy == 0 {
                     self.rest.notify_all();
                 }
@@ -110,21 +110,21 @@ impl Shared {
         }
     }
 
-    fn next(&self, desk: &Arc<WorkSlot>) -> Option<Box<dyn Work>> {
-        if let Some(work) = desk.take_within(PATIENCE) {
+    fn next(&self, slot: &Arc<WorkSlot>) -> Option<Box<dyn Work>> {
+        if let Some(work) = slot.take_within(PATIENCE) {
             return Some(work);
         }
         let mut state = lock(&self.state);
-        let place = state.idle.iter().position(|idle| Arc::ptr_eq(idle, desk));
+        let place = state.idle.iter().position(|idle| Arc::ptr_eq(idle, slot));
         match place {
             Some(place) => {
                 state.idle.remove(place);
                 None
             }
-            // Somebody has just chosen this desk and is about to put work on it.
+            // Somebody has just chosen this slot and is about to put work on it.
             None => {
                 drop(state);
-                desk.take_within(Duration::MAX)
+                slot.take_within(Duration::MAX)
             }
         }
     }

@@ -19,7 +19,7 @@ pub struct FactRow {
     pub line: u32,
     /// The sentence that says it.
     pub said: String,
-    /// As the text itself says; else it counts from when it was said.
+    /// The start that the text names. Without one, the fact starts when it was said.
     pub from: Option<Timestamp>,
     pub until: Option<Timestamp>,
 }

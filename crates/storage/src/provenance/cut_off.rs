@@ -5,7 +5,7 @@ use onyx_types::{Origin, Timestamp};
 
 use crate::{Area, Files, Object, ObjectKey, Objects, StoreError};
 
-/// Files that are written down in one go.
+/// How many files are recorded in one transaction.
 const BATCH: usize = 200;
 /// No tool reads a longer file.
 const LARGEST: u64 = 8 * 1024 * 1024;

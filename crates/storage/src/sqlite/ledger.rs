@@ -47,7 +47,7 @@ pub(crate) struct SqliteLedger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opened {
     New,
-    /// It had no table of origins; the histories beside it have what goes there.
+    /// The database is older than its table of origins, which is filled from the history files.
     BeforeOrigins,
     Existing,
 }

@@ -19,7 +19,7 @@ const GROUP: usize = 256;
 /// the others.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    desk: Arc<WriterState>,
+    state: Arc<WriterState>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -27,7 +27,7 @@ struct WriterState {
     queue: Mutex<Queue>,
     /// Notified when a caller queued that cannot wait on its own thread.
     came: Condvar,
-    pen: Mutex<Pen>,
+    pen: Mutex<WriteConnection>,
 }
 
 #[derive(Default)]
@@ -38,29 +38,29 @@ struct Queue {
 }
 
 /// What a commit needs. Whoever holds its lock writes.
-struct Pen {
+struct WriteConnection {
     connection: Connection,
     level: Durability,
 }
 
 impl std::fmt::Debug for WriterState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Desk").finish_non_exhaustive()
+        f.debug_struct("WriterState").finish_non_exhaustive()
     }
 }
 
 impl Writer {
     /// The connection's commits are durable.
     pub(crate) fn start(name: &str, connection: Connection) -> Result<Self, StoreError> {
-        let desk = Arc::new(WriterState {
+        let state = Arc::new(WriterState {
             queue: Mutex::default(),
             came: Condvar::new(),
-            pen: Mutex::new(Pen { connection, level: Durability::Full }),
+            pen: Mutex::new(WriteConnection { connection, level: Durability::Full }),
         });
-        let served = Arc::clone(&desk);
+        let served = Arc::clone(&state);
         let thread =
             std::thread::Builder::new().name(name.to_owned()).spawn(move || served.serve())?;
-        Ok(Self { desk, thread: Some(thread) })
+        Ok(Self { state, thread: Some(thread) })
     }
 
     /// Runs the work inside a transaction and returns once it is durable. An error undoes this
@@ -88,11 +88,11 @@ impl Writer {
     ) -> Result<T, StoreError> {
         let (sender, receiver) = oneshot::channel();
         let request = Request { durability, state: Some(State::Waiting(work)), sender };
-        lock(&self.desk.queue).jobs.push_back(Box::new(request));
+        lock(&self.state.queue).jobs.push_back(Box::new(request));
         if may_wait_here() {
-            self.desk.write_until(|| !receiver.is_empty());
+            self.state.write_until(|| !receiver.is_empty());
         } else {
-            self.desk.came.notify_one();
+            self.state.came.notify_one();
         }
         receiver.await.map_err(|_| stopped())?
     }
@@ -105,8 +105,8 @@ fn stopped() -> StoreError {
 impl Drop for Writer {
     /// Waits for what is queued, so that the next one to open the database finds it complete.
     fn drop(&mut self) {
-        lock(&self.desk.queue).closed = true;
-        self.desk.came.notify_one();
+        lock(&self.state.queue).closed = true;
+        self.state.came.notify_one();
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
@@ -144,7 +144,7 @@ impl WriterState {
     }
 
     /// `false`: nothing was queued.
-    fn write_group(&self, pen: &mut Pen) -> bool {
+    fn write_group(&self, pen: &mut WriteConnection) -> bool {
         let group: Vec<_> = {
             let mut queue = lock(&self.queue);
             let most = queue.jobs.len().min(GROUP);
@@ -158,7 +158,7 @@ impl WriterState {
     }
 }
 
-impl Pen {
+impl WriteConnection {
     fn write(&mut self, group: Vec<Box<dyn Job>>) {
         let derived = group.iter().all(|job| job.durability() == Durability::Normal);
         let wanted = if derived { Durability::Normal } else { Durability::Full };

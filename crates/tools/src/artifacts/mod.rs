@@ -134,7 +134,7 @@ impl Artifacts {
             }
         }
         if removed > 0 {
-            // What still holds something stays.
+            // Folders that still hold artifacts are kept.
             self.objects.remove_empty(session).await?;
         }
         Ok(removed)

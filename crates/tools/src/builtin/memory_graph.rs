@@ -21,7 +21,7 @@ pub(super) struct MemoryGraph {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Or a part of it
+    /// Or part
     name: String,
 }
 

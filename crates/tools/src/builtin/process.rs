@@ -51,7 +51,7 @@ enum Action {
 }
 
 /// What a call asks for, with all that it needs.
-enum Wish<'a> {
+enum ProcessRequest<'a> {
     Start(&'a [String], Option<&'a str>),
     Poll(u64, Duration),
     Write(u64, &'a str),
@@ -69,20 +69,22 @@ impl Process {
 }
 
 impl Arguments {
-    fn wish(&self) -> Result<Wish<'_>, ToolError> {
+    fn request(&self) -> Result<ProcessRequest<'_>, ToolError> {
         let missing = |what: &str| ToolError::Arguments(format!("this action needs \"{what}\""));
         let id = self.id.ok_or_else(|| missing("id"));
         Ok(match self.action {
             Action::Start => {
                 let argv = self.argv.as_deref().filter(|argv| !argv.is_empty());
-                Wish::Start(argv.ok_or_else(|| missing("argv"))?, self.folder.as_deref())
+                ProcessRequest::Start(argv.ok_or_else(|| missing("argv"))?, self.folder.as_deref())
             }
             Action::Poll => {
                 let seconds = self.seconds.unwrap_or(USUAL_SECONDS);
-                Wish::Poll(id?, Duration::from_secs(seconds))
+                ProcessRequest::Poll(id?, Duration::from_secs(seconds))
             }
-            Action::Write => Wish::Write(id?, self.text.as_deref().ok_or_else(|| missing("text"))?),
-            Action::Kill => Wish::Kill(id?),
+            Action::Write => {
+                ProcessRequest::Write(id?, self.text.as_deref().ok_or_else(|| missing("text"))?)
+            }
+            Action::Kill => ProcessRequest::Kill(id?),
         })
     }
 }
@@ -115,8 +117,8 @@ impl TypedTool for Process {
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        match asked.wish()? {
-            Wish::Start(argv, folder) => {
+        match asked.request()? {
+            ProcessRequest::Start(argv, folder) => {
                 let plan = command_plan(&self.spec, argv, folder, cx)?;
                 let plan = self.runtime.with_executed(plan, argv, folder, cx).await?;
                 // It keeps running while other calls read its files, so no standing rule allows it.
@@ -127,8 +129,10 @@ impl TypedTool for Process {
                 Ok(Plan { summary: String::new(), consent, ..plan })
             }
             // It ends nothing but what this session started.
-            Wish::Poll(id, _) | Wish::Kill(id) => Ok(reading(&self.spec, Target::Process(id))),
-            Wish::Write(id, text) => {
+            ProcessRequest::Poll(id, _) | ProcessRequest::Kill(id) => {
+                Ok(reading(&self.spec, Target::Process(id)))
+            }
+            ProcessRequest::Write(id, text) => {
                 let (target, preview) =
                     (Target::Process(id), Preview::Text { text: text.to_owned() });
                 Ok(acting(&self.spec, ToolEffect::Execute, target, preview))
@@ -144,8 +148,8 @@ impl TypedTool for Process {
     ) -> Result<ToolOutcome, ToolError> {
         let (access, by) = (changing(&plan), plan.by());
         let plan = plan.into_inner();
-        let output = match asked.wish()? {
-            Wish::Start(argv, folder) => {
+        let output = match asked.request()? {
+            ProcessRequest::Start(argv, folder) => {
                 let workspace = self.runtime.workspace(folder, cx).await?;
                 if by == AuthorisedBy::Person {
                     workspace.still_executes(&plan, argv, folder, cx).await?;
@@ -162,15 +166,15 @@ impl TypedTool for Process {
                 let Started(id) = self.processes.start(&self.runtime, order, cx).await?;
                 format!("process {id} runs; poll it for its output")
             }
-            Wish::Poll(id, patience) => {
+            ProcessRequest::Poll(id, patience) => {
                 let said = self.processes.poll(id, patience, cx).await?;
                 return Ok(ToolOutcome::ok(said, plan.summary).from_origin(Origin::External));
             }
-            Wish::Write(id, text) => {
+            ProcessRequest::Write(id, text) => {
                 self.processes.write(id, text, cx)?;
                 format!("written to process {id}")
             }
-            Wish::Kill(id) => {
+            ProcessRequest::Kill(id) => {
                 self.processes.kill(id, cx)?;
                 format!("process {id} is being stopped; poll it for its last output")
             }

@@ -116,8 +116,10 @@ pub(super) fn picked(
         ToolError::Arguments(format!("{} {}", fault.message, fault.hint()).trim().to_owned())
     })?;
     if cx.audience.refuses(&pick) {
-        let why =
-            format!("only models of this machine may be used here, and {} is none", pick.model);
+        let why = format!(
+            "{} is not a model of this machine, and only those may be used here",
+            pick.model
+        );
         return Err(ToolError::Refused(why));
     }
     Ok(pick)

@@ -26,7 +26,7 @@ pub(super) struct SessionsHistory {
 pub(super) struct Arguments {
     /// Its id, from sessions_list
     session: String,
-    /// How many of the last entries; default 40
+    /// Of the last entries; default 40
     #[schemars(range(min = 1, max = 500))]
     count: Option<usize>,
 }

@@ -23,7 +23,7 @@ pub(super) struct SessionsList {
 pub(super) struct Arguments {
     /// Part of the title or the last words
     text: Option<String>,
-    /// How many; default 20
+    /// Default 20
     #[schemars(range(min = 1, max = 100))]
     count: Option<u32>,
 }

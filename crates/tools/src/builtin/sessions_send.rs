@@ -21,7 +21,6 @@ pub(super) struct SessionsSend {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Its id, from sessions_list
     session: String,
     #[schemars(length(min = 1))]
     message: String,

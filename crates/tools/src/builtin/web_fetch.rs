@@ -25,7 +25,6 @@ pub(super) struct WebFetch {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// http(s) address
     url: String,
 }
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use onyx_sandbox::{Bounds, Input, Job, SandboxError, Scratch};
 
-use super::{Ending, Gathered, Network, Runtime, not_run};
+use super::{Ending, Network, OutputBuffer, Runtime, not_run};
 use crate::ToolError;
 
-/// What such a command left: its folder goes with this value.
-pub(crate) struct Alone {
+/// The result of an isolated command. Dropping it deletes the folder.
+pub(crate) struct IsolatedCommand {
     pub(crate) folder: Scratch,
     pub(crate) ending: Ending,
     pub(crate) output: String,
@@ -22,7 +22,7 @@ impl Runtime {
         argv: impl FnOnce(&Path) -> Vec<String>,
         network: Network,
         limit: Duration,
-    ) -> Result<Alone, ToolError> {
+    ) -> Result<IsolatedCommand, ToolError> {
         let folder = self.make_scratch().await?;
         let job = Job {
             argv: argv(folder.path()),
@@ -38,7 +38,7 @@ impl Runtime {
             bounds: Bounds::default(),
         };
         let (mut running, _proxy) = self.start_answered(job, Stdio::null(), network).await?;
-        let mut gathered = Gathered::default();
+        let mut gathered = OutputBuffer::default();
         let work = async {
             while let Some(piece) = running.next_output().await? {
                 let _ = gathered.add(&piece);
@@ -51,6 +51,6 @@ impl Runtime {
             Err(_) => Ending::TimedOut,
         };
         running.kill();
-        Ok(Alone { folder, ending, output: gathered.finish() })
+        Ok(IsolatedCommand { folder, ending, output: gathered.finish() })
     }
 }

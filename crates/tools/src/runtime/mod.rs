@@ -25,10 +25,10 @@ use tokio::task::JoinHandle;
 
 pub use for_jobs::{CommandAccess, CommandEnd, HttpAnswer, JobOutside};
 
-pub(crate) use alone::Alone;
-pub(crate) use output::Gathered;
+pub(crate) use alone::IsolatedCommand;
+pub(crate) use output::OutputBuffer;
 pub(crate) use processes::{Processes, Started};
-pub(crate) use workspace::{Left, Steering, Workspace};
+pub(crate) use workspace::{CommandChanges, Steering, Workspace};
 
 use repositories::KnownRepositories;
 use workspace::{Authorship, Watch};
@@ -112,7 +112,7 @@ impl fmt::Display for Ending {
 pub(crate) struct Ran {
     pub(crate) output: String,
     pub(crate) ending: Ending,
-    pub(crate) left: Left,
+    pub(crate) left: CommandChanges,
 }
 
 /// A command at work with the folder that goes with it.
@@ -301,7 +301,7 @@ impl AtWork {
         limit: Duration,
         cx: &ToolCx,
     ) -> Result<Ran, ToolError> {
-        let mut gathered = Gathered::default();
+        let mut gathered = OutputBuffer::default();
         let ending = tokio::select! {
             biased;
             () = cx.cancel.cancelled() => Ending::Cancelled,
@@ -313,10 +313,10 @@ impl AtWork {
     }
 
     /// Ends what is left of it and looks at what it did.
-    pub(crate) async fn end(&mut self, cx: &ToolCx) -> Result<Left, ToolError> {
+    pub(crate) async fn end(&mut self, cx: &ToolCx) -> Result<CommandChanges, ToolError> {
         self.running.kill();
         let (Some(workspace), Some(watch)) = (self.workspace.clone(), self.watch.take()) else {
-            return Ok(Left::default());
+            return Ok(CommandChanges::default());
         };
         // What was killed may write until it is gone.
         let ended = self.running.wait().await;
@@ -336,7 +336,7 @@ impl Drop for AbortOnDrop {
 
 async fn gather(
     running: &mut Running,
-    gathered: &mut Gathered,
+    gathered: &mut OutputBuffer,
     cx: &ToolCx,
 ) -> Result<Ending, ToolError> {
     let failed = |error| not_run(&SandboxError::Read(error));

@@ -5,7 +5,7 @@
 const KEPT: usize = 1024 * 1024;
 
 #[derive(Default)]
-pub(crate) struct Gathered {
+pub(crate) struct OutputBuffer {
     head: String,
     tail: String,
     left_out: usize,
@@ -13,7 +13,7 @@ pub(crate) struct Gathered {
     begun: Vec<u8>,
 }
 
-impl Gathered {
+impl OutputBuffer {
     /// Takes a piece and gives back the text that it completes.
     pub(crate) fn add(&mut self, piece: &[u8]) -> String {
         self.begun.extend_from_slice(piece);
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn characters_cut_between_pieces_are_whole() {
-        let mut gathered = Gathered::default();
+        let mut gathered = OutputBuffer::default();
         let text = "aü€𝄞z".as_bytes();
         let shown: String = text.chunks(1).map(|byte| gathered.add(byte)).collect();
         assert_eq!((shown.as_str(), gathered.finish().as_str()), ("aü€𝄞z", "aü€𝄞z"));
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_shown_as_such() {
-        let mut gathered = Gathered::default();
+        let mut gathered = OutputBuffer::default();
         assert_eq!(gathered.add(&[b'a', 0xff, b'b']), "a\u{fffd}b");
         assert_eq!(gathered.add(&[0xe2, 0x82]), "");
         assert_eq!(gathered.finish(), "a\u{fffd}b\u{fffd}");
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn of_a_long_output_both_ends_are_kept() {
-        let mut gathered = Gathered::default();
+        let mut gathered = OutputBuffer::default();
         gathered.add(b"start");
         for _ in 0..80 {
             gathered.add(&[b'x'; 64 * 1024]);

@@ -9,7 +9,7 @@ use onyx_types::{Cancel, SessionKey};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Notify, mpsc};
 
-use super::{AtWork, Gathered, Order, Runtime};
+use super::{AtWork, Order, OutputBuffer, Runtime};
 use crate::{LiveOutput, ToolCx, ToolError};
 
 /// The most processes of one session at once.
@@ -130,7 +130,7 @@ impl Processes {
 
     fn room(&self, session: &SessionKey) -> Result<(), ToolError> {
         let mut table = self.table();
-        // What ended and was read to its end needs no place; what was not keeps it.
+        // A process that ended and whose output was read to the end no longer counts.
         let ids: Vec<u64> = table.of(session).map(|(id, _)| *id).collect();
         if ids.len() < MOST {
             return Ok(());
@@ -204,7 +204,7 @@ struct Follow {
 impl Follow {
     async fn until_end(&mut self) -> String {
         let mut stdin = self.at_work.running.take_stdin();
-        let mut gathered = Gathered::default();
+        let mut gathered = OutputBuffer::default();
         loop {
             tokio::select! {
                 piece = self.at_work.running.next_output() => match piece {

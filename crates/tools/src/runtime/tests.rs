@@ -25,10 +25,10 @@ fn sandbox_child() {
     std::process::exit(i32::from(code != std::process::ExitCode::SUCCESS));
 }
 
-fn sandbox(rung: SandboxKind) -> Sandbox {
+fn sandbox(kind: SandboxKind) -> Sandbox {
     let path: PathBuf = std::env::current_exe().unwrap();
     let arguments = ["--ignored", "--exact", "--nocapture", "runtime::tests::sandbox_child"];
-    Sandbox::on(rung, Program { path, arguments: arguments.map(str::to_owned).to_vec() })
+    Sandbox::on(kind, Program { path, arguments: arguments.map(str::to_owned).to_vec() })
 }
 
 fn context(store: &Store) -> ToolCx {
@@ -60,7 +60,7 @@ fn context(store: &Store) -> ToolCx {
 
 /// Runs curl for an address, in a sandbox that may reach these servers. The config lets tools reach
 /// every server of this machine, so that only the list keeps a command from one.
-async fn curl(rung: SandboxKind, servers: Vec<HostPort>, words: &[&str]) -> Result<Ran, ToolError> {
+async fn curl(kind: SandboxKind, servers: Vec<HostPort>, words: &[&str]) -> Result<Ran, ToolError> {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
     let store = Store::open_embedded(home, Arc::new(SystemClock::new())).await.unwrap();
@@ -68,7 +68,7 @@ async fn curl(rung: SandboxKind, servers: Vec<HostPort>, words: &[&str]) -> Resu
     let settings: WebSettings =
         serde_json::from_value(json!({"allowPrivateHosts": ["127.0.0.1"]})).unwrap();
     let web = Web::new(Arc::new(SystemResolver), &settings).unwrap();
-    let runtime = Runtime::new(sandbox(rung), folder.path().to_owned()).with_web(web);
+    let runtime = Runtime::new(sandbox(kind), folder.path().to_owned()).with_web(web);
     let words = ["curl", "-sS", "--max-time", "20"].iter().chain(words);
     let argv = words.map(|word| (*word).to_owned()).collect();
     let (access, network) = (Access::Look, Network::Servers(servers));

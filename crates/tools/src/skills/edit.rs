@@ -75,7 +75,7 @@ impl Skills {
         let person = approver.person();
         let skill = self.get(person, None, name).await?;
         if skill.place != SkillPlace::Vault {
-            let message = format!("The skill {name} lies in {}.", skill.place.folder());
+            let message = format!("The skill {name} is in {}.", skill.place.folder());
             let hint = "Other programs use that folder too: remove it there by hand.";
             return Err(Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint));
         }

@@ -1,5 +1,6 @@
 //! The front matter of a skill: its name and description.
 
+use onyx_types::one_line;
 use serde_json::{Map, Value};
 
 use crate::text::front_matter::front_matter;
@@ -81,10 +82,6 @@ fn plain(value: &Value) -> String {
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(" "),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -67,8 +67,9 @@ impl<'a> Attempt<'a> {
         let is_findable = |spec: &ToolSpec| is_foreign(spec) || self.policy.leaves_out(spec);
         if !self.tools.spec(&inner.name).is_some_and(is_findable) {
             let name = one_line(&inner.name);
-            let message =
-                format!("there is no tool {name:?} to be called so; find_tool names them");
+            let message = format!(
+                "{name:?} cannot be called with call_tool; find_tool lists the tools that can"
+            );
             return Err(ToolError::Arguments(message));
         }
         let cx = ToolCx { offered: Offered::Now, ..self.cx.clone() };

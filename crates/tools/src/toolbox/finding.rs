@@ -49,7 +49,7 @@ pub fn find_tools() -> Vec<Arc<dyn Tool>> {
     let call = "Call a tool that find_tool named.";
     vec![
         Arc::new(OfToolbox(spec::<Need>(FIND_TOOL, ToolEffect::Read, find))),
-        // What it does is what the called tool does.
+        // The effect of `call_tool` is the effect of the tool that it calls.
         Arc::new(OfToolbox(spec::<CallOf>(CALL_TOOL, ToolEffect::Execute, call))),
     ]
 }

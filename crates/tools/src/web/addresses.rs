@@ -36,13 +36,13 @@ const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', '\'', '*', '_', ']'
 /// Everything that works for one run shares this.
 #[derive(Debug, Default)]
 pub struct Addresses {
-    given: Mutex<BTreeMap<Address, Giver>>,
+    given: Mutex<BTreeMap<Address, AddressSource>>,
     budget: Arc<FetchBudget>,
 }
 
 /// Who gave an address; the best of them counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Giver {
+enum AddressSource {
     Page,
     Search,
     Person,
@@ -60,20 +60,20 @@ struct Used {
 }
 
 impl Used {
-    fn admits(&self, address: &Address, giver: Giver) -> bool {
+    fn admits(&self, address: &Address, source: AddressSource) -> bool {
         let of_site = self.of_site.get(&site(address)).copied().unwrap_or_default();
-        let is_within = match giver {
-            Giver::Person => true,
-            Giver::Search => of_site < FREE_OF_SITE,
-            Giver::Page => of_site < FREE_OF_SITE && self.links < FREE_LINKS,
+        let is_within = match source {
+            AddressSource::Person => true,
+            AddressSource::Search => of_site < FREE_OF_SITE,
+            AddressSource::Page => of_site < FREE_OF_SITE && self.links < FREE_LINKS,
         };
         is_within && self.all < FREE_FETCHES
     }
 
-    fn count(&mut self, address: &Address, giver: Giver) {
+    fn count(&mut self, address: &Address, source: AddressSource) {
         self.all += 1;
-        self.links += usize::from(giver == Giver::Page);
-        if giver != Giver::Person {
+        self.links += usize::from(source == AddressSource::Page);
+        if source != AddressSource::Person {
             *self.of_site.entry(site(address)).or_default() += 1;
         }
     }
@@ -115,7 +115,7 @@ impl Addresses {
 
     /// The person's own words: also `example.org/page`, as people write it.
     pub fn person_wrote(&self, text: &str) {
-        self.remember(written_in(text), Giver::Person);
+        self.remember(written_in(text), AddressSource::Person);
         // Most words hold none, and a run looks through all that was said before it.
         if memchr::memchr(b'.', text.as_bytes()).is_none() {
             return;
@@ -124,7 +124,7 @@ impl Addresses {
         let bare = bare.flat_map(|bare| {
             ["https", "http"].map(|scheme| format!("{scheme}://{bare}")).into_iter()
         });
-        self.remember(bare, Giver::Person);
+        self.remember(bare, AddressSource::Person);
     }
 
     /// The text of a page, as the model was shown it.
@@ -132,31 +132,31 @@ impl Addresses {
         let mut links = BTreeSet::new();
         let first = written_in(text).filter(|link| links.insert(link.clone()));
         let first: Vec<String> = first.take(LINKS_OF_PAGE).collect();
-        self.remember(first, Giver::Page);
+        self.remember(first, AddressSource::Page);
     }
 
     pub fn search_found<'a>(&self, addresses: impl IntoIterator<Item = &'a str>) {
-        self.remember(addresses.into_iter().map(str::to_owned), Giver::Search);
+        self.remember(addresses.into_iter().map(str::to_owned), AddressSource::Search);
     }
 
     /// Whether the address was given and there are free fetches left for it.
     pub fn is_free(&self, address: &Address) -> bool {
-        let giver = self.given().get(address).copied();
-        giver.is_some_and(|giver| self.budget.used().admits(address, giver))
+        let source = self.given().get(address).copied();
+        source.is_some_and(|source| self.budget.used().admits(address, source))
     }
 
     /// Uses up one free fetch; `false` if none is left for this address.
     pub fn take(&self, address: &Address) -> bool {
-        let Some(giver) = self.given().get(address).copied() else { return false };
+        let Some(source) = self.given().get(address).copied() else { return false };
         let mut used = self.budget.used();
-        let is_free = used.admits(address, giver);
+        let is_free = used.admits(address, source);
         if is_free {
-            used.count(address, giver);
+            used.count(address, source);
         }
         is_free
     }
 
-    fn remember(&self, addresses: impl IntoIterator<Item = String>, giver: Giver) {
+    fn remember(&self, addresses: impl IntoIterator<Item = String>, source: AddressSource) {
         let mut given = self.given();
         for address in addresses {
             if given.len() >= MOST_ADDRESSES {
@@ -164,13 +164,13 @@ impl Addresses {
             }
             // A text that is not an address cannot be fetched, so it is skipped.
             if let Ok(address) = address.parse() {
-                let known = given.entry(address).or_insert(giver);
-                *known = giver.max(*known);
+                let known = given.entry(address).or_insert(source);
+                *known = source.max(*known);
             }
         }
     }
 
-    fn given(&self) -> MutexGuard<'_, BTreeMap<Address, Giver>> {
+    fn given(&self) -> MutexGuard<'_, BTreeMap<Address, AddressSource>> {
         self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -112,7 +112,7 @@ async fn a_command_works_on_the_persons_files_and_its_words_taint() {
     assert_eq!(std::fs::read_dir(scratch).unwrap().count(), 0, "nothing is left behind");
 }
 
-/// The home's socket asks for the same user and a key. A command is the same user: on this rung no
+/// The home's socket asks for the same user and a key. A command is the same user: in this kind of sandbox no
 /// namespace hides the socket from it.
 #[tokio::test]
 async fn a_command_reaches_neither_the_homes_socket_nor_its_key() {

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use onyx_mcp::serving::{Refusal, Stop};
 use onyx_storage::{SessionFilter, SourceKind, SourceRow};
 use onyx_tools::PersonFiles;
+use onyx_types::{percent_decoded, percent_encoded};
 use serde_json::{Value, json};
 
 use super::service::{AgentService, failed};
@@ -90,7 +91,7 @@ pub(super) async fn read(service: &AgentService, params: &Value) -> Result<Value
         let text = text.map_err(|_| missing())?;
         json!({"uri": uri, "mimeType": "text/markdown", "text": text})
     } else {
-        let path = uri.strip_prefix(FILES).and_then(decoded).ok_or_else(missing)?;
+        let path = uri.strip_prefix(FILES).and_then(percent_decoded).ok_or_else(missing)?;
         let files = Arc::clone(&service.state.store.files);
         let person = service.caller.person.clone();
         let own = PersonFiles::new(files, person, service.state.agent.clock());
@@ -118,28 +119,9 @@ pub(super) async fn complete(service: &AgentService, params: &Value) -> Result<V
     Ok(json!({"completion": {"values": values, "total": found.len(), "hasMore": more}}))
 }
 
-/// Characters with a meaning in an address, and all that are not ASCII, are percent-encoded.
+/// The path of a file as part of an address, its folders apart.
 fn encoded(path: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
-    let letter = |byte: u8| {
-        if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
-    };
-    path.bytes().map(letter).collect()
-}
-
-fn decoded(path: &str) -> Option<String> {
-    let (mut bytes, mut rest) = (Vec::new(), path.as_bytes());
-    while let Some((&first, after)) = rest.split_first() {
-        if first != b'%' {
-            bytes.push(first);
-            rest = after;
-            continue;
-        }
-        let digits = std::str::from_utf8(after.get(..2)?).ok()?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        rest = &after[2..];
-    }
-    String::from_utf8(bytes).ok()
+    path.split('/').map(percent_encoded).collect::<Vec<_>>().join("/")
 }
 
 #[cfg(test)]
@@ -151,9 +133,7 @@ mod tests {
         for path in ["vault/a.md", "vault/Zürich & co/100%.md", "memory/ä?#.md"] {
             let address = encoded(path);
             assert!(address.is_ascii() && !address.contains(['?', '#', ' ', '&']), "{address}");
-            assert_eq!(decoded(&address).as_deref(), Some(path));
+            assert_eq!(percent_decoded(&address).as_deref(), Some(path));
         }
-        assert_eq!(decoded("a%2"), None);
-        assert_eq!(decoded("a%zz"), None);
     }
 }

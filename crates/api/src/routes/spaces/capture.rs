@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use onyx_sources::{Captured, NewCapture, SourceError};
 use onyx_storage::EntityChange;
-use onyx_types::{EntityKind, Fault, Origin};
+use onyx_types::{EntityKind, Fault, Origin, one_line};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -78,10 +78,6 @@ impl TryFrom<CaptureRequest> for NewCapture {
             }
         }
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn problem(error: SourceError) -> Problem {

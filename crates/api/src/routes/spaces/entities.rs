@@ -7,7 +7,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use onyx_storage::{Entities, Entity, EntityChange};
 use onyx_types::{
-    EntityId, EntityKind, EntityRef, ErrorCode, Fault, Origin, SpaceId, Timestamp, slug,
+    EntityId, EntityKind, EntityRef, ErrorCode, Fault, Origin, SpaceId, Timestamp, percent_encoded,
+    slug,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -263,6 +264,7 @@ pub(super) async fn made(
     let edit = entities.plan_new(space, kind, change, origin, by.ts).await.map_err(Fault::from)?;
     let made = entities.commit(&edit, by).await.map_err(Fault::from)?.ok_or_else(gone)?;
     let at = &made.at;
+    // Ids are file names in any script; headers are ASCII.
     let id = percent_encoded(at.id.as_str());
     let location = format!("/api/spaces/{}/{}/{id}", at.space, at.kind.folder());
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], answer(made)).into_response())
@@ -356,13 +358,4 @@ fn gone() -> Problem {
 fn answer(entity: Entity) -> Response {
     let tag = etag(&entity.version);
     ([tag], Json(EntityView::of(entity))).into_response()
-}
-
-/// Ids are file names in any script; headers are ASCII.
-fn percent_encoded(id: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let encode = |byte: u8| {
-        if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
-    };
-    id.bytes().map(encode).collect()
 }

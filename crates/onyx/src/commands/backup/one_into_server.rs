@@ -64,7 +64,7 @@ impl OneIntoServer<'_> {
                 return Ok(Exit::Done);
             }
         }
-        let message = format!("every name beside {} is taken", path.display());
+        let message = format!("there is no free file name beside {}", path.display());
         Err(Fault::new(ErrorCode::InvalidRequest, message).into())
     }
 }

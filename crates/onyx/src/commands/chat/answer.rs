@@ -7,7 +7,7 @@ use onyx_types::{DraftId, Fault, Preview, RunId, RunStatus, VisiblePieces};
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::Talk;
+use super::ChatCommand;
 use crate::client::{ChatLine, ChatLines, ClientError};
 use crate::commands::drafts::{self, Reply};
 use crate::commands::input;
@@ -36,7 +36,7 @@ struct AnswerSoFar {
     stops: u32,
 }
 
-impl Talk {
+impl ChatCommand {
     /// Sends a message and shows the answer to its end.
     pub(super) async fn answer(&mut self, message: &str, show: Show) -> Exit {
         let interrupts = match signal(SignalKind::interrupt()) {

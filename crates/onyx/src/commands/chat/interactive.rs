@@ -6,7 +6,7 @@ use std::io::{IsTerminal, stderr};
 use anyhow::{Context, Result};
 use reedline::{FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, Reedline, Signal};
 
-use super::Talk;
+use super::ChatCommand;
 use super::answer::Show;
 use crate::exit::Exit;
 use crate::home::HomeFolder;
@@ -14,7 +14,7 @@ use crate::output;
 
 const REMEMBERED: usize = 1_000;
 
-pub(super) async fn run(home: &HomeFolder, mut talk: Talk) -> Result<Exit> {
+pub(super) async fn run(home: &HomeFolder, mut talk: ChatCommand) -> Result<Exit> {
     let mut editor = editor(home)?;
     output::aside("Enter sends, Ctrl-C stops an answer, Ctrl-D leaves. /new starts a new session.");
     loop {

@@ -17,7 +17,7 @@ use crate::output;
 use answer::Show;
 
 /// The conversation of this process: its session, agent and options.
-struct Talk {
+struct ChatCommand {
     connection: Connection,
     agent: Option<AgentId>,
     session: Option<SessionId>,
@@ -46,7 +46,7 @@ pub(crate) async fn run_action(
     connection: Connection,
     arguments: RunActionArguments,
 ) -> Result<Exit> {
-    let mut talk = Talk {
+    let mut talk = ChatCommand {
         connection,
         agent: None,
         session: arguments.session,
@@ -72,8 +72,8 @@ fn message_of(arguments: &ChatArguments) -> Result<Option<String>> {
     Ok(Some(message))
 }
 
-async fn talk(home: &HomeFolder, arguments: ChatArguments) -> Result<Talk> {
-    Ok(Talk {
+async fn talk(home: &HomeFolder, arguments: ChatArguments) -> Result<ChatCommand> {
+    Ok(ChatCommand {
         connection: Connection::open(home).await?,
         agent: arguments.agent,
         session: arguments.session,
@@ -82,7 +82,7 @@ async fn talk(home: &HomeFolder, arguments: ChatArguments) -> Result<Talk> {
     })
 }
 
-impl Talk {
+impl ChatCommand {
     fn body(&self, message: &str) -> Value {
         let mut body = Map::new();
         body.insert("message".to_owned(), message.into());

@@ -69,7 +69,7 @@ pub(super) fn disk_space(home: &HomeFolder) -> Check {
 
 /// Checks whether agents can run commands, and how well commands are isolated.
 pub(super) async fn commands() -> Check {
-    match sandbox().rung().await {
+    match sandbox().kind().await {
         Ok(SandboxKind::Bubblewrap) => Check::ok("commands", "run in bubblewrap"),
         Ok(SandboxKind::Landlock) => Check::warning(
             "commands",

@@ -4,7 +4,7 @@ mod edit;
 mod import;
 
 use anyhow::Result;
-use onyx_types::{ErrorCode, Fault};
+use onyx_types::{ErrorCode, Fault, percent_encoded};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -66,19 +66,8 @@ async fn perform(client: &Client, command: MemoryCommand) -> Result<(), ClientEr
 
 /// The URL path of a file.
 fn file(path: &str) -> String {
-    let parts: Vec<String> = path.split('/').map(in_address).collect();
+    let parts: Vec<String> = path.split('/').map(percent_encoded).collect();
     format!("/v1/memory/files/{}", parts.join("/"))
-}
-
-/// Percent-encodes every byte that has a meaning in a URL.
-fn in_address(text: &str) -> String {
-    let spelt = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => {
-            char::from(byte).to_string()
-        }
-        other => format!("%{other:02X}"),
-    };
-    text.bytes().map(spelt).collect()
 }
 
 /// The result of memory keeping.
@@ -127,13 +116,13 @@ struct SnippetPart {
 }
 
 async fn search(client: &Client, arguments: &MemorySearchArguments) -> Result<(), ClientError> {
-    let text = in_address(&arguments.text.join(" "));
+    let text = percent_encoded(&arguments.text.join(" "));
     let mut path = format!("/v1/memory/search?q={text}&limit={}", arguments.limit);
     if let Some(agent) = &arguments.agent {
         path += &format!("&agent={agent}");
     }
     if let Some(scope) = &arguments.scope {
-        path += &format!("&scope={}", in_address(scope));
+        path += &format!("&scope={}", percent_encoded(scope));
     }
     let response = client.get(&path).await?;
     if arguments.json.json {

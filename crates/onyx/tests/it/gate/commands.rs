@@ -180,11 +180,11 @@ async fn without_namespaces_an_approved_command_makes_no_unix_socket_either() {
     reaches_no_socket(&onyx, "Landlock and seccomp").await;
 }
 
-async fn reaches_no_socket(onyx: &OnyxProcess, rung: &str) {
+async fn reaches_no_socket(onyx: &OnyxProcess, kind: &str) {
     let health = onyx.get("/api/health").await.expect(200).json();
     let all = health["dependencies"].as_array().unwrap();
     let sandbox = all.iter().find(|one| one["name"] == "sandbox").unwrap();
-    assert_eq!(sandbox["detail"], rung, "{health:#}");
+    assert_eq!(sandbox["detail"], kind, "{health:#}");
     let home = onyx.home().display().to_string();
     let key = std::fs::read_to_string(onyx.home().join("onyx.sock.key")).unwrap();
     let script = format!(

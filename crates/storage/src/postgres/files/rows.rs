@@ -45,7 +45,7 @@ pub(super) async fn one(
     found.as_ref().map(entry).transpose()
 }
 
-/// Many of them in one go, each with its place among the questions.
+/// Reads many rows in one query; each comes with the index of its question.
 pub(super) async fn several(
     client: &impl GenericClient,
     people: &[&str],

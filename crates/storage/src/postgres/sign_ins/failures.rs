@@ -114,7 +114,7 @@ impl SharedFailures {
         get(&row(&client, select, &[&name.to_string(), &network]).await?, 0)
     }
 
-    /// They did now. The networks that were seen last are remembered.
+    /// Records a successful sign-in from this network. Only the newest networks are kept.
     pub async fn remember(&self, name: Hash, network: &str, most: usize) -> Result<(), StoreError> {
         let name = name.to_string();
         let most = i64::try_from(most).unwrap_or(i64::MAX);

@@ -8,7 +8,7 @@ use onyx_types::{ErrorCode, Fault};
 
 use super::remote::{GitRemotes, RemoteAddress};
 use crate::ToolError;
-use crate::runtime::{Alone, Ending, Runtime};
+use crate::runtime::{Ending, IsolatedCommand, Runtime};
 
 const CLONE_TIME: Duration = Duration::from_secs(120);
 const FOLDER: &str = "repository";
@@ -76,7 +76,7 @@ fn clone_command(address: &RemoteAddress, to: &Path) -> Vec<String> {
 }
 
 /// Reads through a handle of the folder, so that no link that the repository holds leads out of it.
-async fn read_all(cloned: &Alone) -> Result<Vec<(String, Vec<u8>)>, Fault> {
+async fn read_all(cloned: &IsolatedCommand) -> Result<Vec<(String, Vec<u8>)>, Fault> {
     let objects = LocalObjects::open(&cloned.folder.path().join(FOLDER))?;
     let (mut files, mut bytes) = (Vec::new(), 0);
     let mut folders: Vec<Option<ObjectKey>> = vec![None];

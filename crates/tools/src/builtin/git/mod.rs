@@ -24,13 +24,15 @@ use serde_json::Value;
 use super::exec::outcome;
 use super::{acting, spec_of, text_argument};
 use crate::gate::AuthorisedBy;
-use crate::runtime::{Access, Ending, Left, Network, Order, Ran, Runtime, Steering, Workspace};
+use crate::runtime::{
+    Access, CommandChanges, Ending, Network, Order, Ran, Runtime, Steering, Workspace,
+};
 use crate::text::argv::quoted;
 use crate::{Authorised, LiveOutput, ToolCx, ToolError, TypedTool};
 
 use exchange::Transfer;
 use remote::Direction;
-use repository::{Control, Repository, Towards};
+use repository::{Control, RemoteConnection, Repository};
 
 pub use clone::Repositories;
 pub use remote::{BadGitSettings, GitRemotes, GitSettings, OpenSecret};
@@ -307,7 +309,7 @@ impl Git {
         repository: &'a Repository,
         workspace: &Arc<Workspace>,
         access: Access,
-        towards: Option<Towards<'_>>,
+        towards: Option<RemoteConnection<'_>>,
     ) -> Result<Work<'a>, ToolError> {
         let control = repository.control(&self.runtime, workspace, towards).await?;
         let (runtime, workspace, tool) =
@@ -355,7 +357,7 @@ impl Git {
         }
         let address = &transfer.address;
         let credential = self.remotes.credential(address)?;
-        let towards = Towards { address, remotes: &self.remotes, credential };
+        let towards = RemoteConnection { address, remotes: &self.remotes, credential };
         let reaching = self.work(&repository, &workspace, access, Some(towards)).await?;
         let (mut all, mut network) = (nothing_yet(), address.network()?);
         for command in transfer.commands() {
@@ -393,7 +395,7 @@ impl Git {
 }
 
 fn nothing_yet() -> Ran {
-    Ran { output: String::new(), ending: Ending::Exited(0), left: Left::default() }
+    Ran { output: String::new(), ending: Ending::Exited(0), left: CommandChanges::default() }
 }
 
 fn follow(all: &mut Ran, next: Ran) {

@@ -161,7 +161,7 @@ impl Repository {
         &self,
         runtime: &Runtime,
         workspace: &Workspace,
-        towards: Option<Towards<'_>>,
+        towards: Option<RemoteConnection<'_>>,
     ) -> Result<Control, ToolError> {
         let (tree, root) = (self.tree(workspace), runtime.scratch_folder());
         let mut config = self.settings();
@@ -250,7 +250,7 @@ fn no_repository(name: &str, why: &str) -> ToolError {
 }
 
 /// A remote that a call works with, and its credential.
-pub(super) struct Towards<'a> {
+pub(super) struct RemoteConnection<'a> {
     pub(super) address: &'a RemoteAddress,
     pub(super) remotes: &'a GitRemotes,
     pub(super) credential: Option<String>,
@@ -268,7 +268,7 @@ struct Files {
 const SSH_KEY: &str = "onyx-ssh-key";
 const SSH_HOSTS: &str = "onyx-ssh-hosts";
 
-impl Towards<'_> {
+impl RemoteConnection<'_> {
     fn add_to(&self, files: &mut Files) {
         let scheme = self.address.scheme.name();
         files.config.push_str(&format!("[protocol \"{scheme}\"]\n\tallow = always\n"));
@@ -395,7 +395,7 @@ fn environment(own: &Path, tree: &Path, repository: &Path, proxy_command: &str) 
         ("GIT_ATTR_NOSYSTEM", "1".to_owned()),
         ("GIT_TERMINAL_PROMPT", "0".to_owned()),
         ("GIT_NOGLOB_PATHSPECS", "1".to_owned()),
-        // What is shown of a commit is what it holds.
+        // A preview shows the commit itself and not an object that replaces it.
         ("GIT_NO_REPLACE_OBJECTS", "1".to_owned()),
         ("GIT_SSH_VARIANT", "ssh".to_owned()),
         ("GIT_SSH_COMMAND", ssh),

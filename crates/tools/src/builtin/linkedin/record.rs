@@ -11,7 +11,7 @@ use crate::{ToolCx, ToolError};
 const FOLDER: &str = "agent/linkedin";
 
 /// A post or comment that is about to be sent to LinkedIn.
-pub(super) struct Saying<'a> {
+pub(super) struct PostDraft<'a> {
     /// `post` or `comment`.
     pub(super) kind: &'static str,
     /// `urn:li:person:…`, and the name people know.
@@ -37,14 +37,14 @@ pub(super) struct Record<'a> {
 
 impl<'a> Record<'a> {
     pub(super) async fn begin(
-        saying: &Saying<'_>,
+        draft: &PostDraft<'_>,
         tool: &'a str,
         cx: &'a ToolCx,
     ) -> Result<Self, ToolError> {
         let (files, by) = (AgentFiles::vault(cx)?, Writer { cx, tool });
         let at = cx.clock.wall();
         let zone = cx.clock.zone_of(&cx.key.person);
-        let Saying { kind, author, name, about, text } = saying;
+        let PostDraft { kind, author, name, about, text } = draft;
         let time = zone.time(at).replace(':', "-");
         let path = format!("{FOLDER}/{}-{time}-{kind}-{}.md", zone.date(at), within_minute(at));
         let key = paths::key(&path)?;

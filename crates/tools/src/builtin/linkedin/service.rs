@@ -50,7 +50,7 @@ pub(super) struct LinkedInReply {
 }
 
 /// What to do with a request after an answer, or after none.
-enum Fate {
+enum RequestOutcome {
     Done,
     /// The token is not taken.
     TokenRefused,
@@ -126,20 +126,20 @@ impl<'a> Service<'a> {
                 self.failed(ToolError::Failed(why))
             })?;
             let answer = self.send(request, &token).await;
-            match self.fate(request, &answer) {
-                Fate::Done => {
+            match self.outcome_of(request, &answer) {
+                RequestOutcome::Done => {
                     let checked =
                         AccountCheck { validated_at: Some(self.clock.wall()), error: None };
                     self.linkedin.checks().insert(self.person.clone(), checked);
                     return answer.map_err(|error| ToolError::Failed(error.to_string()));
                 }
-                Fate::TokenRefused if refused.is_none() => refused = Some(token),
-                Fate::TokenRefused => {
+                RequestOutcome::TokenRefused if refused.is_none() => refused = Some(token),
+                RequestOutcome::TokenRefused => {
                     let why = "LinkedIn refuses the sign-in (401), although it was just renewed; \
                                connect again in Settings → You → LinkedIn";
                     return Err(self.failed(ToolError::Failed(why.into())));
                 }
-                Fate::Again { after, words } => {
+                RequestOutcome::Again { after, words } => {
                     let wait = after.unwrap_or(usual_wait);
                     if tries >= TRIES || wait > LONGEST_WAIT {
                         return Err(self.failed(gave_up(&words, tries, after)));
@@ -147,8 +147,8 @@ impl<'a> Service<'a> {
                     self.clock.sleep(wait).await;
                     usual_wait = usual_wait.saturating_mul(2);
                 }
-                Fate::Doubt(words) => return Err(self.failed(ToolError::InDoubt(words))),
-                Fate::Failed(words) => return Err(self.failed(ToolError::Heard(words))),
+                RequestOutcome::Doubt(words) => return Err(self.failed(ToolError::InDoubt(words))),
+                RequestOutcome::Failed(words) => return Err(self.failed(ToolError::Heard(words))),
             }
         }
     }
@@ -174,20 +174,24 @@ impl<'a> Service<'a> {
         Ok(LinkedInReply { status, id, retry_after, body: answering.rest().await? })
     }
 
-    fn fate(&self, request: &Request<'_>, answer: &Result<LinkedInReply, EgressError>) -> Fate {
+    fn outcome_of(
+        &self,
+        request: &Request<'_>,
+        answer: &Result<LinkedInReply, EgressError>,
+    ) -> RequestOutcome {
         let is_safe = request.method == Method::GET;
         // It was sent, and its outcome is unknown.
         let open = |words: String| {
             if is_safe {
-                Fate::Again { after: None, words }
+                RequestOutcome::Again { after: None, words }
             } else {
-                Fate::Doubt(format!("LinkedIn did not say whether it was done: {words}"))
+                RequestOutcome::Doubt(format!("LinkedIn did not say whether it was done: {words}"))
             }
         };
         let answer = match answer {
             Ok(answer) => answer,
             Err(error @ (EgressError::Unreachable { .. } | EgressError::UnknownName(_))) => {
-                return Fate::Again { after: None, words: error.to_string() };
+                return RequestOutcome::Again { after: None, words: error.to_string() };
             }
             Err(
                 error @ (EgressError::Timeout(_)
@@ -199,33 +203,33 @@ impl<'a> Service<'a> {
                 | EgressError::NotPublic { .. }
                 | EgressError::TooManyRedirects(_)
                 | EgressError::Client(_)),
-            ) => return Fate::Failed(error.to_string()),
+            ) => return RequestOutcome::Failed(error.to_string()),
         };
         let said = said(&answer.body);
         match answer.status {
-            200..=299 => Fate::Done,
-            401 => Fate::TokenRefused,
-            403 => Fate::Failed(format!(
+            200..=299 => RequestOutcome::Done,
+            401 => RequestOutcome::TokenRefused,
+            403 => RequestOutcome::Failed(format!(
                 "LinkedIn does not allow this (403){said}. Your application there needs the \
                  products \"Share on LinkedIn\" and \"Sign In with LinkedIn using OpenID Connect\"; \
                  after adding one, connect again in Settings → You → LinkedIn"
             )),
-            404 => Fate::Failed(format!("LinkedIn found nothing there (404){said}")),
-            426 => Fate::Failed(format!(
+            404 => RequestOutcome::Failed(format!("LinkedIn found nothing there (404){said}")),
+            426 => RequestOutcome::Failed(format!(
                 "LinkedIn no longer answers the interface of {} (426){said}; the owner sets a newer \
                  month as tools.linkedin.apiVersion",
                 self.place.version
             )),
-            429 => Fate::Again {
+            429 => RequestOutcome::Again {
                 after: answer.retry_after,
                 words: format!("LinkedIn got too many requests (429){said}"),
             },
-            503 => Fate::Again {
+            503 => RequestOutcome::Again {
                 after: answer.retry_after,
                 words: format!("LinkedIn is not available (503){said}"),
             },
             status @ 500..=599 => open(format!("it answers {status}{said}")),
-            status => Fate::Failed(format!("LinkedIn answers {status}{said}")),
+            status => RequestOutcome::Failed(format!("LinkedIn answers {status}{said}")),
         }
     }
 

@@ -5,7 +5,7 @@ use onyx_types::{
 };
 
 use super::LinkedIn;
-use super::record::{Ending, Record, Saying};
+use super::record::{Ending, PostDraft, Record};
 use super::service::{Profile, Request};
 use crate::builtin::acting;
 use crate::{ToolCx, ToolError};
@@ -46,8 +46,8 @@ impl Sharing<'_> {
         let profile = service.profile().await?;
         let (author, name) = (profile.urn(), profile.name());
         let Self { kind, about, text } = self;
-        let saying = Saying { kind, author: &author, name: &name, about, text };
-        let record = Record::begin(&saying, &plan.tool, cx).await?;
+        let draft = PostDraft { kind, author: &author, name: &name, about, text };
+        let record = Record::begin(&draft, &plan.tool, cx).await?;
         let sent = service.ask(&request(&profile)).await;
         let made = sent.as_ref().ok().and_then(super::service::LinkedInReply::made);
         let words = sent.as_ref().err().map(ToString::to_string).unwrap_or_default();

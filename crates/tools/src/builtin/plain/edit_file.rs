@@ -26,13 +26,12 @@ struct Arguments {
     path: String,
     /// Exact text; must match once
     old: String,
-    /// What to put there
     new: String,
 }
 
 impl EditFile {
     fn new() -> Self {
-        let description = "Replace one exact piece of a text file. The version before is kept.";
+        let description = "Replace one exact piece of a text file.";
         Self(spec_of::<Arguments>("edit_file", "fs", ToolEffect::Write, description))
     }
 }

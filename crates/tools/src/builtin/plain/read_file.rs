@@ -28,7 +28,6 @@ struct Arguments {
     /// First line
     #[schemars(range(min = 1))]
     from: Option<u32>,
-    /// How many lines
     #[schemars(range(min = 1))]
     lines: Option<u32>,
 }

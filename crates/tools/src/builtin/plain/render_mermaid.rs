@@ -53,7 +53,7 @@ struct RenderMermaid(ToolSpec);
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Mermaid code, without a fence
+    /// Without a fence
     code: String,
 }
 

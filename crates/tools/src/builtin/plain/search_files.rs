@@ -27,7 +27,7 @@ struct SearchFiles(ToolSpec);
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Text; upper and lower case are the same
+    /// Case does not matter
     query: String,
     /// Only in this folder
     path: Option<String>,

@@ -28,7 +28,7 @@ struct Arguments {
 
 impl WriteFile {
     fn new() -> Self {
-        let description = "Create a text file or replace it whole. The version before is kept.";
+        let description = "Create a text file or replace it whole.";
         Self(spec_of::<Arguments>("write_file", "fs", ToolEffect::Write, description))
     }
 }

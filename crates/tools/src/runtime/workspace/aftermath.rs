@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use onyx_storage::ObjectKey;
 use onyx_types::{Hash, Origin};
 
-use super::left::{Left, Steering, change_of, is_git_data, is_in_repository, proposed};
+use super::left::{CommandChanges, Steering, change_of, is_git_data, is_in_repository, proposed};
 use crate::files::AgentFiles;
 use crate::{ToolCx, ToolError};
 
@@ -103,10 +103,10 @@ impl Aftermath {
         tool: &str,
         origin: Origin,
         cx: &ToolCx,
-    ) -> Result<Option<Left>, ToolError> {
+    ) -> Result<Option<CommandChanges>, ToolError> {
         let Some(after) = stamps(self.vault.clone()).await? else { return Ok(None) };
         let vault = AgentFiles::vault(cx)?;
-        let mut left = Left::default();
+        let mut left = CommandChanges::default();
         if let Some(kept) = &self.kept {
             left = self.take_back(kept, &after, &vault, tool, origin, cx).await?;
         }
@@ -136,8 +136,8 @@ impl Aftermath {
         tool: &str,
         origin: Origin,
         cx: &ToolCx,
-    ) -> Result<Left, ToolError> {
-        let mut left = Left::default();
+    ) -> Result<CommandChanges, ToolError> {
+        let mut left = CommandChanges::default();
         let mut changes = Vec::new();
         let gone = self.before.keys().filter(|key| !after.contains_key(key));
         let new = changed(&self.before, after).map(|(key, _)| key);

@@ -41,7 +41,7 @@ pub(crate) enum Steering {
 
 /// What was found afterwards, for the model to know.
 #[derive(Debug, Default)]
-pub(crate) struct Left {
+pub(crate) struct CommandChanges {
     pub(super) taken_back: Vec<String>,
     pub(super) too_many: bool,
     /// Somebody else changed these while the command worked on a copy: the stored ones stay.
@@ -54,7 +54,7 @@ pub(crate) struct Left {
     pub(crate) proposes: Option<Box<Plan>>,
 }
 
-impl Left {
+impl CommandChanges {
     pub(super) fn unwatched() -> Self {
         Self { too_many: true, ..Self::default() }
     }

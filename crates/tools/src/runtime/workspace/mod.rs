@@ -13,7 +13,7 @@ use std::sync::Arc;
 use onyx_storage::{Area, LocalObjects, ObjectKey, Objects, OpenCommand, note_changed};
 use onyx_types::{Hash, Origin};
 
-pub(crate) use left::{Left, Steering};
+pub(crate) use left::{CommandChanges, Steering};
 
 use crate::{ToolCx, ToolError};
 use aftermath::Aftermath;
@@ -118,13 +118,19 @@ impl Workspace {
     }
 
     /// Must be called when no process of the command is left.
-    pub(super) async fn settle(&self, watch: Watch, cx: &ToolCx) -> Result<Left, ToolError> {
+    pub(super) async fn settle(
+        &self,
+        watch: Watch,
+        cx: &ToolCx,
+    ) -> Result<CommandChanges, ToolError> {
         let Watch { authorship: Authorship { tool, origin, steering }, here } = watch;
         if let Some(checkout) = &self.checkout {
             let author = Author { tool: &tool, origin, steering };
             return write_back(checkout, &author, cx).await;
         }
-        let Some(WatchHere { aftermath, open }) = here else { return Ok(Left::default()) };
+        let Some(WatchHere { aftermath, open }) = here else {
+            return Ok(CommandChanges::default());
+        };
         let left = match aftermath {
             Some(aftermath) => aftermath.settle(&tool, origin, cx).await?,
             None => None,
@@ -135,7 +141,7 @@ impl Workspace {
         }
         // If anything above failed, the record stays open, and what changes meanwhile has no known author.
         cx.files.origins().end_command(open.id).await?;
-        Ok(left.unwrap_or_else(Left::unwatched))
+        Ok(left.unwrap_or_else(CommandChanges::unwatched))
     }
 }
 

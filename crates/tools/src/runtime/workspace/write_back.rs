@@ -10,7 +10,8 @@ use onyx_types::{Hash, Origin};
 use super::checkout::{Checkout, Contents, blocking};
 use super::found::{self, Found};
 use super::left::{
-    Left, Steering, change_of, is_git_data, is_in_repository, listed, proposed, repository_of,
+    CommandChanges, Steering, change_of, is_git_data, is_in_repository, listed, proposed,
+    repository_of,
 };
 use crate::files::{AgentFiles, CommandStep, StepEnd, Writer};
 use crate::{ToolCx, ToolError};
@@ -41,12 +42,12 @@ pub(super) async fn write_back(
     checkout: &Checkout,
     author: &Author<'_>,
     cx: &ToolCx,
-) -> Result<Left, ToolError> {
+) -> Result<CommandChanges, ToolError> {
     let root = checkout.root().to_owned();
     let Found { files, left_out } = match blocking(move || found::look(&root)).await? {
         Ok(found) => found,
         Err(too_much) => {
-            return Ok(Left::failed(format!(
+            return Ok(CommandChanges::failed(format!(
                 "the folder holds {too_much} now, which is too much to keep: nothing of what the \
                  command wrote was stored"
             )));
@@ -62,7 +63,7 @@ pub(super) async fn write_back(
     let (inside, ordinary): (Vec<Delta>, Vec<Delta>) =
         open.iter().cloned().partition(|delta| is_in_repository(delta.key.as_str()));
     let failed = work.store_all(&ordinary, &inside).await.err();
-    let mut left = Left { left_out, ..Left::default() };
+    let mut left = CommandChanges { left_out, ..CommandChanges::default() };
     left.failed = failed.map(|error| work.half_done(&open, &error));
     if let Some(why) = &left.failed {
         // The failure is logged, because whoever asked for the command may be gone by now.
@@ -244,7 +245,7 @@ impl WriteBack<'_> {
     }
 
     /// Reports changes that no person approved, and proposes them.
-    async fn propose(&self, kept: &[Delta], left: &mut Left) -> Result<(), ToolError> {
+    async fn propose(&self, kept: &[Delta], left: &mut CommandChanges) -> Result<(), ToolError> {
         let mut changes = Vec::new();
         for delta in kept {
             left.taken_back.push(delta.key.to_string());

@@ -31,7 +31,7 @@ pub(crate) struct Particulars {
 
 /// A permitted credential that can be stored.
 #[derive(Clone, Debug)]
-pub(crate) struct Minted(CredentialRow);
+pub(crate) struct IssuedCredential(CredentialRow);
 
 impl Permit {
     /// The rule: no one gives a right that their own credential lacks, and only the owner, with a
@@ -73,8 +73,8 @@ impl Permit {
         &self.people
     }
 
-    pub(crate) fn mint(self, made: Particulars) -> Minted {
-        Minted(CredentialRow {
+    pub(crate) fn issue(self, made: Particulars) -> IssuedCredential {
+        IssuedCredential(CredentialRow {
             credential: made.credential,
             kind: made.kind,
             people: self.people,
@@ -92,7 +92,7 @@ fn unreadable(error: &serde_json::Error) -> Fault {
     Fault::new(ErrorCode::Internal, format!("a permit that waits is not understood: {error}"))
 }
 
-impl Minted {
+impl IssuedCredential {
     /// The same credential with the same rights and a new secret.
     pub(crate) fn renewed(held: KnownCredential, hash: Hash) -> Self {
         Self(CredentialRow { hash, ..held.row })
