@@ -292,7 +292,7 @@ impl Store {
                 Arc::clone(&gateway),
             )),
             acceptances: Arc::new(PostgresAcceptances::new(database.clone(), audit)),
-            connectors: Arc::new(PostgresConnectors::new(database.clone())),
+            connectors: Arc::new(PostgresConnectors::new(database.clone(), Arc::clone(&gateway))),
             leases: Arc::new(leases),
             chunks: Arc::new(PostgresChunks::new(database.clone())),
             files: Arc::new(files.of_gateway(Arc::clone(&gateway))),
