@@ -299,7 +299,8 @@ impl Store {
             steps: Steps::as_they_come(),
         };
         let heartbeat = gateway.keep_alive();
-        let files = PostgresFiles::new(database.clone(), blobs.clone());
+        let files =
+            PostgresFiles::new(database.clone(), blobs.clone()).of_gateway(Arc::clone(&gateway));
         let membership = Membership {
             gateway,
             blobs,

@@ -3,6 +3,7 @@
 mod blobs;
 mod connectors;
 mod fault_proxy;
+mod fences;
 mod gateways;
 mod lost_answers;
 mod races;
