@@ -1,6 +1,8 @@
 //! A gateway that is frozen past its life in the middle of a piece of work, and wakes before it goes on. Where it stands
 //! when it is frozen is set by a lock in the database, which lasts until it lives again.
 
+use std::time::Duration;
+
 use onyx_test_support::{
     OnyxBuilder, OnyxProcess, Page, ScriptedModel, ServerPlace, Site, wait_for,
 };
