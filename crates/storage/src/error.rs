@@ -16,7 +16,7 @@ pub enum StoreError {
     #[error("the content changed since it was read")]
     Conflict,
     /// The lease was lost to another holder, or has expired: the write did not happen.
-    #[error("the session's lease is no longer held")]
+    #[error("the lease on this work is no longer held: others may have taken it over")]
     LeaseLost,
     #[error("the session is busy")]
     Busy,

@@ -292,14 +292,15 @@ impl Store {
                 Arc::clone(&gateway),
             )),
             acceptances: Arc::new(PostgresAcceptances::new(database.clone(), audit)),
-            connectors: Arc::new(PostgresConnectors::new(database.clone())),
+            connectors: Arc::new(PostgresConnectors::new(database.clone(), Arc::clone(&gateway))),
             leases: Arc::new(leases),
             chunks: Arc::new(PostgresChunks::new(database.clone())),
             files: Arc::new(files.of_gateway(Arc::clone(&gateway))),
             steps: Steps::as_they_come(),
         };
         let heartbeat = gateway.keep_alive();
-        let files = PostgresFiles::new(database.clone(), blobs.clone());
+        let files =
+            PostgresFiles::new(database.clone(), blobs.clone()).of_gateway(Arc::clone(&gateway));
         let membership = Membership {
             gateway,
             blobs,

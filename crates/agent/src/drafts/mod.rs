@@ -170,7 +170,10 @@ impl Approvals {
         };
         let whose = draft.key.person.clone();
         let ApprovalOptions { reason, seen, scope } = options;
-        let mut cx = self.tool_context(&draft);
+        // If another task has the lease, the draft's state in the ledger refuses this approval.
+        let lease = DraftLease::acquire(&self.shared.leases, id).await;
+        let lease = lease.map_err(|error| plain(error.into()))?;
+        let mut cx = self.tool_context(&draft).of_this_life();
         cx.decisions.answer.clone_from(&reason);
         let waiting = self.shared.live.on_session(&draft.key.person, session);
         let waits =
@@ -181,9 +184,6 @@ impl Approvals {
             cx.cancel = waiting.stop;
         }
         let approval = Approval { person: person.clone(), reason, seen };
-        // If another task has the lease, the draft's state in the ledger refuses this approval.
-        let lease = DraftLease::acquire(&self.shared.leases, id).await;
-        let lease = lease.map_err(|error| plain(error.into()))?;
         let done = self.shared.toolbox.approve(draft, &approval, &profile.policy, &cx).await;
         if let Some(lease) = lease {
             lease.release().await;
@@ -256,7 +256,7 @@ impl Approvals {
         let Some(draft) = draft.filter(|draft| draft.state == listed.state) else {
             return Ok(None);
         };
-        let cx = self.tool_context(&draft);
+        let cx = self.tool_context(&draft).of_this_life();
         let settled = match draft.state {
             DraftState::Applying => {
                 let mut cx = cx;

@@ -35,19 +35,26 @@ pub(super) async fn deliver_pending(shared: &Arc<JobsCore>) -> Result<(), Fault>
 }
 
 async fn deliver(shared: &JobsCore, slot: &JobSlot, ways: &[Deliver]) -> Result<(), Fault> {
+    let own_files = shared.setup.files.of_this_life();
+    let files = own_files.as_ref().unwrap_or(&shared.setup.files);
+    // To be asked before each attempt: another gateway delivers what this one has lost.
+    let is_ours = || files.incarnation().map(drop).map_err(|error| error.to_string());
     let mut failed = None;
     for way in ways {
         match way {
             // The session was marked as unread with its run's end.
             Deliver::Session => {}
             Deliver::Notification => shared.tell(&slot.person, &slot.job, Some(told(slot))),
-            Deliver::Webhook(url) => failed = post(shared, slot, url).await.err().or(failed),
-            Deliver::Mail(to) => failed = mail(shared, slot, to).await.err().or(failed),
+            Deliver::Webhook(url) => {
+                failed = post(shared, slot, url, is_ours).await.err().or(failed)
+            }
+            Deliver::Mail(to) => failed = mail(shared, slot, to, is_ours).await.err().or(failed),
             Deliver::Peer(address) => {
                 failed = write_to_peer(shared, slot, address).await.err().or(failed);
             }
         }
     }
+    files.incarnation()?;
     // Failures are shown in browsers whatever the job's `deliver:` says, so that none is silent.
     if slot.state.is_trouble() && !ways.contains(&Deliver::Notification) {
         shared.tell(&slot.person, &slot.job, Some(told(slot)));
@@ -72,7 +79,12 @@ async fn ways(shared: &JobsCore, person: &PersonId, id: &JobId) -> Result<Vec<De
     Ok(accepted.and_then(|job| job.spec.ok()).map(|spec| spec.deliver).unwrap_or_default())
 }
 
-async fn post(shared: &JobsCore, slot: &JobSlot, url: &str) -> Result<(), String> {
+async fn post(
+    shared: &JobsCore,
+    slot: &JobSlot,
+    url: &str,
+    is_ours: impl Fn() -> Result<(), String>,
+) -> Result<(), String> {
     let key = format!("{}/{}/{}", slot.person, slot.job, slot.scheduled_at);
     let body = json!({
         "job": slot.job,
@@ -87,6 +99,7 @@ async fn post(shared: &JobsCore, slot: &JobSlot, url: &str) -> Result<(), String
     let mut last = String::new();
     for wait in [0, 1, 5] {
         shared.setup.clock.sleep(std::time::Duration::from_secs(wait)).await;
+        is_ours()?;
         match shared.outside().post(url, &key, body.to_string().into_bytes()).await {
             Ok(status) if (200..300).contains(&status) => return Ok(()),
             Ok(status) if status < 500 => return Err(format!("the webhook answered {status}")),
@@ -97,7 +110,12 @@ async fn post(shared: &JobsCore, slot: &JobSlot, url: &str) -> Result<(), String
     Err(last)
 }
 
-async fn mail(shared: &JobsCore, slot: &JobSlot, to: &str) -> Result<(), String> {
+async fn mail(
+    shared: &JobsCore,
+    slot: &JobSlot,
+    to: &str,
+    is_ours: impl Fn() -> Result<(), String>,
+) -> Result<(), String> {
     let Some(mail) = shared.mail() else {
         return Err("the config names no mail server (`mail`)".to_owned());
     };
@@ -111,6 +129,7 @@ async fn mail(shared: &JobsCore, slot: &JobSlot, to: &str) -> Result<(), String>
     let mut last = String::new();
     for wait in [0, 2, 60, 600] {
         shared.setup.clock.sleep(std::time::Duration::from_secs(wait)).await;
+        is_ours()?;
         match mail.send(to, &key, &subject, &text).await {
             Ok(()) => return Ok(()),
             Err(unsent) if unsent.may_go_later => last = unsent.why,

@@ -152,7 +152,7 @@ fn command_context(shared: &JobsCore, firing: &Firing) -> ToolCx {
     let key = SessionKey { person: firing.row.person.clone(), agent: agent.clone(), session };
     let run = firing.slot.run.unwrap_or_else(|| setup.ids.mint().run(setup.ids.now()));
     let cx = tool_context(&setup.files, &setup.clock, &key, &agent, run, roster.limits());
-    ToolCx { cancel: firing.cancel.clone(), ..cx }
+    ToolCx { cancel: firing.cancel.clone(), ..cx.of_this_life() }
 }
 
 async fn run_prompt(shared: &JobsCore, firing: &Firing, prompt: &str) -> Result<Outcome, Fault> {

@@ -225,8 +225,9 @@ impl LaneContext<'_> {
         let drive = &self.runs.drive;
         let limits = &self.plan.limits;
         let key = self.key();
-        let mut tool_cx =
-            tool_context(&drive.files, &drive.clock, key, &agent.id, self.run, limits);
+        let tool_cx = tool_context(&drive.files, &drive.clock, key, &agent.id, self.run, limits);
+        // The session's lease is held by now, so a later life of this gateway is another one.
+        let mut tool_cx = tool_cx.of_this_life();
         if let Some(space) = self.space {
             tool_cx.scopes = ScopeSet::new(key.person.clone(), space.scopes(&agent.id));
         }

@@ -34,7 +34,8 @@ impl Grower {
     pub(super) fn start(context: Arc<AccountContext>, place: GrowingPlace) -> Self {
         let (text, shown) = watch::channel(String::new());
         let stop = Cancel::new();
-        let growing = Growing { context, message: place.message.clone(), place, is_lost: false };
+        let (message, life) = (place.message.clone(), context.ledger.incarnation().ok());
+        let growing = Growing { context, message, place, life, is_lost: false };
         let task = tokio::spawn(growing.run(shown, stop.clone()));
         Self { text, stop, task }
     }
@@ -55,6 +56,8 @@ struct Growing {
     context: Arc<AccountContext>,
     place: GrowingPlace,
     message: Option<String>,
+    /// The life of this gateway in which it began.
+    life: Option<i64>,
     /// It is not known whether the message arrived, or it cannot be changed.
     is_lost: bool,
 }
@@ -115,6 +118,12 @@ impl Growing {
         };
         let key = format!("in:{}:growing", self.place.update);
         let thread = self.place.thread.clone();
+        // Nothing is waited for between this and the send: another gateway may show the message by now.
+        if self.life.is_none() || context.ledger.incarnation().ok() != self.life {
+            self.is_lost = true;
+            context.pace.done(peer, kind_of(peer), now);
+            return traits.pace.chat_gap;
+        }
         let answer =
             context.connector.send(&Outgoing { peer: peer.clone(), thread, key, what }).await;
         let now = context.clock.now().mono;

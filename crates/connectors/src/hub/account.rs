@@ -1,7 +1,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use onyx_storage::{AccountKey, SendEnd};
+use onyx_storage::{AccountKey, SendEnd, StoreError};
 use onyx_types::{Cancel, IdGenerator};
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -19,6 +19,8 @@ use crate::setup::Tempo;
 /// Updates that were answered and messages that were sent are deleted after this time.
 const KEPT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 const TIDYING: Duration = Duration::from_secs(60 * 60);
+/// How often sends of gateways that died are looked for.
+const SETTLING: Duration = Duration::from_secs(20);
 /// How long an account may take to end.
 const FAREWELL: Duration = Duration::from_secs(40);
 
@@ -120,17 +122,7 @@ impl Work {
     /// Runs the account until it is stopped.
     async fn run(self, stop: Cancel) {
         let context = &self.context;
-        match context.ledger.settle_sends(context.key()).await {
-            Ok(0) => {}
-            Ok(unknown) => context.home.tell(format!(
-                "{unknown} messages over {} were being sent when the server stopped; it is not known \
-                 whether they arrived. Look at Connectors to send them again.",
-                context.key()
-            )),
-            Err(error) => {
-                tracing::error!(account = %context.key(), %error, "interrupted sends could not be marked as unknown");
-            }
-        }
+        tell_settled(context, context.ledger.settle_sends(context.key()).await);
         let sender = Arc::new(Sender {
             account: context.key().clone(),
             connector: Arc::clone(&context.connector),
@@ -148,6 +140,7 @@ impl Work {
             self.watch(&stop),
             introduce(context, &self.health, &stop),
             tidy(context, &stop),
+            settle_lost(context, &stop),
         );
     }
 
@@ -237,6 +230,31 @@ async fn introduce(context: &AccountContext, health: &Health, stop: &Cancel) {
         tokio::select! {
             () = context.clock.sleep(wait) => wait = (wait * 2).min(Duration::from_secs(300)),
             () = stop.cancelled() => return,
+        }
+    }
+}
+
+/// Settles what gateways that died were sending: the next message to the same peer waits for it.
+async fn settle_lost(context: &AccountContext, stop: &Cancel) {
+    loop {
+        tokio::select! {
+            () = context.clock.sleep(SETTLING) => {}
+            () = stop.cancelled() => return,
+        }
+        tell_settled(context, context.ledger.settle_lost_sends(context.key()).await);
+    }
+}
+
+fn tell_settled(context: &AccountContext, settled: Result<u64, StoreError>) {
+    match settled {
+        Ok(0) => {}
+        Ok(unknown) => context.home.tell(format!(
+            "{unknown} messages over {} were being sent when the server stopped; it is not known \
+             whether they arrived. Look at Connectors to send them again.",
+            context.key()
+        )),
+        Err(error) => {
+            tracing::error!(account = %context.key(), %error, "interrupted sends could not be marked as unknown");
         }
     }
 }

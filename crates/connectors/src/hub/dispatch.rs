@@ -91,7 +91,8 @@ impl Dispatcher {
                 *queue = if takes_words { queue.and_works() } else { Queue::Stands };
             }
             orders.insert(update.id, order);
-            if !may_start {
+            // Another gateway that dies leaves its updates to this one.
+            if !may_start || update.is_elsewhere {
                 continue;
             }
             if update.not_before > now {

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use onyx_storage::{AccountKey, ConnectorLedger, OutboxPart, PeerKind, SendEnd};
-use onyx_types::{Cancel, Clock};
+use onyx_types::{Cancel, Clock, Timestamp};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
@@ -100,18 +100,21 @@ impl Sender {
     }
 
     async fn send(&self, part: OutboxPart) {
-        let message: Result<Outgoing, _> = serde_json::from_str(&part.body);
         let kind = kind_of(&part.peer.peer);
-        let end = match message {
-            Ok(message) => match self.ledger.begin_send(part.id).await {
-                Ok(true) => self.attempt(&part, &message, kind).await,
-                Ok(false) => return self.pace.done(&part.peer.peer, kind, self.clock.now().mono),
-                Err(fault) => {
-                    tracing::warn!(account = %self.account, %fault, "the start of a send could not be saved");
-                    return self.pace.done(&part.peer.peer, kind, self.clock.now().mono);
-                }
-            },
-            Err(error) => SendEnd::Dead(format!("the message cannot be read: {error}")),
+        let life = self.ledger.incarnation();
+        let begun = self.ledger.begin_send(part.id).await.unwrap_or_else(|fault| {
+            tracing::warn!(account = %self.account, %fault, "the start of a send could not be saved");
+            false
+        });
+        if !begun {
+            return self.pace.done(&part.peer.peer, kind, self.clock.now().mono);
+        }
+        let end = match serde_json::from_str(&part.body) {
+            Ok(message) => self.attempt(&part, &message, life.ok()).await,
+            Err(error) => {
+                self.pace.done(&part.peer.peer, kind, self.clock.now().mono);
+                SendEnd::Dead(format!("the message cannot be read: {error}"))
+            }
         };
         (self.heard)(&part, &end);
         if let Err(fault) = self.ledger.end_send(part.id, end).await {
@@ -121,12 +124,25 @@ impl Sender {
         self.wake.notify_one();
     }
 
-    async fn attempt(&self, part: &OutboxPart, message: &Outgoing, kind: PeerKind) -> SendEnd {
-        let answer = match &message.what {
-            OutgoingKind::File(file) => self.send_file(message, file).await,
+    /// `life`: the one of this gateway in which the send was begun.
+    async fn attempt(&self, part: &OutboxPart, message: &Outgoing, life: Option<i64>) -> SendEnd {
+        let kind = kind_of(&part.peer.peer);
+        let content = match &message.what {
+            OutgoingKind::File(file) => Some(self.content(file).await),
             OutgoingKind::Text { .. }
             | OutgoingKind::Edit { .. }
-            | OutgoingKind::PressAnswer { .. } => self.connector.send(message).await,
+            | OutgoingKind::PressAnswer { .. } => None,
+        };
+        // Nothing is waited for between this and the send.
+        if life.is_none() || self.ledger.incarnation().ok() != life {
+            let now = self.clock.now();
+            self.pace.done(&part.peer.peer, kind, now.mono);
+            return not_ours(part, now.wall);
+        }
+        let answer = match content {
+            None => self.connector.send(message).await,
+            Some(Ok(bytes)) => self.connector.send_file(message, &bytes).await,
+            Some(Err(error)) => Err(error),
         };
         let now = self.clock.now();
         if let Err(NetworkError::TooFast(wait)) = &answer {
@@ -140,19 +156,26 @@ impl Sender {
 }
 
 impl Sender {
-    async fn send_file(
-        &self,
-        message: &Outgoing,
-        file: &OutgoingFile,
-    ) -> Result<String, NetworkError> {
+    async fn content(&self, file: &OutgoingFile) -> Result<Vec<u8>, NetworkError> {
         let largest = self.connector.traits().largest_file;
         match self.port.file(&file.person, &file.path, largest).await {
-            Ok(Some(bytes)) => self.connector.send_file(message, &bytes).await,
+            Ok(Some(bytes)) => Ok(bytes),
             Ok(None) => {
                 Err(NetworkError::Refused(format!("{} was deleted or is too large", file.path)))
             }
             Err(fault) => Err(NetworkError::Failed(fault.message)),
         }
+    }
+}
+
+/// Nothing was sent, because this gateway was silent for too long. Where another one has settled the send already, this
+/// changes nothing.
+fn not_ours(part: &OutboxPart, now: Timestamp) -> SendEnd {
+    SendEnd::Again {
+        body: part.body.clone(),
+        repeat: part.repeat,
+        not_before: now,
+        why: "This gateway was silent for too long.".to_owned(),
     }
 }
 

@@ -42,6 +42,11 @@ impl Files for ObservedFiles {
         self.files.incarnation()
     }
 
+    fn of_this_life(&self) -> Option<Arc<dyn Files>> {
+        let files = self.files.of_this_life()?;
+        Some(Arc::new(Self { files, changes: Arc::clone(&self.changes) }))
+    }
+
     fn origins(&self) -> Arc<dyn Origins> {
         self.files.origins()
     }

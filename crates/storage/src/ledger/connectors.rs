@@ -147,6 +147,8 @@ pub struct InboxUpdate {
     pub growing: Option<String>,
     pub why: String,
     pub received_at: Timestamp,
+    /// Another gateway that lives works on it.
+    pub is_elsewhere: bool,
 }
 
 /// What to do with an update that was not answered.
@@ -283,7 +285,8 @@ pub trait ConnectorLedger: Send + Sync {
         limit: u32,
     ) -> Result<Vec<InboxUpdate>, StoreError>;
 
-    /// One more attempt. Returns the update as it is now; `None` when it is over.
+    /// One more attempt. Returns the update as it is now; `None` when it is over, or when another gateway that lives works
+    /// on it. Only who began an update ends it, or says that it failed.
     async fn begin_update(&self, id: i64) -> Result<Option<InboxUpdate>, StoreError>;
 
     /// Promises a run to the update. One that was promised before stays the promised one, and is
@@ -329,11 +332,24 @@ pub trait ConnectorLedger: Send + Sync {
     /// `false`: it is not queued any more.
     async fn begin_send(&self, id: i64) -> Result<bool, StoreError>;
 
+    /// `LeaseLost` when another gateway has settled the send meanwhile: nothing was written.
     async fn end_send(&self, id: i64, end: SendEnd) -> Result<(), StoreError>;
 
-    /// Settles what an earlier process was sending when it ended. Returns how many of them are
-    /// unknown now.
+    /// Settles what an earlier process was sending when it ended: called when the account starts, before it sends
+    /// anything. What another gateway that lives is sending stays. Returns how many of them are unknown now.
     async fn settle_sends(&self, account: &AccountKey) -> Result<u64, StoreError>;
+
+    /// Settles what gateways that died meanwhile were sending; what this process sends stays. Returns how many of them
+    /// are unknown now.
+    async fn settle_lost_sends(&self, _account: &AccountKey) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
+    /// Which life of this process works on the ledger, as `Files::incarnation` says it. Whoever sends compares it
+    /// immediately before, because another gateway may have taken over what was begun in an earlier one. Costs nothing.
+    fn incarnation(&self) -> Result<i64, StoreError> {
+        Ok(0)
+    }
 
     async fn figures(&self, account: &AccountKey) -> Result<QueueFigures, StoreError>;
 

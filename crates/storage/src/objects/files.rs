@@ -132,9 +132,16 @@ pub trait Files: Send + Sync {
     async fn agents(&self) -> Result<Vec<AgentId>, StoreError>;
 
     /// Which life of this process writes. It is another one after the process lost what it held, and `LeaseLost` as long
-    /// as it may not write. Whoever works for long compares it before they write what they made.
+    /// as it may not write. Whoever works for long compares it before they write what they made. Costs nothing.
     fn incarnation(&self) -> Result<i64, StoreError> {
         Ok(0)
+    }
+
+    /// The same files for work that begins now and that another process may take over: once this process has lost what
+    /// it holds, nothing is written through them, even after it lives again, and `incarnation` is `LeaseLost`. `None`: no
+    /// other process works on these files.
+    fn of_this_life(&self) -> Option<Arc<dyn Files>> {
+        None
     }
 
     /// What is known of where contents came from.

@@ -1,14 +1,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_storage::Files;
+use onyx_storage::{Files, StoreError};
 use onyx_types::{AgentId, Author, Cancel, Clock, RunId, ScopeSet, SessionKey, Taint, View};
 
 use super::{LiveOutput, Pending, Standing};
+use crate::ToolError;
 use crate::gate::Granted;
 use crate::paths::PathRules;
 use crate::ports::Audience;
 use crate::web::Addresses;
+
+const LIFE_LOST: &str =
+    "this gateway was silent for too long, and others may have taken over; nothing was done";
 
 /// Says for whom and within which limits a call works. It is made by the driver, never from a
 /// model's words.
@@ -78,5 +82,23 @@ impl Decisions {
 impl ToolCx {
     pub fn author(&self) -> Author {
         Author::Agent(self.agent.clone())
+    }
+
+    /// The same for work that begins now and that another gateway takes over when this one dies: once this gateway has
+    /// lost what it holds, nothing is written, and `check_life` refuses every effect.
+    pub fn of_this_life(mut self) -> Self {
+        if let Some(files) = self.files.of_this_life() {
+            self.files = files;
+        }
+        self
+    }
+
+    /// Must be called immediately before each effect outside, because a gateway can be frozen at any moment. Costs
+    /// nothing.
+    pub(crate) fn check_life(&self) -> Result<(), ToolError> {
+        self.files.incarnation().map(drop).map_err(|error| match error {
+            StoreError::LeaseLost => ToolError::Failed(LIFE_LOST.to_owned()),
+            error => error.into(),
+        })
     }
 }

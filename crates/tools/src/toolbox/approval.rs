@@ -108,6 +108,10 @@ impl Toolbox {
             Err(error) => return Err(error.into()),
         };
         let ending = self.perform_approved(&begun, cx).await;
+        if is_taken_over(&begun, &ending, cx) {
+            let message = "This gateway was silent for too long; another one applies the change.";
+            return Err(not_approved(ErrorCode::StorageUnavailable, message.to_owned(), begun));
+        }
         let settled = self.settle(begun, ending, by, cx).await?;
         match settled.state {
             DraftState::Stale => {
@@ -138,6 +142,9 @@ impl Toolbox {
                 origin: Origin::Person,
             },
         };
+        if is_taken_over(&draft, &ending, cx) {
+            return Err(StoreError::LeaseLost);
+        }
         self.settle(draft, ending, &Author::System, cx).await
     }
 
@@ -312,9 +319,9 @@ impl Toolbox {
             return Ending { origin, ..Ending::failed(output) };
         }
         let limit = entry.tool.spec().timeout;
-        let invoked = match entry.tool.read(draft.plan.arguments.clone()) {
-            Ok(read) => within(limit, cx, read.invoke(plan, cx)).await,
-            Err(error) => Err(error),
+        let invoked = match (entry.tool.read(draft.plan.arguments.clone()), cx.check_life()) {
+            (Ok(read), Ok(())) => within(limit, cx, read.invoke(plan, cx)).await,
+            (Err(error), _) | (Ok(_), Err(error)) => Err(error),
         };
         cx.live.finish();
         match invoked {
@@ -369,9 +376,7 @@ impl Toolbox {
         if plan.strictest() == ToolEffect::Read {
             return Traces::Unfinished;
         }
-        let leaves =
-            |effect: &ToolEffect| matches!(effect, ToolEffect::Reach | ToolEffect::Execute);
-        if plan.changes.is_empty() || plan.effects.iter().any(leaves) {
+        if leaves_no_traces(plan) {
             return Traces::Unclear;
         }
         let mut traces = Traces::Whole;
@@ -410,6 +415,18 @@ impl Toolbox {
             result: format!("draft {}: {}", draft.id, masker.mask(result)),
         }
     }
+}
+
+/// Another gateway finishes a change of files that this one lost in the middle, perhaps at this moment. Of other plans
+/// it only notes that their outcome is not known, and this one knows better.
+fn is_taken_over(draft: &Draft, ending: &Ending, cx: &ToolCx) -> bool {
+    ending.state == DraftState::Failed && cx.check_life().is_err() && !leaves_no_traces(&draft.plan)
+}
+
+/// Whether the files do not tell if the plan was performed.
+fn leaves_no_traces(plan: &Plan) -> bool {
+    let leaves = |effect: &ToolEffect| matches!(effect, ToolEffect::Reach | ToolEffect::Execute);
+    plan.changes.is_empty() || plan.effects.iter().any(leaves)
 }
 
 /// What the disk tells of a draft that was being applied.

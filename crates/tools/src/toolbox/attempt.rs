@@ -342,7 +342,11 @@ impl<'a> Attempt<'a> {
             }
         };
         let limit = entry.tool.spec().timeout;
-        let result = within(limit, self.cx, read.invoke(plan, self.cx)).await;
+        let may_act = if effect == ToolEffect::Read { Ok(()) } else { self.cx.check_life() };
+        let result = match may_act {
+            Ok(()) => within(limit, self.cx, read.invoke(plan, self.cx)).await,
+            Err(lost) => Err(lost),
+        };
         let said = match &result {
             Ok(outcome) if outcome.is_error => format!("failed: {}", one_line(&outcome.output)),
             Ok(_) => "ok".to_owned(),

@@ -14,6 +14,7 @@ mod executed;
 mod files;
 mod git;
 mod linkedin;
+mod lives;
 mod memory;
 mod menos;
 mod never_wider;

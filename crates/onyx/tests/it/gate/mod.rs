@@ -23,7 +23,7 @@ use crate::{SOON, builder};
 
 /// A model that makes the calls its message names, the first list of it: an inner one is for the
 /// agent that is asked. What it says at the end is `ok`.
-async fn obedient() -> ScriptedModel {
+pub(crate) async fn obedient() -> ScriptedModel {
     let model = ScriptedModel::start().await;
     model.respond_with(respond);
     model

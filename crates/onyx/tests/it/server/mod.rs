@@ -3,6 +3,7 @@
 mod backups;
 mod commands;
 mod draining;
+mod fences;
 mod moving;
 mod renewals;
 mod round_trips;

@@ -35,6 +35,8 @@ const PATIENCE_IN_THE_QUEUE: Duration = Duration::from_secs(30);
 /// A gateway that is frozen or cut off between two statements of a transaction holds rows that the others need. The
 /// server takes them back after this, long before the gateway's life is over.
 const LONGEST_PAUSE: &str = "-c idle_in_transaction_session_timeout=5s";
+/// The same for those who need to know how long their own transactions can go on.
+pub(super) const MOST_IDLE: Duration = Duration::from_secs(5);
 
 /// The pools of one gateway. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@ use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::{PersonId, RunId, Timestamp};
 use tokio_postgres::Row;
 
-use super::peers;
+use super::{RowOwner, peers};
 use crate::postgres::convert::{get, named, parsed, parsed_if_any, shown, small, timestamp};
-use crate::postgres::query::{execute, read_all, row_if_any, rows};
+use crate::postgres::query::{Given, execute, read_all, row_if_any, rows};
 use crate::postgres::transaction::Trouble;
 use crate::{AccountKey, InboxUpdate, NewUpdate, PeerKey, StoreError, UpdateFailure};
 
@@ -60,13 +60,19 @@ pub(super) async fn store(
 }
 
 const OPEN: &str = "SELECT id, network, account, peer, message, body, state, attempts, not_before,
-                           person, run, growing, why, received_at
+                           person, run, growing, why, received_at,
+                           state = 'working' AND EXISTS (
+                               SELECT 1 FROM gateways AS owner
+                               WHERE owner.id = connector_inbox.gateway
+                                 AND owner.incarnation = connector_inbox.incarnation
+                                 AND owner.until > clock_timestamp()
+                                 AND NOT (owner.id = $4 AND owner.incarnation = $5))
                     FROM connector_inbox
                     WHERE network = $1 AND account = $2 AND state IN ('new', 'working')
                     ORDER BY id LIMIT $3";
 
 const DEAD: &str = "SELECT id, network, account, peer, message, body, state, attempts, not_before,
-                           person, run, growing, why, received_at
+                           person, run, growing, why, received_at, FALSE
                     FROM connector_inbox
                     WHERE network = $1 AND account = $2 AND state = 'dead'
                     ORDER BY id DESC LIMIT $3";
@@ -74,9 +80,13 @@ const DEAD: &str = "SELECT id, network, account, peer, message, body, state, att
 pub(super) async fn open(
     client: &impl GenericClient,
     account: &AccountKey,
+    reader: RowOwner<'_>,
     limit: u32,
 ) -> Result<Vec<InboxUpdate>, StoreError> {
-    updates(client, OPEN, account, limit).await
+    let limit = i64::from(limit);
+    let (network, name) = (&account.network, &account.account);
+    let given: Given<'_> = &[network, name, &limit, &reader.gateway, &reader.incarnation];
+    read_all(&rows(client, OPEN, given).await?, update)
 }
 
 pub(super) async fn dead(
@@ -84,17 +94,8 @@ pub(super) async fn dead(
     account: &AccountKey,
     limit: u32,
 ) -> Result<Vec<InboxUpdate>, StoreError> {
-    updates(client, DEAD, account, limit).await
-}
-
-async fn updates(
-    client: &impl GenericClient,
-    statement: &str,
-    account: &AccountKey,
-    limit: u32,
-) -> Result<Vec<InboxUpdate>, StoreError> {
     let given = i64::from(limit);
-    let found = rows(client, statement, &[&account.network, &account.account, &given]).await?;
+    let found = rows(client, DEAD, &[&account.network, &account.account, &given]).await?;
     read_all(&found, update)
 }
 
@@ -114,52 +115,86 @@ fn update(row: &Row) -> Result<InboxUpdate, StoreError> {
         growing: get(row, 11)?,
         why: get(row, 12)?,
         received_at: timestamp(row, 13)?,
+        is_elsewhere: get(row, 14)?,
     })
 }
 
+/// An update that a gateway left unfinished is taken over when that gateway is dead.
 pub(super) async fn begin(
     client: &impl GenericClient,
     id: i64,
+    owner: RowOwner<'_>,
 ) -> Result<Option<InboxUpdate>, StoreError> {
     let begun = row_if_any(
         client,
-        "UPDATE connector_inbox SET state = 'working', attempts = attempts + 1
-         WHERE id = $1 AND state IN ('new', 'working')
+        "UPDATE connector_inbox
+         SET state = 'working', attempts = attempts + 1, gateway = $2, incarnation = $3
+         WHERE id = $1
+           AND (state = 'new' OR state = 'working' AND (
+                    (gateway = $2 AND incarnation = $3)
+                    OR NOT EXISTS (SELECT 1 FROM gateways AS owner
+                                   WHERE owner.id = connector_inbox.gateway
+                                     AND owner.incarnation = connector_inbox.incarnation
+                                     AND owner.until > clock_timestamp())))
+           AND EXISTS (SELECT 1 FROM gateways AS beginner
+                       WHERE beginner.id = $2 AND beginner.incarnation = $3
+                         AND beginner.until > clock_timestamp())
          RETURNING id, network, account, peer, message, body, state, attempts, not_before,
-                   person, run, growing, why, received_at",
-        &[&id],
+                   person, run, growing, why, received_at, FALSE",
+        &[&id, &owner.gateway, &owner.incarnation],
     )
     .await?;
     begun.as_ref().map(update).transpose()
 }
 
+/// A run may be promised before the update is begun.
 pub(super) async fn promise(
     client: &impl GenericClient,
     id: i64,
+    owner: RowOwner<'_>,
     person: &PersonId,
     run: RunId,
 ) -> Result<Option<(PersonId, RunId)>, StoreError> {
     let promised = row_if_any(
         client,
-        "UPDATE connector_inbox SET person = coalesce(person, $2), run = coalesce(run, $3)
-         WHERE id = $1 AND state IN ('new', 'working')
+        "UPDATE connector_inbox SET person = coalesce(person, $4), run = coalesce(run, $5)
+         WHERE id = $1
+           AND (state = 'new' OR state = 'working' AND gateway = $2 AND incarnation = $3)
          RETURNING person, run",
-        &[&id, &person.as_str(), &run.to_string()],
+        &[&id, &owner.gateway, &owner.incarnation, &person.as_str(), &run.to_string()],
     )
     .await?;
     promised.map(|row| Ok((parsed(&row, 0)?, parsed(&row, 1)?))).transpose()
 }
 
+pub(super) async fn set_growing(
+    client: &impl GenericClient,
+    id: i64,
+    owner: RowOwner<'_>,
+    message: &str,
+) -> Result<(), StoreError> {
+    let set = "UPDATE connector_inbox SET growing = $4
+               WHERE id = $1 AND state = 'working' AND gateway = $2 AND incarnation = $3";
+    let given: Given<'_> = &[&id, &owner.gateway, &owner.incarnation, &shown(message)];
+    execute(client, set, given).await?;
+    Ok(())
+}
+
 /// The text is not kept here: the session has it, and a stranger's text is not stored.
-pub(super) async fn finish(transaction: &Transaction<'_>, id: i64) -> Result<bool, Trouble> {
+pub(super) async fn finish(
+    transaction: &Transaction<'_>,
+    id: i64,
+    owner: RowOwner<'_>,
+) -> Result<bool, Trouble> {
     let finish = "UPDATE connector_inbox SET state = 'done', body = '', why = ''
-                  WHERE id = $1 AND state IN ('new', 'working')";
-    Ok(execute(transaction, finish, &[&id]).await? > 0)
+                  WHERE id = $1 AND state = 'working' AND gateway = $2 AND incarnation = $3";
+    Ok(execute(transaction, finish, &[&id, &owner.gateway, &owner.incarnation]).await? > 0)
 }
 
 pub(super) async fn fail(
     client: &impl GenericClient,
     id: i64,
+    owner: RowOwner<'_>,
     failure: UpdateFailure,
     why: &str,
 ) -> Result<(), StoreError> {
@@ -171,9 +206,9 @@ pub(super) async fn fail(
     execute(
         client,
         "UPDATE connector_inbox
-         SET state = $2, not_before = $3, attempts = greatest(0, attempts - $4), why = $5
-         WHERE id = $1 AND state IN ('new', 'working')",
-        &[&id, &state, &not_before, &taken_back, &shown(why)],
+         SET state = $4, not_before = $5, attempts = greatest(0, attempts - $6), why = $7
+         WHERE id = $1 AND state = 'working' AND gateway = $2 AND incarnation = $3",
+        &[&id, &owner.gateway, &owner.incarnation, &state, &not_before, &taken_back, &shown(why)],
     )
     .await?;
     Ok(())

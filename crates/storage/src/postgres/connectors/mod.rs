@@ -5,6 +5,8 @@ mod mail;
 mod outbox;
 mod peers;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use onyx_types::{DraftId, PersonId, RunId, Timestamp};
 
@@ -15,18 +17,41 @@ use crate::{
 };
 
 use super::connect::Database;
-use super::convert::{count, shown};
+use super::convert::count;
+use super::gateway::Gateway;
 use super::query::{execute, row};
 use super::transaction::transact;
 
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresConnectors {
     database: Database,
+    gateway: Arc<Gateway>,
+}
+
+/// The gateway that works on a row, and in which of its lives.
+#[derive(Clone, Copy, Debug)]
+struct RowOwner<'a> {
+    gateway: &'a str,
+    incarnation: i64,
 }
 
 impl PostgresConnectors {
-    pub(crate) fn new(database: Database) -> Self {
-        Self { database }
+    pub(crate) fn new(database: Database, gateway: Arc<Gateway>) -> Self {
+        Self { database, gateway }
+    }
+
+    fn owner(&self, incarnation: i64) -> RowOwner<'_> {
+        RowOwner { gateway: self.gateway.id(), incarnation }
+    }
+
+    /// For what this gateway begins now.
+    async fn beginner(&self) -> Result<RowOwner<'_>, StoreError> {
+        Ok(self.owner(self.gateway.alive_or_anew().await?))
+    }
+
+    /// For what it began: the row says whether another one has taken that over.
+    fn ender(&self) -> Result<RowOwner<'_>, StoreError> {
+        Ok(self.owner(self.gateway.incarnation()?))
     }
 }
 
@@ -53,11 +78,13 @@ impl ConnectorLedger for PostgresConnectors {
         account: &AccountKey,
         limit: u32,
     ) -> Result<Vec<InboxUpdate>, StoreError> {
-        inbox::open(&self.database.client().await?, account, limit).await
+        let owner = self.ender()?;
+        inbox::open(&self.database.client().await?, account, owner, limit).await
     }
 
     async fn begin_update(&self, id: i64) -> Result<Option<InboxUpdate>, StoreError> {
-        inbox::begin(&self.database.client().await?, id).await
+        let owner = self.beginner().await?;
+        inbox::begin(&self.database.client().await?, id, owner).await
     }
 
     async fn promise_run(
@@ -66,14 +93,13 @@ impl ConnectorLedger for PostgresConnectors {
         person: &PersonId,
         run: RunId,
     ) -> Result<Option<(PersonId, RunId)>, StoreError> {
-        inbox::promise(&self.database.client().await?, id, person, run).await
+        let owner = self.ender()?;
+        inbox::promise(&self.database.client().await?, id, owner, person, run).await
     }
 
     async fn set_growing(&self, id: i64, message: &str) -> Result<(), StoreError> {
-        let client = self.database.client().await?;
-        let set = "UPDATE connector_inbox SET growing = $2 WHERE id = $1";
-        execute(&client, set, &[&id, &shown(message)]).await?;
-        Ok(())
+        let owner = self.ender()?;
+        inbox::set_growing(&self.database.client().await?, id, owner, message).await
     }
 
     async fn finish_update(
@@ -82,8 +108,9 @@ impl ConnectorLedger for PostgresConnectors {
         parts: Vec<NewPart>,
         at: Timestamp,
     ) -> Result<bool, StoreError> {
+        let owner = self.ender()?;
         transact!(self.database, transaction => {
-            let is_over = inbox::finish(&transaction, id).await?;
+            let is_over = inbox::finish(&transaction, id, owner).await?;
             if is_over {
                 outbox::queue(&transaction, &parts, at).await?;
             }
@@ -97,7 +124,8 @@ impl ConnectorLedger for PostgresConnectors {
         failure: UpdateFailure,
         why: &str,
     ) -> Result<(), StoreError> {
-        inbox::fail(&self.database.client().await?, id, failure, why).await
+        let owner = self.ender()?;
+        inbox::fail(&self.database.client().await?, id, owner, failure, why).await
     }
 
     async fn queue_parts(&self, parts: Vec<NewPart>, at: Timestamp) -> Result<(), StoreError> {
@@ -117,15 +145,30 @@ impl ConnectorLedger for PostgresConnectors {
     }
 
     async fn begin_send(&self, id: i64) -> Result<bool, StoreError> {
-        outbox::begin(&self.database.client().await?, id).await
+        let owner = self.beginner().await?;
+        outbox::begin(&self.database.client().await?, id, owner).await
     }
 
     async fn end_send(&self, id: i64, end: SendEnd) -> Result<(), StoreError> {
-        outbox::end(&self.database.client().await?, id, &end).await
+        let owner = self.ender()?;
+        outbox::end(&self.database.client().await?, id, owner, &end).await
     }
 
     async fn settle_sends(&self, account: &AccountKey) -> Result<u64, StoreError> {
-        transact!(self.database, transaction => { outbox::settle(&transaction, account).await })
+        let owner = self.ender()?;
+        transact!(self.database, transaction => {
+            outbox::settle(&transaction, account, Some(owner)).await
+        })
+    }
+
+    async fn settle_lost_sends(&self, account: &AccountKey) -> Result<u64, StoreError> {
+        transact!(self.database, transaction => {
+            outbox::settle(&transaction, account, None).await
+        })
+    }
+
+    fn incarnation(&self) -> Result<i64, StoreError> {
+        self.gateway.alive()
     }
 
     async fn figures(&self, account: &AccountKey) -> Result<QueueFigures, StoreError> {

@@ -4,9 +4,9 @@ use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::Timestamp;
 use tokio_postgres::Row;
 
-use super::peers;
+use super::{RowOwner, peers};
 use crate::postgres::convert::{get, named, shown, small, timestamp};
-use crate::postgres::query::{execute, read_all, row, rows};
+use crate::postgres::query::{Given, execute, read_all, row, rows};
 use crate::postgres::transaction::Trouble;
 use crate::{AccountKey, NewPart, OutboxPart, PeerKey, Repeat, SendEnd, StoreError};
 
@@ -114,68 +114,96 @@ fn part(row: &Row) -> Result<OutboxPart, StoreError> {
     })
 }
 
-pub(super) async fn begin(client: &impl GenericClient, id: i64) -> Result<bool, StoreError> {
-    let begin = "UPDATE connector_outbox SET state = 'sending', attempts = attempts + 1
-                 WHERE id = $1 AND state = 'queued'";
-    Ok(execute(client, begin, &[&id]).await? > 0)
+pub(super) async fn begin(
+    client: &impl GenericClient,
+    id: i64,
+    owner: RowOwner<'_>,
+) -> Result<bool, StoreError> {
+    let begin = "UPDATE connector_outbox
+                 SET state = 'sending', attempts = attempts + 1, gateway = $2, incarnation = $3
+                 WHERE id = $1 AND state = 'queued'
+                   AND EXISTS (SELECT 1 FROM gateways
+                               WHERE gateways.id = $2 AND gateways.incarnation = $3
+                                 AND until > clock_timestamp())";
+    Ok(execute(client, begin, &[&id, &owner.gateway, &owner.incarnation]).await? > 0)
 }
 
+/// Only the gateway that began a send knows how it ended; after another one has settled it, that no longer counts.
 pub(super) async fn end(
     client: &impl GenericClient,
     id: i64,
+    owner: RowOwner<'_>,
     end: &SendEnd,
 ) -> Result<(), StoreError> {
-    match end {
+    let RowOwner { gateway, incarnation } = owner;
+    let ended = match end {
         SendEnd::Sent(message) => {
-            let sent =
-                "UPDATE connector_outbox SET state = 'sent', message = $2, body = '', why = ''
-                        WHERE id = $1";
-            execute(client, sent, &[&id, &shown(message)]).await?
+            let sent = "UPDATE connector_outbox
+                        SET state = 'sent', message = $4, body = '', why = ''
+                        WHERE id = $1 AND state = 'sending' AND gateway = $2 AND incarnation = $3";
+            execute(client, sent, &[&id, &gateway, &incarnation, &shown(message)]).await?
         }
         SendEnd::Again { body, repeat, not_before, why } => {
-            execute(
-                client,
-                "UPDATE connector_outbox
-                 SET state = 'queued', body = $2, repeatable = $3, not_before = $4, why = $5
-                 WHERE id = $1",
-                &[
-                    &id,
-                    &shown(body),
-                    &(*repeat == Repeat::Safe),
-                    &not_before.as_millis(),
-                    &shown(why),
-                ],
-            )
-            .await?
+            let again = "UPDATE connector_outbox
+                         SET state = 'queued', body = $4, repeatable = $5, not_before = $6,
+                             why = $7
+                         WHERE id = $1 AND state = 'sending' AND gateway = $2 AND incarnation = $3";
+            let (body, why) = (shown(body), shown(why));
+            let (is_safe, not_before) = (*repeat == Repeat::Safe, not_before.as_millis());
+            let given: Given<'_> =
+                &[&id, &gateway, &incarnation, &body, &is_safe, &not_before, &why];
+            execute(client, again, given).await?
         }
-        SendEnd::Unknown(why) => close(client, id, "unknown", why).await?,
-        SendEnd::Dead(why) => close(client, id, "dead", why).await?,
+        SendEnd::Unknown(why) => close(client, id, owner, ("unknown", why)).await?,
+        SendEnd::Dead(why) => close(client, id, owner, ("dead", why)).await?,
     };
-    Ok(())
+    if ended > 0 { Ok(()) } else { Err(StoreError::LeaseLost) }
 }
 
 async fn close(
     client: &impl GenericClient,
     id: i64,
-    state: &str,
-    why: &str,
+    owner: RowOwner<'_>,
+    (state, why): (&str, &str),
 ) -> Result<u64, tokio_postgres::Error> {
-    let close = "UPDATE connector_outbox SET state = $2, why = $3 WHERE id = $1";
-    execute(client, close, &[&id, &state, &shown(why)]).await
+    let close = "UPDATE connector_outbox SET state = $4, why = $5
+                 WHERE id = $1 AND state = 'sending' AND gateway = $2 AND incarnation = $3";
+    let given: Given<'_> = &[&id, &owner.gateway, &owner.incarnation, &state, &shown(why)];
+    execute(client, close, given).await
 }
 
-/// Nobody knows whether what was being sent has arrived.
+/// Sends whose gateway is dead, in this life of it; with a gateway in `$3` and `$4` also those of its own, and those of
+/// binaries that wrote no owner.
+macro_rules! is_lost {
+    () => {
+        "network = $1 AND account = $2 AND state = 'sending'
+         AND (gateway IS NOT NULL OR $3::TEXT IS NOT NULL)
+         AND (gateway = $3 AND incarnation = $4
+              OR NOT EXISTS (SELECT 1 FROM gateways AS owner
+                             WHERE owner.id = connector_outbox.gateway
+                               AND owner.incarnation = connector_outbox.incarnation
+                               AND owner.until > clock_timestamp()))"
+    };
+}
+
+/// Nobody knows whether what was being sent has arrived. `own`: the gateway that starts the account now and therefore
+/// sends nothing itself.
 pub(super) async fn settle(
     transaction: &Transaction<'_>,
     account: &AccountKey,
+    own: Option<RowOwner<'_>>,
 ) -> Result<u64, Trouble> {
-    let repeat = "UPDATE connector_outbox SET state = 'queued'
-                  WHERE network = $1 AND account = $2 AND state = 'sending' AND repeatable";
-    execute(transaction, repeat, &[&account.network, &account.account]).await?;
-    let unknown = "UPDATE connector_outbox SET state = 'unknown',
-                       why = 'The server stopped while it was being sent.'
-                   WHERE network = $1 AND account = $2 AND state = 'sending'";
-    Ok(execute(transaction, unknown, &[&account.network, &account.account]).await?)
+    let (gateway, incarnation) = own.map(|own| (own.gateway, own.incarnation)).unzip();
+    let given: Given<'_> = &[&account.network, &account.account, &gateway, &incarnation];
+    let repeat =
+        concat!("UPDATE connector_outbox SET state = 'queued' WHERE repeatable AND ", is_lost!());
+    execute(transaction, repeat, given).await?;
+    let unknown = concat!(
+        "UPDATE connector_outbox SET state = 'unknown',
+             why = 'The server stopped while it was being sent.' WHERE ",
+        is_lost!()
+    );
+    Ok(execute(transaction, unknown, given).await?)
 }
 
 pub(super) async fn revive(

@@ -5,6 +5,7 @@ mod blobs;
 mod find;
 mod objects;
 mod rows;
+mod writer;
 
 use std::sync::Arc;
 
@@ -20,44 +21,45 @@ use crate::{Area, Files, FoundObject, Objects, Origins, StoreError, Wanted};
 
 pub(crate) use blobs::Blobs;
 use objects::PostgresObjects;
+use writer::FileWriter;
 
 /// The files of all areas.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PostgresFiles {
     database: Database,
     blobs: Blobs,
     origins: Arc<PostgresOrigins>,
-    /// The gateway that writes; `None`: a program that is no gateway writes.
-    gateway: Option<Arc<Gateway>>,
+    /// `None`: a program that is no gateway writes.
+    writer: Option<FileWriter>,
 }
 
 impl PostgresFiles {
     pub(crate) fn new(database: Database, blobs: Blobs) -> Self {
         let origins = Arc::new(PostgresOrigins::new(database.clone()));
-        Self { database, blobs, origins, gateway: None }
+        Self { database, blobs, origins, writer: None }
     }
 
     pub(crate) fn of_gateway(self, gateway: Arc<Gateway>) -> Self {
-        Self { gateway: Some(gateway), ..self }
+        Self { writer: Some(FileWriter::new(gateway)), ..self }
     }
 
     /// What belongs to no particular person, under a folder that no area has.
     pub(crate) fn at(&self, root: &str) -> Arc<dyn Objects> {
-        Arc::new(PostgresObjects {
-            database: self.database.clone(),
-            blobs: self.blobs.clone(),
-            person: String::new(),
-            root: root.to_owned(),
-        })
+        Arc::new(self.below("", root.to_owned()))
     }
 
     /// The files under any folder, for a move.
     pub(in crate::postgres) fn of(&self, person: &str, root: &str) -> impl Objects + use<> {
+        self.below(person, root.to_owned())
+    }
+
+    fn below(&self, person: &str, root: String) -> PostgresObjects {
         PostgresObjects {
             database: self.database.clone(),
             blobs: self.blobs.clone(),
+            writer: self.writer.clone(),
             person: person.to_owned(),
-            root: root.to_owned(),
+            root,
         }
     }
 
@@ -66,12 +68,7 @@ impl PostgresFiles {
             Area::Person(person) | Area::Vault(person) | Area::Memory(person, _) => person.as_str(),
             Area::Agent(_) | Area::Shared => "",
         };
-        PostgresObjects {
-            database: self.database.clone(),
-            blobs: self.blobs.clone(),
-            person: person.to_owned(),
-            root: area.path(),
-        }
+        self.below(person, area.path())
     }
 
     /// Names in a folder of the home; names that are not ids are not ours.
@@ -109,7 +106,12 @@ impl Files for PostgresFiles {
     }
 
     fn incarnation(&self) -> Result<i64, StoreError> {
-        self.gateway.as_ref().map_or(Ok(0), |gateway| gateway.alive())
+        self.writer.as_ref().map_or(Ok(0), FileWriter::incarnation)
+    }
+
+    fn of_this_life(&self) -> Option<Arc<dyn Files>> {
+        let writer = self.writer.as_ref()?.of_this_life();
+        Some(Arc::new(Self { writer: Some(writer), ..self.clone() }))
     }
 
     fn origins(&self) -> Arc<dyn Origins> {

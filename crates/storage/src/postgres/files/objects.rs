@@ -7,6 +7,7 @@ use tokio_postgres::error::SqlState;
 
 use super::blobs::Blobs;
 use super::rows::{self, Entry, FolderAsked, NewContent};
+use super::writer::{FileFence, FileWriter, last_statement};
 use crate::postgres::connect::Database;
 use crate::postgres::convert::{count, get, hash, timestamp};
 use crate::postgres::query;
@@ -22,6 +23,8 @@ const AT_ONCE: usize = 8;
 pub(super) struct PostgresObjects {
     pub(super) database: Database,
     pub(super) blobs: Blobs,
+    /// `None`: a program that is no gateway writes.
+    pub(super) writer: Option<FileWriter>,
     /// The person; empty for what belongs to no particular one.
     pub(super) person: String,
     pub(super) root: String,
@@ -99,33 +102,44 @@ impl PostgresObjects {
         rows::check(found, Expect::Anything)
     }
 
+    /// The fence of a write that begins now.
+    async fn fence(&self) -> Result<Option<FileFence>, StoreError> {
+        match &self.writer {
+            Some(writer) => Ok(Some(writer.begin().await?)),
+            None => Ok(None),
+        }
+    }
+
     async fn write(
         &self,
         path: &str,
         kept: &KnownContent<'_>,
         expect: Expect,
     ) -> Result<(), StoreError> {
-        let person = self.person.as_str();
+        let (person, fence) = (self.person.as_str(), self.fence().await?);
         transact!(self.database, transaction => {
             if let Some(blob) = &kept.blob {
                 self.blobs.refer(&transaction, person, blob).await?;
             }
             let found = rows::hold(&transaction, person, path).await?;
             if rows::check(found, expect)?.is_some() {
-                return rows::replace(&transaction, person, path, &kept.content()).await;
+                let content = kept.content();
+                let replace = rows::replace(&transaction, person, path, &content);
+                return last_statement(fence.as_ref(), &transaction, replace).await;
             }
             rows::make_folders(&transaction, person, path).await?;
             if !rows::insert(&transaction, person, path, &kept.content()).await? {
                 // Somebody was faster; what is there now is looked at again.
                 return Err(raced());
             }
-            rows::touch_folder(&transaction, person, rows::parent_of(path)).await
+            let touch = rows::touch_folder(&transaction, person, rows::parent_of(path));
+            last_statement(fence.as_ref(), &transaction, touch).await
         })
     }
 
     /// `false`: there is no such file, or it is too large for its row.
     async fn append_in_row(&self, key: &ObjectKey, added: &[u8]) -> Result<bool, StoreError> {
-        let (person, path) = (self.person.as_str(), self.path(key));
+        let (person, path, fence) = (self.person.as_str(), self.path(key), self.fence().await?);
         transact!(self.database, transaction => {
             let found = rows::hold(&transaction, person, &path).await?;
             let Some(entry) = rows::check(found, Expect::Anything)? else { return Ok(false) };
@@ -135,7 +149,9 @@ impl PostgresObjects {
                 return Ok(false);
             }
             let kept = KnownContent { hash: Hash::of(&bytes), bytes: &bytes, blob: None };
-            rows::replace(&transaction, person, &path, &kept.content()).await?;
+            let content = kept.content();
+            let replace = rows::replace(&transaction, person, &path, &content);
+            last_statement(fence.as_ref(), &transaction, replace).await?;
             Ok(true)
         })
     }
@@ -201,7 +217,7 @@ impl Objects for PostgresObjects {
     }
 
     async fn delete(&self, key: &ObjectKey, expect: Expect) -> Result<(), StoreError> {
-        let (person, path) = (self.person.as_str(), self.path(key));
+        let (person, path, fence) = (self.person.as_str(), self.path(key), self.fence().await?);
         transact!(self.database, transaction => {
             let found = rows::hold(&transaction, person, &path).await?;
             if found.is_none() {
@@ -209,7 +225,8 @@ impl Objects for PostgresObjects {
             }
             rows::check(found, expect)?;
             rows::remove(&transaction, person, &path).await?;
-            rows::touch_folder(&transaction, person, rows::parent_of(&path)).await
+            let touch = rows::touch_folder(&transaction, person, rows::parent_of(&path));
+            last_statement(fence.as_ref(), &transaction, touch).await
         })
     }
 
@@ -219,7 +236,7 @@ impl Objects for PostgresObjects {
         to: &ObjectKey,
         expect: Expect,
     ) -> Result<(), StoreError> {
-        let person = self.person.as_str();
+        let (person, fence) = (self.person.as_str(), self.fence().await?);
         let (from, to) = (self.path(from), self.path(to));
         transact!(self.database, transaction => {
             let found = rows::hold(&transaction, person, &from).await?;
@@ -239,10 +256,9 @@ impl Objects for PostgresObjects {
             let mut folders = [rows::parent_of(&from), rows::parent_of(&to)];
             // Always in the same order, so that two renames do not wait for each other.
             folders.sort_unstable();
-            for folder in folders {
-                rows::touch_folder(&transaction, person, folder).await?;
-            }
-            Ok(())
+            rows::touch_folder(&transaction, person, folders[0]).await?;
+            let touch = rows::touch_folder(&transaction, person, folders[1]);
+            last_statement(fence.as_ref(), &transaction, touch).await
         })
     }
 
@@ -333,7 +349,7 @@ impl Objects for PostgresObjects {
 
     /// The deepest first; a folder that is no longer empty stays.
     async fn remove_empty(&self, folder: &ObjectKey) -> Result<(), StoreError> {
-        let (person, path) = (self.person.as_str(), self.path(folder));
+        let (person, path, fence) = (self.person.as_str(), self.path(folder), self.fence().await?);
         transact!(self.database, transaction => {
             let below = format!("{path}/");
             let folders = query::rows(
@@ -350,7 +366,7 @@ impl Objects for PostgresObjects {
                                     WHERE child.person = $1 AND child.parent = $2)";
                 query::execute(&transaction, remove, &[&person, &get::<&str>(row, 0)?]).await?;
             }
-            Ok(())
+            last_statement(fence.as_ref(), &transaction, async { Ok(()) }).await
         })
     }
 }

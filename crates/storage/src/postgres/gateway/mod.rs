@@ -133,6 +133,11 @@ impl Gateway {
         &self.settings.id
     }
 
+    /// How long the others wait for it.
+    pub(crate) fn life(&self) -> Duration {
+        self.settings.life
+    }
+
     pub(crate) fn now(&self) -> Duration {
         self.clock.now().mono
     }
@@ -140,14 +145,29 @@ impl Gateway {
     /// The incarnation, while others count this gateway among the living. Checked immediately before each write, and
     /// always earlier than the database would: the margin covers what a request may take.
     pub(crate) fn alive(&self) -> Result<i64, StoreError> {
+        self.alive_for(Duration::ZERO)
+    }
+
+    /// The same, if it is certain to live that much longer.
+    pub(crate) fn alive_for(&self, more: Duration) -> Result<i64, StoreError> {
         match &*lock(&self.standing) {
             LifeState::Alive { incarnation, until }
-                if self.now() + margin(self.settings.life) < *until =>
+                if self.now() + margin(self.settings.life) + more < *until =>
             {
                 Ok(*incarnation)
             }
             LifeState::Drained { .. } => Err(drained()),
             LifeState::Alive { .. } | LifeState::Replaced => Err(StoreError::LeaseLost),
+        }
+    }
+
+    /// The incarnation, even if its life may be over: for comparing it with what a row says of its owner.
+    pub(crate) fn incarnation(&self) -> Result<i64, StoreError> {
+        match &*lock(&self.standing) {
+            LifeState::Alive { incarnation, .. } | LifeState::Drained { incarnation } => {
+                Ok(*incarnation)
+            }
+            LifeState::Replaced => Err(StoreError::LeaseLost),
         }
     }
 

@@ -129,7 +129,8 @@ fn sorted(rows: &[TableRow]) -> Vec<String> {
 fn is_of_one_side(table: &str, column: &str) -> bool {
     matches!(
         (table, column),
-        ("runs", "active" | "gateway" | "incarnation") | ("job_slots", "gateway" | "incarnation")
+        ("runs", "active" | "gateway" | "incarnation")
+            | ("job_slots" | "connector_inbox" | "connector_outbox", "gateway" | "incarnation")
     )
 }
 

@@ -110,6 +110,7 @@ fn update(row: &Row<'_>) -> rusqlite::Result<InboxUpdate> {
         growing: row.get(11)?,
         why: row.get(12)?,
         received_at: timestamp(row, 13)?,
+        is_elsewhere: false,
     })
 }
 

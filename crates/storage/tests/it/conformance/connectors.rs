@@ -105,6 +105,7 @@ pub(crate) async fn each_peer_is_sent_its_first_message_and_what_a_crash_left_is
     assert_eq!(ledger.settle_sends(&account()).await.unwrap(), 1);
     let heads = keys(&**ledger).await;
     assert_eq!(heads.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["b", "c"]);
+    assert!(ledger.begin_send(heads[0].1).await.unwrap());
     ledger.end_send(heads[0].1, SendEnd::Sent("99".into())).await.unwrap();
     assert!(ledger.is_clear(&peer("7")).await.unwrap());
     assert!(!ledger.is_clear(&peer("8")).await.unwrap());
@@ -160,6 +161,7 @@ pub(crate) async fn of_many_who_finish_an_update_or_begin_a_send_one_does(on: Ba
     let updates = vec![update("1", "a")];
     on.connectors.store_updates(&account(), updates, None, at(1)).await.unwrap();
     let id = on.connectors.open_updates(&account(), 1).await.unwrap()[0].id;
+    on.connectors.begin_update(id).await.unwrap();
     let mut tries = tokio::task::JoinSet::new();
     for number in 0..12 {
         let ledger = Arc::clone(&on.connectors);
@@ -182,8 +184,10 @@ pub(crate) async fn dead_letters_wait_for_a_decision(on: Backend) {
     let updates = vec![update("1", "a"), update("2", "b")];
     ledger.store_updates(&account(), updates, None, at(5)).await.unwrap();
     let open = ledger.open_updates(&account(), 9).await.unwrap();
+    for update in &open {
+        ledger.begin_update(update.id).await.unwrap();
+    }
     ledger.set_growing(open[0].id, "42").await.unwrap();
-    ledger.begin_update(open[0].id).await.unwrap();
     ledger.fail_update(open[0].id, UpdateFailure::Dead, "no answer").await.unwrap();
     ledger.fail_update(open[1].id, UpdateFailure::Again(at(77)), "busy").await.unwrap();
     ledger.queue_parts(vec![part("7", "p", Repeat::Safe)], at(9)).await.unwrap();
@@ -201,7 +205,7 @@ pub(crate) async fn dead_letters_wait_for_a_decision(on: Backend) {
     assert!(ledger.drop_letter(&account(), LetterKind::Out, out.id).await.unwrap());
     assert!(!ledger.drop_letter(&account(), LetterKind::Out, out.id).await.unwrap());
     let again = ledger.open_updates(&account(), 9).await.unwrap();
-    assert_eq!(again.iter().map(|update| update.attempts).collect::<Vec<_>>(), [0, 0]);
+    assert_eq!(again.iter().map(|update| update.attempts).collect::<Vec<_>>(), [0, 1]);
     assert_eq!(ledger.figures(&account()).await.unwrap().dead, 0);
     let again = SendEnd::Again {
         body: "shorter".into(),

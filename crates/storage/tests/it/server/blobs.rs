@@ -54,7 +54,8 @@ async fn an_object_goes_a_day_after_nothing_refers_to_it_and_no_sooner() {
     let kept = objects.get(&key("kept"), u64::MAX).await.unwrap().unwrap();
     assert_eq!(kept.bytes, large("k"));
     assert_eq!(gateway.store.turns.tail(&lease.key, None, 9).await.unwrap().turns, turns);
-    // What was swept can be written again.
+    // What was swept can be written again, by a gateway that lives again after that day.
+    gateway.membership.beat().await.unwrap();
     objects.put(&key("gone"), &large("g"), Expect::Absent).await.unwrap();
     let again = objects.get(&key("gone"), u64::MAX).await.unwrap().unwrap();
     assert_eq!(again.bytes, large("g"));

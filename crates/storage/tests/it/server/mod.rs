@@ -1,7 +1,9 @@
 //! Server mode beyond what both engines share: two gateways on one database, lost answers, what is wrong at the start.
 
 mod blobs;
+mod connectors;
 mod fault_proxy;
+mod fences;
 mod gateways;
 mod lost_answers;
 mod races;

@@ -271,6 +271,7 @@ async fn an_update_is_stored_and_finished_once() {
     let open = two.one.store.connectors.open_updates(&account, 99).await.unwrap();
     assert_eq!(open.len(), 14);
     for update in open {
+        assert!(two.two.store.connectors.begin_update(update.id).await.unwrap().is_some());
         let mut tries = JoinSet::new();
         for number in 0..4 {
             let ledger = two.store(number).connectors;

@@ -61,7 +61,7 @@ impl TestDatabase {
             s3: s3(&self.servers),
             // Longer than any test, so that only the leases' own times count.
             gateway: GatewaySettings {
-                life: Duration::from_secs(3600),
+                life: LIFE,
                 ..GatewaySettings::new(gateway, "http://127.0.0.1:1")
             },
             sealing: Sealing::AtOnce { rows: 3 },
@@ -137,4 +137,20 @@ pub(crate) struct OpenGateway {
     pub(crate) store: Store,
     pub(crate) membership: Membership,
     pub(crate) clock: Arc<ManualClock>,
+}
+
+/// The life of the gateways here, unless a test sets another one.
+pub(crate) const LIFE: Duration = Duration::from_secs(3600);
+
+/// Two gateways on a database of their own.
+pub(crate) async fn two() -> (TestDatabase, OpenGateway, OpenGateway) {
+    let database = TestDatabase::migrated().await;
+    let (one, two) = (database.open("one").await, database.open("two").await);
+    (database, one, two)
+}
+
+/// The lives of all gateways pass, and the given one lives on.
+pub(crate) async fn let_die(database: &TestDatabase, survivor: &OpenGateway) {
+    database.pass(LIFE).await;
+    survivor.membership.beat().await.unwrap();
 }

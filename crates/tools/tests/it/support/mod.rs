@@ -1,4 +1,5 @@
 mod ledger;
+mod lost_life;
 mod meddling;
 mod probe;
 
@@ -21,6 +22,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub(crate) use ledger::BrokenAudit;
+pub(crate) use lost_life::LostLife;
 pub(crate) use meddling::{Meddling, When};
 pub(crate) use probe::{Behaviour, Probe};
 

@@ -1,0 +1,124 @@
+//! A gateway that is frozen past its life in the middle of a piece of work, and wakes before it goes on. Where it stands
+//! when it is frozen is set by a lock in the database, which lasts until it lives again.
+
+use std::time::Duration;
+
+use onyx_test_support::{
+    OnyxBuilder, OnyxProcess, Page, ScriptedModel, ServerPlace, Site, wait_for,
+};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio_postgres::Client;
+
+use super::{gateway, place};
+use crate::SOON;
+use crate::drafts::{draft_of, message};
+use crate::gate::{events_of, obedient};
+
+/// Drafts that a dead gateway was applying are looked for every half minute.
+const FAILOVER: Duration = Duration::from_secs(60);
+
+/// Two agents that act. What one asks of the other was not written by a person, so it waits for one.
+fn acting(place: &ServerPlace, id: &str, model: &ScriptedModel) -> OnyxBuilder {
+    gateway(place, id, model).merge(json!({"agents": {"list": [
+        {"id": "main", "default": true, "model": "mine/some-model", "tier": "act"},
+        {"id": "helper", "model": "mine/some-model", "tier": "act"},
+    ]}}))
+}
+
+/// A lock in the database at which a gateway stops.
+struct Obstacle {
+    holder: Client,
+}
+
+impl Obstacle {
+    async fn put(place: &ServerPlace, lock: &str) -> Self {
+        let holder = place.sql().await;
+        holder.batch_execute(&format!("BEGIN; {lock}")).await.unwrap();
+        Self { holder }
+    }
+
+    /// Freezes the gateway for longer than its life as soon as it waits here. It goes on once it lives again.
+    async fn freeze(self, place: &ServerPlace, one: &OnyxProcess) {
+        let sql = place.sql().await;
+        let is_true = async |what: &str, select: &str| {
+            wait_for(what, SOON * 3, async || {
+                sql.query_one(select, &[]).await.unwrap().get::<_, bool>(0).then_some(())
+            })
+            .await;
+        };
+        let waits = "SELECT count(*) > 0 FROM pg_stat_activity
+                     WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        is_true("it to wait for the lock", waits).await;
+        one.freeze();
+        let over = "SELECT until < clock_timestamp() FROM gateways WHERE id = 'one'";
+        is_true("its life to be over", over).await;
+        one.thaw();
+        let lives = "SELECT until > clock_timestamp() FROM gateways WHERE id = 'one'";
+        is_true("it to live again", lives).await;
+        self.holder.batch_execute("COMMIT").await.unwrap();
+    }
+}
+
+async fn draft_at(onyx: &OnyxProcess, id: &str) -> Value {
+    onyx.get(&format!("/api/pending-changes/{id}")).await.expect(200).json()
+}
+
+#[tokio::test]
+async fn a_gateway_frozen_between_approval_and_effect_does_nothing_and_the_draft_says_why() {
+    let site = Site::start(|_| Page::html("<p>hit</p>")).await;
+    let (place, model) = (place().await, obedient().await);
+    let web = json!({"tools": {"web": {"allowPrivateHosts": [site.address().to_string()]}}});
+    let one = acting(&place, "one", &model).merge(web.clone());
+    let two = acting(&place, "two", &model).merge(web);
+    let (one, two) = tokio::join!(one.start(), two.start());
+    let fetch = message(&[("web_fetch", json!({"url": site.url("/?q=secret")}))]);
+    let ask = ("ask_agent", json!({"agent": "helper", "message": fetch}));
+    one.chat_stream(&json!({"message": message(&[ask])})).await;
+    let drafts = one.get("/api/pending-changes?state=pending").await.expect(200).json();
+    assert_eq!(drafts["drafts"][0]["tool"], "web_fetch", "{drafts:#}");
+    let id = drafts["drafts"][0]["id"].as_str().unwrap();
+    let path = format!("/api/pending-changes/{id}/approve");
+    let obstacle = Obstacle::put(&place, "SELECT FROM drafts FOR UPDATE").await;
+    let approval = tokio::spawn(one.request(Method::POST, &path).json(&json!({})).send());
+    obstacle.freeze(&place, &one).await;
+    assert_eq!(approval.await.unwrap().unwrap().status(), 200);
+    assert!(site.requests().is_empty(), "{:?}", site.requests());
+    let draft = draft_at(&two, id).await;
+    assert_eq!(draft["state"], "failed", "{draft:#}");
+    assert!(draft["output"].as_str().unwrap().contains("silent for too long"), "{draft:#}");
+}
+
+#[tokio::test]
+async fn a_change_that_a_frozen_gateway_was_writing_is_finished_by_another_one() {
+    let (place, model) = (place().await, obedient().await);
+    let suggesting = json!({"agents": {"list": [
+        {"id": "main", "default": true, "model": "mine/some-model", "tier": "suggest"},
+    ]}});
+    let one = gateway(&place, "one", &model).merge(suggesting.clone());
+    let two = gateway(&place, "two", &model).merge(suggesting);
+    let (one, two) = tokio::join!(one.start(), two.start());
+    let propose = async |content: &str| {
+        let call = ("write_file", json!({"path": "a.md", "content": content}));
+        let (_, id) = draft_of(&one, json!({"message": message(&[call])})).await;
+        (format!("/api/pending-changes/{id}/approve"), id)
+    };
+    let (approve, _) = propose("before").await;
+    let _ = one.post(&approve, &json!({})).await.expect(200);
+    let (approve, id) = propose("after").await;
+    let lock = "SELECT FROM files WHERE path LIKE '%/vault/a.md' FOR UPDATE";
+    let obstacle = Obstacle::put(&place, lock).await;
+    let approval = tokio::spawn(one.request(Method::POST, &approve).json(&json!({})).send());
+    obstacle.freeze(&place, &one).await;
+    let answer = approval.await.unwrap().unwrap();
+    assert_eq!(answer.status(), 503, "{}", answer.text().await.unwrap());
+    wait_for("the change to be finished", FAILOVER, async || {
+        (draft_at(&two, &id).await["state"] == "applied").then_some(())
+    })
+    .await;
+    let read = message(&[("read_file", json!({"path": "a.md"}))]);
+    let start = &two.chat_stream(&json!({"message": read})).await[0];
+    let events = events_of(&two, start).await;
+    let result = events.iter().find(|event| event["type"] == "tool_result").unwrap();
+    assert!(result["output"].as_str().unwrap().contains("after"), "{result:#}");
+}
