@@ -14,7 +14,7 @@ mod migrations {
 }
 
 /// What this binary's own migrations end with.
-pub const SCHEMA_VERSION: i32 = 3;
+pub const SCHEMA_VERSION: i32 = 4;
 /// The oldest server that has everything the statements use.
 const OLDEST_SERVER: u32 = 15;
 /// Two that migrate at once take turns; the number is Onyx's own.
