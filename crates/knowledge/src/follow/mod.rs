@@ -2,6 +2,7 @@
 //! since it last looked, and reads that.
 
 pub(crate) mod outline;
+mod positions;
 mod tables;
 
 use std::collections::HashMap;
