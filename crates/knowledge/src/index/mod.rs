@@ -137,6 +137,8 @@ impl Index {
     }
 
     /// `None`: searches go by words alone. Where another one made the vectors that are there, these
+        // Vectors of tokens may have more room now, or less.
+        self.parts.maintenance.wake_slow_work();
     /// serve until it has made as many.
     pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
         match self.parts.embedders.set(embedder) {
