@@ -63,9 +63,28 @@ const PATTERNS: &[Pattern] = &[
     begins("speaks", "speak", "speaks"),
     begins("owns", "own", "owns"),
 ];
-/// Relations of which one may have several at once.
-pub(super) const MANY: &[&str] =
-    &["allergic to", "dislikes", "likes", "links to", "owns", "prefers", "speaks"];
+/// Relations of which one holds at a time, so that a newer one closes the older. Of all others several stand
+/// side by side: a person may have two children and any number of friends.
+pub(super) const ONE_AT_A_TIME: &[&str] = &[
+    "address",
+    "age",
+    "birthday",
+    "born in",
+    "born on",
+    "employer",
+    "engaged to",
+    "husband",
+    "job",
+    "lives in",
+    "married to",
+    "partner",
+    "phone",
+    "phone number",
+    "spouse",
+    "studies at",
+    "wife",
+    "works at",
+];
 /// Small words between a name and what is said of it.
 const BETWEEN: &[&str] = &["also", "currently", "has", "have", "just", "now", "really", "still"];
 /// Words that begin a sentence with a capital and are not a name.
