@@ -161,6 +161,17 @@ impl Outline {
         order.len() - order.partition_point(|(position, _)| *position <= message.position)
     }
 
+    /// The place of a message in its conversation, from 1.
+    pub(crate) fn number_of(&self, chunk: ChunkId) -> Option<u32> {
+        let message = self.positions.get(chunk)?.message?;
+        let order = &self.conversations[message.conversation as usize];
+        let through = order.iter().take_while(|(position, _)| *position <= message.position);
+        // Parts of one message count once.
+        let mut last = None;
+        let messages = through.filter(|(position, _)| last.replace(*position) != Some(*position));
+        u32::try_from(messages.count()).ok()
+    }
+
     /// Authors whose names stand among the words, of those whose messages may be seen.
     pub(crate) fn named_in(&self, words: &str, seen: &Visible) -> HashSet<AuthorId> {
         let is_meant =

@@ -210,3 +210,45 @@ async fn a_message_is_given_with_its_neighbourhood_and_what_was_just_said_is_not
         [(3, 3)]
     );
 }
+
+#[tokio::test]
+async fn a_neighbourhood_goes_over_runs_and_is_cited_by_its_first_and_last_message() {
+    let world = World::new().await;
+    let mut old = Talk::new(&world, "anna", SessionOrigin::Thread);
+    for said in [
+        ["what is for dinner", "soup"],
+        ["where are the bowls", "on the left"],
+        ["where is the saffron", "behind the flour"],
+        ["is there bread", "in the tin"],
+        ["good night", "good night"],
+    ] {
+        old.run(&world, &said.map(str::to_owned)).await;
+    }
+    world.index.catch_up().await.unwrap();
+    let retrieval = |session, max_tokens| Retrieval {
+        person: "anna".parse().unwrap(),
+        scopes: vec![Scope::Thread(old.key.session.to_string().parse().unwrap())],
+        session,
+        text: "saffron".to_owned(),
+        max_tokens,
+    };
+    let found = world.index.retrieve(&retrieval(None, 1_000)).await.unwrap();
+    let [piece] = found.hits.as_slice() else { panic!("{:?}", found.hits) };
+    let said: Vec<&str> =
+        piece.text.split("\n\n").map(|said| said.split_once(": ").unwrap().1).collect();
+    assert_eq!(
+        said,
+        [
+            "where are the bowls",
+            "on the left",
+            "where is the saffron",
+            "behind the flour",
+            "is there bread"
+        ]
+    );
+    let cited = (piece.path(), piece.start_line, piece.end_line);
+    assert_eq!(cited, (format!("sessions/{}", old.key.session), 3, 7));
+    // In its own session all of it stands before the model already.
+    let here = world.index.retrieve(&retrieval(Some(old.key.session), 1_000)).await.unwrap();
+    assert_eq!(here.hits, []);
+}
