@@ -9,7 +9,6 @@ mod retrieve;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use jiff::tz::TimeZone;
 use onyx_storage::{ChunkId, ChunkStore, Group, SourceKey, SourceKind, SourceRow};
 use onyx_types::{Clock, PersonId, Scope, ScopeSet};
 
@@ -45,6 +44,7 @@ pub(crate) struct Searcher {
     pub(crate) vectors: Arc<VectorMaker>,
     pub(crate) follower: Arc<ChangeFollower>,
 }
+
 /// What is searched for. Several searches may ask the same.
 struct Question {
     /// `None`: meaning is not searched for.
@@ -53,7 +53,6 @@ struct Question {
     /// Everything was indexed when it was asked.
     indexed: bool,
 }
-
 
 impl Searcher {
     /// The scopes of everything that is the person's own, and of what is shared.
@@ -104,6 +103,7 @@ impl Searcher {
         } else {
             (None, None)
         };
+        let degraded = degraded.or(query.as_ref().and_then(|query| query.incomplete.clone()));
         Ok(Question { query, degraded, indexed })
     }
 
@@ -116,7 +116,6 @@ impl Searcher {
         let limit = search.limit.clamp(1, MOST_HITS);
         let candidates = CANDIDATES.max(limit);
         let degraded = degraded.clone();
-        let degraded = degraded.or(query.as_ref().and_then(|query| query.incomplete.clone()));
         let tables = self.follower.lock().await;
         let (mut tables, lag) = self.follower.follow(tables, Commit::Now).await?;
         let seen = visible(&tables.groups, search);
@@ -159,7 +158,8 @@ impl Searcher {
     ) -> Result<Vec<RankedChunk>, KnowledgeError> {
         let nothing = Outline::default();
         let outline = tables.outline.as_ref().map_or(&nothing, |followed| &followed.outline);
-        let time = times_in(&search.text, self.clock.wall(), &TimeZone::system());
+        let zone = self.clock.zone_of(search.scopes.person());
+        let time = times_in(&search.text, self.clock.wall(), zone.time_zone());
         let hints = Hints { authors: outline.named_in(&search.text, seen), time };
         let mut ranking = Ranking::new(outline, &hints, found, seen);
         let chosen = self.settings.get().weights.map(WordWeights::chosen);

@@ -172,11 +172,12 @@ impl TextIndex {
     }
 
     /// Puts what a source holds now, or removes it where that is `None`. It is found after the next
-    /// commit.
+    /// commit, messages also by the day in this zone.
     pub(crate) fn put(
         &mut self,
         source: SourceId,
         contents: Option<&Contents>,
+        zone: &Zone,
     ) -> Result<(), KnowledgeError> {
         if self.writer.is_none() {
             let writer = self.index.writer_with_num_threads(1, WRITER_BYTES)?;
@@ -189,15 +190,15 @@ impl TextIndex {
         writer.delete_term(Term::from_field_u64(self.fields.source, source.0));
         let Some(contents) = contents else { return Ok(()) };
         for (id, chunk) in &contents.chunks {
-            let text = searched_text(&contents.title, chunk);
+            let text = searched_text(&contents.title, chunk, zone);
             let language = self.detector.of(&chunk.text);
             let mut document = TantivyDocument::new();
             document.add_u64(self.fields.chunk, id.0);
             document.add_u64(self.fields.source, source.0);
             document.add_u64(self.fields.group, u64::from(contents.group.0));
             document.add_text(self.fields.title, title_of(&contents.title, chunk));
-            // The text is given and not its tokens: tantivy would write and read these as JSON.
             document.add_u64(self.fields.language, language as u64);
+            // The text is given and not its tokens: tantivy would write and read these as JSON.
             document.add_text(self.fields.forms, in_language(language, &text));
             document.add_text(self.fields.words, text);
             writer.add_document(document)?;
@@ -326,7 +327,6 @@ impl TextIndex {
         in_any_form.collect()
     }
 
-    /// Forms of the words that are looked for, and what each counts.
     /// The words of a question, with their stems in its own language and in those that the texts are in.
     fn forms_of(&mut self, words: &str, language: usize) -> Vec<Forms> {
         let languages = &self.now.languages;
@@ -335,6 +335,7 @@ impl TextIndex {
         forms(&mut self.plain, known.map(|(_, analyzer)| analyzer), words)
     }
 
+    /// Forms of the words that are looked for, and what each counts.
     fn sought(
         &mut self,
         words: &str,
@@ -439,8 +440,8 @@ fn schema() -> (Schema, Fields) {
         words: schema
             .add_text_field("words", text(PLAIN, IndexRecordOption::WithFreqsAndPositions)),
         title: schema.add_text_field("title", text(PLAIN, IndexRecordOption::WithFreqs)),
-    };
         language: schema.add_u64_field("language", INDEXED),
+    };
     (schema.build(), fields)
 }
 
@@ -452,8 +453,8 @@ impl From<TantivyError> for KnowledgeError {
 
 #[cfg(test)]
 mod tests {
-    use onyx_types::{Hash, Origin};
     use onyx_storage::GroupId;
+    use onyx_types::{Hash, Origin};
 
     use super::*;
 
@@ -472,7 +473,7 @@ mod tests {
             };
             let chunks = vec![(ChunkId(id), chunk)];
             let contents = Contents { group: GroupId(group), title: String::new(), chunks };
-            index.put(SourceId(id), Some(&contents)).unwrap();
+            index.put(SourceId(id), Some(&contents), &Zone::utc()).unwrap();
         }
         index.commit(1).unwrap();
         (folder, index)

@@ -70,7 +70,7 @@ async fn a_message_is_found_by_the_day_it_was_said() {
     let mut talk = Talk::new(&world, "anna", SessionOrigin::Chat);
     talk.run(&world, &["plums again".to_owned()]).await;
     let now = jiff::Timestamp::from_millisecond(world.clock().wall().as_millis()).unwrap();
-    let today = now.to_zoned(jiff::tz::TimeZone::system()).strftime("%B %Y").to_string();
+    let today = now.strftime("%B %Y").to_string();
     assert_eq!(texts(&said(&world, &format!("what of {today}")).await), ["anna: plums again"]);
 }
 
@@ -90,6 +90,29 @@ async fn what_is_of_the_time_that_is_named_comes_first() {
         let hits = world.find(asked).await;
         assert!(hits[0].path().contains(day), "{asked}: {}", hits[0].path());
         assert_eq!(hits.len(), 3, "the others are found too");
+    }
+}
+
+#[tokio::test]
+async fn days_are_those_of_the_zone_that_the_person_lives_in() {
+    // Fourteen hours before Greenwich: there the day begins at ten in the morning of the day before.
+    let world = World::in_zone("Pacific/Kiritimati").await;
+    let chat = "07/05/2023, 23:30 - Tom: plums at night\n08/05/2023, 00:30 - Rosa: plums again\n\
+                08/05/2023, 23:30 - Tom: plums once more\n09/05/2023, 00:30 - Rosa: plums for breakfast\n";
+    world.write("people/anna/vault/chat.md", chat);
+    world.write("people/anna/memory/main/daily/2023-05-10.md", "plums and the fence");
+    world.index.sync().await.unwrap();
+    for (day, wanted) in [
+        ("7 May", vec!["Tom: plums at night"]),
+        ("8 May", vec!["Rosa: plums again", "Tom: plums once more"]),
+        ("9 May", vec!["Rosa: plums for breakfast"]),
+        ("10 May", vec!["plums and the fence"]),
+    ] {
+        let hits = world.find(&format!("plums on {day} 2023")).await;
+        assert_eq!(hits.len(), 5, "the others are found too");
+        let mut first = texts(&hits[..wanted.len()]);
+        first.sort();
+        assert_eq!(first, wanted, "{day}");
     }
 }
 
