@@ -53,10 +53,7 @@ impl Corpus {
         documentation: &Path,
         real: usize,
     ) {
-        fs::create_dir_all(&self.folder).unwrap();
-        if !self.folder.join("texts.jsonl").exists() {
-            self.gather(documentation);
-        }
+        self.complete_texts(documentation);
         let texts: Vec<String> = self.texts().collect();
         let wanted = (QUESTIONS + real).min(texts.len());
         let size = fs::metadata(self.folder.join("vectors.f32")).map_or(0, |file| file.len());
@@ -72,6 +69,14 @@ impl Corpus {
         for batch in texts[done..wanted].chunks(BATCH) {
             let bytes = embed(&server, batch).await;
             file.write_all(&bytes).unwrap();
+        }
+    }
+
+    /// Gathers the texts where that was not done before.
+    pub(crate) fn complete_texts(&self, documentation: &Path) {
+        fs::create_dir_all(&self.folder).unwrap();
+        if !self.folder.join("texts.jsonl").exists() {
+            self.gather(documentation);
         }
     }
 

@@ -42,11 +42,11 @@ use crate::table::Row;
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The binary whose server embeds.
-    #[arg(long, value_name = "PATH")]
-    onyx: PathBuf,
+    #[arg(long, value_name = "PATH", required_unless_present = "only")]
+    onyx: Option<PathBuf>,
     /// A folder of weights as `onyx models pull` makes it.
-    #[arg(long, value_name = "FOLDER")]
-    weights: PathBuf,
+    #[arg(long, value_name = "FOLDER", required_unless_present = "only")]
+    weights: Option<PathBuf>,
     /// Where documentation lies, in any depth.
     #[arg(long, value_name = "FOLDER")]
     documentation: PathBuf,
@@ -76,16 +76,27 @@ struct Arguments {
     /// Chunks of the largest index, which is only made and searched.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     large: usize,
+    /// Measures this alone, with vectors that the program makes itself.
+    #[arg(long, value_name = "WHAT")]
+    only: Option<Only>,
     #[arg(long, hide = true, requires = "home")]
     part: Option<Part>,
     #[arg(long, hide = true)]
     home: Option<PathBuf>,
 }
 
+/// What can be measured without an embedding model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Only {
+    Messages,
+    Sessions,
+}
+
 /// Each has a process of its own, so that none is charged for another's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
     Corpus,
+    Texts,
     Make,
     Ask,
     Tiny,
@@ -97,14 +108,26 @@ enum Part {
     AskLarge,
 }
 
+impl Arguments {
+    /// The binary and the weights of the embedding model.
+    fn model(&self) -> (&Path, &Path) {
+        (self.onyx.as_deref().unwrap(), self.weights.as_deref().unwrap())
+    }
+}
+
 #[tokio::main]
 async fn main() {
     let arguments = Arguments::parse();
     let corpus = Corpus::new(&arguments.corpus);
     let rows = match (arguments.part, &arguments.home) {
         (Some(Part::Corpus), _) => {
-            let Arguments { onyx, weights, documentation, real, .. } = &arguments;
+            let (onyx, weights) = arguments.model();
+            let Arguments { documentation, real, .. } = &arguments;
             corpus.complete(onyx, weights, documentation, *real).await;
+            Vec::new()
+        }
+        (Some(Part::Texts), _) => {
+            corpus.complete_texts(&arguments.documentation);
             Vec::new()
         }
         (Some(Part::Make), Some(home)) => make::measure(home, &corpus, arguments.chunks).await,
@@ -116,42 +139,30 @@ async fn main() {
         }
         (Some(Part::AskMessages), Some(home)) => messages::ask(home, &corpus).await,
         (Some(Part::ByTheModel), _) => {
-            messages::by_the_model(&arguments.onyx, &arguments.weights, &corpus).await
+            let (onyx, weights) = arguments.model();
+            messages::by_the_model(onyx, weights, &corpus).await
         }
         (Some(Part::Large), Some(home)) => {
             make::measure(home, &corpus, arguments.large).await;
             Vec::new()
         }
         (Some(Part::AskLarge), Some(home)) => ask::measure_large(home, &corpus).await,
-        (Some(_), None) | (None, _) => return all(&arguments),
+        (Some(_), None) | (None, _) => return report(&arguments),
     };
     println!("{}", serde_json::to_string(&rows).unwrap());
 }
 
-fn all(arguments: &Arguments) {
+/// Measures what is asked for, shows it and keeps it.
+fn report(arguments: &Arguments) {
     let folder = tempfile::tempdir().unwrap();
-    let mut rows = run(Part::Corpus, folder.path());
+    run(if arguments.only.is_some() { Part::Texts } else { Part::Corpus }, folder.path());
     // After the embedding, which is no part of this.
     let begun = Occasion::begin();
-    rows.extend(run(Part::Make, folder.path()));
-    rows.extend(run(Part::Ask, folder.path()));
-    if arguments.tiny > 0 {
-        rows.extend(run(Part::Tiny, tempfile::tempdir().unwrap().path()));
-    }
-    if arguments.sessions > 0 {
-        rows.extend(run(Part::Sessions, tempfile::tempdir().unwrap().path()));
-    }
-    if arguments.messages > 0 {
-        let folder = tempfile::tempdir().unwrap();
-        for part in [Part::Messages, Part::AskMessages, Part::ByTheModel] {
-            rows.extend(run(part, folder.path()));
-        }
-    }
-    if arguments.large > 0 {
-        let folder = tempfile::tempdir().unwrap();
-        rows.extend(run(Part::Large, folder.path()));
-        rows.extend(run(Part::AskLarge, folder.path()));
-    }
+    let rows = match arguments.only {
+        Some(Only::Messages) => run_all(&[Part::Messages, Part::AskMessages]),
+        Some(Only::Sessions) => run_all(&[Part::Sessions]),
+        None => every_row(arguments),
+    };
     let occasion = begun.end(&arguments.commit);
     table::print(&rows, &occasion.load);
     if let Some(out) = &arguments.out {
@@ -159,6 +170,28 @@ fn all(arguments: &Arguments) {
     }
 }
 
+fn every_row(arguments: &Arguments) -> Vec<Row> {
+    let mut rows = run_all(&[Part::Make, Part::Ask]);
+    if arguments.tiny > 0 {
+        rows.extend(run_all(&[Part::Tiny]));
+    }
+    if arguments.sessions > 0 {
+        rows.extend(run_all(&[Part::Sessions]));
+    }
+    if arguments.messages > 0 {
+        rows.extend(run_all(&[Part::Messages, Part::AskMessages, Part::ByTheModel]));
+    }
+    if arguments.large > 0 {
+        rows.extend(run_all(&[Part::Large, Part::AskLarge]));
+    }
+    rows
+}
+
+/// Parts that work on one home, in their order.
+fn run_all(parts: &[Part]) -> Vec<Row> {
+    let folder = tempfile::tempdir().unwrap();
+    parts.iter().flat_map(|part| run(*part, folder.path())).collect()
+}
 fn run(part: Part, home: &Path) -> Vec<Row> {
     let name = part.to_possible_value().unwrap();
     let done = Command::new(std::env::current_exe().unwrap())

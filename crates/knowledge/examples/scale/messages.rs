@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Whose vectors searches use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Vectors {
+pub(crate) enum Vectors {
     OfTokens,
     OfWholeTexts,
 }
@@ -146,7 +146,7 @@ fn bytes_in(folder: &Path) -> u64 {
 }
 
 /// A direction for each piece of a word, the same wherever it stands; a text is the sum of its own.
-struct OfWords {
+pub(crate) struct OfWords {
     vectors: Vectors,
     /// Those of the questions: what a search costs is told beside the embedding of its question.
     known: HashMap<String, Embedded>,
@@ -157,7 +157,7 @@ struct OfWords {
 const PIECE: usize = 6;
 
 impl OfWords {
-    fn new(vectors: Vectors, questions: &[String]) -> Self {
+    pub(crate) fn new(vectors: Vectors, questions: &[String]) -> Self {
         let known = questions.iter().map(|question| (question.clone(), embedded(question)));
         Self { vectors, known: known.collect() }
     }

@@ -8,7 +8,7 @@ mod wording;
 
 pub use pack::{Chunking, Piece};
 pub use ruler::Ruler;
-pub(crate) use wording::{embedded_text, indexed_text, searched_text};
+pub(crate) use wording::{embedded_text, indexed_text, searched_text, zone_of};
 
 /// A text cut into pieces, with its title and date.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! from.
 
 use onyx_storage::ChunkRow;
-use onyx_types::Timestamp;
+use onyx_types::{Clock, PersonId, Timestamp, Zone};
 
 /// The text that a vector is made of. A chunk of a note comes with its title and heading, because it
 /// stands alone. A message comes without, because the title of a conversation says nothing about a
@@ -14,9 +14,11 @@ pub(crate) fn embedded_text(title: &str, row: &ChunkRow) -> String {
     }
 }
 
-/// The text that a chunk is found by. A message is found by its date too.
-pub(crate) fn searched_text(title: &str, row: &ChunkRow) -> String {
-    let date = row.message.as_ref().and_then(|message| message.at).and_then(spoken_date);
+/// The text that a chunk is found by. A message is found by its date too, as it was where its person
+/// lives.
+pub(crate) fn searched_text(title: &str, row: &ChunkRow, zone: &Zone) -> String {
+    let at = row.message.as_ref().and_then(|message| message.at);
+    let date = at.and_then(|at| spoken_date(at, zone));
     match (&row.message, date) {
         (Some(_), Some(date)) => format!("{}\n{date}", row.text),
         (Some(_), None) => row.text.clone(),
@@ -25,9 +27,14 @@ pub(crate) fn searched_text(title: &str, row: &ChunkRow) -> String {
 }
 
 /// A date as people write it: `8 May 2023`.
-fn spoken_date(at: Timestamp) -> Option<String> {
+fn spoken_date(at: Timestamp, zone: &Zone) -> Option<String> {
     let at = jiff::Timestamp::from_millisecond(at.as_millis()).ok()?;
-    Some(at.to_zoned(jiff::tz::TimeZone::system()).strftime("%-d %B %Y").to_string())
+    Some(at.to_zoned(zone.time_zone().clone()).strftime("%-d %B %Y").to_string())
+}
+
+/// The zone in which days and hours of a text are meant; UTC for what belongs to nobody.
+pub(crate) fn zone_of(clock: &dyn Clock, person: Option<&PersonId>) -> Zone {
+    person.map(|person| clock.zone_of(person)).unwrap_or_default()
 }
 
 pub(crate) fn indexed_text(title: &str, heading: &str, text: &str) -> String {

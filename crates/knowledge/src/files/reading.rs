@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use jiff::civil::Date;
 use onyx_storage::{
     ChunkRow, History, Message, Object, ObjectKey, Objects, SourceKey, SourceKind, SourceRow,
     Stamp, StoreError, declared_origin,
 };
-use onyx_types::{Clock, Hash, Origin, Timestamp};
+use onyx_types::{Clock, Hash, Origin, Timestamp, Zone};
 
-use crate::chunk::{indexed_text, is_date};
+use crate::chunk::{indexed_text, is_date, zone_of};
 use crate::files::places::{PlacedFile, is_binary_name};
 use crate::files::transcript::{self, TranscriptMessage};
 use crate::indexing::Look;
@@ -164,10 +165,8 @@ impl FileReader {
     fn cut(&self, row: &mut SourceRow, text: &str) -> Vec<ChunkRow> {
         let document = self.document(text);
         let date = document.date.or_else(|| is_date(&row.title).then(|| row.title.clone()));
-        // Noon in UTC is on the same day in most time zones.
-        let noon =
-            date.as_ref().and_then(|date| format!("{}T12:00:00Z", date.get(..10)?).parse().ok());
-        row.dated = noon;
+        let zone = zone_of(&*self.clock, row.key.person.as_ref());
+        row.dated = date.as_ref().and_then(|date| noon_of(date.get(..10)?, &zone));
         let name = std::mem::take(&mut row.title);
         row.title = match (row.kind, document.title) {
             (SourceKind::Memory | SourceKind::Daily, _) | (_, None) => name,
@@ -176,7 +175,7 @@ impl FileReader {
         if let Some(date) = date.filter(|date| !row.title.contains(date.as_str())) {
             row.title = format!("{} ({date})", row.title);
         }
-        if let Some(messages) = transcript_of(row.kind, text) {
+        if let Some(messages) = transcript_of(row.kind, text, &zone) {
             row.conversation = Some(row.key.path.clone());
             return self.message_rows(row, messages);
         }
@@ -198,11 +197,18 @@ impl FileReader {
     }
 }
 
+/// The middle of a day.
+fn noon_of(date: &str, zone: &Zone) -> Option<Timestamp> {
+    let noon = date.parse::<Date>().ok()?.at(12, 0, 0, 0);
+    let noon = zone.time_zone().to_timestamp(noon).ok()?;
+    Some(Timestamp::from_millis(noon.as_millisecond()))
+}
+
 /// The messages of a note that is a conversation. Memories, pages, tasks and the like are never read
 /// as one, because they have a form of their own.
-fn transcript_of(kind: SourceKind, text: &str) -> Option<Vec<TranscriptMessage>> {
+fn transcript_of(kind: SourceKind, text: &str, zone: &Zone) -> Option<Vec<TranscriptMessage>> {
     match kind {
-        SourceKind::Note | SourceKind::Source | SourceKind::Shared => transcript::read(text),
+        SourceKind::Note | SourceKind::Source | SourceKind::Shared => transcript::read(text, zone),
         SourceKind::Memory
         | SourceKind::Daily
         | SourceKind::Page

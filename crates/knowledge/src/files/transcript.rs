@@ -1,8 +1,7 @@
 //! Notes that are conversations: lines that begin with a speaker's name, and exports of chat programs.
 
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
-use onyx_types::Timestamp;
+use onyx_types::{Timestamp, Zone};
 
 /// A message of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,12 +47,13 @@ fn is_name(name: &str) -> bool {
         && !LABELS.contains(&name.to_lowercase().as_str())
 }
 
-/// The messages of a text that is a conversation; `None` where it is none.
-pub(crate) fn read(text: &str) -> Option<Vec<TranscriptMessage>> {
+/// The messages of a text that is a conversation; `None` where it is none. Its times are meant as the
+/// clocks of this zone showed them.
+pub(crate) fn read(text: &str, zone: &Zone) -> Option<Vec<TranscriptMessage>> {
     let mut messages = Vec::<TranscriptMessage>::new();
     let mut before = 0;
     for (number, line) in (1..).zip(text.lines()) {
-        if let Some(mut spoken) = opening(line) {
+        if let Some(mut spoken) = opening(line, zone) {
             (spoken.start_line, spoken.end_line) = (number, number);
             messages.push(spoken);
         } else if let Some(last) = messages.last_mut() {
@@ -85,9 +85,9 @@ fn is_conversation(messages: &[TranscriptMessage], lines_before: usize) -> bool 
 
 /// A line that begins a message: `Name: …`, `**Name:** …`, `## Name`, or with the time before it as
 /// WhatsApp writes it.
-fn opening(line: &str) -> Option<TranscriptMessage> {
+fn opening(line: &str, zone: &Zone) -> Option<TranscriptMessage> {
     let line = line.trim().trim_start_matches('\u{200e}');
-    let (at, rest) = stamped(line).map_or((None, line), |(at, rest)| (at, rest));
+    let (at, rest) = stamped(line, zone).map_or((None, line), |(at, rest)| (at, rest));
     let plain = rest.trim_start_matches(['*', '_', '>', ' ']);
     let (name, words) = match heading(line) {
         Some(name) => (name, ""),
@@ -111,7 +111,7 @@ fn heading(line: &str) -> Option<&str> {
 }
 
 /// `[12/05/2023, 18:03:12] Name: …` and `12/05/2023, 18:03 - Name: …`.
-fn stamped(line: &str) -> Option<(Option<Timestamp>, &str)> {
+fn stamped<'a>(line: &'a str, zone: &Zone) -> Option<(Option<Timestamp>, &'a str)> {
     let (stamp, rest) = match line.strip_prefix('[') {
         Some(inside) => inside.split_once("] ")?,
         None => line.split_once(" - ")?,
@@ -120,11 +120,14 @@ fn stamped(line: &str) -> Option<(Option<Timestamp>, &str)> {
     let parts: Vec<i16> =
         day.split(['/', '.', '-']).map(str::parse).collect::<Result<_, _>>().ok()?;
     let [a, b, c] = parts.as_slice() else { return None };
-    Some((time_of(*a, *b, *c, time.trim()), rest))
+    let at = time_of(*a, *b, *c, time.trim())
+        .and_then(|at| zone.time_zone().to_timestamp(at).ok())
+        .map(|at| Timestamp::from_millis(at.as_millisecond()));
+    Some((at, rest))
 }
 
 /// The day is taken to stand before the month where that is possible; the year stands first or last.
-fn time_of(a: i16, b: i16, c: i16, time: &str) -> Option<Timestamp> {
+fn time_of(a: i16, b: i16, c: i16, time: &str) -> Option<DateTime> {
     let (year, month, day) = if a > 31 {
         (a, b, c)
     } else if b > 12 {
@@ -139,9 +142,7 @@ fn time_of(a: i16, b: i16, c: i16, time: &str) -> Option<Timestamp> {
     let (hour, minute) = (clock.next()??, clock.next()??);
     let hour = if is_afternoon && hour < 12 { hour + 12 } else { hour };
     let (month, day) = (i8::try_from(month).ok()?, i8::try_from(day).ok()?);
-    let at = DateTime::new(year, month, day, hour, minute, 0, 0).ok()?;
-    let at = TimeZone::system().to_timestamp(at).ok()?;
-    Some(Timestamp::from_millis(at.as_millisecond()))
+    DateTime::new(year, month, day, hour, minute, 0, 0).ok()
 }
 
 #[cfg(test)]
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
 
     fn told(text: &str) -> Option<Vec<(String, String, u32, u32)>> {
-        let messages = read(text)?.into_iter();
+        let messages = read(text, &Zone::utc())?.into_iter();
         Some(messages.map(|m| (m.author, m.text, m.start_line, m.end_line)).collect())
     }
 
@@ -184,16 +185,16 @@ mod tests {
                    12/05/2023, 18:05 - Ana: Fine";
         let other = "[5/13/23, 6:03:12 PM] Ana: Are you in?\n[5/13/23, 6:04:00 PM] Ben Li: Yes\n\
                      [5/13/23, 6:05:00 PM] Ana: Fine";
+        let zone = Zone::named("Pacific/Auckland").unwrap();
         for (text, day) in [(one, "2023-05-12"), (other, "2023-05-13")] {
-            let messages = read(text).unwrap();
+            let messages = read(text, &zone).unwrap();
             let authors: Vec<&str> = messages.iter().map(|m| m.author.as_str()).collect();
             assert_eq!(authors, ["Ana", "Ben Li", "Ana"]);
-            let at = messages[1].at.unwrap().as_millis();
-            let at = jiff::Timestamp::from_millisecond(at).unwrap().to_zoned(TimeZone::system());
-            assert_eq!((at.date().to_string().as_str(), at.hour(), at.minute()), (day, 18, 4));
+            let at = zone.stamp(messages[1].at.unwrap());
+            assert_eq!(at, format!("{day}T18:04+12:00"));
         }
         let model = "#### You:\nhow far is it\n\n#### ChatGPT:\n40 km\n\n#### You:\nthanks";
-        assert_eq!(read(model).unwrap()[1].text, "ChatGPT: \n40 km");
+        assert_eq!(read(model, &zone).unwrap()[1].text, "ChatGPT: \n40 km");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! since it last looked, and reads that.
 
 pub(crate) mod outline;
+mod positions;
 mod tables;
 
 use std::collections::HashMap;
@@ -10,12 +11,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use onyx_storage::{
-    ChunkId, ChunkStore, Contents, OutlinedChunk, SourceChange, SourceId, StorePosition,
+    ChunkId, ChunkStore, Contents, GroupId, OutlinedChunk, SourceChange, SourceId, StorePosition,
     StoredVector,
 };
+use onyx_types::{Clock, Zone};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::KnowledgeError;
+use crate::chunk::zone_of;
 use crate::text::TextIndex;
 use crate::vectors::{Embedders, VectorSet};
 use outline::Outline;
@@ -27,6 +30,7 @@ pub(crate) use tables::SearchTables;
 pub(crate) struct ChangeFollower {
     chunks: Arc<dyn ChunkStore>,
     embedders: Arc<Embedders>,
+    clock: Arc<dyn Clock>,
     /// Where the text index lies.
     text_folder: PathBuf,
     tables: Arc<Mutex<SearchTables>>,
@@ -59,9 +63,10 @@ impl ChangeFollower {
     pub(crate) fn new(
         chunks: Arc<dyn ChunkStore>,
         embedders: Arc<Embedders>,
+        clock: Arc<dyn Clock>,
         text_folder: PathBuf,
     ) -> Self {
-        Self { chunks, embedders, text_folder, tables: Arc::default() }
+        Self { chunks, embedders, clock, text_folder, tables: Arc::default() }
     }
 
     pub(crate) async fn follow_to_the_end(&self) -> Result<(), KnowledgeError> {
@@ -208,6 +213,7 @@ impl ChangeFollower {
         for (source, held) in texts.iter().zip(chunks.contents(&texts).await?) {
             contents.extend(held.map(|held| (*source, held)));
         }
+        let zones = self.zones(&contents).await?;
         let mut vectors: HashMap<SourceId, Vec<StoredVector>> = HashMap::new();
         if let Some(followed) = &tables.vectors {
             let wanted = of(&|change| followed.wants(change));
@@ -222,13 +228,30 @@ impl ChangeFollower {
                 outlined.entry(chunk.source).or_default().push(chunk);
             }
         }
-        let update = |change: SourceChange| Update {
-            outline: outlined.remove(&change.source).unwrap_or_default(),
-            contents: contents.remove(&change.source),
-            vectors: vectors.remove(&change.source).unwrap_or_default(),
-            change,
+        let update = |change: SourceChange| {
+            let contents = contents.remove(&change.source);
+            let zone = contents.as_ref().and_then(|contents| zones.get(&contents.group));
+            Update {
+                outline: outlined.remove(&change.source).unwrap_or_default(),
+                zone: zone.cloned().unwrap_or_default(),
+                contents,
+                vectors: vectors.remove(&change.source).unwrap_or_default(),
+                change,
+            }
         };
         Ok(changes.into_iter().map(update).collect())
+    }
+
+    /// The time zones of those whose texts these are, by group.
+    async fn zones(
+        &self,
+        contents: &HashMap<SourceId, Contents>,
+    ) -> Result<HashMap<GroupId, Zone>, KnowledgeError> {
+        if contents.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let groups = self.chunks.groups().await?.into_iter();
+        Ok(groups.map(|group| (group.id, zone_of(&*self.clock, group.person.as_ref()))).collect())
     }
 
     /// Deletes the text index; it is rebuilt when the tables follow the next time.

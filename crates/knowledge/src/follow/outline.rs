@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use onyx_storage::{ChunkId, GroupId, OutlinedChunk, SourceId};
 use onyx_types::{PersonId, Timestamp};
-use rustc_hash::FxHashMap;
 
+use super::positions::Positions;
 use crate::visible::Visible;
 
 /// The number of an author.
@@ -30,7 +30,7 @@ pub(crate) struct MessagePosition {
 
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
-    positions: FxHashMap<ChunkId, ChunkPosition>,
+    positions: Positions,
     by_source: HashMap<SourceId, Vec<ChunkId>>,
     names: HashMap<(Option<PersonId>, String), ConversationId>,
     /// Messages in their order.
@@ -67,7 +67,7 @@ const SHORTEST_NAME: usize = 2;
 
 impl Outline {
     pub(crate) fn position_of(&self, chunk: ChunkId) -> Option<&ChunkPosition> {
-        self.positions.get(&chunk)
+        self.positions.get(chunk)
     }
 
     pub(crate) fn add(&mut self, chunk: &OutlinedChunk) {
@@ -117,7 +117,7 @@ impl Outline {
 
     pub(crate) fn remove(&mut self, source: SourceId) {
         for chunk in self.by_source.remove(&source).unwrap_or_default() {
-            let Some(known) = self.positions.remove(&chunk) else { continue };
+            let Some(known) = self.positions.remove(chunk) else { continue };
             if let Some(message) = known.message {
                 let order = &mut self.conversations[message.conversation as usize];
                 if let Ok(place) = order.binary_search(&(message.position, chunk)) {
@@ -131,7 +131,7 @@ impl Outline {
     /// have a negative one. Parts of the same message are left out.
     pub(crate) fn around(&self, chunk: ChunkId, reach: i32) -> Vec<(i32, ChunkId)> {
         let mut around = Vec::new();
-        if let Some(message) = self.positions.get(&chunk).and_then(|known| known.message) {
+        if let Some(message) = self.positions.get(chunk).and_then(|known| known.message) {
             self.around_message(message, reach, |away, chunk| around.push((away, chunk)));
         }
         around
@@ -154,11 +154,22 @@ impl Outline {
 
     /// How many messages of its conversation came after one.
     pub(crate) fn messages_after(&self, chunk: ChunkId) -> usize {
-        let Some(message) = self.positions.get(&chunk).and_then(|known| known.message) else {
+        let Some(message) = self.positions.get(chunk).and_then(|known| known.message) else {
             return 0;
         };
         let order = &self.conversations[message.conversation as usize];
         order.len() - order.partition_point(|(position, _)| *position <= message.position)
+    }
+
+    /// The place of a message in its conversation, from 1.
+    pub(crate) fn number_of(&self, chunk: ChunkId) -> Option<u32> {
+        let message = self.positions.get(chunk)?.message?;
+        let order = &self.conversations[message.conversation as usize];
+        let through = order.iter().take_while(|(position, _)| *position <= message.position);
+        // Parts of one message count once.
+        let mut last = None;
+        let messages = through.filter(|(position, _)| last.replace(*position) != Some(*position));
+        u32::try_from(messages.count()).ok()
     }
 
     /// Authors whose names stand among the words, of those whose messages may be seen.

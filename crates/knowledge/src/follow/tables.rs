@@ -2,6 +2,7 @@
 //! the chunk table.
 
 use onyx_storage::{Contents, Group, OutlinedChunk, SourceChange, SourceId, StoredVector};
+use onyx_types::Zone;
 
 use super::outline::Outline;
 use crate::KnowledgeError;
@@ -38,6 +39,8 @@ pub(crate) struct FollowedOutline {
 pub(super) struct Update {
     pub(super) change: SourceChange,
     pub(super) contents: Option<Contents>,
+    /// The time zone of whoever it belongs to.
+    pub(super) zone: Zone,
     pub(super) vectors: Vec<StoredVector>,
     pub(super) outline: Vec<OutlinedChunk>,
 }
@@ -68,7 +71,7 @@ impl SearchTables {
             if self.wants_text(change)
                 && let Some(text) = &mut self.text
             {
-                text.put(change.source, update.contents.as_ref())?;
+                text.put(change.source, update.contents.as_ref(), &update.zone)?;
             }
             if let Some(vectors) = self.vectors.as_mut().filter(|vectors| vectors.wants(change)) {
                 vectors.replace(change.source, &update.vectors);

@@ -14,6 +14,7 @@ use onyx_types::{Clock, Hash, Timestamp};
 use super::finder::{FactFinder, FactPassage, FoundFact};
 use super::rules::{Passage, RULES, facts_in};
 use crate::KnowledgeError;
+use crate::chunk::zone_of;
 
 pub(crate) struct FactReader {
     chunks: Arc<dyn ChunkStore>,
@@ -93,7 +94,8 @@ impl FactReader {
                 known.flat_map(|contents| contents.chunks).map(|(id, _)| id).collect()
             };
             let stored = chunks.stored(&ids).await?;
-            let found = stored.iter().filter(|chunk| has_facts(chunk.source.kind)).map(by_rules);
+            let found = stored.iter().filter(|chunk| has_facts(chunk.source.kind));
+            let found = found.map(|chunk| by_rules(chunk, &*self.clock));
             chunks.keep_facts(found.filter(|found| !found.facts.is_empty()).collect()).await?;
             after = last;
             chunks.set_mark(SEEN, &format!("{epoch} {after} {RULES}")).await?;
@@ -238,13 +240,15 @@ fn said_at(chunk: &StoredChunk) -> Timestamp {
     said.or(chunk.source.dated).unwrap_or(chunk.source.stamp.modified)
 }
 
-fn by_rules(chunk: &StoredChunk) -> ChunkFacts {
+fn by_rules(chunk: &StoredChunk, clock: &dyn Clock) -> ChunkFacts {
+    let person = chunk.source.key.person.as_ref();
     let passage = Passage {
         chunk: &chunk.row,
         title: &chunk.source.title,
         kind: chunk.source.kind,
-        person: chunk.source.key.person.as_ref(),
+        person,
         at: said_at(chunk),
+        zone: zone_of(clock, person),
     };
     ChunkFacts { chunk: chunk.id, maker: RULES.to_owned(), facts: facts_in(&passage) }
 }

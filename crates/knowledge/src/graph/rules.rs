@@ -1,9 +1,8 @@
 //! Facts that can be read off a text without a model: a few plain sentences, fields under a name, and
 //! links between notes. Anything doubtful is left out.
 
-use jiff::tz::TimeZone;
 use onyx_storage::{ChunkRow, EntityName, FactRow, Holds, ObjectKind, SourceKind};
-use onyx_types::{PersonId, Timestamp};
+use onyx_types::{PersonId, Timestamp, Zone};
 
 use crate::search::ranking::times_in;
 
@@ -18,6 +17,8 @@ pub(super) struct Passage<'a> {
     pub(super) person: Option<&'a PersonId>,
     /// When it was said or written.
     pub(super) at: Timestamp,
+    /// The time zone of whoever it belongs to.
+    pub(super) zone: Zone,
 }
 
 /// Words of a sentence that state a relation.
@@ -63,9 +64,28 @@ const PATTERNS: &[Pattern] = &[
     begins("speaks", "speak", "speaks"),
     begins("owns", "own", "owns"),
 ];
-/// Relations of which one may have several at once.
-pub(super) const MANY: &[&str] =
-    &["allergic to", "dislikes", "likes", "links to", "owns", "prefers", "speaks"];
+/// Relations of which one holds at a time, so that a newer one closes the older. Of all others several stand
+/// side by side: a person may have two children and any number of friends.
+pub(super) const ONE_AT_A_TIME: &[&str] = &[
+    "address",
+    "age",
+    "birthday",
+    "born in",
+    "born on",
+    "employer",
+    "engaged to",
+    "husband",
+    "job",
+    "lives in",
+    "married to",
+    "partner",
+    "phone",
+    "phone number",
+    "spouse",
+    "studies at",
+    "wife",
+    "works at",
+];
 /// Small words between a name and what is said of it.
 const BETWEEN: &[&str] = &["also", "currently", "has", "have", "just", "now", "really", "still"];
 /// Words that begin a sentence with a capital and are not a name.
@@ -331,7 +351,7 @@ fn about(
     holds: Holds,
     right: &str,
 ) -> Option<RuleFact> {
-    let (right, from, until) = without_time(right, passage.at);
+    let (right, from, until) = without_time(right, passage);
     let stop = STOPS.iter().filter_map(|stop| right.find(stop)).min().unwrap_or(right.len());
     let object = right[..stop].trim_matches(|c: char| " .,;:!\"'“”*_[]".contains(c));
     let words = object.split_whitespace().count();
@@ -346,7 +366,10 @@ fn about(
 }
 
 /// Takes `since May 2024`, `in 2019` or `until last week` off the end.
-fn without_time(text: &str, now: Timestamp) -> (&str, Option<Timestamp>, Option<Timestamp>) {
+fn without_time<'a>(
+    text: &'a str,
+    passage: &Passage<'_>,
+) -> (&'a str, Option<Timestamp>, Option<Timestamp>) {
     let mut places: Vec<(usize, &str)> =
         BEFORE_TIMES.iter().flat_map(|words| text.match_indices(words)).collect();
     places.sort_unstable();
@@ -361,12 +384,14 @@ fn without_time(text: &str, now: Timestamp) -> (&str, Option<Timestamp>, Option<
         );
         let found = [time.clone(), time.replacen("in ", "", 1)]
             .iter()
-            .find_map(|time| times_in(time, now, &TimeZone::system()));
-        if let Some(range) = found {
-            return match words.trim() {
-                "until" => (&text[..at], None, Some(range.to())),
-                _ => (&text[..at], Some(range.from()), None),
-            };
+            .find_map(|time| times_in(time, passage.at, passage.zone.time_zone()));
+        let (from, until) = match found {
+            Some(range) if words.trim() == "until" => (None, range.to()),
+            Some(range) => (range.from(), None),
+            None => (None, None),
+        };
+        if from.is_some() || until.is_some() {
+            return (&text[..at], from, until);
         }
     }
     (text, None, None)
@@ -456,14 +481,9 @@ mod tests {
             kind: SourceKind::Note,
             person: Some(&person),
             at: "2026-11-16T12:00:00Z".parse().unwrap(),
+            zone: Zone::named("Pacific/Auckland").unwrap(),
         };
-        let day = |at: Option<Timestamp>| {
-            let shown = |at: Timestamp| {
-                let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap();
-                at.to_zoned(TimeZone::system()).date().to_string()
-            };
-            at.map(shown).unwrap_or_default()
-        };
+        let day = |at: Option<Timestamp>| at.map(|at| passage.zone.stamp(at)).unwrap_or_default();
         let told = |fact: FactRow| {
             let ends = if fact.holds == Holds::Ends { "not " } else { "" };
             let kind = if fact.object_kind == ObjectKind::Entity { "" } else { "=" };
@@ -485,7 +505,7 @@ mod tests {
             found(text, "", None),
             [
                 "3: Anna Li lives in Rome",
-                "4: Ben works at Acme Corp 2024-05-01..",
+                "4: Ben works at Acme Corp 2024-05-01T00:00+12:00..",
                 "5: owner not lives in Bonn",
                 "6: Anna phone number =030 1234",
             ]

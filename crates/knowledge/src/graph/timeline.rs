@@ -1,12 +1,12 @@
 //! Which statements hold when: statements about one thing in order of time, where a newer one closes
-//! the older. The timeline is not stored; it is computed from the facts.
+//! the older if only one of its kind can hold. The timeline is not stored; it is computed from the facts.
 
 use std::collections::BTreeMap;
 
 use onyx_storage::{EntityName, Holds, ObjectKind, StoredFact};
 use onyx_types::Timestamp;
 
-use super::rules::MANY;
+use super::rules::ONE_AT_A_TIME;
 
 /// Something that holds, or held.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +60,7 @@ fn add(facts: &mut Vec<Fact>, said: StoredFact) {
         fact.said_by.push(said);
         return;
     }
-    if !MANY.contains(&said.row.relation.as_str()) {
+    if ONE_AT_A_TIME.contains(&said.row.relation.as_str()) {
         for fact in facts.iter_mut().filter(|fact| fact.until.is_none()) {
             // What comes from outside closes nothing that the person or their agents said.
             if fact.object.key != said.row.object.key && (trusted || !fact.is_trusted) {
@@ -169,14 +169,22 @@ mod tests {
 
     #[test]
     fn several_at_once_stay_until_one_is_said_to_end() {
-        let facts = vec![
-            said(1, "likes", "Figs", Origin::Person, Holds::Begins),
-            said(2, "likes", "Plums", Origin::Person, Holds::Begins),
-            said(3, "likes", "Figs", Origin::Person, Holds::Ends),
-        ];
-        assert_eq!(
-            told(facts),
-            [("Plums".into(), 20, None, true, 1), ("Figs".into(), 10, Some(30), true, 2)]
-        );
+        // Also of a relation that nobody has heard of.
+        for relation in ["likes", "has child", "sings with"] {
+            let facts = vec![
+                said(1, relation, "Figs", Origin::Person, Holds::Begins),
+                said(2, relation, "Plums", Origin::Person, Holds::Begins),
+                said(3, relation, "Figs", Origin::Person, Holds::Ends),
+                said(4, relation, "Pears", Origin::Person, Holds::Begins),
+            ];
+            assert_eq!(
+                told(facts),
+                [
+                    ("Pears".into(), 40, None, true, 1),
+                    ("Plums".into(), 20, None, true, 1),
+                    ("Figs".into(), 10, Some(30), true, 2)
+                ]
+            );
+        }
     }
 }

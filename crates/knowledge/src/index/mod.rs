@@ -67,9 +67,12 @@ impl Parts {
         let changes = Arc::new(FileChanges::new(Arc::clone(&backlog)));
         let indexing = Indexing::new(chunks(), Arc::clone(&clock), chunking, embedders.clone());
         let indexing = Arc::new(indexing);
-        let follower =
-            ChangeFollower::new(chunks(), Arc::clone(&embedders), home.join("cache/text"));
-        let follower = Arc::new(follower);
+        let follower = Arc::new(ChangeFollower::new(
+            chunks(),
+            Arc::clone(&embedders),
+            Arc::clone(&clock),
+            home.join("cache/text"),
+        ));
         let sync = Arc::new(TableSync::new(
             Arc::clone(&indexing),
             files(),
@@ -134,6 +137,8 @@ impl Index {
 
     pub fn set_search(&self, settings: SearchSettings) {
         self.parts.settings.set(settings);
+        // Vectors of tokens may have more room now, or less.
+        self.parts.maintenance.wake_slow_work();
     }
 
     /// `None`: searches go by words alone. Where another one made the vectors that are there, these

@@ -37,7 +37,7 @@ pub struct Hit {
     pub origin: Origin,
     pub title: String,
     pub heading: String,
-    /// Lines from 1; of a conversation, the messages of the run that its path names.
+    /// Lines from 1; of a conversation, the messages of the run or the session that its path names.
     pub start_line: u32,
     pub end_line: u32,
     pub text: String,

@@ -9,7 +9,6 @@ mod retrieve;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use jiff::tz::TimeZone;
 use onyx_storage::{ChunkId, ChunkStore, Group, SourceKey, SourceKind, SourceRow};
 use onyx_types::{Clock, PersonId, Scope, ScopeSet};
 
@@ -46,6 +45,15 @@ pub(crate) struct Searcher {
     pub(crate) follower: Arc<ChangeFollower>,
 }
 
+/// What is searched for. Several searches may ask the same.
+struct Question {
+    /// `None`: meaning is not searched for.
+    query: Option<QueryVector>,
+    degraded: Option<String>,
+    /// Everything was indexed when it was asked.
+    indexed: bool,
+}
+
 impl Searcher {
     /// The scopes of everything that is the person's own, and of what is shared.
     pub(crate) async fn all_scopes(&self, person: &PersonId) -> Result<ScopeSet, KnowledgeError> {
@@ -79,12 +87,16 @@ impl Searcher {
         search: &Search,
         wanted: &TextQuery,
     ) -> Result<SearchResults, KnowledgeError> {
-        let limit = search.limit.clamp(1, MOST_HITS);
-        let candidates = CANDIDATES.max(limit);
+        let question = self.question(&search.text, wanted).await?;
+        self.answer(search, wanted, &question).await
+    }
+
+    /// What is searched for, by meaning as well.
+    async fn question(&self, text: &str, wanted: &TextQuery) -> Result<Question, KnowledgeError> {
         let UpToDate { indexed, served } = self.sync.bring_up_to_date().await?;
         // A phrase is searched for to the letter, so meaning does not count.
         let (query, degraded) = if wanted.phrases.is_empty() && wanted.beginnings.is_empty() {
-            match self.vectors.query_vector(&search.text, served).await? {
+            match self.vectors.query_vector(text, served).await? {
                 Ok(query) => (Some(query), None),
                 Err(why) => (None, Some(why)),
             }
@@ -92,6 +104,18 @@ impl Searcher {
             (None, None)
         };
         let degraded = degraded.or(query.as_ref().and_then(|query| query.incomplete.clone()));
+        Ok(Question { query, degraded, indexed })
+    }
+
+    async fn answer(
+        &self,
+        search: &Search,
+        wanted: &TextQuery,
+        Question { query, degraded, indexed }: &Question,
+    ) -> Result<SearchResults, KnowledgeError> {
+        let limit = search.limit.clamp(1, MOST_HITS);
+        let candidates = CANDIDATES.max(limit);
+        let degraded = degraded.clone();
         let tables = self.follower.lock().await;
         let (mut tables, lag) = self.follower.follow(tables, Commit::Now).await?;
         let seen = visible(&tables.groups, search);
@@ -104,7 +128,7 @@ impl Searcher {
             None => Vec::new(),
         };
         let mut unmeasured = HashSet::new();
-        let (nearest, degraded) = match (&query, &tables.vectors) {
+        let (nearest, degraded) = match (query, &tables.vectors) {
             (Some(query), Some(vectors)) if vectors.model == query.model => {
                 let found = by_text.iter().map(|(chunk, _)| *chunk);
                 unmeasured.extend(found.filter(|chunk| !vectors.set.knows(*chunk)));
@@ -134,7 +158,8 @@ impl Searcher {
     ) -> Result<Vec<RankedChunk>, KnowledgeError> {
         let nothing = Outline::default();
         let outline = tables.outline.as_ref().map_or(&nothing, |followed| &followed.outline);
-        let time = times_in(&search.text, self.clock.wall(), &TimeZone::system());
+        let zone = self.clock.zone_of(search.scopes.person());
+        let time = times_in(&search.text, self.clock.wall(), zone.time_zone());
         let hints = Hints { authors: outline.named_in(&search.text, seen), time };
         let mut ranking = Ranking::new(outline, &hints, found, seen);
         let chosen = self.settings.get().weights.map(WordWeights::chosen);

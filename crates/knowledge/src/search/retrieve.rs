@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use futures::future::try_join_all;
-use onyx_storage::{ChunkId, SourceKind, StoredChunk};
+use onyx_storage::{ChunkId, SourceKind, SourceRow, StoredChunk};
 use onyx_types::{PersonId, Scope, ScopeSet, SessionId, estimate_tokens};
 
 use crate::KnowledgeError;
 use crate::search::{Hit, Search, Searcher};
+use crate::text::query::TextQuery;
 
 /// Retrieval for one message: each scope is searched on its own, so that none drowns the others.
 #[derive(Clone, Debug)]
@@ -66,7 +67,11 @@ impl Searcher {
                 limit: HITS_A_SCOPE,
             })
             .collect();
-        let answers = try_join_all(searches.iter().map(|search| self.search_said(search))).await?;
+        let wanted = TextQuery::said(&retrieval.text);
+        // The embedder is asked once for all scopes.
+        let question = self.question(&retrieval.text, &wanted).await?;
+        let answers = searches.iter().map(|search| self.answer(search, &wanted, &question));
+        let answers = try_join_all(answers).await?;
         let partial = answers.iter().any(|answer| answer.partial);
         let degraded = answers.iter().find_map(|answer| answer.degraded.clone());
         let mut hits: Vec<Hit> = answers.into_iter().flat_map(|answer| answer.hits).collect();
@@ -89,7 +94,7 @@ impl Searcher {
             if seen.contains(&hit.chunk) || self.is_recent(&hit, retrieval.session).await {
                 continue;
             }
-            let (whole, chunks) = self.with_around(&hit, &seen).await?;
+            let (whole, chunks) = self.with_around(&hit, &seen, retrieval.session).await?;
             // Where neither fits, a shorter hit further down may.
             for (piece, chunks) in [(whole, chunks), (hit.clone(), vec![hit.chunk])] {
                 let cost = cost_of(&piece);
@@ -113,38 +118,78 @@ impl Searcher {
         outline.is_none_or(|outline| outline.messages_after(hit.chunk) < RECENT_MESSAGES)
     }
 
-    /// A message with those around it of the same run, as one piece, and the chunks it is made of.
+    /// A message with those around it in its conversation, as one piece, and the chunks it is made of.
     async fn with_around(
         &self,
         hit: &Hit,
         seen: &HashSet<ChunkId>,
+        session: Option<SessionId>,
     ) -> Result<(Hit, Vec<ChunkId>), KnowledgeError> {
+        let is_here = session.is_some() && hit.session().map(|(of, _)| of) == session;
         let mut ids: Vec<ChunkId> = {
             let tables = self.follower.lock().await;
             let outline = tables.outline.as_ref().map(|followed| &followed.outline);
-            let around = outline.map(|outline| outline.around(hit.chunk, AROUND));
+            let around = outline.map(|outline| {
+                let mut around = outline.around(hit.chunk, AROUND);
+                around.retain(|(_, chunk)| {
+                    !is_here || outline.messages_after(*chunk) >= RECENT_MESSAGES
+                });
+                around
+            });
             around.unwrap_or_default().into_iter().map(|(_, chunk)| chunk).collect()
         };
         ids.retain(|chunk| !seen.contains(chunk));
-        let mut whole = hit.clone();
         if ids.is_empty() {
-            return Ok((whole, vec![hit.chunk]));
+            return Ok((hit.clone(), vec![hit.chunk]));
         }
         ids.push(hit.chunk);
         let mut around = self.chunks.stored(&ids).await?;
-        // The same run and no other: its path and messages are what the piece is cited by.
-        around.retain(|chunk| chunk.source.key == hit.key && chunk.source.scope == hit.scope);
-        around.sort_by_key(|chunk| (chunk.row.start_line, chunk.id));
-        let text = |chunk: &StoredChunk| chunk.row.text.clone();
-        whole.text = around.iter().map(text).collect::<Vec<_>>().join("\n\n");
-        whole.origin = around.iter().map(|chunk| chunk.row.origin).fold(hit.origin, Ord::max);
-        let lines = around.iter().map(|chunk| (chunk.row.start_line, chunk.row.end_line));
-        for (start, end) in lines {
-            whole.start_line = whole.start_line.min(start);
-            whole.end_line = whole.end_line.max(end);
-        }
-        Ok((whole, around.into_iter().map(|chunk| chunk.id).collect()))
+        let Some(own) = around.iter().find(|chunk| chunk.id == hit.chunk) else {
+            return Ok((hit.clone(), vec![hit.chunk]));
+        };
+        let (own, conversation) = (own.source.clone(), conversation_of(&own.source).to_owned());
+        around.retain(|StoredChunk { source, .. }| {
+            source.key.person == own.key.person
+                && source.scope == own.scope
+                && conversation_of(source) == conversation
+        });
+        around.sort_by_key(|chunk| {
+            (chunk.row.message.as_ref().map(|message| message.position), chunk.id)
+        });
+        let piece = self.piece(hit, &around).await;
+        Ok((piece, around.into_iter().map(|chunk| chunk.id).collect()))
     }
+
+    /// One piece of messages that follow each other. It is cited by the first and the last of them:
+    /// within their run, or within the conversation where they are of several runs.
+    async fn piece(&self, hit: &Hit, around: &[StoredChunk]) -> Hit {
+        let mut piece = hit.clone();
+        let text = |chunk: &StoredChunk| chunk.row.text.clone();
+        piece.text = around.iter().map(text).collect::<Vec<_>>().join("\n\n");
+        piece.origin = around.iter().map(|chunk| chunk.row.origin).fold(hit.origin, Ord::max);
+        if around.iter().all(|chunk| chunk.source.key == hit.key) {
+            for row in around.iter().map(|chunk| &chunk.row) {
+                piece.start_line = piece.start_line.min(row.start_line);
+                piece.end_line = piece.end_line.max(row.end_line);
+            }
+            return piece;
+        }
+        let tables = self.follower.lock().await;
+        let outline = tables.outline.as_ref().map(|followed| &followed.outline);
+        let number = |chunk: Option<&StoredChunk>| outline?.number_of(chunk?.id);
+        if let (Some((session, _)), Some(first), Some(last)) =
+            (hit.session(), number(around.first()), number(around.last()))
+        {
+            piece.key.path = format!("sessions/{session}");
+            (piece.start_line, piece.end_line) = (first, last);
+        }
+        piece
+    }
+}
+
+/// What the messages of one conversation have in common; a note stands for itself.
+fn conversation_of(source: &SourceRow) -> &str {
+    source.conversation.as_deref().unwrap_or(&source.key.path)
 }
 
 /// Conversations are given unasked only in the space, channel or thread where they were held. Others

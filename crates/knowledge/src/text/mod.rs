@@ -3,6 +3,7 @@
 //! how what was found is marked. It never decides what a search may see.
 
 mod best;
+mod committed;
 mod composed;
 pub(crate) mod query;
 pub(crate) mod snippet;
@@ -13,9 +14,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use onyx_storage::{ChunkId, ChunkRow, Contents, GroupId, SourceId};
+use onyx_storage::{ChunkId, ChunkRow, Contents, SourceId};
+use onyx_types::Zone;
 use serde::{Deserialize, Serialize};
-use tantivy::fastfield::Column;
 use tantivy::merge_policy::LogMergePolicy;
 use tantivy::query::{
     BooleanQuery, BoostQuery, EnableScoring, FuzzyTermQuery, Occur, PhraseQuery, Query, TermQuery,
@@ -25,19 +26,20 @@ use tantivy::schema::{
 };
 use tantivy::tokenizer::TextAnalyzer;
 use tantivy::{
-    Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, SegmentReader, TantivyDocument,
-    TantivyError, Term,
+    Index, IndexReader, IndexWriter, ReloadPolicy, SegmentReader, TantivyDocument, TantivyError,
+    Term,
 };
 
 use crate::KnowledgeError;
 use crate::chunk::searched_text;
 use crate::visible::Visible;
 use best::Best;
+use committed::Committed;
 use query::{Needed, TextQuery};
 use stop_words::StopWords;
 use words::{
-    LANGUAGES, LanguageDetector, forms, forms_analyzer, in_language, plain_analyzer, stem_analyzer,
-    terms,
+    Forms, LANGUAGES, LanguageDetector, forms, forms_analyzer, in_language, plain_analyzer,
+    stem_analyzer, terms,
 };
 
 /// The smallest budget that tantivy accepts. It is given back when nothing was written for a while.
@@ -63,9 +65,6 @@ const PHRASE_WEIGHT: f32 = 2.0;
 pub(crate) struct Followed {
     pub(crate) epoch: u64,
     pub(crate) seq: u64,
-    /// Which of `LANGUAGES` there are texts in, a bit each. Indexes on disk have the old name.
-    #[serde(rename = "tongues")]
-    languages: u32,
 }
 
 pub(crate) struct TextIndex {
@@ -94,17 +93,8 @@ struct Fields {
     /// Words as they are written, with their positions, for phrases and beginnings.
     words: Field,
     title: Field,
-}
-
-/// Which chunk each document is, by the segments that the searcher goes through.
-struct Committed {
-    searcher: Searcher,
-    columns: Vec<Columns>,
-}
-
-struct Columns {
-    chunk: Column<u64>,
-    group: Column<u64>,
+    /// The place in `LANGUAGES` of the language that a text is in.
+    language: Field,
 }
 
 impl TextIndex {
@@ -159,7 +149,7 @@ impl TextIndex {
             .reload_policy(ReloadPolicy::Manual)
             .doc_store_cache_num_blocks(0)
             .try_into()?;
-        let now = Committed::of(&reader)?;
+        let now = Committed::of(&reader, &fields)?;
         Ok(Self {
             folder: folder.to_owned(),
             index,
@@ -182,11 +172,12 @@ impl TextIndex {
     }
 
     /// Puts what a source holds now, or removes it where that is `None`. It is found after the next
-    /// commit.
+    /// commit, messages also by the day in this zone.
     pub(crate) fn put(
         &mut self,
         source: SourceId,
         contents: Option<&Contents>,
+        zone: &Zone,
     ) -> Result<(), KnowledgeError> {
         if self.writer.is_none() {
             let writer = self.index.writer_with_num_threads(1, WRITER_BYTES)?;
@@ -199,14 +190,14 @@ impl TextIndex {
         writer.delete_term(Term::from_field_u64(self.fields.source, source.0));
         let Some(contents) = contents else { return Ok(()) };
         for (id, chunk) in &contents.chunks {
-            let text = searched_text(&contents.title, chunk);
+            let text = searched_text(&contents.title, chunk, zone);
             let language = self.detector.of(&chunk.text);
-            self.followed.languages |= 1 << language;
             let mut document = TantivyDocument::new();
             document.add_u64(self.fields.chunk, id.0);
             document.add_u64(self.fields.source, source.0);
             document.add_u64(self.fields.group, u64::from(contents.group.0));
             document.add_text(self.fields.title, title_of(&contents.title, chunk));
+            document.add_u64(self.fields.language, language as u64);
             // The text is given and not its tokens: tantivy would write and read these as JSON.
             document.add_text(self.fields.forms, in_language(language, &text));
             document.add_text(self.fields.words, text);
@@ -226,7 +217,7 @@ impl TextIndex {
         commit.commit()?;
         self.uncommitted = 0;
         self.reader.reload()?;
-        self.now = Committed::of(&self.reader)?;
+        self.now = Committed::of(&self.reader, &self.fields)?;
         Ok(())
     }
 
@@ -247,7 +238,8 @@ impl TextIndex {
     ) -> Result<Vec<(ChunkId, f32)>, KnowledgeError> {
         let Some(query) = self.query(wanted)? else { return Ok(Vec::new()) };
         let searcher = &self.now.searcher;
-        let weight = query.weight(EnableScoring::enabled_from_searcher(searcher))?;
+        let scoring = EnableScoring::enabled_from_statistics_provider(&self.now, searcher);
+        let weight = query.weight(scoring)?;
         let mut parts: Vec<_> = searcher.segment_readers().iter().zip(&self.now.columns).collect();
         // The largest segments come first: what they find lets more of the others be skipped.
         parts.sort_by_key(|(part, _)| std::cmp::Reverse(part.num_docs()));
@@ -267,10 +259,9 @@ impl TextIndex {
 
     /// How rare a word is in this form. A word that is in every text has 0.
     pub(crate) fn rarity(&self, word: &str) -> f32 {
-        let searcher = &self.now.searcher;
-        let texts = searcher.num_docs() as f32;
+        let texts = self.now.searcher.num_docs() as f32;
         // A count that cannot be read makes the word as rare as one that is nowhere.
-        let with = searcher.doc_freq(&Term::from_field_text(self.fields.forms, word)).unwrap_or(0);
+        let with = self.now.texts_with(Term::from_field_text(self.fields.forms, word)).unwrap_or(0);
         let with = (with as f32).min(texts);
         (1.0 + (texts - with + 0.5) / (with + 0.5)).ln()
     }
@@ -278,14 +269,15 @@ impl TextIndex {
     /// `None`: there is nothing to look for.
     fn query(&mut self, wanted: &TextQuery) -> Result<Option<BooleanQuery>, KnowledgeError> {
         let mut clauses = Vec::new();
-        let asked = self.stop_words.without(self.detector.of(&wanted.words), &wanted.words);
+        let language = self.detector.of(&wanted.words);
+        let asked = self.stop_words.without(language, &wanted.words);
         match wanted.needed {
             Needed::All => {
-                let words = self.each_word(&asked);
+                let words = self.each_word(&asked, language);
                 clauses.extend(words.into_iter().map(|query| (Occur::Must, query)));
             }
             Needed::Any => {
-                let words = self.any_word(&asked)?;
+                let words = self.any_word(&asked, language)?;
                 clauses.extend(words.into_iter().map(|query| (Occur::Should, query)));
             }
         }
@@ -303,14 +295,18 @@ impl TextIndex {
     }
 
     /// One query for every form of a word, in the text and in the title.
-    fn any_word(&mut self, asked: &str) -> Result<Vec<Box<dyn Query>>, KnowledgeError> {
+    fn any_word(
+        &mut self,
+        asked: &str,
+        language: usize,
+    ) -> Result<Vec<Box<dyn Query>>, KnowledgeError> {
         let mut queries = Vec::new();
-        for (text, weight) in self.sought(asked)? {
+        for (text, weight) in self.sought(asked, language)? {
             queries.push(term_query(self.fields.forms, &text, weight));
         }
         for word in terms(&mut self.plain, asked).iter().take(MOST_TERMS) {
             let term = Term::from_field_text(self.fields.title, word);
-            if self.now.searcher.doc_freq(&term)? > 0 {
+            if self.now.texts_with(term)? > 0 {
                 queries.push(term_query(self.fields.title, word, TITLE_WEIGHT));
             }
         }
@@ -318,9 +314,8 @@ impl TextIndex {
     }
 
     /// One query for each word, which the text holds in one form or another.
-    fn each_word(&mut self, asked: &str) -> Vec<Box<dyn Query>> {
-        let stems = self.stems.iter_mut();
-        let words = forms(&mut self.plain, stems, asked).into_iter().take(MOST_TERMS);
+    fn each_word(&mut self, asked: &str, language: usize) -> Vec<Box<dyn Query>> {
+        let words = self.forms_of(asked, language).into_iter().take(MOST_TERMS);
         let in_any_form = words.map(|word| {
             let mut forms = word.stems;
             forms.push(word.word);
@@ -332,20 +327,27 @@ impl TextIndex {
         in_any_form.collect()
     }
 
+    /// The words of a question, with their stems in its own language and in those that the texts are in.
+    fn forms_of(&mut self, words: &str, language: usize) -> Vec<Forms> {
+        let languages = &self.now.languages;
+        let stems = self.stems.iter_mut().enumerate();
+        let known = stems.filter(|(place, _)| *place == language || languages.contains(place));
+        forms(&mut self.plain, known.map(|(_, analyzer)| analyzer), words)
+    }
+
     /// Forms of the words that are looked for, and what each counts.
-    fn sought(&mut self, words: &str) -> Result<BTreeMap<String, f32>, KnowledgeError> {
-        let languages = self.followed.languages;
-        let known =
-            self.stems.iter_mut().enumerate().filter(|(place, _)| (languages >> place) & 1 == 1);
-        let stems = known.map(|(_, analyzer)| analyzer);
-        let mut words = forms(&mut self.plain, stems, words);
+    fn sought(
+        &mut self,
+        words: &str,
+        language: usize,
+    ) -> Result<BTreeMap<String, f32>, KnowledgeError> {
+        let mut words = self.forms_of(words, language);
         words.truncate(MOST_TERMS);
-        let searcher = &self.now.searcher;
-        let texts = searcher.num_docs();
+        let texts = self.now.searcher.num_docs();
         let mut found = Vec::new();
         for mut word in words {
             let texts_with =
-                |form: &str| searcher.doc_freq(&Term::from_field_text(self.fields.forms, form));
+                |form: &str| self.now.texts_with(Term::from_field_text(self.fields.forms, form));
             let as_it_stands = texts_with(&word.word)?;
             let mut most = as_it_stands;
             for stem in &mut word.stems {
@@ -401,26 +403,6 @@ impl TextIndex {
     }
 }
 
-impl Committed {
-    fn of(reader: &IndexReader) -> Result<Self, KnowledgeError> {
-        let searcher = reader.searcher();
-        let columns = |part: &SegmentReader| {
-            let fields = part.fast_fields();
-            Ok(Columns { chunk: fields.u64(CHUNK)?, group: fields.u64(GROUP)? })
-        };
-        let columns = searcher.segment_readers().iter().map(columns);
-        let columns = columns.collect::<Result<_, TantivyError>>()?;
-        Ok(Self { searcher, columns })
-    }
-}
-
-impl Columns {
-    fn is_seen(&self, document: u32, seen: &Visible) -> bool {
-        let group = self.group.first(document).and_then(|group| u32::try_from(group).ok());
-        group.is_some_and(|group| seen.allows(GroupId(group)))
-    }
-}
-
 fn is_there(part: &SegmentReader, document: u32) -> bool {
     part.alive_bitset().is_none_or(|alive| alive.is_alive(document))
 }
@@ -458,6 +440,7 @@ fn schema() -> (Schema, Fields) {
         words: schema
             .add_text_field("words", text(PLAIN, IndexRecordOption::WithFreqsAndPositions)),
         title: schema.add_text_field("title", text(PLAIN, IndexRecordOption::WithFreqs)),
+        language: schema.add_u64_field("language", INDEXED),
     };
     (schema.build(), fields)
 }
@@ -470,6 +453,7 @@ impl From<TantivyError> for KnowledgeError {
 
 #[cfg(test)]
 mod tests {
+    use onyx_storage::GroupId;
     use onyx_types::{Hash, Origin};
 
     use super::*;
@@ -489,7 +473,7 @@ mod tests {
             };
             let chunks = vec![(ChunkId(id), chunk)];
             let contents = Contents { group: GroupId(group), title: String::new(), chunks };
-            index.put(SourceId(id), Some(&contents)).unwrap();
+            index.put(SourceId(id), Some(&contents), &Zone::utc()).unwrap();
         }
         index.commit(1).unwrap();
         (folder, index)

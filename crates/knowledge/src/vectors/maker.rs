@@ -13,9 +13,9 @@ use crate::chunk::embedded_text;
 use crate::settings::CurrentSearchSettings;
 
 pub(crate) struct VectorMaker {
-    chunks: Arc<dyn ChunkStore>,
+    pub(super) chunks: Arc<dyn ChunkStore>,
     embedders: Arc<Embedders>,
-    settings: Arc<CurrentSearchSettings>,
+    pub(super) settings: Arc<CurrentSearchSettings>,
     one_at_a_time: tokio::sync::Mutex<()>,
     known: Mutex<Known>,
 }
@@ -23,15 +23,19 @@ pub(crate) struct VectorMaker {
 /// What need not be read from the table again.
 #[derive(Default)]
 struct Known {
-    /// Every chunk up to this change had a vector of this model: epoch, change, model.
-    embedded: Option<(u64, u64, String)>,
-    /// All chunks were looked at for vectors of tokens: epoch, model, and how many bytes these may
-    /// take.
-    tokens_checked: Option<(u64, String, u64)>,
-    /// How many bytes the vectors of tokens of a model take.
-    token_bytes: Option<(String, u64)>,
+    /// Every chunk up to this change had a vector of this model, and of its tokens as far as they fit
+    /// the bound.
+    embedded: Option<EverythingEmbedded>,
     /// While the first vectors of a model are made: how far.
     made: Option<Made>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct EverythingEmbedded {
+    epoch: u64,
+    change: u64,
+    model: String,
+    most_token_bytes: u64,
 }
 
 /// Up to which chunk there are vectors of a model.
@@ -54,7 +58,7 @@ pub(crate) struct QueryVector {
 /// The name of the mark that holds up to which chunk vectors were made, and by which model.
 const EMBEDDED_THROUGH: &str = "embedded through";
 /// Chunks that are embedded at once; few enough that a slow embedder shows progress.
-const BATCH: u32 = 32;
+pub(super) const BATCH: u32 = 32;
 /// A search does not wait longer for the vector of its words.
 const QUERY_PATIENCE: Duration = Duration::from_secs(3);
 /// Longer texts are cut before they are embedded, because no embedder reads that far.
@@ -136,7 +140,12 @@ impl VectorMaker {
         let _one_at_a_time = self.one_at_a_time.lock().await;
         let Some((embedder, model)) = self.embedders.current() else { return Ok(()) };
         let chunks = &self.chunks;
-        let done = (chunks.epoch().await?, chunks.last_change().await?, model.clone());
+        let mut done = EverythingEmbedded {
+            epoch: chunks.epoch().await?,
+            change: chunks.last_change().await?,
+            model: model.clone(),
+            most_token_bytes: self.settings.get().most_token_bytes,
+        };
         if self.known().embedded.as_ref() == Some(&done) {
             return Ok(());
         }
@@ -150,14 +159,15 @@ impl VectorMaker {
                 self.serve(&model).await?;
                 self.note_embedded_through(&model, after).await?;
                 self.embed_missing_tokens(&*embedder, &model).await?;
-                self.known().embedded = Some((done.0, change, model.clone()));
+                done.change = change;
+                self.known().embedded = Some(done);
                 return Ok(());
             };
             after = last.id;
             if !self.embed_chunks(&*embedder, &model, &missing).await? {
                 return Ok(());
             }
-            let made = Made { epoch: done.0, model: model.clone(), through: after };
+            let made = Made { epoch: done.epoch, model: model.clone(), through: after };
             self.known().made = Some(made);
         }
     }
@@ -186,9 +196,9 @@ impl VectorMaker {
         Ok(self.chunks.set_mark(EMBEDDED_THROUGH, &mark).await?)
     }
 
-    /// Makes the vectors of chunks, and those of their tokens as far as there is room. Did the
-    /// embedder answer?
-    async fn embed_chunks(
+    /// Makes the vectors of chunks, and those of their tokens where there may be any: the oldest give way
+    /// to them. Did the embedder answer?
+    pub(super) async fn embed_chunks(
         &self,
         embedder: &dyn Embedder,
         model: &str,
@@ -200,7 +210,7 @@ impl VectorMaker {
             text
         };
         let texts = missing.iter().map(text).collect();
-        let with_tokens = embedder.gives_tokens() && self.has_room_for_tokens(model).await?;
+        let with_tokens = embedder.gives_tokens() && self.settings.get().most_token_bytes > 0;
         let made = if with_tokens {
             embedder.embed_tokens(texts).await
         } else {
@@ -217,65 +227,13 @@ impl VectorMaker {
             tokens.extend(made.map(|made| (chunk.id, codes(&made, vector.len()))));
             vectors.push((chunk.id, vector));
         }
-        let bytes: usize = tokens.iter().map(|(_, codes)| codes.len()).sum();
         let chunks = &self.chunks;
         chunks.keep_vectors(model, vectors).await?;
         if !tokens.is_empty() {
             chunks.keep_tokens(model, tokens).await?;
-        }
-        if let Some((of, taken)) = &mut self.known().token_bytes
-            && of == model
-        {
-            *taken += bytes as u64;
+            self.drop_surplus_tokens(model).await?;
         }
         Ok(true)
-    }
-
-    /// Vectors of tokens take as much of the disk as the settings allow.
-    async fn has_room_for_tokens(&self, model: &str) -> Result<bool, KnowledgeError> {
-        let most = self.settings.get().most_token_bytes;
-        let known = self.known().token_bytes.clone().filter(|(of, _)| of == model);
-        let taken = match known {
-            Some((_, taken)) => taken,
-            None => {
-                let taken = self.chunks.token_bytes(model).await?;
-                self.known().token_bytes = Some((model.to_owned(), taken));
-                taken
-            }
-        };
-        Ok(taken < most)
-    }
-
-    /// Vectors of tokens for chunks that have a vector and none of these: they came with an older
-    /// version, or when there was no room.
-    async fn embed_missing_tokens(
-        &self,
-        embedder: &dyn Embedder,
-        model: &str,
-    ) -> Result<(), KnowledgeError> {
-        let epoch = self.chunks.epoch().await?;
-        let checked = (epoch, model.to_owned(), self.settings.get().most_token_bytes);
-        // Whatever was embedded since has them, or there was no room.
-        if self.known().tokens_checked.as_ref() == Some(&checked) {
-            return Ok(());
-        }
-        let mut after = ChunkId::default();
-        while embedder.gives_tokens() && self.has_room_for_tokens(model).await? {
-            let missing = self.chunks.without_tokens(model, after, BATCH).await?;
-            let Some(last) = missing.last() else { break };
-            after = last.id;
-            let before = self.known().token_bytes.clone();
-            let answered = self.embed_chunks(embedder, model, &missing).await?;
-            if !answered {
-                return Ok(());
-            }
-            // No token of these texts is a word, so there will never be vectors of them.
-            if self.known().token_bytes == before {
-                break;
-            }
-        }
-        self.known().tokens_checked = Some(checked);
-        Ok(())
     }
 
     async fn serve(&self, model: &str) -> Result<(), KnowledgeError> {

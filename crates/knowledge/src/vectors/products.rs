@@ -1,37 +1,131 @@
-//! Products of one vector of bytes with many. Two fifths of a search by tokens were spent here, so
-//! processors with AVX2 (nearly all since 2013) multiply 32 bytes at a time: in a loop of its own that
-//! was ten times as fast as what the compiler makes for every processor. Those with VNNI multiply 64.
+//! For each token of a question, the nearest token of a text. A third of a search by tokens was spent
+//! here, so sixteen tokens of a question are compared at a time with four of a text, and the whole loop is
+//! compiled for processors with VNNI (servers since 2019), for those with AVX2 (nearly all since 2013) and
+//! for all others. With VNNI a token of a text takes a third of the time that one product after the other
+//! took.
 
-/// The largest number of the one vector. Pairs of products up to this can be added up in two bytes.
-pub(super) const MOST: u8 = 20;
+use super::tokens::{A_BYTE, FAR};
 
-/// This many vectors are multiplied together, each with sums of its own, so that none waits for
-/// another.
-pub(super) const TOGETHER: usize = 4;
+/// Tokens of a question that are compared at a time.
+pub(super) const LANES: usize = 16;
+/// Tokens of a text that are compared at a time, so that no sum waits for another.
+const TOGETHER: usize = 4;
 
-/// One product for each vector of `many`, which are as long as `one` and stand one after the other, a
-/// multiple of `TOGETHER`. The numbers of `one` are at most `MOST`.
-pub(super) fn products_with(one: &[u8], many: &[i8], products: &mut [i32]) {
-    #[cfg(target_arch = "x86_64")]
-    if one.len().is_multiple_of(vnni::WIDTH) && has_vnni() {
-        #[allow(unsafe_code, reason = "this processor was asked whether it has the instructions")]
-        unsafe {
-            vnni::products_with(one, many, products);
-        }
-        return;
-    }
-    #[cfg(target_arch = "x86_64")]
-    if one.len().is_multiple_of(avx2::WIDTH) && has_avx2() {
-        #[allow(unsafe_code, reason = "this processor was asked whether it has the instructions")]
-        unsafe {
-            avx2::products_with(one, many, products);
-        }
-        return;
-    }
-    one_by_one(one, many, products);
+/// The most that a raised number of a text can be. Pairs of products up to this can be added up in two
+/// bytes.
+const MOST: u8 = 2 * FAR;
+const _: () = assert!(MOST <= 20);
+
+/// Up to sixteen tokens of a question.
+#[derive(Clone, Debug)]
+pub(super) struct AskedLanes {
+    /// For each byte of a code the four numbers of every token that stand there.
+    numbers: Vec<[[i8; A_BYTE]; LANES]>,
+    /// How much the products of each token are too large, because the numbers of texts are raised.
+    raised_by: [i32; LANES],
 }
 
-/// The processor multiplies and adds up 64 bytes with one instruction: servers since 2019.
+/// What every text is compared with.
+pub(super) struct Tables<'a> {
+    /// The raised numbers of each byte of a code.
+    pub(super) raised: &'a [[u8; A_BYTE]; 256],
+    /// What the products of a token are divided by its length with, by how many of its numbers are far.
+    pub(super) shares: &'a [f32],
+}
+
+impl AskedLanes {
+    /// Of at most `LANES` vectors.
+    pub(super) fn new(vectors: &[&[i8]]) -> Self {
+        let bytes = vectors.first().map_or(0, |vector| vector.len() / A_BYTE);
+        let mut numbers = vec![[[0; A_BYTE]; LANES]; bytes];
+        let mut raised_by = [0; LANES];
+        for (lane, vector) in vectors.iter().enumerate().take(LANES) {
+            for (numbers, four) in numbers.iter_mut().zip(vector.as_chunks::<A_BYTE>().0) {
+                numbers[lane] = *four;
+            }
+            let sum: i32 = vector.iter().map(|number| i32::from(*number)).sum();
+            raised_by[lane] = i32::from(FAR) * sum;
+        }
+        Self { numbers, raised_by }
+    }
+
+    /// The largest product of each token with those of a text, of which there is at least one.
+    pub(super) fn best(&self, codes: &[u8], tables: &Tables<'_>) -> [f32; LANES] {
+        #[cfg(target_arch = "x86_64")]
+        if has_vnni() {
+            #[allow(
+                unsafe_code,
+                reason = "this processor was asked whether it has the instructions"
+            )]
+            return unsafe { self.best_with_vnni(codes, tables) };
+        }
+        #[cfg(target_arch = "x86_64")]
+        if has_avx2() {
+            #[allow(
+                unsafe_code,
+                reason = "this processor was asked whether it has the instructions"
+            )]
+            return unsafe { self.best_with_avx2(codes, tables) };
+        }
+        self.best_of(codes, tables, products)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,avx512f,avx512vnni,popcnt")]
+    fn best_with_vnni(&self, codes: &[u8], tables: &Tables<'_>) -> [f32; LANES] {
+        self.best_of(codes, tables, |numbers, codes, raised| vnni::products(numbers, codes, raised))
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,popcnt")]
+    fn best_with_avx2(&self, codes: &[u8], tables: &Tables<'_>) -> [f32; LANES] {
+        self.best_of(codes, tables, |numbers, codes, raised| avx2::products(numbers, codes, raised))
+    }
+
+    #[inline(always)]
+    fn best_of(
+        &self,
+        codes: &[u8],
+        tables: &Tables<'_>,
+        products: impl Fn(&[Numbers], [&[u8]; TOGETHER], &Raised) -> [[i32; LANES]; TOGETHER],
+    ) -> [f32; LANES] {
+        let bytes = self.numbers.len();
+        let mut best = [f32::MIN; LANES];
+        let last = codes.len() / bytes - 1;
+        for first in (0..=last).step_by(TOGETHER) {
+            // Where fewer are left, the last one is compared more than once, which changes nothing.
+            let four: [&[u8]; TOGETHER] =
+                std::array::from_fn(|next| &codes[(first + next).min(last) * bytes..][..bytes]);
+            for (products, code) in products(&self.numbers, four, tables.raised).iter().zip(four) {
+                let share = tables.shares[far_numbers(code)];
+                for ((best, product), raised_by) in
+                    best.iter_mut().zip(products).zip(&self.raised_by)
+                {
+                    *best = best.max((product - raised_by) as f32 * share);
+                }
+            }
+        }
+        best
+    }
+}
+
+/// The numbers of the tokens of a question at one byte of a code.
+type Numbers = [[i8; A_BYTE]; LANES];
+type Raised = [[u8; A_BYTE]; 256];
+
+/// The bits of a code that say which numbers are far.
+const IS_FAR: u64 = 0xaaaa_aaaa_aaaa_aaaa;
+
+/// How many numbers of a token are far.
+#[inline(always)]
+fn far_numbers(code: &[u8]) -> usize {
+    let (words, rest) = code.as_chunks::<8>();
+    let in_words = words.iter().map(|word| (u64::from_le_bytes(*word) & IS_FAR).count_ones());
+    let in_rest = rest.iter().map(|byte| (byte & IS_FAR as u8).count_ones());
+    in_words.chain(in_rest).sum::<u32>() as usize
+}
+
+/// The processor multiplies and adds up 64 bytes with one instruction.
 #[cfg(target_arch = "x86_64")]
 fn has_vnni() -> bool {
     has_avx2() && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni")
@@ -43,150 +137,139 @@ pub(super) fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt")
 }
 
-fn one_by_one(one: &[u8], many: &[i8], products: &mut [i32]) {
-    for (product, other) in products.iter_mut().zip(many.chunks_exact(one.len())) {
-        *product = one.iter().zip(other).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
-    }
-}
-
-/// The vectors that are multiplied together.
-#[cfg(target_arch = "x86_64")]
+/// The products of four tokens of a text with those of the question.
 #[inline(always)]
-fn quarters<Part>(vectors: &[Part]) -> [&[Part]; TOGETHER] {
-    let (first, last) = vectors.split_at(vectors.len() / 2);
-    let ((a, b), (c, d)) = (first.split_at(first.len() / 2), last.split_at(last.len() / 2));
-    [a, b, c, d]
+fn products(
+    numbers: &[Numbers],
+    codes: [&[u8]; TOGETHER],
+    raised: &Raised,
+) -> [[i32; LANES]; TOGETHER] {
+    codes.map(|code| {
+        let mut sums = [0; LANES];
+        for (numbers, byte) in numbers.iter().zip(code) {
+            let text = raised[usize::from(*byte)];
+            for (sum, asked) in sums.iter_mut().zip(numbers) {
+                *sum +=
+                    text.iter().zip(asked).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum::<i32>();
+            }
+        }
+        sums
+    })
 }
 
 #[cfg(target_arch = "x86_64")]
 mod vnni {
     use std::arch::x86_64::{
-        __m256i, __m512i, _mm256_add_epi32, _mm512_castsi512_si256, _mm512_dpbusd_epi32,
-        _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_setzero_si512,
+        __m512i, _mm512_dpbusd_epi32, _mm512_loadu_si512, _mm512_set1_epi32, _mm512_setzero_si512,
+        _mm512_storeu_si512,
     };
 
-    use super::avx2::sums_of;
-    use super::{TOGETHER, quarters};
+    use super::{LANES, Numbers, Raised, TOGETHER};
 
-    /// Bytes that are multiplied at a time.
-    pub(super) const WIDTH: usize = 64;
-
-    #[target_feature(enable = "avx2,avx512f,avx512vnni")]
-    pub(super) fn products_with(one: &[u8], many: &[i8], products: &mut [i32]) {
-        let one = one.as_chunks::<WIDTH>().0;
-        let others = many.as_chunks::<WIDTH>().0.chunks_exact(TOGETHER * one.len());
-        for (products, others) in products.as_chunks_mut::<TOGETHER>().0.iter_mut().zip(others) {
-            let [a, b, c, d] = quarters(others);
-            let [mut of_a, mut of_b, mut of_c, mut of_d] = [_mm512_setzero_si512(); TOGETHER];
-            for (one, (((a, b), c), d)) in one.iter().zip(a.iter().zip(b).zip(c).zip(d)) {
-                let one = loaded(one);
-                of_a = _mm512_dpbusd_epi32(of_a, one, loaded(a));
-                of_b = _mm512_dpbusd_epi32(of_b, one, loaded(b));
-                of_c = _mm512_dpbusd_epi32(of_c, one, loaded(c));
-                of_d = _mm512_dpbusd_epi32(of_d, one, loaded(d));
-            }
-            *products = sums_of([halved(of_a), halved(of_b), halved(of_c), halved(of_d)]);
-        }
-    }
-
-    /// Eight parts of a product instead of sixteen.
-    #[target_feature(enable = "avx2,avx512f")]
+    #[target_feature(enable = "avx512f,avx512vnni")]
     #[inline]
-    fn halved(sums: __m512i) -> __m256i {
-        _mm256_add_epi32(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64::<1>(sums))
+    pub(super) fn products(
+        numbers: &[Numbers],
+        [a, b, c, d]: [&[u8]; TOGETHER],
+        raised: &Raised,
+    ) -> [[i32; LANES]; TOGETHER] {
+        let text = |byte: &u8| _mm512_set1_epi32(i32::from_le_bytes(raised[usize::from(*byte)]));
+        let [mut of_a, mut of_b, mut of_c, mut of_d] = [_mm512_setzero_si512(); TOGETHER];
+        for ((((numbers, a), b), c), d) in numbers.iter().zip(a).zip(b).zip(c).zip(d) {
+            let numbers = loaded(numbers);
+            of_a = _mm512_dpbusd_epi32(of_a, text(a), numbers);
+            of_b = _mm512_dpbusd_epi32(of_b, text(b), numbers);
+            of_c = _mm512_dpbusd_epi32(of_c, text(c), numbers);
+            of_d = _mm512_dpbusd_epi32(of_d, text(d), numbers);
+        }
+        [lanes(of_a), lanes(of_b), lanes(of_c), lanes(of_d)]
     }
 
     #[target_feature(enable = "avx512f")]
     #[inline]
-    fn loaded<Byte>(bytes: &[Byte; WIDTH]) -> __m512i {
-        const { assert!(size_of::<Byte>() == 1) };
+    fn loaded(numbers: &Numbers) -> __m512i {
+        const { assert!(size_of::<Numbers>() == size_of::<__m512i>()) };
         #[allow(unsafe_code, reason = "as many bytes are read as the array has")]
         unsafe {
-            _mm512_loadu_si512(bytes.as_ptr().cast())
+            _mm512_loadu_si512(numbers.as_ptr().cast())
         }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn lanes(sums: __m512i) -> [i32; LANES] {
+        let mut lanes = [0; LANES];
+        #[allow(unsafe_code, reason = "as many bytes are written as the array has")]
+        unsafe {
+            _mm512_storeu_si512(lanes.as_mut_ptr().cast(), sums);
+        }
+        lanes
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) mod avx2 {
+mod avx2 {
     use std::arch::x86_64::{
-        __m256i, _mm_add_epi32, _mm_extract_epi32, _mm256_add_epi16, _mm256_add_epi32,
-        _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_loadu_si256,
-        _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set1_epi16, _mm256_setzero_si256,
+        __m256i, _mm256_add_epi16, _mm256_add_epi32, _mm256_loadu_si256, _mm256_madd_epi16,
+        _mm256_maddubs_epi16, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setzero_si256,
         _mm256_storeu_si256,
     };
 
-    use super::{TOGETHER, quarters};
+    use super::{LANES, MOST, Numbers, Raised, TOGETHER};
 
-    /// Bytes that are worked on at a time.
-    pub(in crate::vectors) const WIDTH: usize = 32;
+    /// Lanes of a register.
+    const HALF: usize = LANES / 2;
     /// This many sums of two products fit two bytes.
-    const SHORT_SUMS: usize = i16::MAX as usize / (2 * super::MOST as usize * 128);
+    const SHORT_SUMS: usize = i16::MAX as usize / (2 * MOST as usize * 128);
 
-    #[target_feature(enable = "avx2")]
-    pub(super) fn products_with(one: &[u8], many: &[i8], products: &mut [i32]) {
-        let one = one.as_chunks::<WIDTH>().0;
-        let others = many.as_chunks::<WIDTH>().0.chunks_exact(TOGETHER * one.len());
-        for (products, others) in products.as_chunks_mut::<TOGETHER>().0.iter_mut().zip(others) {
-            let [a, b, c, d] = quarters(others);
-            *products = sums_of([sums(one, a), sums(one, b), sums(one, c), sums(one, d)]);
-        }
-    }
-
-    /// Eight parts of a product.
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn sums(one: &[[u8; WIDTH]], other: &[[i8; WIDTH]]) -> __m256i {
-        let mut sums = zero();
-        for (one, other) in one.chunks(SHORT_SUMS).zip(other.chunks(SHORT_SUMS)) {
-            let mut short = zero();
-            for (one, other) in one.iter().zip(other) {
-                let pairs = _mm256_maddubs_epi16(loaded(one), loaded(other));
-                short = _mm256_add_epi16(short, pairs);
+    pub(super) fn products(
+        numbers: &[Numbers],
+        codes: [&[u8]; TOGETHER],
+        raised: &Raised,
+    ) -> [[i32; LANES]; TOGETHER] {
+        let mut products = [[0; LANES]; TOGETHER];
+        for (products, code) in products.iter_mut().zip(codes) {
+            let mut sums = [_mm256_setzero_si256(); 2];
+            for (numbers, code) in numbers.chunks(SHORT_SUMS).zip(code.chunks(SHORT_SUMS)) {
+                let mut short = [_mm256_setzero_si256(); 2];
+                for (numbers, byte) in numbers.iter().zip(code) {
+                    let four = i32::from_le_bytes(raised[usize::from(*byte)]);
+                    let text = _mm256_set1_epi32(four);
+                    let halves = short.iter_mut().zip(numbers.as_chunks::<HALF>().0);
+                    for (short, numbers) in halves {
+                        let pairs = _mm256_maddubs_epi16(text, loaded(numbers));
+                        *short = _mm256_add_epi16(*short, pairs);
+                    }
+                }
+                for (sums, short) in sums.iter_mut().zip(short) {
+                    let long = _mm256_madd_epi16(short, _mm256_set1_epi16(1));
+                    *sums = _mm256_add_epi32(*sums, long);
+                }
             }
-            let long = _mm256_madd_epi16(short, _mm256_set1_epi16(1));
-            sums = _mm256_add_epi32(sums, long);
+            for (products, sums) in products.as_chunks_mut::<HALF>().0.iter_mut().zip(sums) {
+                store(products, sums);
+            }
         }
-        sums
-    }
-
-    /// The parts of four products added up.
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    pub(super) fn sums_of([a, b, c, d]: [__m256i; 4]) -> [i32; 4] {
-        let halves = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
-        let whole =
-            _mm_add_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves));
-        [
-            _mm_extract_epi32::<0>(whole),
-            _mm_extract_epi32::<1>(whole),
-            _mm_extract_epi32::<2>(whole),
-            _mm_extract_epi32::<3>(whole),
-        ]
+        products
     }
 
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn zero() -> __m256i {
-        _mm256_setzero_si256()
-    }
-
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    pub(in crate::vectors) fn loaded<Byte>(bytes: &[Byte; WIDTH]) -> __m256i {
-        const { assert!(size_of::<Byte>() == 1) };
+    fn loaded(numbers: &[[i8; 4]; HALF]) -> __m256i {
         #[allow(unsafe_code, reason = "as many bytes are read as the array has")]
         unsafe {
-            _mm256_loadu_si256(bytes.as_ptr().cast())
+            _mm256_loadu_si256(numbers.as_ptr().cast())
         }
     }
 
     #[target_feature(enable = "avx2")]
     #[inline]
-    pub(in crate::vectors) fn store(bytes: &mut [u8; WIDTH], value: __m256i) {
+    fn store(products: &mut [i32; HALF], sums: __m256i) {
         #[allow(unsafe_code, reason = "as many bytes are written as the array has")]
         unsafe {
-            _mm256_storeu_si256(bytes.as_mut_ptr().cast(), value);
+            _mm256_storeu_si256(products.as_mut_ptr().cast(), sums);
         }
     }
 }
@@ -195,50 +278,61 @@ pub(super) mod avx2 {
 mod tests {
     use super::*;
 
-    type Way = fn(&[u8], &[i8], &mut [i32]);
+    type Way = fn(&AskedLanes, &[u8], &Tables<'_>) -> [f32; LANES];
 
-    /// The ways in which this processor can multiply vectors of this many numbers.
-    fn ways(dims: usize) -> Vec<Way> {
-        let mut ways: Vec<Way> = vec![products_with];
+    /// The ways in which this processor can compare.
+    fn ways() -> Vec<Way> {
+        let mut ways: Vec<Way> = vec![AskedLanes::best];
         #[cfg(target_arch = "x86_64")]
         #[allow(unsafe_code, reason = "this processor was asked whether it has the instructions")]
         {
-            if dims.is_multiple_of(avx2::WIDTH) && has_avx2() {
-                ways.push(|one, many, products| unsafe {
-                    avx2::products_with(one, many, products);
-                });
+            if has_avx2() {
+                ways.push(|asked, codes, tables| unsafe { asked.best_with_avx2(codes, tables) });
             }
-            if dims.is_multiple_of(vnni::WIDTH) && has_vnni() {
-                ways.push(|one, many, products| unsafe {
-                    vnni::products_with(one, many, products);
-                });
+            if has_vnni() {
+                ways.push(|asked, codes, tables| unsafe { asked.best_with_vnni(codes, tables) });
             }
         }
         ways
     }
 
     #[test]
-    fn every_way_to_multiply_gives_the_same() {
-        // The largest numbers there are, and some that look random. 96 is as wide as three steps of
-        // AVX2, 100 is no whole number of them.
-        for dims in [32, 96, 100, 384] {
-            let one: Vec<u8> =
-                (0..dims).map(|at| if at < 64 { MOST } else { (at * 7 % 21) as u8 }).collect();
-            let many: Vec<i8> = (0..2 * TOGETHER * dims)
-                .map(|at| match at / dims {
-                    0 => i8::MIN,
-                    1 => i8::MAX,
-                    _ => (at * at % 251) as u8 as i8,
+    fn every_way_to_compare_gives_the_same() {
+        // Every byte stands for the largest numbers, or for some that look random.
+        let raised = std::array::from_fn(|byte| {
+            std::array::from_fn(
+                |place| if byte < 64 { MOST } else { (byte * (place + 3) % 21) as u8 },
+            )
+        });
+        for (bytes, texts) in [(1, 1), (24, 3), (25, 4), (96, 9)] {
+            let vectors: Vec<Vec<i8>> = (0..LANES - 3)
+                .map(|lane| {
+                    let number = |at: usize| match lane {
+                        0 => i8::MIN,
+                        1 => i8::MAX,
+                        _ => (at * at % 251 + lane) as u8 as i8,
+                    };
+                    (0..bytes * A_BYTE).map(number).collect()
                 })
                 .collect();
-            let mut plain = [0; 2 * TOGETHER];
-            one_by_one(&one, &many, &mut plain);
-            for products_with in ways(dims) {
-                let mut products = [0; 2 * TOGETHER];
-                products_with(&one, &many, &mut products);
-                assert_eq!(products, plain, "{dims}");
+            let asked = AskedLanes::new(&vectors.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            let codes: Vec<u8> = (0..bytes * texts).map(|at| (at * 7) as u8).collect();
+            let shares: Vec<f32> = (0..=bytes * A_BYTE).map(|far| 1.0 / (9 + far) as f32).collect();
+            let tables = Tables { raised: &raised, shares: &shares };
+            let plain = asked.best_of(&codes, &tables, products);
+            for best in ways() {
+                assert_eq!(best(&asked, &codes, &tables), plain, "{bytes} {texts}");
             }
-            assert_eq!(plain[0], -128 * one.iter().map(|x| i32::from(*x)).sum::<i32>());
+            for (vector, best) in vectors.iter().zip(plain) {
+                let product = |code: &[u8]| {
+                    let numbers = code.iter().flat_map(|byte| raised[usize::from(*byte)]);
+                    let lowered = numbers.map(|number: u8| i32::from(number) - i32::from(FAR));
+                    let products = lowered.zip(vector).map(|(a, b)| a * i32::from(*b));
+                    products.sum::<i32>() as f32 * shares[far_numbers(code)]
+                };
+                let wanted = codes.chunks_exact(bytes).map(product).fold(f32::MIN, f32::max);
+                assert_eq!(best, wanted, "{bytes} {texts}");
+            }
         }
     }
 }

@@ -155,6 +155,14 @@ fn digits_of(number: usize) -> usize {
 /// lowest first.
 fn count(block: &[Lanes], next: &[Lanes], signs: &Weighed, counts: &mut [Lanes]) {
     #[cfg(target_arch = "x86_64")]
+    if has_avx512() {
+        #[allow(unsafe_code, reason = "this processor was asked whether it has the instructions")]
+        unsafe {
+            count_with_avx512(block, next, signs, counts);
+        }
+        return;
+    }
+    #[cfg(target_arch = "x86_64")]
     if has_avx2() {
         #[allow(unsafe_code, reason = "this processor was asked whether it has the instructions")]
         unsafe {
@@ -165,16 +173,43 @@ fn count(block: &[Lanes], next: &[Lanes], signs: &Weighed, counts: &mut [Lanes])
     count_differing(block, signs, counts, |_| ());
 }
 
-/// The same, compiled for processors that work on four words at a time. Blocks of many vectors lie
+/// The processor works on a whole line at a time, and adds three bits with two instructions.
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+}
+
+/// The same, compiled for processors that work on eight words at a time. Blocks of many vectors lie
 /// in memory and not in the processor's cache, so what is needed of the next one is fetched meanwhile.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn count_with_avx512(block: &[Lanes], next: &[Lanes], signs: &Weighed, counts: &mut [Lanes]) {
+    count_differing(block, signs, counts, |place| fetch(next, place));
+}
+
+/// The same, compiled for processors that work on four words at a time.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn count_with_avx2(block: &[Lanes], next: &[Lanes], signs: &Weighed, counts: &mut [Lanes]) {
-    count_differing(block, signs, counts, |place| {
-        if let Some(lanes) = next.get(place) {
-            _mm_prefetch::<_MM_HINT_T0>(lanes.as_ptr().cast());
-        }
-    });
+    count_differing(block, signs, counts, |place| fetch(next, place));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn fetch(next: &[Lanes], place: usize) {
+    if let Some(lanes) = next.get(place) {
+        prefetch(lanes.as_ptr().cast());
+    }
+}
+
+/// Brings a line of memory into the processor's cache.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn prefetch(line: *const i8) {
+    #[allow(unsafe_code, reason = "every address may be fetched, and every such processor has SSE")]
+    unsafe {
+        _mm_prefetch::<_MM_HINT_T0>(line);
+    }
 }
 
 #[inline(always)]

@@ -4,19 +4,15 @@
 
 use onyx_types::TokenVectors;
 
-#[cfg(target_arch = "x86_64")]
-use super::products::has_avx2;
-use super::products::{MOST, TOGETHER, products_with};
+use super::products::{AskedLanes, LANES, Tables};
 
 /// A number of a token: far or near, below or above zero.
 const NEAR: u8 = 3;
-const FAR: u8 = 10;
+pub(super) const FAR: u8 = 10;
 /// A number of at least this many usual sizes counts as far.
 const FAR_FROM: f32 = 0.98;
 /// Numbers in a byte.
-const A_BYTE: usize = 4;
-
-const _: () = assert!(2 * FAR <= MOST);
+pub(super) const A_BYTE: usize = 4;
 
 /// What is kept of the tokens of a text: a byte for every four numbers. Empty where there are none.
 pub(crate) fn codes(tokens: &TokenVectors, dims: usize) -> Vec<u8> {
@@ -38,82 +34,44 @@ pub(crate) fn codes(tokens: &TokenVectors, dims: usize) -> Vec<u8> {
 /// What the two bits of a number stand for, raised by `FAR` so that none is below zero.
 const RAISED: [u8; 4] = [FAR - NEAR, FAR + NEAR, 0, 2 * FAR];
 
-/// The raised numbers of a token: the first of every byte, then the second of every byte, and so on.
-fn raised(code: &[u8], numbers: &mut [u8]) {
-    #[cfg(target_arch = "x86_64")]
-    if code.len().is_multiple_of(avx2::WIDTH) && has_avx2() {
-        #[allow(unsafe_code, reason = "this processor was asked whether it has the instructions")]
-        unsafe {
-            avx2::raised(code, numbers);
+/// The raised numbers of each byte of a code.
+const RAISED_BYTES: [[u8; A_BYTE]; 256] = {
+    let mut all = [[0; A_BYTE]; 256];
+    let mut byte = 0;
+    while byte < all.len() {
+        let mut place = 0;
+        while place < A_BYTE {
+            all[byte][place] = RAISED[(byte >> (2 * place)) % RAISED.len()];
+            place += 1;
         }
-        return;
+        byte += 1;
     }
-    one_by_one(code, numbers);
-}
+    all
+};
 
-fn one_by_one(code: &[u8], numbers: &mut [u8]) {
-    for (place, numbers) in numbers.chunks_exact_mut(code.len()).enumerate() {
-        for (number, byte) in numbers.iter_mut().zip(code) {
-            *number = RAISED[usize::from(byte >> (2 * place)) % RAISED.len()];
-        }
-    }
-}
-
-/// The processor looks up 32 numbers in a table at a time.
-#[cfg(target_arch = "x86_64")]
-mod avx2 {
-    use std::arch::x86_64::{
-        _mm_cvtsi32_si128, _mm256_and_si256, _mm256_set1_epi8, _mm256_set1_epi32,
-        _mm256_shuffle_epi8, _mm256_srl_epi16,
+/// One divided by the length of a token, by how many of its numbers are far: they are of two sizes.
+fn shares(dims: usize) -> Vec<f32> {
+    let share = |far: usize| {
+        let [near, far] = [dims - far, far].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        1.0 / ((near * u32::from(NEAR).pow(2) + far * u32::from(FAR).pow(2)) as f32).sqrt()
     };
-
-    use super::RAISED;
-    pub(super) use crate::vectors::products::avx2::WIDTH;
-    use crate::vectors::products::avx2::{loaded, store};
-
-    #[target_feature(enable = "avx2")]
-    pub(super) fn raised(code: &[u8], numbers: &mut [u8]) {
-        let table = _mm256_set1_epi32(i32::from_le_bytes(RAISED));
-        let two_bits = _mm256_set1_epi8(3);
-        for (place, numbers) in (0..).zip(numbers.chunks_exact_mut(code.len())) {
-            let shift = _mm_cvtsi32_si128(2 * place);
-            let numbers = numbers.as_chunks_mut::<WIDTH>().0;
-            for (numbers, bytes) in numbers.iter_mut().zip(code.as_chunks::<WIDTH>().0) {
-                let bits = _mm256_and_si256(_mm256_srl_epi16(loaded(bytes), shift), two_bits);
-                store(numbers, _mm256_shuffle_epi8(table, bits));
-            }
-        }
-    }
-}
-
-/// The bits of a code that say which numbers are far.
-const IS_FAR: u64 = 0xaaaa_aaaa_aaaa_aaaa;
-
-/// The length of a token: its numbers are of two sizes.
-#[inline(always)]
-fn length(code: &[u8]) -> f32 {
-    let (words, rest) = code.as_chunks::<8>();
-    let in_words = words.iter().map(|word| (u64::from_le_bytes(*word) & IS_FAR).count_ones());
-    let in_rest = rest.iter().map(|byte| (byte & IS_FAR as u8).count_ones());
-    let far: u32 = in_words.chain(in_rest).sum();
-    let near = (code.len() * A_BYTE) as u32 - far;
-    ((near * u32::from(NEAR).pow(2) + far * u32::from(FAR).pow(2)) as f32).sqrt()
+    (0..=dims).map(share).collect()
 }
 
 /// A question by its tokens.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AskedTokens {
-    dims: usize,
-    tokens: Vec<AskedToken>,
-    /// The numbers of all tokens one after the other, each token's in the order of `raised`, and zeros
-    /// up to as many tokens as are multiplied together.
-    numbers: Vec<i8>,
+    /// Bytes of a token's code.
+    bytes: usize,
+    /// The tokens of the question, sixteen at a time.
+    lanes: Vec<AskedLanes>,
+    /// What the nearness of each token counts, by its place in the lanes.
+    weights: Vec<[f32; LANES]>,
+    shares: Vec<f32>,
 }
 
-#[derive(Clone, Debug)]
-struct AskedToken {
-    /// How much its product is too large, because the numbers of texts are raised.
-    raised_by: i32,
+struct AskedToken<'a> {
+    vector: &'a [i8],
     length: f32,
     weight: f32,
 }
@@ -128,76 +86,51 @@ impl AskedTokens {
         dims: usize,
         weight: impl Fn(&str) -> f32,
     ) -> Option<Self> {
+        if !dims.is_multiple_of(A_BYTE) {
+            return None;
+        }
         let vectors = tokens.values.chunks_exact(dims.max(A_BYTE));
-        let mut asked: Vec<(AskedToken, &[i8])> = vectors
+        let mut asked: Vec<AskedToken<'_>> = vectors
             .zip(&tokens.words)
-            .map(|(vector, word)| (AskedToken::new(vector, weight(word)), vector))
-            .filter(|(token, _)| token.weight > 0.0 && token.length > 0.0)
+            .map(|(vector, word)| AskedToken::new(vector, weight(word)))
+            .filter(|token| token.weight > 0.0 && token.length > 0.0)
             .collect();
-        asked.sort_by(|(a, _), (b, _)| b.weight.total_cmp(&a.weight));
+        asked.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         asked.truncate(MOST_TOKENS);
-        let of_places = |vector| (0..A_BYTE).flat_map(move |place| of_place(vector, place));
-        let mut numbers: Vec<i8> =
-            asked.iter().flat_map(|(_, vector)| of_places(*vector)).collect();
-        numbers.resize(asked.len().next_multiple_of(TOGETHER) * dims, 0);
-        let tokens: Vec<AskedToken> = asked.into_iter().map(|(token, _)| token).collect();
-        (!tokens.is_empty()).then_some(Self { dims, tokens, numbers })
+        let whole: f32 = asked.iter().map(|token| token.weight).sum();
+        let mut question = Self { bytes: dims / A_BYTE, shares: shares(dims), ..Self::default() };
+        for asked in asked.chunks(LANES) {
+            let vectors: Vec<&[i8]> = asked.iter().map(|token| token.vector).collect();
+            question.lanes.push(AskedLanes::new(&vectors));
+            let mut weights = [0.0; LANES];
+            for (weight, token) in weights.iter_mut().zip(asked) {
+                *weight = token.weight / (token.length * whole);
+            }
+            question.weights.push(weights);
+        }
+        (!question.lanes.is_empty()).then_some(question)
     }
 
     /// The likeness, from -1 to 1. `None`: the codes are of no tokens, or of another model's.
     pub(crate) fn likeness(&self, codes: &[u8]) -> Option<f32> {
-        let bytes = self.dims / A_BYTE;
-        if codes.is_empty() || !codes.len().is_multiple_of(bytes) {
+        if codes.is_empty() || !codes.len().is_multiple_of(self.bytes) {
             return None;
         }
-        #[cfg(target_arch = "x86_64")]
-        if has_avx2() {
-            #[allow(
-                unsafe_code,
-                reason = "this processor was asked whether it has the instructions"
-            )]
-            return Some(unsafe { self.nearness_with_avx2(codes) });
+        let tables = Tables { raised: &RAISED_BYTES, shares: &self.shares };
+        let mut likeness = 0.0;
+        for (lanes, weights) in self.lanes.iter().zip(&self.weights) {
+            let best = lanes.best(codes, &tables);
+            likeness += best.iter().zip(weights).map(|(best, weight)| best * weight).sum::<f32>();
         }
-        Some(self.nearness(codes))
-    }
-
-    /// The same, compiled for processors that work on 32 bytes at a time.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,popcnt")]
-    fn nearness_with_avx2(&self, codes: &[u8]) -> f32 {
-        self.nearness(codes)
-    }
-
-    #[inline(always)]
-    fn nearness(&self, codes: &[u8]) -> f32 {
-        let mut best = vec![f32::MIN; self.tokens.len()];
-        let mut products = vec![0_i32; self.tokens.len().next_multiple_of(TOGETHER)];
-        let mut token = vec![0_u8; self.dims];
-        for code in codes.chunks_exact(self.dims / A_BYTE) {
-            raised(code, &mut token);
-            products_with(&token, &self.numbers, &mut products);
-            let share = 1.0 / length(code);
-            for ((best, product), asked) in best.iter_mut().zip(&products).zip(&self.tokens) {
-                *best = best.max((product - asked.raised_by) as f32 * share);
-            }
-        }
-        let parts = best.iter().zip(&self.tokens);
-        let sum: f32 = parts.map(|(best, asked)| asked.weight * best / asked.length).sum();
-        sum / self.tokens.iter().map(|asked| asked.weight).sum::<f32>()
+        Some(likeness)
     }
 }
 
-impl AskedToken {
-    fn new(vector: &[i8], weight: f32) -> Self {
+impl<'a> AskedToken<'a> {
+    fn new(vector: &'a [i8], weight: f32) -> Self {
         let squares: i32 = vector.iter().map(|x| i32::from(*x) * i32::from(*x)).sum();
-        let sum: i32 = vector.iter().map(|x| i32::from(*x)).sum();
-        Self { raised_by: i32::from(FAR) * sum, length: (squares as f32).sqrt(), weight }
+        Self { vector, length: (squares as f32).sqrt(), weight }
     }
-}
-
-/// The numbers that stand at one place of every byte.
-fn of_place(vector: &[i8], place: usize) -> impl Iterator<Item = i8> {
-    vector.iter().skip(place).step_by(A_BYTE).copied()
 }
 
 #[cfg(test)]
@@ -250,24 +183,17 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_to_read_codes_give_the_same() {
-        // Every byte there is; 100 bytes are no whole number of what is read at a time.
-        for bytes in [96, 100, 256] {
-            let code: Vec<u8> = (0..bytes).map(|at| (at * 7) as u8).collect();
-            let (mut fast, mut plain) = (vec![0; bytes * A_BYTE], vec![0; bytes * A_BYTE]);
-            raised(&code, &mut fast);
-            one_by_one(&code, &mut plain);
-            assert_eq!(fast, plain, "{bytes}");
-            assert!(RAISED.iter().all(|number| plain.contains(number)));
-        }
-    }
-
-    #[test]
-    fn tokens_are_as_near_however_they_are_compared() {
-        let asked = AskedTokens::new(&tokens(&[("red", 1), ("bike", 2)]), DIMS, |_| 1.0).unwrap();
-        let codes = codes(&tokens(&[("a", 1), ("b", 5), ("c", 6)]), DIMS);
-        let likeness = asked.likeness(&codes).unwrap();
-        assert!((likeness - asked.nearness(&codes)).abs() < 1e-6);
+    fn a_question_longer_than_what_is_compared_at_a_time_is_compared_whole() {
+        let words: Vec<(String, u64)> =
+            (1..=MOST_TOKENS as u64).map(|seed| (seed.to_string(), seed)).collect();
+        let words: Vec<(&str, u64)> =
+            words.iter().map(|(word, seed)| (word.as_str(), *seed)).collect();
+        let asked = AskedTokens::new(&tokens(&words), DIMS, |_| 1.0).unwrap();
+        let likeness =
+            |seeds: &[(&str, u64)]| asked.likeness(&codes(&tokens(seeds), DIMS)).unwrap();
+        let (all, first, last) = (likeness(&words), likeness(&words[..12]), likeness(&words[12..]));
+        assert!(all > 0.9, "{all}");
+        assert!((0.45..0.65).contains(&first) && (0.45..0.65).contains(&last), "{first} {last}");
     }
 
     #[test]

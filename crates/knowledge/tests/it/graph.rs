@@ -60,6 +60,27 @@ async fn a_newer_text_closes_what_an_older_one_said_and_both_are_cited() {
 }
 
 #[tokio::test]
+async fn a_second_child_leaves_the_first_one_and_a_new_address_closes_the_old_one() {
+    let world = World::new().await;
+    let daily = "people/anna/memory/main/daily";
+    let older = "Anna's child is Ben\nAnna's address is Mill Lane 3\n";
+    let newer = "Anna's child is Mia\nAnna's address is High Street 7\n";
+    world.write(&format!("{daily}/2026-01-05.md"), older);
+    world.write(&format!("{daily}/2026-03-01.md"), newer);
+    let mut told = facts(&world, "Anna").await;
+    told.iter_mut().for_each(|fact| fact.truncate(fact.find(" <-").unwrap()));
+    assert_eq!(
+        told,
+        [
+            "Anna address High Street 7",
+            "Anna address Mill Lane 3 until 2026-03-01",
+            "Anna child Mia",
+            "Anna child Ben",
+        ]
+    );
+}
+
+#[tokio::test]
 async fn what_is_said_in_conversations_counts_and_what_may_not_be_seen_does_not() {
     let world = World::new().await;
     let mut talk = Talk::new(&world, "anna", SessionOrigin::Chat);

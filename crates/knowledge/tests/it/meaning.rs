@@ -40,7 +40,7 @@ async fn a_message_is_searched_for_as_it_was_said_whatever_it_quotes() {
     let said = r#"He said "my vehicle" is an "old thi*" again"#;
     let retrieval = Retrieval {
         person: "anna".parse().unwrap(),
-        scopes: vec![Scope::Person],
+        scopes: vec![Scope::Person, Scope::Agent("main".parse().unwrap()), Scope::Shared],
         session: None,
         text: said.to_owned(),
         max_tokens: 1_000,

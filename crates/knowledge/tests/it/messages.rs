@@ -70,7 +70,7 @@ async fn a_message_is_found_by_the_day_it_was_said() {
     let mut talk = Talk::new(&world, "anna", SessionOrigin::Chat);
     talk.run(&world, &["plums again".to_owned()]).await;
     let now = jiff::Timestamp::from_millisecond(world.clock().wall().as_millis()).unwrap();
-    let today = now.to_zoned(jiff::tz::TimeZone::system()).strftime("%B %Y").to_string();
+    let today = now.strftime("%B %Y").to_string();
     assert_eq!(texts(&said(&world, &format!("what of {today}")).await), ["anna: plums again"]);
 }
 
@@ -90,6 +90,29 @@ async fn what_is_of_the_time_that_is_named_comes_first() {
         let hits = world.find(asked).await;
         assert!(hits[0].path().contains(day), "{asked}: {}", hits[0].path());
         assert_eq!(hits.len(), 3, "the others are found too");
+    }
+}
+
+#[tokio::test]
+async fn days_are_those_of_the_zone_that_the_person_lives_in() {
+    // Fourteen hours before Greenwich: there the day begins at ten in the morning of the day before.
+    let world = World::in_zone("Pacific/Kiritimati").await;
+    let chat = "07/05/2023, 23:30 - Tom: plums at night\n08/05/2023, 00:30 - Rosa: plums again\n\
+                08/05/2023, 23:30 - Tom: plums once more\n09/05/2023, 00:30 - Rosa: plums for breakfast\n";
+    world.write("people/anna/vault/chat.md", chat);
+    world.write("people/anna/memory/main/daily/2023-05-10.md", "plums and the fence");
+    world.index.sync().await.unwrap();
+    for (day, wanted) in [
+        ("7 May", vec!["Tom: plums at night"]),
+        ("8 May", vec!["Rosa: plums again", "Tom: plums once more"]),
+        ("9 May", vec!["Rosa: plums for breakfast"]),
+        ("10 May", vec!["plums and the fence"]),
+    ] {
+        let hits = world.find(&format!("plums on {day} 2023")).await;
+        assert_eq!(hits.len(), 5, "the others are found too");
+        let mut first = texts(&hits[..wanted.len()]);
+        first.sort();
+        assert_eq!(first, wanted, "{day}");
     }
 }
 
@@ -209,4 +232,46 @@ async fn a_message_is_given_with_its_neighbourhood_and_what_was_just_said_is_not
         alone.iter().map(|hit| (hit.start_line, hit.end_line)).collect::<Vec<_>>(),
         [(3, 3)]
     );
+}
+
+#[tokio::test]
+async fn a_neighbourhood_goes_over_runs_and_is_cited_by_its_first_and_last_message() {
+    let world = World::new().await;
+    let mut old = Talk::new(&world, "anna", SessionOrigin::Thread);
+    for said in [
+        ["what is for dinner", "soup"],
+        ["where are the bowls", "on the left"],
+        ["where is the saffron", "behind the flour"],
+        ["is there bread", "in the tin"],
+        ["good night", "good night"],
+    ] {
+        old.run(&world, &said.map(str::to_owned)).await;
+    }
+    world.index.catch_up().await.unwrap();
+    let retrieval = |session, max_tokens| Retrieval {
+        person: "anna".parse().unwrap(),
+        scopes: vec![Scope::Thread(old.key.session.to_string().parse().unwrap())],
+        session,
+        text: "saffron".to_owned(),
+        max_tokens,
+    };
+    let found = world.index.retrieve(&retrieval(None, 1_000)).await.unwrap();
+    let [piece] = found.hits.as_slice() else { panic!("{:?}", found.hits) };
+    let said: Vec<&str> =
+        piece.text.split("\n\n").map(|said| said.split_once(": ").unwrap().1).collect();
+    assert_eq!(
+        said,
+        [
+            "where are the bowls",
+            "on the left",
+            "where is the saffron",
+            "behind the flour",
+            "is there bread"
+        ]
+    );
+    let cited = (piece.path(), piece.start_line, piece.end_line);
+    assert_eq!(cited, (format!("sessions/{}", old.key.session), 3, 7));
+    // In its own session all of it stands before the model already.
+    let here = world.index.retrieve(&retrieval(Some(old.key.session), 1_000)).await.unwrap();
+    assert_eq!(here.hits, []);
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use futures::future::BoxFuture;
 use onyx_knowledge::SearchSettings;
+use onyx_storage::ChunkId;
 use onyx_types::{Embedded, Embedder, EmbedderIdentity, ModelFailure, TokenVectors};
 
 use crate::world::{Meaning, World};
@@ -127,4 +128,83 @@ async fn tokens_of_another_model_are_made_anew_and_a_lost_cache_is_no_loss() {
     world.index.sync().await.unwrap();
     world.index.catch_up().await.unwrap();
     assert_eq!(world.paths("vehicle").await[0], "vault/garage.md");
+}
+
+/// Notes one after the other, each longer than its name: none of them shares its words with another.
+async fn write_notes(world: &World, names: &[&str]) {
+    for name in names {
+        world.write(&format!("people/anna/vault/{name}.md"), format!("{name} alpha beta gamma"));
+        world.index.sync().await.unwrap();
+        world.index.catch_up().await.unwrap();
+    }
+}
+
+/// The notes without vectors of tokens, the oldest first.
+async fn without_tokens(world: &World) -> Vec<String> {
+    let lacking = world.store.chunks.without_tokens(MODEL, ChunkId(0), 99).await.unwrap();
+    lacking.into_iter().map(|chunk| chunk.row.text[..1].to_owned()).collect()
+}
+
+fn bound(bytes: u64) -> SearchSettings {
+    SearchSettings { most_token_bytes: bytes, ..SearchSettings::default() }
+}
+
+/// Five words, the name counted twice, of 96 numbers, four of them in a byte.
+const A_NOTE: u64 = 5 * 96 / 4;
+
+async fn bounded(settings: SearchSettings) -> World {
+    let world = World::new().await;
+    world.index.set_search(settings);
+    world.index.set_embedder(Some(Arc::new(ByTokens::default()) as _));
+    world
+}
+
+#[tokio::test]
+async fn where_the_bound_is_reached_the_oldest_give_way_and_more_room_brings_them_back() {
+    let world = bounded(bound(3 * A_NOTE + 10)).await;
+    write_notes(&world, &["a", "b", "c", "d", "e"]).await;
+    assert_eq!(
+        (bytes(&world).await, without_tokens(&world).await),
+        (3 * A_NOTE, vec!["a".into(), "b".into()])
+    );
+    // A smaller bound frees what is over it, without anything being written.
+    world.index.set_search(bound(2 * A_NOTE));
+    world.index.catch_up().await.unwrap();
+    assert_eq!((bytes(&world).await, without_tokens(&world).await.len()), (2 * A_NOTE, 3));
+    world.index.set_search(bound(0));
+    world.index.catch_up().await.unwrap();
+    assert_eq!(bytes(&world).await, 0);
+    world.index.set_search(SearchSettings::default());
+    world.index.catch_up().await.unwrap();
+    assert_eq!((bytes(&world).await, without_tokens(&world).await.len()), (5 * A_NOTE, 0));
+}
+
+#[tokio::test]
+async fn texts_without_a_word_do_not_keep_older_ones_from_their_vectors() {
+    let world = bounded(bound(0)).await;
+    write_notes(&world, &["a"]).await;
+    for length in 1..=40 {
+        world.write(&format!("people/anna/vault/{}.md", "-".repeat(length)), "?".repeat(length));
+    }
+    world.index.sync().await.unwrap();
+    world.index.catch_up().await.unwrap();
+    world.index.set_search(SearchSettings::default());
+    world.index.catch_up().await.unwrap();
+    assert_eq!(bytes(&world).await, A_NOTE);
+}
+
+#[tokio::test]
+async fn a_start_does_not_look_again_at_what_was_looked_at() {
+    let world = bounded(SearchSettings::default()).await;
+    write_notes(&world, &["a", "b", "c"]).await;
+    // Behind its back: whoever looked at all chunks would make these anew.
+    world.store.chunks.drop_oldest_tokens(MODEL, A_NOTE).await.unwrap();
+    let world = world.reopen().await;
+    let embedder = Arc::new(ByTokens::default());
+    world.index.set_embedder(Some(Arc::clone(&embedder) as _));
+    world.index.sync().await.unwrap();
+    world.index.catch_up().await.unwrap();
+    assert_eq!((bytes(&world).await, embedder.inner.calls.load(Ordering::Relaxed)), (A_NOTE, 0));
+    write_notes(&world, &["d"]).await;
+    assert_eq!(bytes(&world).await, 2 * A_NOTE);
 }

@@ -12,7 +12,7 @@ use onyx_storage::{Home, Store};
 use onyx_test_support::delays;
 use onyx_types::{
     AgentId, Clock, Embedder, EmbedderIdentity, ModelFailure, ModelFailureClass, PersonId, Scope,
-    ScopeSet, SystemClock,
+    ScopeSet, SystemClock, Zone,
 };
 
 pub(crate) struct World {
@@ -31,9 +31,19 @@ impl World {
         Self::cut(folder, Chunking::default()).await
     }
 
+    /// Where people live in this time zone.
+    pub(crate) async fn in_zone(name: &str) -> Self {
+        let clock = SystemClock::in_zone(Zone::named(name).unwrap());
+        Self::with_clock(tempfile::tempdir().unwrap(), Chunking::default(), clock).await
+    }
+
     async fn cut(folder: tempfile::TempDir, chunking: Chunking) -> Self {
+        Self::with_clock(folder, chunking, SystemClock::new()).await
+    }
+
+    async fn with_clock(folder: tempfile::TempDir, chunking: Chunking, clock: SystemClock) -> Self {
         let home = Home::open(folder.path()).unwrap();
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let clock: Arc<dyn Clock> = Arc::new(clock);
         let mut store = Store::open_embedded(home, Arc::clone(&clock)).await.unwrap();
         let settings = IndexSettings { home: folder.path().to_owned(), chunking };
         let index = Index::new(store.clone(), Arc::clone(&clock), settings);

@@ -335,6 +335,9 @@ pub trait ChunkStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<StoredVector>, StoreError>;
 
+    /// The newest chunk that has a vector of a model.
+    async fn newest_vector(&self, model: &str) -> Result<Option<ChunkId>, StoreError>;
+
     async fn vectors_of(
         &self,
         model: &str,
@@ -370,8 +373,25 @@ pub trait ChunkStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<StoredChunk>, StoreError>;
 
-    /// How much the vectors of tokens take.
+    /// The same before a chunk, the newest first.
+    async fn without_tokens_before(
+        &self,
+        model: &str,
+        before: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredChunk>, StoreError>;
+
+    /// How much the vectors of tokens take. It is counted with every change, so that asking costs the
+    /// same however many there are.
     async fn token_bytes(&self, model: &str) -> Result<u64, StoreError>;
+
+    /// Deletes the tokens' vectors of the oldest chunks until the others take at most so many bytes. The
+    /// newest chunk that lost its own, if any did.
+    async fn drop_oldest_tokens(
+        &self,
+        model: &str,
+        most: u64,
+    ) -> Result<Option<ChunkId>, StoreError>;
 
     /// Chunks in order, after this one.
     async fn chunks_after(

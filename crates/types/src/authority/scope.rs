@@ -22,6 +22,7 @@ pub enum Scope {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScopeSet {
     person: PersonId,
+    /// In order, each once: a person may have thousands of threads, and a search asks for each of them.
     scopes: Vec<Scope>,
 }
 
@@ -41,6 +42,21 @@ impl ScopeSet {
     }
 
     pub fn allows(&self, scope: &Scope) -> bool {
-        self.scopes.contains(scope)
+        self.scopes.binary_search(scope).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_given_is_allowed_in_whatever_order_it_came_and_nothing_else() {
+        let agent = |name: &str| Scope::Agent(name.parse().unwrap());
+        let given = [Scope::Shared, agent("work"), Scope::Person, agent("main"), agent("work")];
+        let set = ScopeSet::new("anna".parse().unwrap(), given.to_vec());
+        assert!(given.iter().all(|scope| set.allows(scope)));
+        assert_eq!(set.scopes().len(), 4);
+        assert!(!set.allows(&agent("home")));
     }
 }

@@ -5,6 +5,7 @@ mod changes;
 mod facts;
 mod outline;
 mod read;
+mod tokens;
 mod vectors;
 mod write;
 
@@ -188,6 +189,10 @@ impl ChunkStore for PostgresChunks {
         vectors::after(&self.database.client().await?, model, after, limit).await
     }
 
+    async fn newest_vector(&self, model: &str) -> Result<Option<ChunkId>, StoreError> {
+        vectors::newest(&self.database.client().await?, model).await
+    }
+
     async fn vectors_of(
         &self,
         model: &str,
@@ -210,7 +215,7 @@ impl ChunkStore for PostgresChunks {
         tokens: Vec<(ChunkId, Vec<u8>)>,
     ) -> Result<(), StoreError> {
         transact!(self.database, transaction => {
-            vectors::keep_tokens(&transaction, model, &tokens).await
+            tokens::keep(&transaction, model, &tokens).await
         })
     }
 
@@ -219,7 +224,7 @@ impl ChunkStore for PostgresChunks {
         model: &str,
         chunks: &[ChunkId],
     ) -> Result<Vec<(ChunkId, Vec<u8>)>, StoreError> {
-        vectors::tokens(&self.database.client().await?, model, chunks).await
+        tokens::of_chunks(&self.database.client().await?, model, chunks).await
     }
 
     async fn without_tokens(
@@ -228,11 +233,30 @@ impl ChunkStore for PostgresChunks {
         after: ChunkId,
         limit: u32,
     ) -> Result<Vec<StoredChunk>, StoreError> {
-        vectors::missing_tokens(&self.database.client().await?, model, after, limit).await
+        tokens::missing(&self.database.client().await?, model, after, limit).await
+    }
+
+    async fn without_tokens_before(
+        &self,
+        model: &str,
+        before: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredChunk>, StoreError> {
+        tokens::missing_before(&self.database.client().await?, model, before, limit).await
     }
 
     async fn token_bytes(&self, model: &str) -> Result<u64, StoreError> {
-        vectors::token_bytes(&self.database.client().await?, model).await
+        tokens::bytes(&self.database.client().await?, model).await
+    }
+
+    async fn drop_oldest_tokens(
+        &self,
+        model: &str,
+        most: u64,
+    ) -> Result<Option<ChunkId>, StoreError> {
+        transact!(self.database, transaction => {
+            tokens::drop_oldest(&transaction, model, most).await
+        })
     }
 
     async fn chunks_after(

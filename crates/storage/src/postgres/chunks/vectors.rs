@@ -1,4 +1,4 @@
-//! Vectors of chunks and of their tokens, in the room of the model that made them: one for the model that serves, one for
+//! Vectors of chunks, in the room of the model that made them: one for the model that serves, one for
 //! the next. A transaction that gives a room to another model locks the row `vectors` of the counters.
 
 use deadpool_postgres::{GenericClient, Transaction};
@@ -45,7 +45,7 @@ pub(super) async fn room_of(
     Ok(None)
 }
 
-async fn hold_rooms(transaction: &Transaction<'_>) -> Result<(), Trouble> {
+pub(super) async fn hold_rooms(transaction: &Transaction<'_>) -> Result<(), Trouble> {
     let hold = "SELECT value FROM counters WHERE name = 'vectors' FOR UPDATE";
     row(transaction, hold, &[]).await?;
     Ok(())
@@ -155,6 +155,16 @@ pub(super) async fn after(
     read_all(&found, stored_vector)
 }
 
+pub(super) async fn newest(
+    client: &impl GenericClient,
+    model: &str,
+) -> Result<Option<ChunkId>, StoreError> {
+    let room = room_of(client, model).await?;
+    let newest = "SELECT max(chunk) FROM vectors WHERE room = $1";
+    let newest = get::<Option<i64>>(&row(client, newest, &[&room]).await?, 0)?;
+    Ok(newest.and_then(|chunk| u64::try_from(chunk).ok()).map(ChunkId))
+}
+
 pub(super) async fn of_sources(
     client: &impl GenericClient,
     model: &str,
@@ -190,67 +200,6 @@ pub(super) async fn of_chunks(
     )
     .await?;
     read_all(&found, |row| Ok((ChunkId(count(row, 0)?), vector(row, 1)?)))
-}
-
-/// Those of chunks without a vector of the model are passed over.
-pub(super) async fn keep_tokens(
-    transaction: &Transaction<'_>,
-    model: &str,
-    tokens: &[(ChunkId, Vec<u8>)],
-) -> Result<(), Trouble> {
-    hold_rooms(transaction).await?;
-    // No vector of this model is there any more: another one took its place.
-    let Some(room) = room_of(transaction, model).await? else { return Ok(()) };
-    for (chunk, codes) in tokens {
-        execute(
-            transaction,
-            "INSERT INTO tokens (room, chunk, codes)
-             SELECT room, chunk, $3::BYTEA FROM vectors WHERE room = $1 AND chunk = $2
-             ON CONFLICT (room, chunk) DO UPDATE SET codes = excluded.codes",
-            &[&room, &integer(chunk.0), codes],
-        )
-        .await?;
-    }
-    Ok(())
-}
-
-pub(super) async fn tokens(
-    client: &impl GenericClient,
-    model: &str,
-    chunks: &[ChunkId],
-) -> Result<Vec<(ChunkId, Vec<u8>)>, StoreError> {
-    let room = room_of(client, model).await?;
-    let chunks: Vec<i64> = chunks.iter().map(|chunk| integer(chunk.0)).collect();
-    let select = "SELECT chunk, codes FROM tokens WHERE room = $1 AND chunk = ANY ($2)
-                  ORDER BY array_position($2, chunk)";
-    let found = rows(client, select, &[&room, &chunks]).await?;
-    read_all(&found, |row| Ok((ChunkId(count(row, 0)?), get(row, 1)?)))
-}
-
-pub(super) async fn missing_tokens(
-    client: &impl GenericClient,
-    model: &str,
-    after: ChunkId,
-    limit: u32,
-) -> Result<Vec<StoredChunk>, StoreError> {
-    let room = room_of(client, model).await?;
-    let select = select_stored!(
-        "WHERE chunks.id > $1
-           AND EXISTS (SELECT 1 FROM vectors WHERE room = $2 AND chunk = chunks.id)
-           AND NOT EXISTS (SELECT 1 FROM tokens WHERE room = $2 AND chunk = chunks.id)
-         ORDER BY chunks.id LIMIT $3"
-    );
-    let found = rows(client, select, &[&integer(after.0), &room, &i64::from(limit)]).await?;
-    read_all(&found, stored_chunk)
-}
-
-pub(super) async fn token_bytes(
-    client: &impl GenericClient,
-    model: &str,
-) -> Result<u64, StoreError> {
-    let room = room_of(client, model).await?;
-    let sum = "SELECT coalesce(sum(octet_length(codes)), 0)::BIGINT FROM tokens WHERE room = $1";
-    count(&row(client, sum, &[&room]).await?, 0)
 }
 
 fn stored_vector(row: &Row) -> Result<StoredVector, StoreError> {

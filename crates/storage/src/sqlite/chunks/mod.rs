@@ -210,6 +210,11 @@ impl ChunkStore for SqliteChunks {
         self.run(move |connection| vectors::after(connection, &model, after, limit)).await
     }
 
+    async fn newest_vector(&self, model: &str) -> Result<Option<ChunkId>, StoreError> {
+        let model = model.to_owned();
+        self.run(move |connection| vectors::newest(connection, &model)).await
+    }
+
     async fn vectors_of(
         &self,
         model: &str,
@@ -253,12 +258,33 @@ impl ChunkStore for SqliteChunks {
         limit: u32,
     ) -> Result<Vec<StoredChunk>, StoreError> {
         let model = model.to_owned();
-        self.run(move |connection| tokens::missing(connection, &model, after, limit)).await
+        let from = tokens::From::Oldest { after };
+        self.run(move |connection| tokens::missing(connection, &model, from, limit)).await
+    }
+
+    async fn without_tokens_before(
+        &self,
+        model: &str,
+        before: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredChunk>, StoreError> {
+        let model = model.to_owned();
+        let from = tokens::From::Newest { before };
+        self.run(move |connection| tokens::missing(connection, &model, from, limit)).await
     }
 
     async fn token_bytes(&self, model: &str) -> Result<u64, StoreError> {
         let model = model.to_owned();
         self.run(move |connection| tokens::bytes(connection, &model)).await
+    }
+
+    async fn drop_oldest_tokens(
+        &self,
+        model: &str,
+        most: u64,
+    ) -> Result<Option<ChunkId>, StoreError> {
+        let model = model.to_owned();
+        self.run(move |connection| tokens::drop_oldest(connection, &model, most)).await
     }
 
     async fn keep_facts(&self, found: Vec<ChunkFacts>) -> Result<(), StoreError> {

@@ -16,12 +16,13 @@ pub(super) fn keep(
     // No vector of this model is there any more: another one took its place.
     let Some(room) = room_of(&transaction, model)? else { return Ok(()) };
     for (chunk, codes) in tokens {
+        // `INSERT OR REPLACE` would not run the trigger that counts what is replaced.
         let insert = [
-            "INSERT OR REPLACE INTO ",
+            "INSERT INTO ",
             room.tokens,
             " SELECT chunk, ?2 FROM ",
             room.table,
-            " WHERE chunk = ?1",
+            " WHERE chunk = ?1 ON CONFLICT (chunk) DO UPDATE SET codes = excluded.codes",
         ];
         transaction.prepare_cached(&insert.concat())?.execute(params![integer(chunk.0), codes])?;
     }
@@ -49,27 +50,86 @@ pub(super) fn of_chunks(
     Ok(tokens)
 }
 
+/// From which end chunks are looked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum From {
+    Oldest { after: ChunkId },
+    Newest { before: ChunkId },
+}
+
 pub(super) fn missing(
     connection: &Connection,
     model: &str,
-    after: ChunkId,
+    from: From,
     limit: u32,
 ) -> Result<Vec<StoredChunk>, StoreError> {
     let Some(room) = room_of(connection, model)? else { return Ok(Vec::new()) };
+    let (side, border, order) = match from {
+        From::Oldest { after } => (">", after, "ASC"),
+        From::Newest { before } => ("<", before, "DESC"),
+    };
     let which = [
-        "WHERE chunks.id > ?1 AND chunks.id IN (SELECT chunk FROM ",
+        "WHERE chunks.id ",
+        side,
+        " ?1 AND chunks.id IN (SELECT chunk FROM ",
         room.table,
         ") AND chunks.id NOT IN (SELECT chunk FROM ",
         room.tokens,
-        ") ORDER BY chunks.id LIMIT ?2",
+        ") ORDER BY chunks.id ",
+        order,
+        " LIMIT ?2",
     ];
     let mut statement = connection.prepare_cached(&select_stored(&which.concat()))?;
-    let rows = statement.query_map(params![integer(after.0), limit], stored_chunk)?;
+    let rows = statement.query_map(params![integer(border.0), limit], stored_chunk)?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn bytes(connection: &Connection, model: &str) -> Result<u64, StoreError> {
     let Some(room) = room_of(connection, model)? else { return Ok(0) };
-    let select = ["SELECT coalesce(sum(length(codes)), 0) FROM ", room.tokens].concat();
-    Ok(connection.query_row(&select, [], |row| count(row, 0))?)
+    let mut statement =
+        connection.prepare_cached("SELECT bytes FROM token_bytes WHERE room = ?1")?;
+    Ok(statement.query_row([room.number], |row| count(row, 0))?)
+}
+
+/// A file of which more than one page in so many is empty is packed.
+const EMPTY_SHARE: i64 = 4;
+
+pub(super) fn drop_oldest(
+    connection: &mut Connection,
+    model: &str,
+    most: u64,
+) -> Result<Option<ChunkId>, StoreError> {
+    let transaction = connection.transaction()?;
+    let Some(room) = room_of(&transaction, model)? else { return Ok(None) };
+    let mut surplus = bytes(&transaction, model)?.saturating_sub(most);
+    let mut last = None;
+    if surplus > 0 {
+        let select = ["SELECT chunk, length(codes) FROM ", room.tokens, " ORDER BY chunk"].concat();
+        let mut statement = transaction.prepare(&select)?;
+        let mut rows = statement.query([])?;
+        while surplus > 0
+            && let Some(row) = rows.next()?
+        {
+            surplus = surplus.saturating_sub(count(row, 1)?);
+            last = Some(count(row, 0)?);
+        }
+    }
+    if let Some(last) = last {
+        let delete = ["DELETE FROM ", room.tokens, " WHERE chunk <= ?1"].concat();
+        transaction.execute(&delete, [integer(last)])?;
+    }
+    transaction.commit()?;
+    if last.is_some() {
+        pack(connection)?;
+    }
+    Ok(last.map(ChunkId))
+}
+
+/// Gives the disk back what a smaller bound has freed. New rows fill what little is freed otherwise.
+fn pack(connection: &Connection) -> Result<(), StoreError> {
+    let pages = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    if pages("freelist_count")? * EMPTY_SHARE > pages("page_count")? {
+        connection.execute_batch("VACUUM")?;
+    }
+    Ok(())
 }

@@ -7,6 +7,7 @@ use crate::{ChunkId, GroupId, SourceId, StoreError, StoredChunk, StoredVector};
 
 /// A table that holds the vectors of one model at a time.
 pub(super) struct Room {
+    pub(super) number: i64,
     pub(super) table: &'static str,
     /// The table for the vectors of tokens.
     pub(super) tokens: &'static str,
@@ -16,8 +17,8 @@ pub(super) struct Room {
 
 /// One for the model that serves, one for the next.
 pub(super) const ROOMS: [Room; 2] = [
-    Room { table: "vectors_0", tokens: "tokens_0", mark: "vectors 0" },
-    Room { table: "vectors_1", tokens: "tokens_1", mark: "vectors 1" },
+    Room { number: 0, table: "vectors_0", tokens: "tokens_0", mark: "vectors 0" },
+    Room { number: 1, table: "vectors_1", tokens: "tokens_1", mark: "vectors 1" },
 ];
 
 const SERVED: &str = "vectors of";
@@ -170,6 +171,13 @@ pub(super) fn after(
     let mut statement = connection.prepare_cached(&select)?;
     let rows = statement.query_map(params![integer(after.0), limit], stored_vector)?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn newest(connection: &Connection, model: &str) -> Result<Option<ChunkId>, StoreError> {
+    let Some(table) = table_of(connection, model)? else { return Ok(None) };
+    let mut statement = connection.prepare_cached(&["SELECT max(chunk) FROM ", table].concat())?;
+    let newest: Option<i64> = statement.query_row([], |row| row.get(0))?;
+    Ok(newest.and_then(|chunk| u64::try_from(chunk).ok()).map(ChunkId))
 }
 
 pub(super) fn of_sources(

@@ -193,6 +193,37 @@ pub(crate) async fn vectors_of_tokens_go_where_the_vector_of_their_chunk_goes(on
     assert_eq!(on.chunks.token_bytes("mini").await.unwrap(), 0);
 }
 
+pub(crate) async fn the_oldest_vectors_of_tokens_make_room(on: Backend) {
+    let row = source(Some("anna"), "vault/a.md", "1");
+    let words = ["one", "two", "three", "four", "five"];
+    let chunks: Vec<ChunkRow> = (1..).zip(words).map(|(line, word)| chunk(line, word)).collect();
+    on.chunks.replace(&row, &chunks).await.unwrap();
+    let all = on.chunks.without_vector("mini", ChunkId(0), 9).await.unwrap();
+    let ids: Vec<ChunkId> = all.iter().map(|chunk| chunk.id).collect();
+    let vectors = ids.iter().map(|id| (*id, vec![0.5])).collect();
+    assert_eq!(on.chunks.newest_vector("mini").await.unwrap(), None);
+    on.chunks.keep_vectors("mini", vectors).await.unwrap();
+    assert_eq!(on.chunks.newest_vector("mini").await.unwrap(), Some(ids[4]));
+    let lacking = async |before: ChunkId, limit| {
+        let lacking = on.chunks.without_tokens_before("mini", before, limit).await.unwrap();
+        lacking.iter().map(|chunk| chunk.id).collect::<Vec<_>>()
+    };
+    assert_eq!(lacking(ChunkId(999), 2).await, [ids[4], ids[3]], "the newest come first");
+    assert_eq!(lacking(ids[1], 9).await, [ids[0]]);
+    let tokens: Vec<_> = ids.iter().map(|id| (*id, vec![7; 10])).collect();
+    on.chunks.keep_tokens("mini", tokens).await.unwrap();
+    // What is kept once more counts once, with its new size.
+    on.chunks.keep_tokens("mini", vec![(ids[4], vec![7; 15])]).await.unwrap();
+    assert_eq!(on.chunks.token_bytes("mini").await.unwrap(), 55);
+    assert_eq!(on.chunks.drop_oldest_tokens("mini", 55).await.unwrap(), None);
+    assert_eq!(on.chunks.drop_oldest_tokens("mini", 40).await.unwrap(), Some(ids[1]));
+    assert_eq!(on.chunks.token_bytes("mini").await.unwrap(), 35);
+    assert_eq!(lacking(ChunkId(999), 9).await, [ids[1], ids[0]]);
+    assert_eq!(on.chunks.drop_oldest_tokens("mini", 0).await.unwrap(), Some(ids[4]));
+    assert_eq!(on.chunks.token_bytes("mini").await.unwrap(), 0);
+    assert_eq!(on.chunks.drop_oldest_tokens("other", 0).await.unwrap(), None);
+}
+
 pub(crate) async fn messages_come_back_and_are_outlined(on: Backend) {
     let row = SourceRow {
         kind: SourceKind::Session,

@@ -287,6 +287,7 @@ conformance! {
         everything_under_a_path_goes_at_once
         vectors_are_kept_by_chunk_and_follow_its_words
         vectors_of_tokens_go_where_the_vector_of_their_chunk_goes
+        the_oldest_vectors_of_tokens_make_room
         messages_come_back_and_are_outlined
         vectors_of_one_model_serve_while_those_of_another_are_made
         sources_alike_share_a_group_and_chunks_know_theirs
