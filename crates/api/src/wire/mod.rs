@@ -10,6 +10,7 @@ pub(crate) mod encode;
 mod etag;
 mod json;
 mod names;
+mod percent;
 mod tool_forms;
 
 pub(crate) use body::{DocumentBody, MediaBody, OptionalBody, RawBody, typed, without_unused_body};
@@ -17,5 +18,6 @@ pub use body::{JsonBody, MAX_BODY, QueryOf};
 pub(crate) use etag::{etag, expected};
 pub(crate) use json::{Json, write_json};
 pub use names::FieldNames;
+pub(crate) use percent::{percent_encoded, percent_encoded_path};
 pub(crate) use tool_forms::CUSTOM_INPUT;
 pub use tool_forms::{ToolForm, ToolForms};

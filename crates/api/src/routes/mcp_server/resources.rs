@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::service::{AgentService, failed};
 use crate::routes::sessions::export;
+use crate::wire::percent_encoded_path;
 
 const FILES: &str = "onyx://files/";
 const SESSIONS: &str = "onyx://sessions/";
@@ -31,7 +32,7 @@ pub(super) async fn list(service: &AgentService, params: &Value) -> Result<Value
     let page: Vec<&SourceRow> = rest.by_ref().take(PAGE).collect();
     resources.extend(page.iter().map(|row| {
         json!({
-            "uri": format!("{FILES}{}", encoded(&row.key.path)),
+            "uri": format!("{FILES}{}", percent_encoded_path(&row.key.path)),
             "name": row.key.path,
             "title": row.title,
             "size": row.stamp.size,
@@ -118,15 +119,6 @@ pub(super) async fn complete(service: &AgentService, params: &Value) -> Result<V
     Ok(json!({"completion": {"values": values, "total": found.len(), "hasMore": more}}))
 }
 
-/// Characters with a meaning in an address, and all that are not ASCII, are percent-encoded.
-fn encoded(path: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
-    let letter = |byte: u8| {
-        if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
-    };
-    path.bytes().map(letter).collect()
-}
-
 fn decoded(path: &str) -> Option<String> {
     let (mut bytes, mut rest) = (Vec::new(), path.as_bytes());
     while let Some((&first, after)) = rest.split_first() {
@@ -149,7 +141,7 @@ mod tests {
     #[test]
     fn a_path_comes_back_from_its_address() {
         for path in ["vault/a.md", "vault/Zürich & co/100%.md", "memory/ä?#.md"] {
-            let address = encoded(path);
+            let address = percent_encoded_path(path);
             assert!(address.is_ascii() && !address.contains(['?', '#', ' ', '&']), "{address}");
             assert_eq!(decoded(&address).as_deref(), Some(path));
         }

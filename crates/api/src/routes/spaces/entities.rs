@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{by, check_seen, find};
 use crate::wire::Json;
-use crate::wire::etag;
+use crate::wire::{etag, percent_encoded};
 use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
 
 const PAGE: usize = 100;
@@ -356,13 +356,4 @@ fn gone() -> Problem {
 fn answer(entity: Entity) -> Response {
     let tag = etag(&entity.version);
     ([tag], Json(EntityView::of(entity))).into_response()
-}
-
-/// Ids are file names in any script; headers are ASCII.
-fn percent_encoded(id: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let encode = |byte: u8| {
-        if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
-    };
-    id.bytes().map(encode).collect()
 }
