@@ -9,7 +9,9 @@ const { openapi: version, info, components } = document;
 const types = astToString(
   await openapi({ openapi: version, info, paths: {}, components: { schemas: components.schemas } }),
 );
-const text = `// Made from docs/openapi.json by generate.mjs. Change the server and run \`make docs\`.\n\n${types.slice(types.indexOf('export interface components'), types.indexOf('export type $defs'))}`;
+const classes = JSON.stringify(components.schemas.ErrorCode['x-classes'], undefined, 4);
+const table = `/** Where each error comes from. */\nexport const ERROR_CLASSES = ${classes} as const;\n`;
+const text = `// Made from docs/openapi.json by generate.mjs. Change the server and run \`make docs\`.\n\n${types.slice(types.indexOf('export interface components'), types.indexOf('export type $defs'))}${table}`;
 
 if (process.argv.includes('--check')) {
   const committed = await readFile(target, 'utf8').catch(() => '');

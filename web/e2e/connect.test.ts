@@ -54,7 +54,7 @@ test('a first home is signed in to a provider by a code, over a reload too', asy
   const card = page.getByRole('region', { name: 'Connect a better model' });
   await card.getByRole('button', { name: 'Sign in' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Kind').selectOption('Another provider, by signing in');
+  await dialog.getByLabel('Kind').selectOption('Another provider (sign in)');
   await dialog.getByLabel('Address', { exact: true }).fill(at.model);
   await dialog.getByLabel('Client ID').fill('the-tests');
   await dialog.getByLabel('Address for codes').fill(`${maker.url}/device`);

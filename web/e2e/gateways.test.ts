@@ -30,7 +30,7 @@ test('gateways are shown with what they do, and one is drained by keys alone', a
     .waitFor();
   expect(await brokenAnywhere(page, 'gateways', () => tooWide(page))).toEqual([]);
   await press(page, 'Drain west');
-  await page.getByText('It starts nothing new.').waitFor();
+  await page.getByText('It accepts no new work.').waitFor();
   await tabTo(page, 'Cancel', 'Shift+Tab');
   await page.keyboard.press('Enter');
   await row('west').getByText('Serving').waitFor();

@@ -51,6 +51,27 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     expect(page.wrongs).toEqual([]);
   });
 
+  test('memory leads to the chat at the message, from a search and from what is known', async () => {
+    const name = `Zoe${width}`;
+    const at = await share([{ text: 'Noted.' }]);
+    const session = await told(at, `${name} lives in Bonn.`);
+    const known = async () => (await at.api(`/v1/memory/graph?entity=${name}`)).status;
+    await expect.poll(known).toBe(200);
+    const page = await open(at, '/memory', { viewport });
+    await page.getByLabel('Search memory').fill(`${name} Bonn`);
+    const hit = page.getByRole('list', { name: 'Results' }).getByRole('link').filter({ hasText: name }).first();
+    await hit.press('Enter');
+    await page.waitForURL(new RegExp(`/chat/${session}\\?turn=`));
+    await page.locator('[data-found]').getByText('lives in Bonn').waitFor();
+    await page.goto(`${at.url}/memory?entity=${name}`);
+    const fact = page.getByRole('list', { name: 'Now' }).getByRole('listitem').first();
+    await fact.locator('summary').press('Enter');
+    await fact.getByRole('list', { name: 'Sources' }).getByRole('link').first().press('Enter');
+    await page.waitForURL(new RegExp(`/chat/${session}\\?turn=`));
+    await page.locator('[data-found]').getByText('lives in Bonn').waitFor();
+    expect(page.wrongs).toEqual([]);
+  });
+
   test('what was said is found, with its words, and opens at the message', async () => {
     const at = await share([{ text: `The heron ${width} nests by the weir.` }, { text: 'Nothing of birds.' }]);
     const session = await told(at, `walks ${width}`);

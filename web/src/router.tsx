@@ -85,6 +85,7 @@ const memory = createRoute({
     known: search['known'] === true || undefined,
     q: text(search['q']),
     path: text(search['path']),
+    cited: text(search['cited']),
     line: line(search['line']),
     last: line(search['last']),
   }),

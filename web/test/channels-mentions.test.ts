@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { answering, callOf, completed, openMention, suggested } from '../src/chat/mentions';
+import { callOf, completed, openMention, suggested } from '../src/chat/mentions';
 
 const MAIN = { id: 'main', name: 'Main' };
 const SCOUT = { id: 'scout', name: 'Scout' };
@@ -31,20 +31,4 @@ describe('a name that is being written', () => {
     expect(completed('ask @sc', 7, 4, SCOUT)).toEqual({ text: 'ask @Scout ', caret: 11 });
     expect(completed('ask @sc now', 7, 4, SCOUT)).toEqual({ text: 'ask @Scout now', caret: 11 });
   });
-});
-
-describe('who answers', () => {
-  test.each([
-    ['hello', ['main']],
-    ['@scout look', ['scout']],
-    ['@Scout, @main: compare', ['scout', 'main']],
-    ['ask @the-careful-one.', ['careful']],
-    ['ask @The Careful One', ['careful']],
-    ['mail a@scout.example', ['main']],
-    ['@scouting', ['main']],
-    ['@scout.example', ['main']],
-    ['@scout-two and @scout', ['scout']],
-  ])('%j', (text, expected) => expect(answering(text, ALL, MAIN).map(({ id }) => id)).toEqual(expected));
-
-  test('nobody is there and nobody is called', () => expect(answering('hi', [], undefined)).toEqual([]));
 });

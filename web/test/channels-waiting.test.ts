@@ -34,42 +34,60 @@ const NONE = new Set<string>();
 describe('words said in a thread', () => {
   test('are followed at once by everybody who answers them', () => {
     expect(shown([said('a', {})], undefined, NONE)).toEqual(['sending a']);
-    expect(shown([said('a', { turnId: '1', answering: ['main', 'scout'] })], undefined, NONE)).toEqual([
-      'stored 1',
-      'running main',
-      'running scout',
-    ]);
+    expect(
+      shown(
+        [
+          said('a', {
+            turnId: '1',
+            answering: [
+              { id: 'a1-main', agent: 'main' },
+              { id: 'a1-scout', agent: 'scout' },
+            ],
+          }),
+        ],
+        undefined,
+        NONE,
+      ),
+    ).toEqual(['stored 1', 'running main', 'running scout']);
   });
 
   test('stand before the answer of the run that took them, and those who have not spoken after it', () => {
     const waiting = [
-      said('a', { turnId: '1', answering: ['main', 'scout'] }),
-      said('b', { turnId: '2', answering: ['main'] }),
+      said('a', {
+        turnId: '1',
+        answering: [
+          { id: 'a1-main', agent: 'main' },
+          { id: 'a1-scout', agent: 'scout' },
+        ],
+      }),
+      said('b', { turnId: '2', answering: [{ id: 'a2-main', agent: 'main' }] }),
     ];
     const run = applyEvent(live('r', ['main', 'scout']), 2, 'main', { type: 'delta', turnId: 'x', text: 'hi' });
     expect(shown(waiting, run, NONE)).toEqual([
       'stored 1',
       'running main',
       'running scout',
-      'queued 2 (2.main)',
+      'queued 2 (a2-main)',
       'running main',
     ]);
     // The log has the words already: the next that wait are not this run's.
     expect(shown(waiting.slice(1), run, new Set(['r']))).toEqual([
       'running main',
       'running scout',
-      'queued 2 (2.main)',
+      'queued 2 (a2-main)',
       'running main',
     ]);
   });
 
   test('are not taken for the question of a second try', () => {
     const again = said('again', {}, { content: '', runId: 'r', thread: undefined });
-    expect(shown([said('b', { turnId: '2', answering: ['main'] }), again], live('r', ['main']), NONE)).toEqual([
-      'running main',
-      'queued 2 (2.main)',
-      'running main',
-    ]);
+    expect(
+      shown(
+        [said('b', { turnId: '2', answering: [{ id: 'a2-main', agent: 'main' }] }), again],
+        live('r', ['main']),
+        NONE,
+      ),
+    ).toEqual(['running main', 'queued 2 (a2-main)', 'running main']);
   });
 
   test('that nobody undertook to answer say so', () => {
@@ -134,9 +152,9 @@ const message = (id: string, content: string, more: Partial<ThreadMessage> = {})
 describe('after a lost connection', () => {
   const messages = [
     message('01', 'yes'),
-    message('01.main', '', { role: 'assistant', author: 'main', status: 'complete' }),
+    message('a1', '', { question: '01', role: 'assistant', author: 'main', status: 'complete' }),
     message('03', 'yes'),
-    message('03.main', '', { role: 'assistant', author: 'main', status: 'streaming' }),
+    message('a3', '', { question: '03', role: 'assistant', author: 'main', status: 'streaming' }),
   ];
 
   test('words that arrived are found and not sent again; older ones of the same wording are not taken for them', () => {
@@ -147,7 +165,7 @@ describe('after a lost connection', () => {
 
   test('what waits for its turn is read back with who answers it', () => {
     expect(waitingOf('t', messages, new Set(['01']))).toMatchObject([
-      { key: '03', sessionId: 't', content: 'yes', turnId: '03', thread: { answering: ['main'] } },
+      { key: '03', sessionId: 't', content: 'yes', turnId: '03', thread: { answering: [{ id: 'a3', agent: 'main' }] } },
     ]);
   });
 });

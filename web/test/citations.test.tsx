@@ -20,9 +20,9 @@ test('a number leads to the source it stands for, at the line', () => {
 
 test('a path with lines leads there too, in words and in code', () => {
   for (const text of ['See notes/cabin.md:3-5.', 'See `notes/cabin.md:3-5`.', 'See (notes/cabin.md:3–5)']) {
-    expect(html(text)).toContain('href="/memory?path=notes%2Fcabin.md&amp;line=3&amp;last=5"');
+    expect(html(text)).toContain('href="/memory?cited=notes%2Fcabin.md&amp;line=3&amp;last=5"');
   }
-  expect(html('日記/山小屋.md:7')).toContain(`path=${encodeURIComponent('日記/山小屋.md')}&amp;line=7&amp;last=7`);
+  expect(html('日記/山小屋.md:7')).toContain(`cited=${encodeURIComponent('日記/山小屋.md')}&amp;line=7&amp;last=7`);
 });
 
 test('addresses, times and hostile paths are left as they are', () => {

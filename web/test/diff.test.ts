@@ -1,21 +1,28 @@
 import { expect, test } from 'vitest';
-import { unified } from '../src/ui/diff';
+import { lineDiff } from '../src/ui/diff';
 
 /** Applies what a diff without headers says, so that it must be true. */
 function apply(before: string, after: string): { kept: string[]; removed: string[]; added: string[] } {
-  const lines = unified(before, after).split('\n');
-  const of = (mark: string) => lines.filter((line) => line.startsWith(mark)).map((line) => line.slice(1));
-  return { kept: of(' '), removed: of('-'), added: of('+') };
+  const lines = lineDiff(before, after);
+  const of = (kind: string) => lines.filter((line) => line.kind === kind).map((line) => line.text);
+  return { kept: of('same'), removed: of('removed'), added: of('added') };
 }
 
 test('what changed is marked, with a little of what stands around it', () => {
   const before = 'a\nb\nc\nd\ne\nf\ng\nh\ni';
   const after = 'a\nb\nc\nd\nE\nf\ng\nh\ni';
-  expect(unified(before, after)).toBe('@@\n b\n c\n d\n-e\n+E\n f\n g\n h');
+  const same = (text: string) => ({ kind: 'same', text });
+  expect(lineDiff(before, after)).toEqual([
+    { kind: 'hunk', text: '@@' },
+    ...['b', 'c', 'd'].map(same),
+    { kind: 'removed', text: 'e' },
+    { kind: 'added', text: 'E' },
+    ...['f', 'g', 'h'].map(same),
+  ]);
 });
 
 test('equal texts have no difference', () => {
-  expect(unified('a\nb', 'a\nb')).toBe('');
+  expect(lineDiff('a\nb', 'a\nb')).toEqual([]);
 });
 
 test('lines that moved are taken out and put in once', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { MemoryVersion } from '@onyx/sdk';
 import { cellEnds, cellsOf } from '../src/editor/tables';
 import { targetNamed } from '../src/pages/spaces/links-names';
-import { bodyOfFile, goes } from '../src/pages/spaces/versions';
+import { goes } from '../src/pages/spaces/versions';
 
 describe('a table', () => {
   test('is read cell by cell, with bars that belong to a cell', () => {
@@ -42,11 +42,6 @@ describe('versions of a page', () => {
       [3, 1, 'agent:main', false],
       [1, 2, 'person:owner', true],
     ]);
-  });
-
-  test('are compared by their words, without the fields of the file', () => {
-    expect(bodyOfFile('---\ntitle: Floor\nstatus: open\n---\n\nOak\n')).toBe('Oak\n');
-    expect(bodyOfFile('Oak\n\n---\n\nLarch\n---\n')).toBe('Oak\n\n---\n\nLarch\n---\n');
   });
 });
 

@@ -134,6 +134,14 @@ export const TURNS = [
       change: {
         unified:
           '--- plan.md\n+++ plan.md\n@@ -1 +1,2 @@\n-two\n\\ No newline at end of file\n+2\n+three\n\\ No newline at end of file\n',
+        diffLines: [
+          { kind: 'file', text: '--- plan.md' },
+          { kind: 'file', text: '+++ plan.md' },
+          { kind: 'hunk', text: '@@ -1 +1,2 @@' },
+          { kind: 'removed', text: 'two' },
+          { kind: 'added', text: '2' },
+          { kind: 'added', text: 'three' },
+        ],
         added: 2,
         removed: 1,
       },

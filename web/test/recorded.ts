@@ -92,6 +92,14 @@ export const EVENTS = [
       change: {
         unified:
           '--- plan.md\n+++ plan.md\n@@ -1 +1,2 @@\n-two\n\\ No newline at end of file\n+2\n+three\n\\ No newline at end of file\n',
+        diffLines: [
+          { kind: 'file', text: '--- plan.md' },
+          { kind: 'file', text: '+++ plan.md' },
+          { kind: 'hunk', text: '@@ -1 +1,2 @@' },
+          { kind: 'removed', text: 'two' },
+          { kind: 'added', text: '2' },
+          { kind: 'added', text: 'three' },
+        ],
         added: 2,
         removed: 1,
       },
@@ -133,6 +141,15 @@ export const EVENTS = [
       kind: 'diff',
       path: 'plan.md',
       unified: '--- plan.md\n+++ plan.md\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+three\n',
+      diffLines: [
+        { kind: 'file', text: '--- plan.md' },
+        { kind: 'file', text: '+++ plan.md' },
+        { kind: 'hunk', text: '@@ -1,2 +1,3 @@' },
+        { kind: 'same', text: 'one' },
+        { kind: 'removed', text: 'two' },
+        { kind: 'added', text: '2' },
+        { kind: 'added', text: 'three' },
+      ],
     },
     asksFor: 'approval',
     type: 'draft',

@@ -2,10 +2,24 @@
 
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, test } from 'vitest';
-import type { RunEvent, Turn } from '@onyx/sdk';
+import type {
+  AuditRow,
+  Dependency,
+  DiffLine,
+  DocumentPreview,
+  MemoryHit,
+  RunEvent,
+  ThreadMessage,
+  Turn,
+} from '@onyx/sdk';
 import { changedLines, describe as described, stateOf } from '../src/chat/describe';
+import { DraftDocument } from '../src/chat/DraftDocument';
 import { ToolRows } from '../src/chat/ToolRows';
+import { passageOfFact, passageOfHit } from '../src/pages/memory/passages';
+import { AuditLine } from '../src/pages/system/AuditLine';
+import { kindOf } from '../src/pages/system/dependencies';
 import { applyEvent, fromTurns, startLive, type Answer, type Message, type ToolStep } from '../src/store/messages';
+import { waitingOf } from '../src/store/waiting';
 import { EVENTS } from './recorded';
 import { TURNS } from './recorded-turns';
 
@@ -15,6 +29,12 @@ const WORDS = new Set(
     ' ',
   ),
 );
+
+/** Of answers that are no turns and no events; an id is a word to the app too. */
+const MORE_WORDS = new Set([
+  ...WORDS,
+  ...'title heading name path before after author diffSummary shortSummary id question'.split(' '),
+]);
 
 /** A source of numbers that is the same each time. */
 function random(seed: number): () => number {
@@ -28,7 +48,7 @@ function random(seed: number): () => number {
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz:/<>[]+-−0123456789@#$ ';
 
 /** The same value with other words in it, and each word that was put there. */
-function scrambled<T>(value: T, seed: number): { value: T; words: string[] } {
+function scrambled<T>(value: T, seed: number, names: ReadonlySet<string> = WORDS): { value: T; words: string[] } {
   const next = random(seed);
   const words: string[] = [];
   const word = () => {
@@ -37,8 +57,15 @@ function scrambled<T>(value: T, seed: number): { value: T; words: string[] } {
     words.push(letters);
     return letters;
   };
+  // Equal words stay equal, so that what names another still names it.
+  const known = new Map<string, string>();
+  const replaced = (inner: string) => {
+    const other = known.get(inner) ?? word();
+    known.set(inner, other);
+    return other;
+  };
   const change = (inner: unknown, name?: string): unknown => {
-    if (typeof inner === 'string') return name !== undefined && WORDS.has(name) ? word() : inner;
+    if (typeof inner === 'string') return name !== undefined && names.has(name) ? replaced(inner) : inner;
     if (Array.isArray(inner)) return inner.map((item) => change(item, name));
     if (inner === null || typeof inner !== 'object') return inner;
     return Object.fromEntries(Object.entries(inner).map(([key, held]) => [key, change(held, key)]));
@@ -105,6 +132,144 @@ describe('with other words of the server', () => {
       const own = [...Object.values(step.label.verb), '$'];
       expect(own).toContain(verb);
     }
+  });
+});
+
+/** The elements of a page with what they look like, without any words. */
+const shape = (html: string) =>
+  html
+    .replace(/>[^<]*/g, '>')
+    .replace(/ (aria-label|title|class|href)="([^"]*)"/g, (_, name: string, value: string) =>
+      name === 'class' ? ` class="${value}"` : '',
+    );
+
+const SEEDS = Array.from({ length: 20 }, (_, seed) => seed);
+
+describe('with other words in the other answers of the server', () => {
+  const lines: DiffLine[] = [
+    { kind: 'file', text: '--- spaces/home/tasks/floor.md' },
+    { kind: 'hunk', text: '@@ -1,4 +1,4 @@' },
+    { kind: 'same', text: 'title: Floor' },
+    { kind: 'removed', text: 'status: todo' },
+    { kind: 'added', text: 'status: doing' },
+  ];
+  const document: DocumentPreview = {
+    kind: 'task',
+    isNew: false,
+    title: 'Floor',
+    fields: [
+      { name: 'status', label: 'Status', before: 'todo', after: 'doing' },
+      { name: 'owner', label: 'Owner', before: 'Anna' },
+    ],
+    body: [
+      { kind: 'same', text: 'Two mills.' },
+      { kind: 'added', text: '--- as they say' },
+    ],
+  };
+
+  test.each(SEEDS)('a draft has the same fields and lines (%i)', (seed) => {
+    const draw = (change: typeof document, of: DiffLine[]) =>
+      renderToStaticMarkup(<DraftDocument document={change} path="a.md" lines={of} />);
+    const other = scrambled({ document, lines }, seed, MORE_WORDS).value;
+    const html = draw(other.document, other.lines);
+    expect(shape(html)).toBe(shape(draw(document, lines)));
+    const { title, fields, body } = other.document;
+    const shown = [
+      title ?? '',
+      ...fields.flatMap(({ label, before }) => [label, before ?? '']),
+      ...body.map((line) => line.text),
+    ];
+    for (const said of [...shown, ...other.lines.map(({ text }) => text)]) expect(html).toContain(escaped(said));
+  });
+
+  const messages: ThreadMessage[] = [
+    ['q1', 'user', 'person', undefined, 'complete'],
+    ['q1.main', 'assistant', 'main', 'q1', 'complete'],
+    ['q2', 'user', 'person', undefined, 'complete'],
+    ['q2.main', 'assistant', 'main', 'q2', 'streaming'],
+    ['q2.scout', 'assistant', 'scout', 'q2', 'streaming'],
+  ].map(([id, role, author, question, status]) => ({
+    id,
+    role,
+    author,
+    question,
+    status,
+    content: '',
+    createdAt: '2026-11-15T10:00:00Z',
+    metadata: { tools: [], draftIds: [], model: null, usage: null },
+  })) as ThreadMessage[];
+
+  test.each(SEEDS)('the same messages wait for the same answers (%i)', (seed) => {
+    const other = scrambled(messages, seed, MORE_WORDS).value;
+    const [, , asked, first, second] = other;
+    expect(waitingOf('t', other, new Set())).toMatchObject([
+      {
+        key: asked?.id,
+        thread: {
+          answering: [
+            { id: first?.id, agent: first?.author },
+            { id: second?.id, agent: second?.author },
+          ],
+        },
+      },
+    ]);
+  });
+
+  test.each(SEEDS)('a dependency leads to the same page (%i)', (seed) => {
+    const dependency: Dependency = {
+      name: 'mcp:files',
+      kind: 'mcp',
+      instance: 'files',
+      state: 'degraded',
+      detail: 'it fell',
+    };
+    const other = scrambled(dependency, seed, MORE_WORDS).value;
+    expect(kindOf(other)).toEqual({ label: 'MCP server files', to: '/tools', action: 'Open MCP servers' });
+  });
+
+  test.each(SEEDS)('a row of the audit is shown in its own words (%i)', (seed) => {
+    const row: AuditRow = {
+      person: 'owner',
+      seq: 1,
+      ts: '2026-11-15T10:00:00Z',
+      actorKind: 'person',
+      actor: 'owner',
+      decision: 'allow',
+      diffSummary: `accepted ${'ab'.repeat(32)}`,
+      shortSummary: 'accepted abababababab…',
+      result: 'ok',
+    };
+    const other = scrambled(row, seed, MORE_WORDS).value;
+    const html = renderToStaticMarkup(<AuditLine row={other} />);
+    expect(html).toContain(`>${escaped(other.shortSummary)}<`);
+    expect(shape(html)).toBe(shape(renderToStaticMarkup(<AuditLine row={row} />)));
+  });
+
+  test.each(SEEDS)('facts and hits of a conversation lead to its message (%i)', (seed) => {
+    const fact = {
+      path: 'sessions/s1/r1',
+      title: 'Walks',
+      line: 3,
+      text: 'Bob lives in Bonn.',
+      origin: 'person' as const,
+      saidAt: '2026-11-15T10:00:00Z',
+      foundBy: 'rules',
+      sessionId: 's1',
+      turn: 't1',
+    };
+    const hit = {
+      path: 'sessions/s1/r1',
+      title: 'Walks',
+      startLine: 3,
+      endLine: 3,
+      session: 's1',
+      turn: 't1',
+    } as MemoryHit;
+    const other = scrambled({ fact, hit }, seed, MORE_WORDS).value;
+    expect(passageOfFact(other.fact)).toEqual({ session: 's1', turn: 't1' });
+    expect(passageOfHit(other.hit)).toEqual({ session: 's1', turn: 't1' });
+    const { session: _, ...file } = other.hit;
+    expect(passageOfHit(file as MemoryHit)).toEqual({ path: other.hit.path, line: 3, last: 3 });
   });
 });
 

@@ -101,6 +101,8 @@ export interface AuditRow {
   effect?: string | null;
   decision?: string | null;
   diffSummary: string;
+  /** The summary with each hash in it shortened, for people. */
+  shortSummary: string;
   result: string;
 }
 

@@ -1,4 +1,12 @@
+import { ERROR_CLASSES } from './generated.js';
 import type { Fault } from './types.js';
+
+export type ErrorClass = (typeof ERROR_CLASSES)[keyof typeof ERROR_CLASSES];
+
+/** Where an error with this code comes from; absent for codes of other makers. */
+export function classOf(code: string): ErrorClass | undefined {
+  return (ERROR_CLASSES as Record<string, ErrorClass>)[code];
+}
 
 /** Details of a failure besides its sentences. */
 export interface Circumstances {

@@ -6,12 +6,20 @@ export interface StoredFile {
   version: string;
   /** Where the text came from, where the server says so: `person`, `agent`, `agent_tainted` or `external`. */
   origin?: string;
+  /** The path from the person's root, where the server says so. */
+  path?: string;
 }
 
-export async function readFile(http: Http, address: string): Promise<StoredFile> {
-  const response = await http.response(address);
+export async function readFile(http: Http, address: string, query?: { cited?: boolean }): Promise<StoredFile> {
+  const response = await http.response(address, { query });
   const origin = response.headers.get('x-onyx-origin') ?? undefined;
-  return { text: await response.text(), version: response.headers.get('etag') ?? '', origin };
+  const path = response.headers.get('x-onyx-path');
+  return {
+    text: await response.text(),
+    version: response.headers.get('etag') ?? '',
+    origin,
+    path: path === null ? undefined : decodeURIComponent(path),
+  };
 }
 
 /** Writes a whole file. `version` is the version that was read; without it the file must not exist yet. */

@@ -11,8 +11,11 @@ export interface components {
             dependencies: components["schemas"]["Dependency"][];
         };
         Dependency: {
-            /** @description The kind of the dependency, and its name after a colon. */
+            /** @description The kind of the dependency, and after a colon the instance. */
             name: string;
+            kind: components["schemas"]["DependencyKind"];
+            /** @description The provider, server, plugin or account, where there are several of a kind. */
+            instance?: string | null;
             state: components["schemas"]["DependencyState"];
             detail?: string | null;
             /** @description What to do about it. */
@@ -20,6 +23,11 @@ export interface components {
             /** @description The progress of work on it, such as a download. */
             progress?: components["schemas"]["Progress"] | null;
         };
+        /**
+         * @description `storage`: The database and the files of the home. `memory`: Search in memory, where it works only in part. `disk`: The free space. `search`: The search engine for the web. `gateway`: The subscription gateway.
+         * @enum {string}
+         */
+        DependencyKind: "config" | "provider" | "index" | "embedder" | "sandbox" | "docker" | "menos" | "connector" | "mcp" | "plugin" | "jobs" | "storage" | "memory" | "disk" | "search" | "gateway";
         /**
          * @description `off`: It is not set up, and nothing needs it. `degraded`: Part of it does not work. `down`: The server cannot work without it.
          * @enum {string}
@@ -152,11 +160,26 @@ export interface components {
         /** @description An edit as a unified diff, with its lines counted. */
         CallChange: {
             unified: string;
+            /**
+             * @description The lines of `unified`, each with its kind.
+             * @default []
+             */
+            diff_lines: components["schemas"]["DiffLine"][];
             /** Format: uint */
             added: number;
             /** Format: uint */
             removed: number;
         };
+        /** @description A line of a unified diff, without its mark. */
+        DiffLine: {
+            kind: components["schemas"]["DiffLineKind"];
+            text: string;
+        };
+        /**
+         * @description `file`: The name of a file before its first hunk. `hunk`: Where the next lines are in the file. `note`: Words about the change that are in no file.
+         * @enum {string}
+         */
+        DiffLineKind: "same" | "added" | "removed" | "file" | "hunk" | "note";
         /** @description The result of a call, beside what the model reads. */
         CallReport: {
             state: components["schemas"]["CallState"];
@@ -214,11 +237,42 @@ export interface components {
             kind: "diff";
             path: string;
             unified: string;
+            /**
+             * @description The lines of `unified`, each with its kind.
+             * @default []
+             */
+            diff_lines: components["schemas"]["DiffLine"][];
+            /** @description What the change means, if the file is a document of a space. */
+            document?: components["schemas"]["DocumentPreview"] | null;
         } | {
             /** @constant */
             kind: "choice";
             text: string;
             options: string[];
+        };
+        /** @description A page, task, ref or project as a change would leave it. */
+        DocumentPreview: {
+            kind: components["schemas"]["EntityKind"];
+            is_new: boolean;
+            title?: string | null;
+            /** @description The fields that the change sets, alters or removes. */
+            fields: components["schemas"]["DocumentField"][];
+            /** @description The changed lines of the body with some around them; for a new document all of it. */
+            body: components["schemas"]["DiffLine"][];
+        };
+        /**
+         * @description A kind of entity in a space.
+         * @enum {string}
+         */
+        EntityKind: "page" | "task" | "ref" | "project";
+        DocumentField: {
+            name: string;
+            /** @description The name as people read it. */
+            label: string;
+            /** @description Absent if the field is new. */
+            before?: string | null;
+            /** @description Absent if the field is removed. */
+            after?: string | null;
         };
         /** @description Output too long for the model, kept whole for a while. */
         Artifact: {
@@ -234,7 +288,7 @@ export interface components {
          */
         AsksFor: "approval" | "answer";
         /**
-         * @description Every error a client can see. One table: code, HTTP status, sentence, hint.
+         * @description Every error a client can see. One table: code, class, HTTP status, sentence, hint.
          * @enum {string}
          */
         ErrorCode: "invalid_request" | "unauthenticated" | "sign_in_again" | "forbidden" | "owner_required" | "not_found" | "model_not_found" | "session_busy" | "confirmation_required" | "draft_stale" | "draft_decided" | "draft_expired" | "version_conflict" | "too_large" | "invalid_action" | "rate_limited" | "limit_steps" | "limit_tool_calls" | "limit_seconds" | "limit_output" | "limit_prompt" | "limit_budget" | "limit_loop" | "provider_auth" | "provider_rate_limited" | "provider_overloaded" | "provider_context_length" | "provider_truncated" | "provider_unavailable" | "provider_paused" | "provider_timeout" | "provider_refused" | "tool_denied" | "tool_failed" | "tool_timeout" | "cancelled" | "interrupted" | "overloaded" | "storage_full" | "storage_failed" | "storage_unavailable" | "key_unavailable" | "internal";
@@ -629,11 +683,6 @@ export interface components {
             kind: components["schemas"]["EntityKind"];
             id: string;
         };
-        /**
-         * @description A kind of entity in a space.
-         * @enum {string}
-         */
-        EntityKind: "page" | "task" | "ref" | "project";
         /** @description The message of a conversation that matches best. */
         FoundTurn: {
             /**
@@ -940,6 +989,13 @@ export interface components {
             chunk_id: string;
             /** @description The title of the source for people. */
             title: string;
+            /**
+             * Format: uuid
+             * @description The conversation and the message that the piece is from; absent for files.
+             */
+            session_id?: string | null;
+            /** Format: uuid */
+            turn?: string | null;
             scope: components["schemas"]["Scope"];
             origin: components["schemas"]["Origin"];
             /** Format: float */
@@ -1099,6 +1155,8 @@ export interface components {
             hash: string;
             /** @description The changes since the accepted version, for a job that waits for acceptance. */
             diff?: string | null;
+            /** @description The lines of `diff`, each with its kind. */
+            diff_lines?: components["schemas"]["DiffLine"][];
             fields: {
                 [key: string]: unknown;
             };
@@ -1238,6 +1296,8 @@ export interface components {
             text?: string | null;
             /** @description The changes that wait for acceptance, as a diff. */
             diff?: string | null;
+            /** @description The lines of `diff`, each with its kind. */
+            diff_lines?: components["schemas"]["DiffLine"][];
         };
         /**
          * @description `agent`: The folder `skills` of an agent, which its owner writes. `vault`: `agent/skills` of the vault. `vault_shared`: `.agents/skills` of the vault, which other programs also use.
@@ -1299,6 +1359,8 @@ export interface components {
             hash?: string | null;
             /** @description The changes that wait for acceptance, as a diff. */
             diff?: string | null;
+            /** @description The lines of `diff`, each with its kind. */
+            diff_lines?: components["schemas"]["DiffLine"][];
         };
         /**
          * @description `new`: It has not been accepted; agents cannot use it. `changed`: Its description differs from the accepted one; agents cannot use it. `missing`: It was accepted, but its server does not offer it any more. `off`: It is switched off.
@@ -1342,6 +1404,8 @@ export interface components {
             hash?: string | null;
             /** @description The changes that wait for acceptance, as a diff. */
             diff?: string | null;
+            /** @description The lines of `diff`, each with its kind. */
+            diff_lines?: components["schemas"]["DiffLine"][];
             /** @description The last lines of its program's error stream. */
             log: string[];
         };
@@ -1572,6 +1636,8 @@ export interface components {
             effect: string | null;
             decision: string | null;
             diff_summary: string;
+            /** @description The summary with each hash in it shortened, for people. */
+            short_summary: string;
             result: string;
             /** @description Hash of the previous row. */
             previous: string;
@@ -2275,6 +2341,11 @@ export interface components {
             /** @description `rules`, or the model that found it. */
             found_by: string;
             author?: string | null;
+            /**
+             * Format: uuid
+             * @description The conversation and the message that state it; absent for a file.
+             */
+            session_id?: string | null;
             /** Format: uuid */
             turn?: string | null;
         };
@@ -2616,6 +2687,11 @@ export interface components {
             role: components["schemas"]["MessageRole"];
             /** @description The agent that answered; `person` for the person's own messages. */
             author: string;
+            /**
+             * Format: uuid
+             * @description For an answer: the message that it answers.
+             */
+            question?: string | null;
             content: string;
             status: components["schemas"]["MessageStatus"];
             /** Format: date-time */
@@ -2726,6 +2802,8 @@ export interface components {
             assistant_messages: components["schemas"]["ConversationMessage"][];
         };
         ThreadContext: {
+            /** @description The agents that would answer the message. */
+            agents: string[];
             /** @description Best first. */
             pieces: components["schemas"]["ThreadContextPiece"][];
             /**
@@ -2742,6 +2820,13 @@ export interface components {
             source_id: string;
             chunk_id: string;
             title: string;
+            /**
+             * Format: uuid
+             * @description The conversation and the message that the piece is from; absent for files.
+             */
+            session_id?: string | null;
+            /** Format: uuid */
+            turn?: string | null;
             scope: components["schemas"]["Scope"];
             origin: components["schemas"]["Origin"];
             /** Format: float */
@@ -2760,6 +2845,10 @@ export interface components {
             tokens: number;
             /** @description Whether it fits into the budget after the better ones. */
             fits: boolean;
+        };
+        ThreadAnswerers: {
+            /** @description In the order in which they answer. */
+            agents: string[];
         };
         /** @description The data of an event; the event's name is its kind. */
         ThreadEvent: {
@@ -3605,7 +3694,19 @@ export interface components {
              * @description Returns the content before this change instead of the current content.
              */
             version?: number | null;
+            /**
+             * @description The path is as an agent wrote it: one that names no folder of the person's is in the vault.
+             * @default false
+             */
+            cited: boolean;
+            /** @description With `version`: only this part of the content. */
+            part?: components["schemas"]["FilePart"] | null;
         };
+        /**
+         * @description `body`: The text without its front matter.
+         * @enum {string}
+         */
+        FilePart: "body";
         FileAct: {
             /**
              * Format: uint64
@@ -3870,6 +3971,10 @@ export interface components {
             content: string;
         };
         ContextQuery: {
+            q: string;
+        };
+        AnswerersQuery: {
+            /** @description The text of the message. */
             q: string;
         };
         UiChatRequest: {
@@ -4514,3 +4619,49 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+/** Where each error comes from. */
+export const ERROR_CLASSES = {
+    "invalid_request": "request",
+    "unauthenticated": "request",
+    "sign_in_again": "request",
+    "forbidden": "request",
+    "owner_required": "request",
+    "not_found": "request",
+    "model_not_found": "provider",
+    "session_busy": "conflict",
+    "confirmation_required": "conflict",
+    "draft_stale": "conflict",
+    "draft_decided": "conflict",
+    "draft_expired": "conflict",
+    "version_conflict": "conflict",
+    "too_large": "request",
+    "invalid_action": "request",
+    "rate_limited": "limit",
+    "limit_steps": "limit",
+    "limit_tool_calls": "limit",
+    "limit_seconds": "limit",
+    "limit_output": "limit",
+    "limit_prompt": "limit",
+    "limit_budget": "limit",
+    "limit_loop": "limit",
+    "provider_auth": "provider",
+    "provider_rate_limited": "provider",
+    "provider_overloaded": "provider",
+    "provider_context_length": "provider",
+    "provider_truncated": "provider",
+    "provider_unavailable": "provider",
+    "provider_paused": "provider",
+    "provider_timeout": "provider",
+    "provider_refused": "provider",
+    "tool_denied": "tool",
+    "tool_failed": "tool",
+    "tool_timeout": "tool",
+    "cancelled": "run",
+    "interrupted": "run",
+    "overloaded": "server",
+    "storage_full": "server",
+    "storage_failed": "server",
+    "storage_unavailable": "server",
+    "key_unavailable": "server",
+    "internal": "server"
+} as const;

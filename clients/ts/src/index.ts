@@ -48,7 +48,7 @@ export type * from './run-lines.js';
 export type * from './sources.js';
 export type * from './spaces.js';
 export type * from './threads.js';
-export { OnyxError } from './error.js';
+export { classOf, OnyxError, type ErrorClass } from './error.js';
 export { RenewingToken } from './auth.js';
 export { Http, type Call, type CallOptions, type HttpOptions, type TokenSource } from './http.js';
 export { Socket, type Link, type Listeners } from './socket.js';

@@ -1,5 +1,6 @@
 import { route } from './check.js';
 import type { Http } from './http.js';
+import type { DiffLine } from './types.js';
 import type { Schema, Sent } from './wire.js';
 
 export type Effect = 'read' | 'write' | 'destroy' | 'reach' | 'execute';
@@ -14,6 +15,8 @@ export interface McpTool {
   hash?: string;
   /** The content to be accepted. */
   diff?: string;
+  /** The lines of `diff`, each with its kind. */
+  diffLines?: DiffLine[];
 }
 
 /** A program that offers tools. */

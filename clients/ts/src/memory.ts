@@ -20,6 +20,13 @@ export interface MemoryHit {
   score: number;
   matchType: ContextPiece['matchType'];
   modified: string;
+  /** For a message: its conversation, run and turn. */
+  session?: string;
+  run?: string;
+  turn?: string;
+  /** The author of the text, and when it was written. */
+  author?: string;
+  time?: string;
 }
 
 export interface MemoryAnswer {
@@ -86,6 +93,8 @@ export interface FactSource {
   /** `rules`, or the model that found it. */
   foundBy: string;
   author?: string;
+  /** The conversation and the message that state it; absent for a file. */
+  sessionId?: string;
   turn?: string;
 }
 
@@ -175,8 +184,9 @@ export class Memory {
     return this.http.json('/v1/memory/keep', { body: { agent } });
   }
 
-  async read(path: string): Promise<StoredFile> {
-    return readFile(this.http, `/v1/memory/files/${encodePath(path)}`);
+  /** `cited`: the path is as an agent wrote it; the answer has the path from the person's root. */
+  async read(path: string, { cited }: { cited?: boolean } = {}): Promise<StoredFile> {
+    return readFile(this.http, `/v1/memory/files/${encodePath(path)}`, { cited: cited || undefined });
   }
 
   async write(path: string, text: string, version?: string): Promise<string> {
@@ -209,9 +219,9 @@ export class Memory {
       .versions;
   }
 
-  /** The content of the file before that change. */
-  async version(path: string, version: number): Promise<string> {
-    return this.http.text(`/v1/memory/files/${encodePath(path)}`, { query: { version } });
+  /** The content of the file before that change; `body`: without its front matter. */
+  async version(path: string, version: number, part?: 'body'): Promise<string> {
+    return this.http.text(`/v1/memory/files/${encodePath(path)}`, { query: { version, part } });
   }
 
   /** "I have read this": accepts the file's content as the person's own. `version` is the version read. */

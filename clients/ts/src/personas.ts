@@ -3,6 +3,7 @@ import { interrupted } from './error.js';
 import type { components } from './generated.js';
 import type { Call, Http } from './http.js';
 import { serverSentEvents } from './lines.js';
+import type { Schema } from './wire.js';
 
 // This surface already uses camelCase on the wire.
 type Schemas = components['schemas'];
@@ -12,7 +13,7 @@ export type Persona = Schemas['PersonaView'];
 /** A test input: a message to try a persona with. */
 export type TestInput = Schemas['TestInputView'];
 export type PersonaTurn = Schemas['PersonaTurn'];
-export type PersonaEvent = Schemas['PersonaEvent'];
+export type PersonaEvent = Schema<'PersonaEvent'>;
 
 /** A run that belongs to its caller: leaving its events before the last one stops the run. */
 export interface PersonaRun {

@@ -1,4 +1,5 @@
 import type { Http } from './http.js';
+import type { DiffLine } from './types.js';
 
 /** The grants that a plugin has once it is accepted. */
 export interface PluginGrants {
@@ -47,6 +48,8 @@ export interface Plugin {
   hash?: string;
   /** The content to be accepted. */
   diff?: string;
+  /** The lines of `diff`, each with its kind. */
+  diffLines?: DiffLine[];
   log: string[];
 }
 

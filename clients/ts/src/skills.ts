@@ -1,5 +1,6 @@
 import { checkText, route } from './check.js';
 import type { Http } from './http.js';
+import type { DiffLine } from './types.js';
 import type { Schema } from './wire.js';
 
 export type SkillState = 'ready' | 'new' | 'changed' | 'shadowed' | 'broken';
@@ -24,6 +25,8 @@ export interface Skill {
   text?: string;
   /** The content to be accepted. */
   diff?: string;
+  /** The lines of `diff`, each with its kind. */
+  diffLines?: DiffLine[];
 }
 
 /** A file of a skill; without `text` if it is binary. */

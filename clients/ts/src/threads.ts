@@ -92,6 +92,12 @@ export class Threads {
     return this.http.json(route`/api/threads/${{ id }}/context`, { query: { q }, signal });
   }
 
+  /** The agents that would answer a message with this text, in their order. */
+  async answerers(id: string, q: string, signal?: AbortSignal): Promise<string[]> {
+    const path = route`/api/threads/${{ id }}/answerers`;
+    return (await this.http.json<{ agents: string[] }>(path, { query: { q }, signal })).agents;
+  }
+
   /** Stores the message and starts the coworkers; the listeners receive their answers. */
   async sendMessage(
     threadId: string,

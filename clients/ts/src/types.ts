@@ -65,6 +65,9 @@ export interface GivenPiece {
   sourceId?: string;
   chunkId?: string;
   title?: string;
+  /** The conversation and the message that the piece is from; absent for files. */
+  sessionId?: string;
+  turn?: string;
   tokens: number;
   text: string;
 }
@@ -165,6 +168,11 @@ export interface SessionFilter {
 }
 
 export type Preview = Schema<'Preview'>;
+/** A line of a diff, without its mark. */
+export type DiffLine = Schema<'DiffLine'>;
+/** A page, task, ref or project as a change would leave it. */
+export type DocumentPreview = Schema<'DocumentPreview'>;
+export type DocumentField = Schema<'DocumentField'>;
 
 export type DraftState =
   | 'pending'

@@ -27,11 +27,11 @@ pub use messages::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
 pub use pass_through::PassThrough;
 pub use ports::{
     CalledModelView, Catalogue, ConfigChange, ConfigFlaw, ConfigView, Configuration, Dependency,
-    DependencyState, Dialect, Embedded, FailureView, Forward, Forwarded, FoundView, GatewayDuty,
-    GatewayView, GatewayViewState, Gateways, Histogram, LinkedInAccount, LinkedInAccounts, Listed,
-    LoginBegun, LoginView, Media, MediaRoute, ModelFigures, ModelView, Piece, PluginSwitch,
-    PriceView, ProviderView, QuotaView, Readiness, TestView, Upstream, WeightsFileView,
-    WeightsView, Written,
+    DependencyKind, DependencyName, DependencyState, Dialect, Embedded, FailureView, Forward,
+    Forwarded, FoundView, GatewayDuty, GatewayView, GatewayViewState, Gateways, Histogram,
+    LinkedInAccount, LinkedInAccounts, Listed, LoginBegun, LoginView, Media, MediaRoute,
+    ModelFigures, ModelView, Piece, PluginSwitch, PriceView, ProviderView, QuotaView, Readiness,
+    TestView, Upstream, WeightsFileView, WeightsView, Written,
 };
 pub use problem::Problem;
 pub use routes::{AgreedAccess, UiChats, mcp_response, openapi, router, routes};

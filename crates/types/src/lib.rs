@@ -19,7 +19,7 @@ pub use authority::{
     Approver, ApproverKind, Attendance, Grant, Grants, Limits, MatchType, NotAGrant, Origin, Scope,
     ScopeSet, Taint, Tier, ToolEffect, Verdict,
 };
-pub use error::{ErrorCode, Fault};
+pub use error::{ErrorClass, ErrorCode, Fault};
 pub use event::{ActionRun, ContextPiece, Envelope, Event, StatusCode};
 pub use models::{
     CallsAtOnce, Effort, Embedded, Embedder, EmbedderIdentity, FinishReason, Knob, Model,
@@ -33,13 +33,14 @@ pub use names::{
     NotAToolName, PersonId, RunId, SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolName,
     ToolUseId, TurnId, our_provider_name, our_tool_name, slug,
 };
-pub use text::{one_line, percent_decoded, percent_encoded, shortened_key};
+pub use text::{one_line, percent_decoded, percent_encoded, percent_encoded_path, shortened_key};
 pub use time::{Cancel, Clock, Now, Pauses, SystemClock, Timestamp, UnknownZone, Zone, Zones};
 pub use tools::{
     Address, Artifact, AsksFor, Attached, CallChange, CallLabel, CallReport, CallState, CallTarget,
-    CallTargetKind, Capability, Consent, DecisionTiming, FileChange, HomePath, LineCounts, Plan,
-    PlanTarget, Preview, Proposal, Rehearsal, Schema, Spending, Target, ToolCall, ToolOffer,
-    ToolOutcome, ToolSpec, Verb, Visibility,
+    CallTargetKind, Capability, Consent, DecisionTiming, DiffLine, DiffLineKind, DocumentField,
+    DocumentPreview, FileChange, HomePath, LineCounts, Plan, PlanTarget, Preview, Proposal,
+    Rehearsal, Schema, Spending, Target, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Verb,
+    Visibility, diff_lines,
 };
 pub use turns::{
     AssistantText, Attachment, AttachmentSource, Block, CitedSource, ContextMark, Decision,

@@ -1,4 +1,12 @@
-import { useEffect, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from 'react';
+import {
+  useEffect,
+  useRef,
+  useState,
+  type ClipboardEvent,
+  type DragEvent,
+  type KeyboardEvent,
+  type ReactNode,
+} from 'react';
 import { ArrowUp, FileText, Paperclip, Pin, PinOff, Square, X } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
 import { stop } from '../store/actions';
@@ -12,7 +20,7 @@ import type { Density } from './density';
 import { Gauge } from './Gauge';
 import { ActionChips } from '../pages/actions/Chips';
 import { attempt } from '../ui/act';
-import { naming, readFiles, store, type AttachedFile } from './attachments';
+import { readFiles, store, type AttachedFile } from './attachments';
 import { isImage, readImages, type Picture } from './images';
 import { useMentions } from './Mentions';
 import type { Named } from './mentions';
@@ -36,7 +44,7 @@ export interface ComposerProps {
   /** The agents that can be called with `@name`. */
   mentions?: Named[];
   /** A remark about the message while it is written. */
-  note?: (words: string) => string | undefined;
+  note?: (words: string) => ReactNode;
   /** Stops the running answer, where the page stops it differently from a chat. */
   onStop?: () => void;
   /** The name of the addressee, if that is not one of the agents. */
@@ -104,12 +112,12 @@ export function Composer({
     }
     if (empty || storing) return;
     setStoring(true);
-    const paths = attached.length === 0 ? [] : await attempt('The files were not attached', () => store(attached));
+    const files = attached.length === 0 ? [] : await attempt('The files were not attached', () => store(attached));
     setStoring(false);
-    if (!paths) return;
-    const words = naming(said, paths);
+    if (!files) return;
     const images = pictures.map(({ mediaType, data }) => ({ type: 'image' as const, mediaType, data }));
-    onSend(images.length > 0 ? [{ type: 'text', text: words }, ...images] : words, model);
+    const parts = [...images, ...files];
+    onSend(parts.length > 0 ? [{ type: 'text', text: said }, ...parts] : said, model);
     setText('');
     setPictures([]);
     setAttached([]);

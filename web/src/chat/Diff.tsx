@@ -1,24 +1,23 @@
-// A unified diff, line by line.
+import type { DiffLine } from '@onyx/sdk';
 
-const KINDS: [RegExp, string][] = [
-  [/^(\+\+\+|---) /, 'hidden'],
-  [/^@@/, 'hunk'],
-  [/^\+/, 'add'],
-  [/^-/, 'del'],
-];
-const kindOf = (line: string) => KINDS.find(([start]) => start.test(line))?.[1];
+const KINDS: Record<DiffLine['kind'], { mark: string; tone?: string }> = {
+  file: { mark: '', tone: 'hidden' },
+  hunk: { mark: '', tone: 'hunk' },
+  same: { mark: ' ' },
+  added: { mark: '+', tone: 'add' },
+  removed: { mark: '-', tone: 'del' },
+  note: { mark: '' },
+};
 
-export function Diff({ unified, label }: { unified: string; label: string }) {
+/** The lines of a change. */
+export function Diff({ lines, label }: { lines: DiffLine[]; label: string }) {
   return (
     <div className="diff border-t border-line" tabIndex={0} role="group" aria-label={label}>
-      {unified
-        .replace(/\n$/, '')
-        .split('\n')
-        .map((line, index) => (
-          <div key={index} className={kindOf(line)}>
-            {line || ' '}
-          </div>
-        ))}
+      {lines.map(({ kind, text }, index) => (
+        <div key={index} className={KINDS[kind].tone}>
+          {KINDS[kind].mark + text || ' '}
+        </div>
+      ))}
     </div>
   );
 }

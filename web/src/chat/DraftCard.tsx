@@ -9,7 +9,6 @@ import { ago, fullTime } from '../ui/time';
 import { useSurface } from './density';
 import { Diff } from './Diff';
 import { nextOpenCard, useDecisionKeys } from './decisionKeys';
-import { documentIn } from './documents';
 import { DraftDocument } from './DraftDocument';
 
 const DECIDED: Record<string, string> = {
@@ -307,8 +306,7 @@ function PreviewOf({ preview }: { preview: Preview }) {
       </pre>
     );
   }
-  const { path, unified } = preview;
-  const change = documentIn(path, unified);
-  if (change) return <DraftDocument change={change} path={path} unified={unified} />;
-  return <Diff unified={unified} label={`Change to ${path}`} />;
+  const { path, diffLines, document } = preview;
+  if (document) return <DraftDocument document={document} path={path} lines={diffLines} />;
+  return <Diff lines={diffLines} label={`Change to ${path}`} />;
 }

@@ -1,10 +1,18 @@
+import type { DiffLine, DocumentField, DocumentPreview } from '@onyx/sdk';
 import { Markdown } from '../markdown/Markdown';
 import { Diff } from './Diff';
-import type { DocumentChange, FieldChange } from './documents';
 
 /** A page or a task, shown rendered; the diff of its file can be opened. */
-export function DraftDocument({ change, path, unified }: { change: DocumentChange; path: string; unified: string }) {
-  const { kind, isNew, title, fields, body } = change;
+export function DraftDocument({
+  document,
+  path,
+  lines,
+}: {
+  document: DocumentPreview;
+  path: string;
+  lines: DiffLine[];
+}) {
+  const { kind, isNew, title, fields, body } = document;
   const text = body.map((line) => line.text).join('\n');
   return (
     <div className="border-t border-line px-3.5 py-3">
@@ -29,34 +37,40 @@ export function DraftDocument({ change, path, unified }: { change: DocumentChang
       <details className="mt-2 text-meta text-dim">
         <summary className="w-fit cursor-pointer max-md:py-2.5">Show the file</summary>
         <div className="mt-2 overflow-hidden rounded-sm border border-line text-text">
-          <Diff unified={unified} label={`Change to ${path}`} />
+          <Diff lines={lines} label={`Change to ${path}`} />
         </div>
       </details>
     </div>
   );
 }
 
-const nameOf = (name: string) => name.replace(/_/g, ' ').replace(/^./, (letter) => letter.toUpperCase());
-
-function Field({ field: { name, before, after } }: { field: FieldChange }) {
+function Field({ field: { label, before, after } }: { field: DocumentField }) {
   return (
     <>
-      <dt className="text-dim">{nameOf(name)}</dt>
+      <dt className="text-dim">{label}</dt>
       <dd className="min-w-0 [overflow-wrap:anywhere]" dir="auto">
-        {before !== undefined && <del className="text-dim">{before || 'empty'}</del>}
-        {before !== undefined && after !== undefined && ' → '}
-        {after !== undefined ? <ins className="no-underline">{after || 'empty'}</ins> : ' removed'}
+        {before != null && <del className="text-dim">{before || 'empty'}</del>}
+        {before != null && after != null && ' → '}
+        {after != null ? <ins className="no-underline">{after || 'empty'}</ins> : ' removed'}
       </dd>
     </>
   );
 }
 
-const TONES = { same: 'text-dim', added: 'bg-(--add)', removed: 'bg-(--del) line-through' };
+const SAME = { tone: 'text-dim', said: undefined };
+const CHANGES: Partial<Record<DiffLine['kind'], { tone: string; said: string }>> = {
+  added: { tone: 'bg-(--add)', said: 'Added: ' },
+  removed: { tone: 'bg-(--del) line-through', said: 'Removed: ' },
+};
 
-function Changed({ body }: { body: DocumentChange['body'] }) {
-  return body.map(({ change, text }, index) => (
-    <p key={index} dir="auto" className={`px-1.5 whitespace-pre-wrap [overflow-wrap:anywhere] ${TONES[change]}`}>
-      {change !== 'same' && <span className="sr-only">{change === 'added' ? 'Added: ' : 'Removed: '}</span>}
+function Changed({ body }: { body: DiffLine[] }) {
+  return body.map(({ kind, text }, index) => (
+    <p
+      key={index}
+      dir="auto"
+      className={`px-1.5 whitespace-pre-wrap [overflow-wrap:anywhere] ${(CHANGES[kind] ?? SAME).tone}`}
+    >
+      {CHANGES[kind] && <span className="sr-only">{CHANGES[kind].said}</span>}
       {text || ' '}
     </p>
   ));

@@ -120,7 +120,7 @@ function Row({ step, undone }: { step: ToolStep; undone: boolean }) {
 
 function Details({ step }: { step: ToolStep }) {
   const { change, subject } = step.label;
-  if (change && step.ok !== false) return <Diff unified={change.unified} label={`Change to ${subject}`} />;
+  if (change && step.ok !== false) return <Diff lines={change.diffLines} label={`Change to ${subject}`} />;
   return (
     <div>
       <pre className="output" tabIndex={0} aria-label="Arguments">

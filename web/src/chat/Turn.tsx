@@ -159,7 +159,7 @@ function Reasoning({ text, live }: { text: string; live: boolean }) {
 const ENDINGS: Partial<Record<Answer['state'], string>> = {
   cancelled: 'You stopped this answer.',
   interrupted: 'The server stopped during this answer. What was finished is kept.',
-  awaiting_client: 'Waiting for the app that asked.',
+  awaiting_client: 'Waiting for the client app.',
 };
 
 interface Retry {

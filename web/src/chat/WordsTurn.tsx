@@ -10,7 +10,7 @@ import { dropPending } from '../store/outbox';
 import { kindOfFile } from '../store/pictures';
 import { ErrorLine } from '../ui/page';
 import { fullTime } from '../ui/time';
-import { attachedIn } from './attachments';
+import type { FilePart } from './attachments';
 import { useSurface } from './density';
 import { Editor, WordsActions } from './TurnActions';
 
@@ -66,7 +66,8 @@ const MOST_LINES = 12;
 const MOST_CHARACTERS = 1_200;
 
 function Content({ content }: { content: UserContent }) {
-  const { text, paths } = attachedIn(textOf(content));
+  const text = textOf(content);
+  const files = typeof content === 'string' ? [] : content.filter((part) => part.type === 'file');
   const images = typeof content === 'string' ? [] : content.filter((part) => part.type === 'image');
   const isLong = text.length > MOST_CHARACTERS || text.split('\n').length > MOST_LINES;
   const [open, setOpen] = useState(false);
@@ -102,11 +103,11 @@ function Content({ content }: { content: UserContent }) {
           {open ? 'Show less' : 'Show all'}
         </button>
       )}
-      {paths.length > 0 && (
+      {files.length > 0 && (
         <ul className="mt-1.5 flex flex-wrap justify-end gap-1.5" aria-label="Attached files">
-          {paths.map((path) => (
-            <li key={path}>
-              <Attached path={path} />
+          {files.map((file) => (
+            <li key={file.key}>
+              <Attached file={file} />
             </li>
           ))}
         </ul>
@@ -116,17 +117,17 @@ function Content({ content }: { content: UserContent }) {
 }
 
 /** A text file opens in the editor, a picture or PDF beside the conversation. */
-function Attached({ path }: { path: string }) {
+function Attached({ file: { name, key: path } }: { file: FilePart }) {
   const [open, setOpen] = useState(false);
   const inside = (
     <>
       <FileText size={14} className="shrink-0" aria-hidden />
-      <span className="truncate">{path.split('/').pop()}</span>
+      <span className="truncate">{name}</span>
     </>
   );
   if (kindOfFile(path) === undefined)
     return (
-      <Link to="/memory" search={{ path: `vault/${path}` }} className="chip bg-surface" title={path}>
+      <Link to="/memory" search={{ path }} className="chip bg-surface" title={path}>
         {inside}
       </Link>
     );
@@ -137,7 +138,7 @@ function Attached({ path }: { path: string }) {
       </button>
       {open && (
         <Suspense fallback={null}>
-          <FilePanel path={`vault/${path}`} onClose={() => setOpen(false)} />
+          <FilePanel path={path} onClose={() => setOpen(false)} />
         </Suspense>
       )}
     </>

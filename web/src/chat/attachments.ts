@@ -1,5 +1,6 @@
+import type { UserPart } from '@onyx/sdk';
 import { onyx } from '../store/client';
-import { cleanName, LARGEST_FILE, storeBlob, underFreeName } from '../store/pictures';
+import { cleanName, FOLDER, LARGEST_FILE, storeBlob, underFreeName } from '../store/pictures';
 
 /** A text or PDF attached to a message. It is saved in the vault, where agents can read it. */
 export interface AttachedFile {
@@ -7,7 +8,6 @@ export interface AttachedFile {
   content: string | Blob;
 }
 
-const FOLDER = 'attachments';
 const LARGEST = 1024 * 1024;
 
 export async function readFiles(files: Iterable<File>): Promise<{ files: AttachedFile[]; refused: string[] }> {
@@ -31,35 +31,21 @@ function decoded(bytes: ArrayBuffer): string | undefined {
   }
 }
 
-/** Saves the files in the vault and returns their paths. Existing files are not replaced. */
-export async function store(files: AttachedFile[]): Promise<string[]> {
-  const paths: string[] = [];
-  for (const file of files) paths.push(await storeOne(file));
-  return paths;
+export type FilePart = Extract<UserPart, { type: 'file' }>;
+
+/** Saves the files in the vault and returns them as parts of a message. Existing files are not replaced. */
+export async function store(files: AttachedFile[]): Promise<FilePart[]> {
+  const parts: FilePart[] = [];
+  for (const file of files) parts.push(await storeOne(file));
+  return parts;
 }
 
-async function storeOne({ name, content }: AttachedFile): Promise<string> {
-  if (typeof content !== 'string') return (await storeBlob(name, content)).slice('vault/'.length);
+async function storeOne({ name, content }: AttachedFile): Promise<FilePart> {
+  if (typeof content !== 'string')
+    return { type: 'file', name, mediaType: content.type, key: await storeBlob(name, content) };
   return underFreeName(cleanName(name, 'text.txt'), async (free) => {
-    const path = `${FOLDER}/${free}`;
-    await onyx.memory.write(`vault/${path}`, content);
-    return path;
+    const key = `${FOLDER}/${free}`;
+    await onyx.memory.write(key, content);
+    return { type: 'file', name, mediaType: 'text/plain', key };
   });
-}
-
-const NAMED = 'Attached: ';
-
-/** The message text with the names of its files, as agents read it. */
-export function naming(words: string, paths: string[]): string {
-  const list = paths.map((path) => NAMED + path).join('\n');
-  return [words, list].filter(Boolean).join('\n\n');
-}
-
-/** The inverse of `naming`. */
-export function attachedIn(message: string): { text: string; paths: string[] } {
-  const lines = message.split('\n');
-  let end = lines.length;
-  while (end > 0 && lines[end - 1]?.startsWith(`${NAMED}${FOLDER}/`)) end -= 1;
-  const paths = lines.slice(end).map((line) => line.slice(NAMED.length));
-  return { text: paths.length === 0 ? message : lines.slice(0, end).join('\n').trimEnd(), paths };
 }

@@ -1,4 +1,4 @@
-// `@name` in a message: the agents it calls, and the names offered while typing. Pure.
+// `@name` in a message: the names offered while typing. The server decides which agents a message calls. Pure.
 
 export interface Named {
   id: string;
@@ -35,29 +35,4 @@ export function completed(text: string, caret: number, from: number, agent: Name
   const rest = text.slice(caret);
   const call = `${callOf(agent)}${rest.startsWith(' ') ? '' : ' '}`;
   return { text: text.slice(0, from) + call + rest, caret: from + call.length + (rest.startsWith(' ') ? 1 : 0) };
-}
-
-/** The position of `@call` as a separate word; the server parses it in the same way. */
-function calledAt(text: string, call: string): number {
-  const sought = `@${call}`;
-  for (let at = text.indexOf(sought); at >= 0; at = text.indexOf(sought, at + 1)) {
-    const before = text[at - 1] ?? '';
-    const [next = '', after = ''] = text.slice(at + sought.length, at + sought.length + 2);
-    const isAddress = next === '.' && /[\p{L}\p{N}]/u.test(after);
-    if (!JOINS.test(before) && before !== '.' && !JOINS.test(next) && !isAddress) return at;
-  }
-  return -1;
-}
-
-/** The agents that answer this message: those it calls, in that order, otherwise the usual one. */
-export function answering<T extends Named>(text: string, coworkers: T[], usual: T | undefined): T[] {
-  const lower = text.toLowerCase();
-  const called = coworkers.flatMap((agent) => {
-    const name = agent.name.toLowerCase();
-    const found = [agent.id, name.replaceAll(' ', '-'), name].filter(Boolean).map((call) => calledAt(lower, call));
-    const at = Math.min(...found.filter((place) => place >= 0));
-    return Number.isFinite(at) ? [{ at, agent }] : [];
-  });
-  if (called.length > 0) return called.sort((a, b) => a.at - b.at).map(({ agent }) => agent);
-  return usual ? [usual] : [];
 }

@@ -28,8 +28,8 @@ export const BLOCKS: Block[] = [
   { label: 'To-do', detail: 'With a box to tick', text: '- [ ] ' },
   { label: 'Table', detail: 'Tab goes to the next cell', text: TABLE },
   { label: 'Quote', detail: '> words', text: '> ' },
-  { label: 'Code', detail: 'A block of it', text: '```\n|\n```' },
-  { label: 'Divider', detail: 'A line across', text: '---\n' },
+  { label: 'Code', detail: 'Code block', text: '```\n|\n```' },
+  { label: 'Divider', detail: 'Horizontal line', text: '---\n' },
   { label: 'Picture', detail: 'From this device' },
   { label: 'Link to a page', detail: '[[title]]', text: '[[' },
 ];

@@ -9,6 +9,11 @@ export interface Citation {
   chunkId?: string;
   /** The title of the source. */
   title?: string;
+  /** The conversation and the message that were found; absent for files. */
+  sessionId?: string | null;
+  turn?: string | null;
+  /** An agent wrote the path in its text: it may lack its root. */
+  written?: true;
 }
 
 /** The sources that the numbers in an answer refer to. */
@@ -19,9 +24,11 @@ export function useCitation(): ((number: number) => Citation | undefined) | unde
   return pieces && ((number) => pieces[number - 1]);
 }
 
-/** The address in the app that shows a source at its line. */
-export function placeOf({ source, startLine, endLine }: Citation): string {
-  return `/memory?${new URLSearchParams({ path: source, line: String(startLine), last: String(endLine) })}`;
+/** The address in the app that shows a source: a chat at the message, a file at the line. */
+export function placeOf({ source, startLine, endLine, sessionId, turn, written }: Citation): string {
+  if (sessionId) return `/chat/${encodeURIComponent(sessionId)}${turn ? `?${new URLSearchParams({ turn })}` : ''}`;
+  const name = written ? 'cited' : 'path';
+  return `/memory?${new URLSearchParams({ [name]: source, line: String(startLine), last: String(endLine) })}`;
 }
 
 /** One of the person's files with a line, in the form in which agents cite: `notes/cabin.md:12-40`. */
@@ -39,7 +46,7 @@ export function cut(text: string, source: ((number: number) => Citation | undefi
     found.push({
       at: match.index,
       length: words.length,
-      bit: { words, of: { source: path, startLine: Number(first), endLine: Number(last ?? first) } },
+      bit: { words, of: { source: path, startLine: Number(first), endLine: Number(last ?? first), written: true } },
     });
   }
   for (const match of source ? text.matchAll(NUMBER) : []) {

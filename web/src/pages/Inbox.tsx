@@ -120,7 +120,7 @@ function All({ waiting }: { waiting: Draft[] }) {
     const how = decision === 'approve' ? 'approved' : 'rejected';
     toast(
       came.waiting > 0
-        ? `${came.waiting} of ${waiting.length} wait for the connection`
+        ? `${came.waiting} of ${waiting.length} will be sent when you are online`
         : `${came.done} of ${waiting.length} ${how}`,
     );
   };

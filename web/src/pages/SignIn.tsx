@@ -29,7 +29,7 @@ export function SignIn() {
         </p>
         {again && (
           <p role="status" className="mb-5 text-meta">
-            Onyx now keeps sign-ins safe from other programs on your machine. Please sign in once more in this browser.
+            Sign in again: sessions are now protected from other programs on this machine.
           </p>
         )}
         {way === 'password' ? (

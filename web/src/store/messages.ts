@@ -60,16 +60,18 @@ export interface Answer {
 
 /** The place of a passage that retrieval gave with the message. */
 export type Cited = Pick<ContextPiece, 'source' | 'startLine' | 'endLine'> &
-  Partial<Pick<ContextPiece, 'sourceId' | 'chunkId' | 'title'>>;
+  Partial<Pick<ContextPiece, 'sourceId' | 'chunkId' | 'title' | 'sessionId' | 'turn'>>;
 
 const citedIn = (pieces: GivenPiece[] | undefined): Cited[] | undefined =>
-  pieces?.map(({ source, startLine = 1, endLine = startLine, sourceId, chunkId, title }) => ({
+  pieces?.map(({ source, startLine = 1, endLine = startLine, sourceId, chunkId, title, sessionId, turn }) => ({
     source,
     startLine,
     endLine,
     sourceId,
     chunkId,
     title,
+    sessionId,
+    turn,
   }));
 
 export interface Words {

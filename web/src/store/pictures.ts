@@ -4,7 +4,8 @@
 import { OnyxError } from '@onyx/sdk';
 import { onyx } from './client';
 
-const FOLDER = 'vault/attachments';
+/** Where files that go with a message are kept. */
+export const FOLDER = 'vault/attachments';
 const MOST_NAMES = 200;
 /** The server refuses larger files. */
 export const LARGEST_FILE = 8 * 1024 * 1024;

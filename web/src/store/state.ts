@@ -39,10 +39,16 @@ export interface Pending {
   thread?: InThread;
 }
 
+/** An answer that an agent promised, under the id that it will have. */
+export interface Promised {
+  id: string;
+  agent: string;
+}
+
 /** The delivery of a message in a thread. */
 export interface InThread {
   /** The promised answers; empty if none comes before the next message. */
-  answering?: string[];
+  answering?: Promised[];
   /** Set if the message may have arrived unconfirmed: the newest message known before it was sent. */
   sentAfter?: string;
 }

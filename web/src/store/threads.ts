@@ -6,7 +6,7 @@ import { answerQuestion } from './drafts';
 import { textOf } from './messages';
 import { addPending, changePending, keepOutbox } from './outbox';
 import { useStore, type Pending } from './state';
-import { foundAgain, promisedTo, waitingOf } from './waiting';
+import { foundAgain, promisedTo, promiseOf, waitingOf } from './waiting';
 
 const { getState, setState } = useStore;
 
@@ -69,7 +69,7 @@ export async function deliverToThread({
       turnId: userMessage.id,
       state: 'sending',
       fault: undefined,
-      thread: { answering: assistantMessages.map(({ author }) => author) },
+      thread: { answering: assistantMessages.map(promiseOf) },
     });
     askAfter(threadId);
     return threadId;

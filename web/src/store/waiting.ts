@@ -2,7 +2,7 @@
 
 import type { QueuedMessage, ThreadMessage } from '@onyx/sdk';
 import { yetToSpeak, type Answer, type Live, type Message, type Words } from './messages';
-import type { Pending } from './state';
+import type { Pending, Promised } from './state';
 
 /** Messages outside the log: those that started the active run before its answers, all others after them. */
 export function arranged(
@@ -32,15 +32,15 @@ function words(item: Pending, isNext: boolean): Words {
   const [first] = thread.answering ?? [];
   if (first === undefined) return { kind: 'words', id: turnId, content, ts, state: 'unanswered', turnId };
   if (isNext) return { kind: 'words', id: turnId, content, ts, state: 'stored' };
-  return { kind: 'words', id: turnId, content, ts, state: 'queued', promised: `${turnId}.${first}` };
+  return { kind: 'words', id: turnId, content, ts, state: 'queued', promised: first.id };
 }
 
 /** Placeholders for agents that were asked and have not answered yet. */
 function typing({ turnId, thread }: Pending): Answer[] {
   if (turnId === undefined) return [];
-  return (thread?.answering ?? []).map((agent) => ({
+  return (thread?.answering ?? []).map(({ id, agent }) => ({
     kind: 'answer',
-    id: `${turnId}.${agent}`,
+    id,
     agent,
     parts: [],
     state: 'running',
@@ -88,16 +88,17 @@ export function foundAgain(messages: ThreadMessage[], words: string, after: stri
   return messages.find((message) => message.role === 'user' && message.id > after && message.content === words);
 }
 
+/** An answer as the agent promised it. */
+export const promiseOf = ({ id, author }: ThreadMessage): Promised => ({ id, agent: author });
+
 /** The promised answers to a message. */
 export const promisedTo = (messages: ThreadMessage[], question: string) =>
-  messages
-    .filter((message) => message.status === 'streaming' && message.id.startsWith(`${question}.`))
-    .map((message) => message.author);
+  messages.filter((message) => message.status === 'streaming' && message.question === question).map(promiseOf);
 
 /** The person's messages without a log entry and an answer, as messages on their way. */
 export function waitingOf(threadId: string, messages: ThreadMessage[], logged: ReadonlySet<string>): Pending[] {
   const answered = (id: string) =>
-    messages.some((message) => message.status !== 'streaming' && message.id.startsWith(`${id}.`));
+    messages.some((message) => message.status !== 'streaming' && message.question === id);
   return messages
     .filter((message) => message.role === 'user' && !logged.has(message.id) && !answered(message.id))
     .map((message) => ({

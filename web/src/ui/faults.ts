@@ -1,6 +1,6 @@
 // The sentence for each error code. The exact words of the server or provider are shown as details.
 
-import type { Fault } from '@onyx/sdk';
+import { classOf, type Fault } from '@onyx/sdk';
 
 const SENTENCES: Record<string, string> = {
   provider_auth: 'The provider rejected this key.',
@@ -33,7 +33,7 @@ export function wordsOf(fault: Fault): { sentence: string; detail?: string } {
 }
 
 /** Faults that can be fixed in the provider settings. */
-export const isOfProvider = ({ code }: Fault) => code.startsWith('provider_') || code === 'model_not_found';
+export const isOfProvider = ({ code }: Fault) => classOf(code) === 'provider';
 
 /** Faults that a retry may avoid. */
 export const mayPass = ({ code }: Fault) =>

@@ -2,6 +2,7 @@ import { useId, useState, type ComponentProps, type FormEvent, type KeyboardEven
 import type { Fault } from '@onyx/sdk';
 import { faultOf } from '../store/client';
 import { ErrorLine } from './page';
+import { Words } from './words';
 
 /** A row of a card: a label with details, and its controls. */
 export function Line({ label, detail, children }: { label: ReactNode; detail?: ReactNode; children?: ReactNode }) {
@@ -154,7 +155,7 @@ export function Field({ label, hint, ...input }: { label: string; hint?: ReactNo
       <input id={id} className="field mt-1 text-text" aria-describedby={hint ? `${id}-hint` : undefined} {...input} />
       {hint && (
         <span id={`${id}-hint`} className="mt-1 block text-tiny">
-          {hint}
+          {typeof hint === 'string' ? <Words>{hint}</Words> : hint}
         </span>
       )}
     </div>

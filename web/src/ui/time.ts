@@ -19,6 +19,8 @@ export function fullTime(time: string | number): string {
   return new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 }
 
+export const dayOf = (time: string) => new Date(time).toLocaleDateString(undefined, { dateStyle: 'medium' });
+
 /** The time of day, with the date if it is another day. */
 export function timeOf(time: string, now = Date.now()): string {
   const at = new Date(time);

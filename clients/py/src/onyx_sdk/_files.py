@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 
 @dataclass(frozen=True)
@@ -13,10 +14,14 @@ class StoredFile:
     version: str
     #: Where the text came from, where the server says so: ``person``, ``agent``, ``agent_tainted`` or ``external``.
     origin: str | None
+    #: The path from the person's root, where the server says so.
+    path: str | None = None
 
     @classmethod
     def of(cls, text: str, headers: Mapping[str, str]) -> "StoredFile":
-        return cls(text, headers.get("etag", ""), headers.get("x-onyx-origin"))
+        path = headers.get("x-onyx-path")
+        version, origin = headers.get("etag", ""), headers.get("x-onyx-origin")
+        return cls(text, version, origin, None if path is None else unquote(path))
 
 
 MARKDOWN = {"content-type": "text/markdown; charset=utf-8"}

@@ -17,14 +17,20 @@ class Ready(TypedDict):
 
 
 class Dependency(TypedDict):
-    # The kind of the dependency, and its name after a colon.
+    # The kind of the dependency, and after a colon the instance.
     name: str
+    kind: DependencyKind
+    # The provider, server, plugin or account, where there are several of a kind.
+    instance: NotRequired[str | None]
     state: DependencyState
     detail: NotRequired[str | None]
     # What to do about it.
     hint: NotRequired[str | None]
     # The progress of work on it, such as a download.
     progress: NotRequired[Progress | None]
+
+# `storage`: The database and the files of the home. `memory`: Search in memory, where it works only in part. `disk`: The free space. `search`: The search engine for the web. `gateway`: The subscription gateway.
+DependencyKind: TypeAlias = "Literal['config', 'provider', 'index', 'embedder', 'sandbox', 'docker', 'menos', 'connector', 'mcp', 'plugin', 'jobs', 'storage', 'memory', 'disk', 'search', 'gateway']"
 
 # `off`: It is not set up, and nothing needs it. `degraded`: Part of it does not work. `down`: The server cannot work without it.
 DependencyState: TypeAlias = "Literal['ok', 'off', 'degraded', 'down']"
@@ -166,8 +172,20 @@ class CallChange(TypedDict):
     """An edit as a unified diff, with its lines counted."""
 
     unified: str
+    # The lines of `unified`, each with its kind.
+    diff_lines: list[DiffLine]
     added: int
     removed: int
+
+
+class DiffLine(TypedDict):
+    """A line of a unified diff, without its mark."""
+
+    kind: DiffLineKind
+    text: str
+
+# `file`: The name of a file before its first hunk. `hunk`: Where the next lines are in the file. `note`: Words about the change that are in no file.
+DiffLineKind: TypeAlias = "Literal['same', 'added', 'removed', 'file', 'hunk', 'note']"
 
 
 class CallReport(TypedDict):
@@ -221,6 +239,10 @@ class PreviewVariant3(TypedDict):
     kind: Literal['diff']
     path: str
     unified: str
+    # The lines of `unified`, each with its kind.
+    diff_lines: list[DiffLine]
+    # What the change means, if the file is a document of a space.
+    document: NotRequired[DocumentPreview | None]
 
 
 class PreviewVariant4(TypedDict):
@@ -234,6 +256,31 @@ class PreviewVariant4(TypedDict):
 Preview: TypeAlias = "PreviewVariant | PreviewVariant2 | PreviewVariant3 | PreviewVariant4"
 
 
+class DocumentPreview(TypedDict):
+    """A page, task, ref or project as a change would leave it."""
+
+    kind: EntityKind
+    is_new: bool
+    title: NotRequired[str | None]
+    # The fields that the change sets, alters or removes.
+    fields: list[DocumentField]
+    # The changed lines of the body with some around them; for a new document all of it.
+    body: list[DiffLine]
+
+# A kind of entity in a space.
+EntityKind: TypeAlias = "Literal['page', 'task', 'ref', 'project']"
+
+
+class DocumentField(TypedDict):
+    name: str
+    # The name as people read it.
+    label: str
+    # Absent if the field is new.
+    before: NotRequired[str | None]
+    # Absent if the field is removed.
+    after: NotRequired[str | None]
+
+
 class Artifact(TypedDict):
     """Output too long for the model, kept whole for a while."""
 
@@ -245,7 +292,7 @@ StatusCode: TypeAlias = "Literal['fallback', 'retry', 'compaction', 'waiting', '
 # What a draft needs from a person. `approval`: A yes or a no to what it would do. `answer`: Words: it is a question.
 AsksFor: TypeAlias = "Literal['approval', 'answer']"
 
-# Every error a client can see. One table: code, HTTP status, sentence, hint.
+# Every error a client can see. One table: code, class, HTTP status, sentence, hint.
 ErrorCode: TypeAlias = "Literal['invalid_request', 'unauthenticated', 'sign_in_again', 'forbidden', 'owner_required', 'not_found', 'model_not_found', 'session_busy', 'confirmation_required', 'draft_stale', 'draft_decided', 'draft_expired', 'version_conflict', 'too_large', 'invalid_action', 'rate_limited', 'limit_steps', 'limit_tool_calls', 'limit_seconds', 'limit_output', 'limit_prompt', 'limit_budget', 'limit_loop', 'provider_auth', 'provider_rate_limited', 'provider_overloaded', 'provider_context_length', 'provider_truncated', 'provider_unavailable', 'provider_paused', 'provider_timeout', 'provider_refused', 'tool_denied', 'tool_failed', 'tool_timeout', 'cancelled', 'interrupted', 'overloaded', 'storage_full', 'storage_failed', 'storage_unavailable', 'key_unavailable', 'internal']"
 
 RunStatus: TypeAlias = "Literal['done', 'cancelled', 'error', 'interrupted', 'awaiting_client']"
@@ -563,9 +610,6 @@ class EntityRef(TypedDict):
     kind: EntityKind
     id: str
 
-# A kind of entity in a space.
-EntityKind: TypeAlias = "Literal['page', 'task', 'ref', 'project']"
-
 
 class FoundTurn(TypedDict):
     """The message of a conversation that matches best."""
@@ -860,6 +904,9 @@ class ContextPiece(TypedDict):
     chunk_id: str
     # The title of the source for people.
     title: str
+    # The conversation and the message that the piece is from; absent for files.
+    session_id: NotRequired[str | None]
+    turn: NotRequired[str | None]
     scope: Scope
     origin: Origin
     score: float
@@ -1016,6 +1063,8 @@ class JobView(TypedDict):
     hash: str
     # The changes since the accepted version, for a job that waits for acceptance.
     diff: NotRequired[str | None]
+    # The lines of `diff`, each with its kind.
+    diff_lines: NotRequired[list[DiffLine]]
     fields: dict[str, Any]
     prompt: str
     # The schedule in plain words.
@@ -1128,6 +1177,8 @@ class SkillView(TypedDict):
     text: NotRequired[str | None]
     # The changes that wait for acceptance, as a diff.
     diff: NotRequired[str | None]
+    # The lines of `diff`, each with its kind.
+    diff_lines: NotRequired[list[DiffLine]]
 
 # `agent`: The folder `skills` of an agent, which its owner writes. `vault`: `agent/skills` of the vault. `vault_shared`: `.agents/skills` of the vault, which other programs also use.
 SkillPlaceView: TypeAlias = "Literal['agent', 'vault', 'vault_shared']"
@@ -1186,6 +1237,8 @@ class McpToolView(TypedDict):
     hash: NotRequired[str | None]
     # The changes that wait for acceptance, as a diff.
     diff: NotRequired[str | None]
+    # The lines of `diff`, each with its kind.
+    diff_lines: NotRequired[list[DiffLine]]
 
 # `new`: It has not been accepted; agents cannot use it. `changed`: Its description differs from the accepted one; agents cannot use it. `missing`: It was accepted, but its server does not offer it any more. `off`: It is switched off.
 McpToolStateView: TypeAlias = "Literal['ready', 'unusable', 'new', 'changed', 'missing', 'off']"
@@ -1228,6 +1281,8 @@ class PluginWire(TypedDict):
     hash: NotRequired[str | None]
     # The changes that wait for acceptance, as a diff.
     diff: NotRequired[str | None]
+    # The lines of `diff`, each with its kind.
+    diff_lines: NotRequired[list[DiffLine]]
     # The last lines of its program's error stream.
     log: list[str]
 
@@ -1443,6 +1498,8 @@ class AuditRowView(TypedDict):
     effect: str | None
     decision: str | None
     diff_summary: str
+    # The summary with each hash in it shortened, for people.
+    short_summary: str
     result: str
     # Hash of the previous row.
     previous: str
@@ -2113,6 +2170,8 @@ class FactSource(TypedDict):
     # `rules`, or the model that found it.
     found_by: str
     author: NotRequired[str | None]
+    # The conversation and the message that state it; absent for a file.
+    session_id: NotRequired[str | None]
     turn: NotRequired[str | None]
 
 
@@ -2447,6 +2506,8 @@ class ConversationMessage(TypedDict):
     role: MessageRole
     # The agent that answered; `person` for the person's own messages.
     author: str
+    # For an answer: the message that it answers.
+    question: NotRequired[str | None]
     content: str
     status: MessageStatus
     created_at: str
@@ -2568,6 +2629,8 @@ class ThreadMessageSent(TypedDict):
 
 
 class ThreadContext(TypedDict):
+    # The agents that would answer the message.
+    agents: list[str]
     # Best first.
     pieces: list[ThreadContextPiece]
     # The approximate number of tokens for retrieved text: the smallest among the models that would answer.
@@ -2581,6 +2644,9 @@ class ThreadContextPiece(TypedDict):
     source_id: str
     chunk_id: str
     title: str
+    # The conversation and the message that the piece is from; absent for files.
+    session_id: NotRequired[str | None]
+    turn: NotRequired[str | None]
     scope: Scope
     origin: Origin
     score: float
@@ -2593,6 +2659,11 @@ class ThreadContextPiece(TypedDict):
     tokens: int
     # Whether it fits into the budget after the better ones.
     fits: bool
+
+
+class ThreadAnswerers(TypedDict):
+    # In the order in which they answer.
+    agents: list[str]
 
 
 class ThreadEventVariant(TypedDict):
@@ -3327,6 +3398,13 @@ class FilesQuery(TypedDict):
 class ReadQuery(TypedDict):
     # Returns the content before this change instead of the current content.
     version: NotRequired[int | None]
+    # The path is as an agent wrote it: one that names no folder of the person's is in the vault.
+    cited: NotRequired[bool]
+    # With `version`: only this part of the content.
+    part: NotRequired[FilePart | None]
+
+# `body`: The text without its front matter.
+FilePart: TypeAlias = "Literal['body']"
 
 
 class FileAct(TypedDict):
@@ -3598,6 +3676,11 @@ class ThreadMessage(TypedDict):
 
 
 class ContextQuery(TypedDict):
+    q: str
+
+
+class AnswerersQuery(TypedDict):
+    # The text of the message.
     q: str
 
 

@@ -157,6 +157,8 @@ mod tests {
                     source_id: "s1".to_owned(),
                     chunk_id: "7".to_owned(),
                     title: title.to_owned(),
+                    session_id: None,
+                    turn: None,
                 }),
             };
             let block = untrusted_block(&[7; 32], session, turn, &[piece]).unwrap();

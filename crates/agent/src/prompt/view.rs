@@ -231,8 +231,10 @@ fn part_block(part: &UserPart) -> Block {
             Block::Image { media_type: media_type.clone(), data: data.clone() }
         }
         UserPart::Attachment(attachment) => Block::Attachment(attachment.clone()),
-        UserPart::File { name, media_type, .. } => {
-            Block::Text { text: format!("[attached file {name}, {media_type}]") }
+        // Agents read a file of the vault by its path there.
+        UserPart::File { media_type, key, .. } => {
+            let path = key.strip_prefix("vault/").unwrap_or(key);
+            Block::Text { text: format!("[attached file {path}, {media_type}]") }
         }
     }
 }

@@ -80,6 +80,8 @@ fn cited(hit: &Hit) -> CitedSource {
         source_id: hit.source_id(),
         chunk_id: hit.chunk.0.to_string(),
         title: hit.title.clone(),
+        session_id: hit.session().map(|(session, _)| session),
+        turn: hit.message.as_ref().and_then(|message| message.turn),
     }
 }
 

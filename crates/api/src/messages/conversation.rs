@@ -22,6 +22,9 @@ pub(crate) struct MessageView {
     pub(crate) role: MessageRole,
     /// The agent that answered; `person` for the person's own messages.
     pub(crate) author: String,
+    /// For an answer: the message that it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) question: Option<TurnId>,
     pub(crate) content: String,
     pub(crate) status: MessageStatus,
     pub(crate) created_at: Timestamp,
@@ -64,6 +67,7 @@ impl MessageView {
             id: message.id.to_string(),
             role: message.role,
             author: message.agent.as_ref().map_or_else(person, ToString::to_string),
+            question: None,
             content: message.content.clone(),
             status: message.status,
             created_at: message.created_at,
@@ -83,6 +87,7 @@ impl MessageView {
             id: row.turn.to_string(),
             role: MessageRole::User,
             author: person(),
+            question: None,
             content: row.words.content.text(),
             status: status_of_words(&row.words),
             created_at: row.received_at,

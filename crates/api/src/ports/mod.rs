@@ -19,7 +19,7 @@ pub use configuration::{
 };
 pub use gateways::{GatewayDuty, GatewayView, GatewayViewState, Gateways};
 pub use linkedin::{LinkedInAccount, LinkedInAccounts};
-pub use readiness::{Dependency, DependencyState, Readiness};
+pub use readiness::{Dependency, DependencyKind, DependencyName, DependencyState, Readiness};
 pub use upstream::{
     Dialect, Embedded, Forward, Forwarded, Histogram, Listed, Media, MediaRoute, ModelFigures,
     Piece, Upstream,

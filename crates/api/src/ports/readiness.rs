@@ -20,8 +20,12 @@ pub trait Readiness: Send + Sync {
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Dependency {
-    /// The kind of the dependency, and its name after a colon.
+    /// The kind of the dependency, and after a colon the instance.
     pub name: String,
+    pub kind: DependencyKind,
+    /// The provider, server, plugin or account, where there are several of a kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
     pub state: DependencyState,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
@@ -31,6 +35,39 @@ pub struct Dependency {
     /// The progress of work on it, such as a download.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DependencyKind {
+    Config,
+    /// The database and the files of the home.
+    Storage,
+    Provider,
+    /// Search in memory, where it works only in part.
+    Memory,
+    /// The free space.
+    Disk,
+    Index,
+    Embedder,
+    /// The search engine for the web.
+    Search,
+    Sandbox,
+    Docker,
+    Menos,
+    Connector,
+    Mcp,
+    Plugin,
+    Jobs,
+    /// The subscription gateway.
+    Gateway,
+}
+
+/// Which dependency it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DependencyName {
+    kind: DependencyKind,
+    instance: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -45,21 +82,59 @@ pub enum DependencyState {
     Down,
 }
 
-impl Dependency {
-    pub fn ok(name: impl Into<String>) -> Self {
-        let (state, name) = (DependencyState::Ok, name.into());
-        Self { name, state, detail: None, hint: None, progress: None }
+impl DependencyKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Config => "config",
+            Self::Storage => "storage",
+            Self::Provider => "provider",
+            Self::Memory => "memory",
+            Self::Disk => "disk",
+            Self::Index => "index",
+            Self::Embedder => "embedder",
+            Self::Search => "search",
+            Self::Sandbox => "sandbox",
+            Self::Docker => "docker",
+            Self::Menos => "menos",
+            Self::Connector => "connector",
+            Self::Mcp => "mcp",
+            Self::Plugin => "plugin",
+            Self::Jobs => "jobs",
+            Self::Gateway => "gateway",
+        }
     }
 
-    pub fn off(name: impl Into<String>, detail: impl Into<String>) -> Self {
+    /// One of several of this kind.
+    pub fn named(self, instance: impl Into<String>) -> DependencyName {
+        DependencyName { kind: self, instance: Some(instance.into()) }
+    }
+}
+
+impl From<DependencyKind> for DependencyName {
+    fn from(kind: DependencyKind) -> Self {
+        Self { kind, instance: None }
+    }
+}
+
+impl Dependency {
+    pub fn ok(name: impl Into<DependencyName>) -> Self {
+        let (state, DependencyName { kind, instance }) = (DependencyState::Ok, name.into());
+        let name = match &instance {
+            Some(instance) => format!("{}:{instance}", kind.as_str()),
+            None => kind.as_str().to_owned(),
+        };
+        Self { name, kind, instance, state, detail: None, hint: None, progress: None }
+    }
+
+    pub fn off(name: impl Into<DependencyName>, detail: impl Into<String>) -> Self {
         Self::in_state(name, DependencyState::Off, detail)
     }
 
-    pub fn degraded(name: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub fn degraded(name: impl Into<DependencyName>, detail: impl Into<String>) -> Self {
         Self::in_state(name, DependencyState::Degraded, detail)
     }
 
-    pub fn down(name: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub fn down(name: impl Into<DependencyName>, detail: impl Into<String>) -> Self {
         Self::in_state(name, DependencyState::Down, detail)
     }
 
@@ -74,7 +149,7 @@ impl Dependency {
     }
 
     fn in_state(
-        name: impl Into<String>,
+        name: impl Into<DependencyName>,
         state: DependencyState,
         detail: impl Into<String>,
     ) -> Self {

@@ -55,6 +55,8 @@ pub(crate) struct AuditRowView {
     effect: Option<&'static str>,
     decision: Option<&'static str>,
     diff_summary: String,
+    /// The summary with each hash in it shortened, for people.
+    short_summary: String,
     result: String,
     /// Hash of the previous row.
     #[schemars(with = "String")]
@@ -77,12 +79,27 @@ impl From<AuditRow> for AuditRowView {
             tool: entry.tool,
             effect: entry.effect.map(|effect| effect.as_str()),
             decision: entry.decision.map(|decision| decision.as_str()),
+            short_summary: with_short_hashes(&entry.diff_summary),
             diff_summary: entry.diff_summary,
             result: entry.result,
             previous,
             hash,
         }
     }
+}
+
+/// Enough of a hash for a person to recognise it.
+const SHORT_HASH: usize = 12;
+
+fn with_short_hashes(summary: &str) -> String {
+    let shorten = |piece: &str| {
+        let word = piece.trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric());
+        match Hash::from_hex(word) {
+            Some(_) => format!("{}…{}", &word[..SHORT_HASH], &piece[word.len()..]),
+            None => piece.to_owned(),
+        }
+    };
+    summary.split_inclusive([' ', ':', '(', '\n']).map(shorten).collect()
 }
 
 pub(super) async fn list(

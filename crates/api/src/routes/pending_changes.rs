@@ -123,7 +123,7 @@ impl PendingChange {
             tool: plan.tool.to_string(),
             effect: effect.as_str(),
             summary: plan.summary,
-            preview: plan.preview,
+            preview: plan.preview.with_diff_lines(),
             asks_for,
             instruction: plan.targets.iter().any(|target| target.instruction),
             targets: plan.targets.into_iter().map(|own| own.target.to_string()).collect(),

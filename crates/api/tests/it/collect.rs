@@ -21,7 +21,8 @@ fn a_whole_run_is_one_answer_whose_text_is_that_of_the_stream() {
         ],
         "drafts": [
             {"draft_id": DRAFT, "tool": "write_file", "summary": "Write b.md",
-             "preview": {"kind": "diff", "path": "b.md", "unified": "+x\n"}},
+             "preview": {"kind": "diff", "path": "b.md", "unified": "+x\n",
+                         "diff_lines": [{"kind": "added", "text": "x"}]}},
             {"draft_id": DRAFT, "tool": "delete_file", "summary": "Delete b.md",
              "preview": {"kind": "text", "text": "b.md"}},
         ],

@@ -23,7 +23,7 @@ fn a_whole_run_is_exactly_these_bytes() {
 {{"type":"text","delta":"look."}}
 {{"type":"tool_call","id":"a","tool":"read_file","args":{{"path":"ä.md"}},"label":{{"verb":{{"plain":"Read","wants":"Wants to read","doing":"Reading","did":"Read","refused":"Was not allowed to read","failed":"Could not read"}},"subject":"ä.md","target":{{"kind":"file","name":"ä.md"}}}}}}
 {{"type":"tool_result","id":"a","tool":"read_file","ok":true,"summary":"1 line","report":{{"state":"done"}}}}
-{{"type":"draft","draft_id":"{DRAFT}","tool":"write_file","summary":"Write b.md","preview":{{"kind":"diff","path":"b.md","unified":"+x\n"}},"asks_for":"approval"}}
+{{"type":"draft","draft_id":"{DRAFT}","tool":"write_file","summary":"Write b.md","preview":{{"kind":"diff","path":"b.md","unified":"+x\n","diff_lines":[{{"kind":"added","text":"x"}}]}},"asks_for":"approval"}}
 {{"type":"confirm","draft_id":"{DRAFT}","tool":"delete_file","summary":"Delete b.md","preview":{{"kind":"text","text":"b.md"}},"asks_for":"approval"}}
 {{"type":"text","delta":"\n\nHere \"it\" is\nnow"}}
 {{"type":"text","delta":"!"}}

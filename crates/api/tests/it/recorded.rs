@@ -87,6 +87,8 @@ pub(crate) fn whole_run() -> Vec<Envelope> {
                     source_id: "notes.md".to_owned(),
                     chunk_id: "7".to_owned(),
                     title: "Notes".to_owned(),
+                    session_id: None,
+                    turn: None,
                 },
                 scope: Scope::Person,
                 origin: Origin::Person,
@@ -127,7 +129,7 @@ pub(crate) fn whole_run() -> Vec<Envelope> {
             draft_id: draft(),
             tool: "write_file".to_owned(),
             summary: "Write b.md".to_owned(),
-            preview: Preview::Diff { path: "b.md".to_owned(), unified: "+x\n".to_owned() },
+            preview: Preview::diff("b.md", "+x\n"),
             asks_for: onyx_types::AsksFor::Approval,
         },
         Event::Confirm {

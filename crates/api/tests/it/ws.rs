@@ -21,7 +21,7 @@ fn a_whole_run_names_session_run_agent_and_place_in_every_frame() {
         assert!(!frame.contains("turn_id") && !frame.contains("_ms\""), "{frame}");
     }
     let draft = format!(
-        r#""draftId":"{DRAFT}","tool":"write_file","summary":"Write b.md","preview":{{"kind":"diff","path":"b.md","unified":"+x\n"}},"asksFor":"approval"}}}}"#
+        r#""draftId":"{DRAFT}","tool":"write_file","summary":"Write b.md","preview":{{"kind":"diff","path":"b.md","unified":"+x\n","diffLines":[{{"kind":"added","text":"x"}}]}},"asksFor":"approval"}}}}"#
     );
     assert!(told.iter().any(|frame| frame.ends_with(&draft)), "{told:#?}");
     let done = r#""usage":{"input":20,"output":10,"cacheRead":4,"cacheWrite":0,"cost":0.5}}}"#;

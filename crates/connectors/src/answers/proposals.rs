@@ -35,7 +35,7 @@ fn text(number: u64, proposal: &Proposal, link: Option<&str>) -> String {
     let preview = match &proposal.preview {
         Preview::None => String::new(),
         Preview::Text { text } => fenced("", &onyx_types::visible(text)),
-        Preview::Diff { path, unified } => {
+        Preview::Diff { path, unified, .. } => {
             format!("`{path}`\n\n{}", fenced("diff", &onyx_types::visible(unified)))
         }
         Preview::Choice { text, options } => {

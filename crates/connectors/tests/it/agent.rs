@@ -183,7 +183,7 @@ fn proposal(draft_id: DraftId, summary: &str) -> Event {
         draft_id,
         tool: "write_file".to_owned(),
         summary: summary.to_owned(),
-        preview: Preview::Diff { path: "a.md".to_owned(), unified: "+new <line>".to_owned() },
+        preview: Preview::diff("a.md", "+new <line>"),
         asks_for: AsksFor::Approval,
     }
 }

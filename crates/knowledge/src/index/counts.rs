@@ -4,7 +4,6 @@ use onyx_storage::{ChunkStore, SourceRow};
 use onyx_types::{PersonId, Timestamp};
 
 use crate::KnowledgeError;
-use crate::search::shown_path;
 use crate::status::{Embedding, IndexStatus, IndexWork, Problem, Watching};
 
 const MOST_PROBLEMS: u32 = 200;
@@ -29,7 +28,7 @@ pub(super) async fn count(
     let mut problems = chunks.problems(Some(person), MOST_PROBLEMS).await?;
     problems.extend(chunks.problems(None, MOST_PROBLEMS).await?);
     let problem = |source: SourceRow| Problem {
-        path: shown_path(&source.key),
+        path: source.key.rooted_path(),
         reason: source.problem.unwrap_or_default(),
     };
     Ok(Counted {

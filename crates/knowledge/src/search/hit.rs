@@ -53,9 +53,7 @@ pub struct Hit {
 impl Hit {
     /// The session of a message of a conversation, and its run.
     pub fn session(&self) -> Option<(SessionId, Option<RunId>)> {
-        let mut parts = self.key.path.strip_prefix("sessions/")?.split('/');
-        let session = parts.next()?.parse().ok()?;
-        Some((session, parts.next().and_then(|run| run.parse().ok())))
+        self.key.session()
     }
 
     /// What it is part of: the attached source whose document it is, else the file or conversation.
@@ -71,14 +69,7 @@ impl Hit {
 
     /// The path as people know it.
     pub fn path(&self) -> String {
-        shown_path(&self.key)
-    }
-}
-
-pub(crate) fn shown_path(key: &SourceKey) -> String {
-    match key.person {
-        Some(_) => key.path.clone(),
-        None => format!("shared/{}", key.path),
+        self.key.rooted_path()
     }
 }
 

@@ -28,7 +28,6 @@ use ranking::{
     WITH_TOKENS, WITHOUT_TOKENS, WordWeights, times_in,
 };
 
-pub(crate) use hit::shown_path;
 pub use hit::{Hit, Search, SearchResults};
 pub use retrieve::{Retrieval, Retrieved};
 

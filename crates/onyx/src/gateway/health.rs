@@ -1,7 +1,7 @@
 //! The health of everything that Onyx uses, with a fix for each problem. `/ready` reports only what Onyx
 //! cannot work well without; this reports everything to the person.
 
-use onyx_api::Dependency;
+use onyx_api::{Dependency, DependencyKind};
 use onyx_knowledge::Embedding;
 use onyx_mcp::{OfferedToolState, ServerStatus, ServerView};
 use onyx_plugins::{PluginState, PluginStatus, PluginView};
@@ -39,22 +39,27 @@ impl Live {
     fn disk(&self) -> Dependency {
         let disk = match rustix::fs::statvfs(self.home.path()) {
             Ok(disk) => disk,
-            Err(error) => return Dependency::degraded("disk", format!("cannot be read: {error}")),
+            Err(error) => {
+                return Dependency::degraded(
+                    DependencyKind::Disk,
+                    format!("cannot be read: {error}"),
+                );
+            }
         };
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         let detail = format!("{} MiB free", free / (1024 * 1024));
         if free < LOW_SPACE {
             let hint = "Free some space. A full disk stops every run.";
-            return Dependency::degraded("disk", detail).with_hint(hint);
+            return Dependency::degraded(DependencyKind::Disk, detail).with_hint(hint);
         }
-        Dependency::ok("disk").with_detail(detail)
+        Dependency::ok(DependencyKind::Disk).with_detail(detail)
     }
 
     fn indexing(&self) -> Dependency {
         let work = self.index.work();
         if let Some(error) = work.error {
             let hint = "Look at the log, then start `onyx reindex`.";
-            return Dependency::degraded("index", error).with_hint(hint);
+            return Dependency::degraded(DependencyKind::Index, error).with_hint(hint);
         }
         let detail = match (work.is_complete, work.waiting) {
             (true, 0) => "Everything is indexed".to_owned(),
@@ -62,18 +67,22 @@ impl Live {
             (_, waiting) => format!("{waiting} files and chats are waiting"),
         };
         let progress = work.progress.filter(|progress| progress.total > 0);
-        Dependency { progress, ..Dependency::ok("index").with_detail(detail) }
+        Dependency { progress, ..Dependency::ok(DependencyKind::Index).with_detail(detail) }
     }
 
     fn embedding(&self) -> Dependency {
         match self.index.embedding() {
-            Embedding::Ready { model } => Dependency::ok("embedder").with_detail(model),
-            Embedding::Off => Dependency::off("embedder", "Searches go by words, not by meaning")
-                .with_hint(
-                    "Run `onyx models pull local/minilm`, or set `memory.embedder` to a model.",
-                ),
+            Embedding::Ready { model } => {
+                Dependency::ok(DependencyKind::Embedder).with_detail(model)
+            }
+            Embedding::Off => {
+                Dependency::off(DependencyKind::Embedder, "Searches go by words, not by meaning")
+                    .with_hint(
+                        "Run `onyx models pull local/minilm`, or set `memory.embedder` to a model.",
+                    )
+            }
             Embedding::Failing { model, reason } => {
-                Dependency::degraded("embedder", format!("{model}: {reason}"))
+                Dependency::degraded(DependencyKind::Embedder, format!("{model}: {reason}"))
                     .with_hint("Searches go by words until it works. Check its provider.")
             }
         }
@@ -81,30 +90,35 @@ impl Live {
 
     fn search_engine(&self) -> Dependency {
         match self.web.search_engine() {
-            Some(address) => Dependency::ok("search").with_detail(address),
-            None => Dependency::off("search", "Agents cannot search the web")
+            Some(address) => Dependency::ok(DependencyKind::Search).with_detail(address),
+            None => Dependency::off(DependencyKind::Search, "Agents cannot search the web")
                 .with_hint("Set `tools.web.search.baseUrl` to a SearXNG server."),
         }
     }
 
     async fn sandbox(&self) -> Dependency {
         match self.machine.sandbox.kind().await {
-            Ok(SandboxKind::Bubblewrap) => Dependency::ok("sandbox").with_detail("bubblewrap"),
-            Ok(SandboxKind::Landlock) => Dependency::ok("sandbox")
+            Ok(SandboxKind::Bubblewrap) => {
+                Dependency::ok(DependencyKind::Sandbox).with_detail("bubblewrap")
+            }
+            Ok(SandboxKind::Landlock) => Dependency::ok(DependencyKind::Sandbox)
                 .with_detail("Landlock and seccomp")
                 .with_hint("Install the package `bubblewrap` to isolate commands better."),
             Err(NoSandbox { bubblewrap, landlock }) => {
                 let why = format!("bubblewrap: {bubblewrap}; Landlock: {landlock}");
-                Dependency::degraded("sandbox", format!("Agents cannot run commands. {why}"))
-                    .with_hint("Install the package `bubblewrap`.")
+                Dependency::degraded(
+                    DependencyKind::Sandbox,
+                    format!("Agents cannot run commands. {why}"),
+                )
+                .with_hint("Install the package `bubblewrap`.")
             }
         }
     }
 
     fn docker(&self) -> Dependency {
         match self.machine.docker.is_here() {
-            Ok(()) => Dependency::ok("docker"),
-            Err(why) => Dependency::off("docker", why)
+            Ok(()) => Dependency::ok(DependencyKind::Docker),
+            Err(why) => Dependency::off(DependencyKind::Docker, why)
                 .with_hint("Only agents that are given Docker's tools need it."),
         }
     }
@@ -113,8 +127,8 @@ impl Live {
     fn menos(&self) -> Option<Dependency> {
         let address = self.menos.address()?;
         Some(match self.menos.is_ready()? {
-            Ok(()) => Dependency::ok("menos").with_detail(address),
-            Err(why) => Dependency::degraded("menos", why)
+            Ok(()) => Dependency::ok(DependencyKind::Menos).with_detail(address),
+            Err(why) => Dependency::degraded(DependencyKind::Menos, why)
                 .with_hint("Set the secret that `tools.menos.key` names."),
         })
     }
@@ -125,17 +139,21 @@ impl Live {
         let (jobs, troubles) = match (jobs, troubles) {
             (Ok(jobs), Ok(troubles)) => (jobs, troubles),
             (Err(fault), _) | (_, Err(fault)) => {
-                return Dependency::degraded("jobs", fault.message);
+                return Dependency::degraded(DependencyKind::Jobs, fault.message);
             }
         };
         let troubled = troubles.values().filter(|count| **count > 0).count();
         match (jobs.len(), troubled) {
-            (0, _) => Dependency::off("jobs", "There are no jobs"),
-            (_, 0) => Dependency::ok("jobs").with_detail(format!("{} scheduled", jobs.len())),
-            (_, 1) => Dependency::degraded("jobs", "1 job failed or was missed")
+            (0, _) => Dependency::off(DependencyKind::Jobs, "There are no jobs"),
+            (_, 0) => Dependency::ok(DependencyKind::Jobs)
+                .with_detail(format!("{} scheduled", jobs.len())),
+            (_, 1) => Dependency::degraded(DependencyKind::Jobs, "1 job failed or was missed")
                 .with_hint("The Jobs page shows why."),
-            (_, some) => Dependency::degraded("jobs", format!("{some} jobs failed or were missed"))
-                .with_hint("The Jobs page shows why."),
+            (_, some) => Dependency::degraded(
+                DependencyKind::Jobs,
+                format!("{some} jobs failed or were missed"),
+            )
+            .with_hint("The Jobs page shows why."),
         }
     }
 
@@ -147,23 +165,26 @@ impl Live {
     async fn plugins(&self) -> Vec<Dependency> {
         match self.extensions.plugins.list().await {
             Ok(plugins) => plugins.into_iter().filter_map(plugin).collect(),
-            Err(fault) => vec![Dependency::degraded("plugins", fault.message)],
+            Err(fault) => vec![Dependency {
+                name: "plugins".to_owned(),
+                ..Dependency::degraded(DependencyKind::Plugin, fault.message)
+            }],
         }
     }
 
     async fn mcp_servers(&self) -> Vec<Dependency> {
         match self.extensions.mcp.list().await {
             Ok(servers) if servers.is_empty() => {
-                vec![Dependency::off("mcp", "No MCP servers are set up")]
+                vec![Dependency::off(DependencyKind::Mcp, "No MCP servers are set up")]
             }
             Ok(servers) => servers.into_iter().map(mcp_server).collect(),
-            Err(fault) => vec![Dependency::degraded("mcp", fault.message)],
+            Err(fault) => vec![Dependency::degraded(DependencyKind::Mcp, fault.message)],
         }
     }
 }
 
 fn mcp_server(server: ServerView) -> Dependency {
-    let name = format!("mcp:{}", server.name);
+    let name = DependencyKind::Mcp.named(&server.name);
     let needs_look = |tool: &&onyx_mcp::OfferedTool| {
         matches!(tool.state, OfferedToolState::New | OfferedToolState::Changed)
     };
@@ -183,7 +204,7 @@ fn mcp_server(server: ServerView) -> Dependency {
 
 /// The health of a plugin; `None` for one that is off and does not wait for acceptance.
 fn plugin(plugin: PluginView) -> Option<Dependency> {
-    let name = format!("plugin:{}", plugin.name);
+    let name = DependencyKind::Plugin.named(&plugin.name);
     let hint = "Look at it with `onyx plugins show`, and at its log.";
     let look = |why: String| Some(Dependency::degraded(name.clone(), why).with_hint(hint));
     match (plugin.state, plugin.enabled) {

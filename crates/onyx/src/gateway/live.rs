@@ -8,8 +8,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use futures::future::BoxFuture;
 use onyx_agent::{AgentProfile, AgentServices, Roster, Titles};
 use onyx_api::{
-    Admission, Authenticator, Change, Changes, ConnectionLimits, Dependency, Exposure, Extensions,
-    Front, Gateways, Readiness,
+    Admission, Authenticator, Change, Changes, ConnectionLimits, Dependency, DependencyKind,
+    Exposure, Extensions, Front, Gateways, Readiness,
 };
 use onyx_connectors::{Connectors, Plan};
 use onyx_identity::{Declared, Secrets, Token};
@@ -257,15 +257,15 @@ impl Live {
             (Err(error), _) => Err(error),
         };
         match usable {
-            Ok(()) => Dependency::ok("storage"),
-            Err(error) => Dependency::down("storage", error),
+            Ok(()) => Dependency::ok(DependencyKind::Storage),
+            Err(error) => Dependency::down(DependencyKind::Storage, error),
         }
     }
 
     fn config(&self) -> Dependency {
         match self.broken() {
-            None => Dependency::ok("config"),
-            Some(error) => Dependency::degraded("config", error.to_string()),
+            None => Dependency::ok(DependencyKind::Config),
+            Some(error) => Dependency::degraded(DependencyKind::Config, error.to_string()),
         }
     }
 
@@ -275,7 +275,7 @@ impl Live {
             Embedding::Ready { .. } | Embedding::Off => None,
             Embedding::Failing { model, reason } => {
                 let why = format!("searched by words only: {model}: {reason}");
-                Some(Dependency::degraded("memory", why))
+                Some(Dependency::degraded(DependencyKind::Memory, why))
             }
         }
     }
@@ -293,7 +293,7 @@ pub(super) fn declare_zones(agent: &AgentServices, declared: BTreeMap<PersonId, 
 }
 
 fn provider(status: &ProviderStatus) -> Dependency {
-    let name = format!("provider:{}", status.name);
+    let name = DependencyKind::Provider.named(&status.name);
     match (&status.state, status.health()) {
         (ProviderState::Disabled { reason }, _) => Dependency::degraded(name, reason),
         (ProviderState::Ready { .. }, ProviderHealth::Failing { model, reason, .. }) => {

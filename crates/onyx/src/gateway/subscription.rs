@@ -2,7 +2,7 @@
 //! model of Anthropic is mapped to the same model there.
 
 use onyx_agent::{ModelChoice, is_anthropic};
-use onyx_api::Dependency;
+use onyx_api::{Dependency, DependencyKind};
 use onyx_providers::{
     LoginState, ProviderHealth, ProviderKind, ProviderState, ProviderStatus, Registry,
 };
@@ -43,18 +43,20 @@ pub(super) fn through(registry: &Registry, model: &str) -> Option<Result<ModelCh
 pub(super) fn dependency(registry: &Registry) -> Dependency {
     let programs = registry.programs();
     let Some(gateway) = programs.first() else {
-        return Dependency::off("gateway", NONE).with_hint(HOW);
+        return Dependency::off(DependencyKind::Gateway, NONE).with_hint(HOW);
     };
     let account = gateway.login.as_ref().and_then(|login| login.account.as_deref());
     match (trouble(gateway), gateway.health()) {
-        (Some(trouble), _) => Dependency::degraded("gateway", trouble),
-        (None, ProviderHealth::Failing { reason, .. }) => Dependency::degraded("gateway", reason),
+        (Some(trouble), _) => Dependency::degraded(DependencyKind::Gateway, trouble),
+        (None, ProviderHealth::Failing { reason, .. }) => {
+            Dependency::degraded(DependencyKind::Gateway, reason)
+        }
         (None, ProviderHealth::Untried | ProviderHealth::Well) => {
             let detail = match account {
                 Some(account) => format!("{}, signed in as {account}", gateway.name),
                 None => gateway.name.clone(),
             };
-            Dependency::ok("gateway").with_detail(detail)
+            Dependency::ok(DependencyKind::Gateway).with_detail(detail)
         }
     }
 }

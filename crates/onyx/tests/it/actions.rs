@@ -345,7 +345,8 @@ async fn the_health_of_the_agent_page_names_runtime_provider_and_linkedin() {
     assert_eq!(
         health,
         json!({"runtime": {"mode": "anthropic_api_key", "state": "ok"},
-            "provider": {"name": "provider:mine", "state": "ok"},
+            "provider": {"name": "provider:mine", "kind": "provider", "instance": "mine",
+                "state": "ok"},
             "linkedin": {"token_present": false, "last_validated_at": null, "last_error": null}})
     );
     let mode = json!({"runtime_mode": "gateway_subscription"});

@@ -27,9 +27,9 @@ async fn a_broken_edit_changes_nothing_and_says_so_and_a_good_one_counts_at_once
         (
             200,
             json!({"status": "ready", "dependencies": [
-                {"name": "config", "state": "ok"},
-                {"name": "storage", "state": "ok"},
-                {"name": "provider:mine", "state": "ok"},
+                {"name": "config", "kind": "config", "state": "ok"},
+                {"name": "storage", "kind": "storage", "state": "ok"},
+                {"name": "provider:mine", "kind": "provider", "instance": "mine", "state": "ok"},
             ]})
         )
     );

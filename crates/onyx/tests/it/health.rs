@@ -39,7 +39,13 @@ async fn health_tells_of_everything_with_what_to_do() {
     });
     let onyx = builder(&model).merge(missing).start().await;
     let all = onyx.get("/api/health").await.expect(200).json();
-    assert!(named(&all, "mcp:gone")["detail"].is_string());
+    let gone = named(&all, "mcp:gone");
+    assert!(gone["detail"].is_string());
+    assert_eq!((&gone["kind"], &gone["instance"]), (&json!("mcp"), &json!("gone")));
+    assert_eq!(
+        (&named(&all, "disk")["kind"], named(&all, "disk").get("instance")),
+        (&json!("disk"), None)
+    );
     assert_eq!(named(&all, "search")["detail"], "http://127.0.0.1:9/search");
     let stranger = crate::stranger().get(onyx.url("/api/health")).send().await.unwrap();
     assert_eq!(stranger.status(), 401);

@@ -118,6 +118,12 @@ async fn files_are_read_written_and_restored_as_they_were() {
     assert_eq!((&versions[1]["version"], &versions[1]["created"]), (&json!(1), &json!(true)));
     assert_eq!(versions[0]["author"], "person:owner");
     assert_eq!(onyx.get(&format!("{file}?version=2")).await.expect(200).text(), "first");
+    let noted = "/v1/memory/files/vault/noted.md";
+    for text in ["---\ntitle: Floor\n---\n\nOak\n", "Larch\n---\n"] {
+        drop(Reply::of(onyx.request(Method::PUT, noted).body(text)).await.expect(204));
+    }
+    let body = onyx.get(&format!("{noted}?version=2&part=body")).await.expect(200).text();
+    assert_eq!(body, "Oak\n", "without the fields of the file");
     let restore = format!("{file}/restore");
     drop(onyx.post(&restore, &json!({"version": 2})).await.expect(204));
     assert_eq!(onyx.get(file).await.expect(200).text(), "first");
@@ -349,6 +355,57 @@ async fn what_is_known_of_somebody_is_told_over_time_and_names_are_decided_by_ha
         assert!(refused.json().to_string().contains(field), "{body}");
     }
     let _ = onyx.get("/v1/memory/graph?entity=Zeppelin").await.expect(404);
+}
+
+#[tokio::test]
+async fn a_fact_from_a_conversation_names_its_session_and_turn() {
+    let model = ScriptedModel::start().await;
+    model.respond_with(|_| Answer::text("Noted."));
+    let onyx = onyx(&model).await;
+    let events = onyx.chat_stream(&json!({"message": "Bob lives in Bonn."})).await;
+    let session = events[0]["session_id"].as_str().unwrap().to_owned();
+    let turns = onyx.get(&format!("/v1/sessions/{session}/turns")).await.expect(200).json();
+    let words = turns["turns"].as_array().unwrap().iter().find(|turn| turn["type"] == "user");
+    let source = wait_for("the fact is known", SOON, async || {
+        let reply = onyx.get("/v1/memory/graph?entity=bob").await;
+        let known = reply.status == 200;
+        known.then(|| reply.json()["entity"]["facts"][0]["sources"][0].clone())
+    })
+    .await;
+    assert_eq!(source["session_id"], session.as_str());
+    assert_eq!(source["turn"], words.unwrap()["id"]);
+    write(&onyx, "people/owner/vault/a.md", "Robert Miller works at Acme.\n");
+    let source = wait_for("the other fact is known", SOON, async || {
+        let reply = onyx.get("/v1/memory/graph?entity=robert%20miller").await;
+        let known = reply.status == 200;
+        known.then(|| reply.json()["entity"]["facts"][0]["sources"][0].clone())
+    })
+    .await;
+    assert_eq!((&source["path"], source.get("session_id")), (&json!("vault/a.md"), None));
+}
+
+#[tokio::test]
+async fn a_path_that_an_agent_wrote_is_read_from_its_root() {
+    let model = ScriptedModel::start().await;
+    let onyx = builder(&model)
+        .file("people/owner/vault/notes/日記.md", "in the vault")
+        .file("people/owner/memory/main/MEMORY.md", "in the memory")
+        .start()
+        .await;
+    let read = async |path: &str, status: u16| {
+        let path = format!("/v1/memory/files/{path}");
+        onyx.get(&path).await.expect(status)
+    };
+    for (cited, path, text) in [
+        ("notes/日記.md", "vault/notes/%E6%97%A5%E8%A8%98.md", "in the vault"),
+        ("memory/main/MEMORY.md", "memory/main/MEMORY.md", "in the memory"),
+    ] {
+        let found = read(&format!("{cited}?cited=true"), 200).await;
+        assert_eq!((&found.headers["x-onyx-path"], found.text()), (&path.parse().unwrap(), text));
+    }
+    drop(read("notes/日記.md", 400).await);
+    drop(read("notes/none.md?cited=true", 404).await);
+    drop(read("sessions/none.md?cited=true", 404).await);
 }
 
 #[tokio::test]

@@ -548,6 +548,29 @@ async fn the_socket_shows_what_http_shows_with_names_in_camel_case() {
     assert_eq!(status["data"]["agents"][0], in_camel_case(&agents["agents"][0]));
 }
 
+#[tokio::test]
+async fn a_file_of_the_vault_goes_with_a_message_as_a_part_of_its_own() {
+    let model = ScriptedModel::with_answers([Answer::text("Read.")]).await;
+    let onyx = crate::builder(&model).start().await;
+    let mut client = signed_in(&onyx).await;
+    let file = json!({"type": "file", "name": "plan.csv", "mediaType": "text/csv",
+        "key": "vault/attachments/plan.csv"});
+    let message = json!([{"type": "text", "text": "What is due?"}, file]);
+    let sent = client.ask("chat.send", json!({"message": message})).await;
+    client.run_to_end().await;
+    let session = sent["data"]["sessionId"].as_str().unwrap();
+    let page = client.ask("sessions.get", json!({"sessionId": session})).await["data"].clone();
+    let turn = page["turns"].as_array().unwrap().iter().find(|turn| turn["type"] == "user");
+    assert_eq!(turn.unwrap()["content"], message);
+    let read = model.last_request().body.to_string();
+    assert!(read.contains("[attached file attachments/plan.csv, text/csv]"), "{read}");
+    for key in ["memory/main/MEMORY.md", "vault/../USER.md", "vault/.git/config"] {
+        let file = json!({"type": "file", "name": "a", "mediaType": "text/plain", "key": key});
+        let refused = client.ask("chat.send", json!({"message": [file]})).await;
+        assert_eq!(refused["error"]["code"], "invalid_request", "{key}: {refused}");
+    }
+}
+
 fn in_camel_case(object: &Value) -> Value {
     let camel = |name: &String| {
         let mut words = name.split('_');

@@ -4,7 +4,7 @@ mod graph;
 mod names;
 
 use async_trait::async_trait;
-use onyx_types::{Hash, Origin, PersonId, Scope, Timestamp, TurnId};
+use onyx_types::{Hash, Origin, PersonId, RunId, Scope, SessionId, Timestamp, TurnId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,23 @@ pub use names::NameDecisions;
 pub struct SourceKey {
     pub person: Option<PersonId>,
     pub path: String,
+}
+
+impl SourceKey {
+    /// The path from the root of what a person may read; shared documents lie in `shared/` there.
+    pub fn rooted_path(&self) -> String {
+        match self.person {
+            Some(_) => self.path.clone(),
+            None => format!("shared/{}", self.path),
+        }
+    }
+
+    /// The session and the run of a conversation; `None` for a file.
+    pub fn session(&self) -> Option<(SessionId, Option<RunId>)> {
+        let mut parts = self.path.strip_prefix("sessions/")?.split('/');
+        let session = parts.next()?.parse().ok()?;
+        Some((session, parts.next().and_then(|run| run.parse().ok())))
+    }
 }
 
 /// What a document is.

@@ -138,8 +138,10 @@ impl NameDecisions {
     pub fn apply(&self, fact: &mut StoredFact) {
         for name in [&mut fact.row.subject, &mut fact.row.object] {
             let is_it = |apart: &&ApartName| {
+                // Older decisions name shared documents without their root.
                 EntityName::new(&apart.name).key == name.key
-                    && apart.paths.contains(&fact.source.path)
+                    && (apart.paths.contains(&fact.source.rooted_path())
+                        || apart.paths.contains(&fact.source.path))
             };
             if let Some(apart) = self.apart.iter().find(is_it) {
                 *name = EntityName::new(&apart.into);

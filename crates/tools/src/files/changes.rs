@@ -1,7 +1,7 @@
 //! A plan's changes to files: how they are shown, made, and checked again before they are made.
 
 use onyx_storage::Area;
-use onyx_types::{FileChange, Hash, HomePath, Origin, Plan, PlanTarget, Preview};
+use onyx_types::{FileChange, Hash, HomePath, Origin, Plan, PlanTarget, Preview, diff_lines};
 
 use super::agent_files::FILE_BYTES;
 use super::{AgentFiles, Writer};
@@ -45,17 +45,21 @@ pub(crate) async fn current_hash(cx: &ToolCx, file: &HomePath) -> Result<Option<
 
 /// What the plan's changes make of what is on disk now.
 pub(crate) async fn diff_to_disk(plan: &Plan, cx: &ToolCx) -> Result<Preview, ToolError> {
-    let (mut paths, mut unified) = (Vec::new(), String::new());
+    let (mut paths, mut unified, mut documents) = (Vec::new(), String::new(), Vec::new());
     for FileChange { target, after, .. } in &plan.changes {
         let (files, key) = AgentFiles::holding(cx, target)?;
         let before = files.shown(&key).await?;
         let change = Change::between(key.as_str(), &before, after.as_deref().unwrap_or_default());
-        if let Preview::Diff { unified: one, .. } = change.preview {
+        if let Preview::Diff { unified: one, document, .. } = change.preview {
             unified.push_str(&one);
+            documents.extend(document);
         }
         paths.push(key.to_string());
     }
-    Ok(Preview::Diff { path: paths.join(", "), unified })
+    // The change of a single document is shown as one.
+    let document = documents.pop().filter(|_| paths.len() == 1);
+    let diff_lines = diff_lines(&unified);
+    Ok(Preview::Diff { path: paths.join(", "), unified, diff_lines, document })
 }
 
 /// Where the content that a plan builds on came from: its preview may show any of it.

@@ -1,10 +1,12 @@
 use std::time::Duration;
 
-use onyx_types::{CallChange, LineCounts, Preview};
+use onyx_types::{CallChange, LineCounts, Preview, diff_lines};
 use similar::{ChangeTag, TextDiff};
 
+use super::document::document;
+
 /// Past this a coarser difference is good enough.
-const DIFF_TIME: Duration = Duration::from_millis(200);
+pub(super) const DIFF_TIME: Duration = Duration::from_millis(200);
 
 /// What changes between two texts, for a person to read.
 pub(crate) struct Change {
@@ -25,7 +27,13 @@ impl Change {
             }
         }
         let unified = diff.unified_diff().header(path, path).to_string();
-        Self { added, removed, preview: Preview::Diff { path: path.to_owned(), unified } }
+        let preview = Preview::Diff {
+            path: path.to_owned(),
+            diff_lines: diff_lines(&unified),
+            unified,
+            document: document(path, old, new).map(Box::new),
+        };
+        Self { added, removed, preview }
     }
 
     /// `+2 −1`
@@ -40,7 +48,7 @@ impl Change {
             Preview::Diff { unified, .. } => unified,
             Preview::None | Preview::Text { .. } | Preview::Choice { .. } => String::new(),
         };
-        CallChange { unified, lines }
+        CallChange::new(unified, lines)
     }
 
     fn lines(&self) -> LineCounts {
@@ -66,10 +74,7 @@ mod tests {
         assert_eq!(change.counts(), "+2 −1");
         assert_eq!(
             change.preview,
-            Preview::Diff {
-                path: "a.md".into(),
-                unified: "--- a.md\n+++ a.md\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+three\n".into(),
-            }
+            Preview::diff("a.md", "--- a.md\n+++ a.md\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+three\n")
         );
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod argv;
 pub(crate) mod daily;
 pub(crate) mod diff;
+mod document;
 pub(crate) mod edit;
 pub(crate) mod front_matter;
 mod one_line;

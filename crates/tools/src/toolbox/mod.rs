@@ -24,7 +24,8 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use onyx_storage::{Drafts, Ledger, StoreError};
 use onyx_types::{
-    AgentId, Attendance, CallLabel, Fault, PersonId, Preview, ToolCall, ToolOutcome, Verb,
+    AgentId, Attendance, CallChange, CallLabel, Fault, PersonId, Preview, ToolCall, ToolOutcome,
+    Verb,
 };
 
 use crate::ToolError;
@@ -155,7 +156,7 @@ impl Toolbox {
             target.name = self.for_people(&target.name);
         }
         if let Some(change) = &mut label.change {
-            change.unified = self.mask(&change.unified).into_owned();
+            *change = CallChange::new(self.mask(&change.unified).into_owned(), change.lines);
         }
         label
     }

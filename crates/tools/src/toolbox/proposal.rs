@@ -4,7 +4,7 @@
 use onyx_storage::{Draft, StoreError};
 use onyx_types::{
     AsksFor, DecisionTiming, DraftId, DraftState, FileChange, Hash, IdGenerator, Origin, Plan,
-    Preview, Proposal, Target, ToolCall, ToolEffect, ToolOutcome, Verdict,
+    Preview, Proposal, Target, ToolCall, ToolEffect, ToolOutcome, Verdict, diff_lines,
 };
 
 use super::Services;
@@ -176,8 +176,9 @@ pub(crate) fn shown_whole(
     plan.preview = match plan.preview {
         Preview::None => Preview::None,
         Preview::Text { text } => Preview::Text { text: format!("{why}{text}") },
-        Preview::Diff { path, unified } => {
-            Preview::Diff { path, unified: format!("{why}{unified}") }
+        Preview::Diff { path, unified, document, .. } => {
+            let unified = format!("{why}{unified}");
+            Preview::Diff { path, diff_lines: diff_lines(&unified), unified, document }
         }
         // A question changes no file.
         choice @ Preview::Choice { .. } => choice,

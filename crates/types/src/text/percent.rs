@@ -8,6 +8,11 @@ pub fn percent_encoded(text: &str) -> String {
     utf8_percent_encode(text, ENCODED).to_string()
 }
 
+/// A path, with its slashes kept.
+pub fn percent_encoded_path(path: &str) -> String {
+    path.split('/').map(percent_encoded).collect::<Vec<_>>().join("/")
+}
+
 /// `None`: the bytes are no text.
 pub fn percent_decoded(text: &str) -> Option<String> {
     percent_decode_str(text).decode_utf8().ok().map(Into::into)

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Artifact, Preview, ToolEffect, Verdict};
+use crate::{Artifact, DiffLine, DiffLineKind, Preview, ToolEffect, Verdict, diff_lines};
 
 /// A call's label for people. Secrets are masked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -62,8 +62,17 @@ pub enum CallTargetKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallChange {
     pub unified: String,
+    /// The lines of `unified`, each with its kind.
+    #[serde(default)]
+    pub diff_lines: Vec<DiffLine>,
     #[serde(flatten)]
     pub lines: LineCounts,
+}
+
+impl CallChange {
+    pub fn new(unified: String, lines: LineCounts) -> Self {
+        Self { diff_lines: diff_lines(&unified), unified, lines }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -179,20 +188,15 @@ impl LineCounts {
     /// The change in a preview, if it is a change of lines.
     pub fn of(preview: &Preview) -> Option<Self> {
         let Preview::Diff { unified, .. } = preview else { return None };
-        let lines: Vec<&str> = unified.lines().collect();
-        // Two lines name a file before its first hunk.
-        let is_head = |at: usize| {
-            let starts = |offset: usize, with: &str| {
-                lines.get(at + offset).is_some_and(|line| line.starts_with(with))
-            };
-            starts(0, "--- ") && starts(1, "+++ ") && starts(2, "@@ ")
-        };
         let mut counts = Self::default();
-        for (at, line) in lines.iter().enumerate() {
-            match line.as_bytes().first() {
-                Some(b'-') if !is_head(at) => counts.removed += 1,
-                Some(b'+') if at == 0 || !is_head(at - 1) => counts.added += 1,
-                _ => {}
+        for line in diff_lines(unified) {
+            match line.kind {
+                DiffLineKind::Removed => counts.removed += 1,
+                DiffLineKind::Added => counts.added += 1,
+                DiffLineKind::File
+                | DiffLineKind::Hunk
+                | DiffLineKind::Same
+                | DiffLineKind::Note => {}
             }
         }
         Some(counts)
@@ -233,7 +237,7 @@ mod tests {
     fn lines_are_counted_in_every_file_of_a_diff_and_its_heads_are_not() {
         let unified = "Note: a.md: steers agents\n--- a.md\n+++ a.md\n@@ -1,2 +1,2 @@\n one\n-two\n\
             +2\n--- two dashes\n--- b.md\n+++ b.md\n@@ -0,0 +1 @@\n+new\n";
-        let preview = Preview::Diff { path: "a.md, b.md".into(), unified: unified.into() };
+        let preview = Preview::diff("a.md, b.md", unified);
         assert_eq!(LineCounts::of(&preview), Some(LineCounts { added: 2, removed: 2 }));
         assert_eq!(LineCounts::of(&Preview::Text { text: "+1".into() }), None);
     }

@@ -2,6 +2,7 @@
 //! call for people.
 
 mod call;
+mod diff;
 mod target;
 mod tool;
 
@@ -9,6 +10,7 @@ pub use call::{
     CallChange, CallLabel, CallReport, CallState, CallTarget, CallTargetKind, LineCounts,
     Rehearsal, Verb,
 };
+pub use diff::{DiffLine, DiffLineKind, DocumentField, DocumentPreview, diff_lines};
 pub use target::{Address, HomePath, PlanTarget, Target};
 pub use tool::{
     Artifact, AsksFor, Attached, Capability, Consent, DecisionTiming, FileChange, Plan, Preview,

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    AgentId, CallReport, CallState, DraftId, Hash, HomePath, ModelId, Origin, PlanTarget, Target,
-    ToolEffect, ToolName, ToolUseId, Usage, estimate_tokens,
+    AgentId, CallReport, CallState, DiffLine, DocumentPreview, DraftId, Hash, HomePath, ModelId,
+    Origin, PlanTarget, Target, ToolEffect, ToolName, ToolUseId, Usage, diff_lines,
+    estimate_tokens,
 };
 
 /// The description of a tool: its name, its arguments, and its usual behaviour.
@@ -307,6 +308,12 @@ pub enum Preview {
         #[serde(serialize_with = "crate::serialize_visible")]
         #[schemars(with = "String")]
         unified: String,
+        /// The lines of `unified`, each with its kind.
+        #[serde(default)]
+        diff_lines: Vec<DiffLine>,
+        /// What the change means, if the file is a document of a space.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        document: Option<Box<DocumentPreview>>,
     },
     /// A question with answers to choose from; any other answer may be given too.
     Choice {
@@ -320,6 +327,23 @@ pub enum Preview {
 }
 
 impl Preview {
+    /// The change of a text.
+    pub fn diff(path: impl Into<String>, unified: impl Into<String>) -> Self {
+        let (path, unified) = (path.into(), unified.into());
+        Self::Diff { path, diff_lines: diff_lines(&unified), unified, document: None }
+    }
+
+    /// Drafts from before diffs were kept by line get their lines.
+    #[must_use]
+    pub fn with_diff_lines(self) -> Self {
+        match self {
+            Self::Diff { path, unified, document, .. } => {
+                Self::Diff { path, diff_lines: diff_lines(&unified), unified, document }
+            }
+            other @ (Self::None | Self::Text { .. } | Self::Choice { .. }) => other,
+        }
+    }
+
     /// The answers that a question offers.
     pub fn options(&self) -> &[String] {
         match self {
@@ -347,7 +371,11 @@ impl Preview {
         match self {
             Self::None => Self::None,
             Self::Text { text } => Self::Text { text: change(text) },
-            Self::Diff { path, unified } => Self::Diff { path, unified: change(unified) },
+            Self::Diff { path, unified, document, .. } => {
+                let unified = change(unified);
+                let document = document.map(|document| Box::new(document.map_text(&change)));
+                Self::Diff { path, diff_lines: diff_lines(&unified), unified, document }
+            }
             Self::Choice { text, options } => Self::Choice {
                 text: change(text),
                 options: options.into_iter().map(change).collect(),

@@ -1,6 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::{SessionId, TurnId};
+
 /// The position of one piece of retrieved text in the untrusted block of its message. The block
 /// itself is kept as it was sent, so a mark holds no text of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +31,11 @@ pub struct CitedSource {
     pub chunk_id: String,
     /// The title of the source for people.
     pub title: String,
+    /// The conversation and the message that the piece is from; absent for files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
 }
 
 impl ContextMark {

@@ -45,7 +45,7 @@ fn json_stays_json_and_means_the_same() {
 fn no_preview_leaves_with_a_hidden_character() {
     let hostile = "a\u{202e}b\u{1b}[2K";
     let text = Preview::Text { text: hostile.to_owned() };
-    let diff = Preview::Diff { path: hostile.to_owned(), unified: hostile.to_owned() };
+    let diff = Preview::diff(hostile, hostile);
     for preview in [text, diff] {
         let json = serde_json::to_string(&preview).unwrap();
         assert!(!json.contains('\u{202e}') && !json.contains("\\u001b"), "{json}");

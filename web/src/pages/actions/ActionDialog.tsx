@@ -57,7 +57,7 @@ export function ActionDialog({ asking }: { asking: Asking }) {
                 dir="auto"
                 className="field mt-1 h-auto min-h-20 py-2 text-text"
                 value={selection}
-                placeholder="Text, or a few words"
+                placeholder="Selected text"
                 onChange={(event) => setSelection(event.target.value)}
               />
             </label>
@@ -166,7 +166,7 @@ function Tried({ step }: { step: ToolStep }) {
         {!tried && <span className="what">{what}</span>}
         <span className={`tail ${step.ok === false ? 'text-danger' : ''}`}>{tried && VERDICTS[tried.verdict]}</span>
       </div>
-      {preview?.kind === 'diff' && <Diff unified={preview.unified} label={tried?.summary ?? what} />}
+      {preview?.kind === 'diff' && <Diff lines={preview.diffLines} label={tried?.summary ?? what} />}
       {preview?.kind === 'text' && (
         <pre className="output max-h-52" tabIndex={0} aria-label={tried?.summary}>
           {preview.text}

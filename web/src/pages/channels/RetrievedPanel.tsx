@@ -1,14 +1,14 @@
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { Link } from '@tanstack/react-router';
 import { FileText, X } from 'lucide-react';
-import type { Agent, Channel, Thread, ThreadContext } from '@onyx/sdk';
+import type { Channel, Thread, ThreadContext } from '@onyx/sdk';
 import { placeOf } from '../../markdown/citations';
 import { onyx } from '../../store/client';
 import { useStore } from '../../store/state';
 import { ErrorLine, Skeletons } from '../../ui/page';
 import { tokens } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
-import { answering } from '../../chat/mentions';
+import { useSettled } from '../../ui/useSettled';
 import { compared, foreseen, givenOf, SCOPES, spent, wasGiven, type Row, type ScopeName } from './retrieved';
 import { Sources } from './Sources';
 
@@ -24,15 +24,11 @@ const TYPING_MS = 250;
 export function RetrievedPanel({
   thread,
   channel,
-  coworkers,
-  usual,
   asked,
   close,
 }: {
   thread: Thread;
   channel?: Channel;
-  coworkers: Agent[];
-  usual?: Agent;
   asked: Asked;
   close: () => void;
 }) {
@@ -69,14 +65,7 @@ export function RetrievedPanel({
         tabIndex={0}
       >
         {view === 'retrieved' ? (
-          <Retrieved
-            key={asked.turnId ?? asked.words}
-            thread={thread}
-            channel={channel}
-            coworkers={coworkers}
-            usual={usual}
-            asked={asked}
-          />
+          <Retrieved key={asked.turnId ?? asked.words} thread={thread} channel={channel} asked={asked} />
         ) : (
           <Sources scope={{ type: 'thread', id: thread.id, space: thread.space }} />
         )}
@@ -85,37 +74,15 @@ export function RetrievedPanel({
   );
 }
 
-/** The text is searched once it has not changed for a moment. */
-function useSettled(words: string): string {
-  const [settled, setSettled] = useState(words);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(words), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [words]);
-  return settled.trim();
-}
-
-function Retrieved({
-  thread,
-  channel,
-  coworkers,
-  usual,
-  asked,
-}: {
-  thread: Thread;
-  channel?: Channel;
-  coworkers: Agent[];
-  usual?: Agent;
-  asked: Asked;
-}) {
+function Retrieved({ thread, channel, asked }: { thread: Thread; channel?: Channel; asked: Asked }) {
+  const agents = useStore((state) => state.status?.agents);
   const [words, setWords] = useState(asked.words);
-  const wanted = useSettled(words);
+  const wanted = useSettled(words, TYPING_MS).trim();
   const found = useLoaded(wanted === '' ? undefined : `context ${thread.id} ${wanted}`, () =>
     onyx.threads.context(thread.id, wanted),
   );
   const turn = useStore((state) => state.conversations[thread.id]?.turns.find((known) => known.id === asked.turnId));
   const sent = wanted === asked.words.trim() && turn?.type === 'user' ? turn : undefined;
-  const agents = answering(wanted, coworkers, usual);
   return (
     <>
       <label className="meta block">
@@ -148,7 +115,7 @@ function Retrieved({
             thread: thread.title,
             channel: channel?.name ?? thread.channel,
             space: thread.space,
-            agent: agents.map((agent) => agent.name).join(', '),
+            agent: found.data.agents.map((id) => agents?.find((agent) => agent.id === id)?.name ?? id).join(', '),
           }}
         />
       )}

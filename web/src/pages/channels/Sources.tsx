@@ -58,7 +58,7 @@ export function Sources({ scope }: { scope: SourceScope }) {
       {removing && (
         <Confirm
           question="Remove this source?"
-          detail={`Agents no longer find anything from “${removing.title}”. The original is not changed.`}
+          detail={`Agents will no longer find “${removing.title}”. The original is not changed.`}
           action="Remove"
           onAnswer={(yes) => void answer(yes)}
         />

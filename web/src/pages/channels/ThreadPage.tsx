@@ -4,7 +4,6 @@ import { BookOpenText, MoreHorizontal, Pencil, Trash2 } from 'lucide-react';
 import { OnyxError, type Agent, type Channel, type Thread } from '@onyx/sdk';
 import { Composer } from '../../chat/Composer';
 import { Conversation } from '../../chat/Conversation';
-import { answering } from '../../chat/mentions';
 import { TaintMark } from '../../chat/TaintMark';
 import { Header } from '../../shell/Header';
 import { say, show, stop } from '../../store/actions';
@@ -17,6 +16,7 @@ import { Menu } from '../../ui/Menu';
 import { Ask, Confirm } from '../../ui/Modal';
 import { Empty, ErrorLine, Page, Shown, Skeletons } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
+import { useSettled } from '../../ui/useSettled';
 import { Gone } from './ChannelPage';
 import { keepChannel, useChannels, useCoworkers } from './data';
 import { RetrievedPanel, type Asked } from './RetrievedPanel';
@@ -83,14 +83,7 @@ export function ThreadPage({ channelId, id }: { channelId: string; id: string })
           )}
         </div>
         {thread && asked && (
-          <RetrievedPanel
-            thread={thread}
-            channel={channel}
-            coworkers={coworkers}
-            usual={usual}
-            asked={asked}
-            close={() => setAsked(undefined)}
-          />
+          <RetrievedPanel thread={thread} channel={channel} asked={asked} close={() => setAsked(undefined)} />
         )}
       </div>
     </>
@@ -151,7 +144,7 @@ function Talk({
             coworkers.length > 1 ? `Message ${usual?.name ?? 'the thread'}, or call others with @` : undefined
           }
           mentions={coworkers}
-          note={(words) => called(words, coworkers, usual)}
+          note={(words) => <Answering thread={id} words={words} usual={usual} />}
           onStop={halt}
           onSend={(content) => void sayInThread(id, textOf(content))}
         />
@@ -160,11 +153,15 @@ function Talk({
   );
 }
 
-/** The agents that will answer, unless it is only the usual one. */
-function called(words: string, coworkers: Agent[], usual: Agent | undefined): string | undefined {
-  const agents = answering(words, coworkers, usual);
-  if (agents.length === 0 || (agents.length === 1 && agents[0] === usual)) return undefined;
-  return `${agents.map((agent) => agent.name).join(', ')} ${agents.length === 1 ? 'answers' : 'answer'}`;
+/** The agents that will answer, unless it is only the usual one. A message that calls nobody is not asked about. */
+function Answering({ thread, words, usual }: { thread: string; words: string; usual?: Agent }) {
+  const known = useStore((state) => state.status?.agents);
+  const wanted = useSettled(words);
+  const key = wanted.includes('@') ? `answerers ${thread} ${wanted}` : undefined;
+  const { data: agents } = useLoaded(key, () => onyx.threads.answerers(thread, wanted));
+  if (!agents || (agents.length === 1 && agents[0] === usual?.id)) return null;
+  const names = agents.map((id) => known?.find((agent) => agent.id === id)?.name ?? id);
+  return `${names.join(', ')} ${names.length === 1 ? 'answers' : 'answer'}`;
 }
 
 function Said({

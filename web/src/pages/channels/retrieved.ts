@@ -14,6 +14,9 @@ export interface Piece {
   /** Its approximate number of tokens. */
   tokens: number;
   title?: string;
+  /** The conversation and the message that it is from; absent for files. */
+  sessionId?: string | null;
+  turn?: string | null;
   score?: number;
   matchType?: ThreadContextPiece['matchType'];
 }

@@ -27,7 +27,7 @@ export function Waiting({ account }: { account: ConnectorAccount }) {
   return (
     <div className="mt-4" aria-live="polite">
       {shown.length === 0 ? (
-        <p className="meta">Nobody has written yet. You appear here as soon as you do.</p>
+        <p className="meta">No messages yet. Write to the bot and you will appear here.</p>
       ) : (
         <Card>
           {shown.map((peer) => (

@@ -58,10 +58,7 @@ function Jobs({ onEdit }: { onEdit: (job: Job | 'new') => void }) {
       <Section title="This week" detail={`Times in ${new Intl.DateTimeFormat().resolvedOptions().timeZone}.`}>
         <WeekStrip jobs={jobs} />
       </Section>
-      <Section
-        title="Jobs"
-        detail="From files in agent/jobs of your vault, schedules of actions, and the configuration."
-      >
+      <Section title="Jobs" detail="Jobs come from agent/jobs in your vault, action schedules and the config.">
         <div className="flex flex-col gap-3">
           {jobs.map((job) => (
             <JobCard key={job.id} job={job} onEdit={() => onEdit(job)} />

@@ -25,7 +25,7 @@ export function WaitingJob({ job }: { job: Job }) {
           Accept
         </button>
       </div>
-      {job.diff && <Diff unified={job.diff} label={`Change to the job ${job.id}`} />}
+      {job.diff && <Diff lines={job.diffLines ?? []} label={`Change to the job ${job.id}`} />}
     </article>
   );
 }

@@ -198,7 +198,9 @@ function Tool({ server, tool, done }: { server: string; tool: McpTool; done: (sa
           </>
         )}
       </Line>
-      {waits(tool) && tool.diff && <Diff unified={tool.diff} label={`Change to the description of ${tool.name}`} />}
+      {waits(tool) && tool.diff && (
+        <Diff lines={tool.diffLines ?? []} label={`Change to the description of ${tool.name}`} />
+      )}
     </div>
   );
 }

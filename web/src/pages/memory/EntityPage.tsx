@@ -6,7 +6,10 @@ import { onyx } from '../../store/client';
 import { attempt } from '../../ui/act';
 import { Ask } from '../../ui/Modal';
 import { Page, Shown } from '../../ui/page';
+import { dayOf } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
+import { PassageLink } from './PassageLink';
+import { passageOfFact } from './passages';
 
 /** The open dialog: merge with another name, or split off a text's meaning. */
 type Asked = { kind: 'merge' } | { kind: 'apart'; path: string };
@@ -79,7 +82,7 @@ export function EntityPage({ name }: { name: string }) {
       )}
       {asked?.kind === 'apart' && (
         <Ask
-          label={`In ${asked.path}, ${name} means someone or something else. Other name`}
+          label={`Name for the other ${name} in ${asked.path}`}
           value={`${name} (2)`}
           action="Split"
           onAnswer={(other) => void answer(other)}
@@ -140,7 +143,6 @@ function Fact({ fact, entity, onApart }: { fact: KnownFact; entity: Entity; onAp
 }
 
 function Source({ source, onApart }: { source: FactSource; onApart: (path: string) => void }) {
-  const session = /^sessions\/([^/]+)\//.exec(source.path)?.[1];
   const place = `${source.path}:${source.line}`;
   return (
     <div className="text-[14px] leading-5">
@@ -148,15 +150,9 @@ function Source({ source, onApart }: { source: FactSource; onApart: (path: strin
         {source.text}
       </blockquote>
       <span className="flex flex-wrap items-baseline gap-x-3">
-        {session ? (
-          <Link to="/chat/$id" params={{ id: session }} className="meta truncate underline">
-            {source.title}
-          </Link>
-        ) : (
-          <Link to="/memory" search={{ path: source.path, line: source.line }} className="meta truncate underline">
-            {place}
-          </Link>
-        )}
+        <PassageLink to={passageOfFact(source)} className="meta truncate underline">
+          {source.sessionId ? [source.title, source.author, dayOf(source.saidAt)].filter(Boolean).join(', ') : place}
+        </PassageLink>
         <button type="button" className="meta underline" onClick={() => onApart(source.path)}>
           Not this one
         </button>
@@ -173,8 +169,6 @@ function Name({ name }: { name: string }) {
   );
 }
 
-const day = (at: string) => new Date(at).toLocaleDateString(undefined, { dateStyle: 'medium' });
-
 function span(fact: KnownFact): string {
-  return fact.until ? `${day(fact.from)} to ${day(fact.until)}` : `since ${day(fact.from)}`;
+  return fact.until ? `${dayOf(fact.from)} to ${dayOf(fact.until)}` : `since ${dayOf(fact.from)}`;
 }

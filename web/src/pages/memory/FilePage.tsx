@@ -7,13 +7,11 @@ import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';
 import { FileEditor } from '../../ui/FileEditor';
 import { Confirm } from '../../ui/Modal';
-import { Shown } from '../../ui/page';
+import { Page, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 import { FileView, isShown } from '../../panel/FileView';
 import { Header } from '../../shell/Header';
 import { History } from './History';
-
-const PLACES = /^(USER\.md$|(memory|vault|spaces|shared)\/)/;
 
 interface Opened extends StoredFile {
   path: string;
@@ -21,9 +19,7 @@ interface Opened extends StoredFile {
   fresh?: boolean;
 }
 
-/** A path that agents cite without a root is in the vault. */
-async function open(cited: string): Promise<Opened> {
-  const path = PLACES.test(cited) ? cited : `vault/${cited}`;
+async function open(path: string): Promise<Opened> {
   try {
     return { ...(await onyx.memory.read(path)), path };
   } catch (error) {
@@ -47,8 +43,21 @@ function Foreign({ onAccept }: { onAccept: () => void }) {
   );
 }
 
+/** The file that an agent means by a path that it wrote. */
+export function CitedFile({ cited, ...lines }: { cited: string; line?: number; lastLine?: number }) {
+  const file = useLoaded(`cited ${cited}`, () => onyx.memory.read(cited, { cited: true }));
+  if (file.data) return <FilePage path={file.data.path ?? cited} {...lines} />;
+  return (
+    <Page title={cited} back="/memory">
+      <Shown of={file} rows={1} height="h-96">
+        {() => null}
+      </Shown>
+    </Page>
+  );
+}
+
 export function FilePage(props: { path: string; line?: number; lastLine?: number }) {
-  const path = PLACES.test(props.path) ? props.path : `vault/${props.path}`;
+  const { path } = props;
   if (!isShown(path)) return <TextPage {...props} />;
   return (
     <>

@@ -1,12 +1,13 @@
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { MemoryHit } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { useStore } from '../../store/state';
 import { Select } from '../../ui/form';
 import { Empty, Shown } from '../../ui/page';
-import { ago } from '../../ui/time';
+import { ago, dayOf } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
+import { PassageLink } from './PassageLink';
+import { passageOfHit } from './passages';
 
 const MATCHES: Record<string, string> = { fts: 'by words', vec: 'by meaning', hybrid: 'by words and meaning' };
 
@@ -60,18 +61,16 @@ export function Found({ q }: { q: string }) {
 }
 
 function Hit({ hit }: { hit: MemoryHit }) {
+  const isFile = !hit.session;
+  const said = [hit.author, hit.time && dayOf(hit.time)].filter(Boolean).join(', ');
   return (
-    <Link
-      to="/memory"
-      search={{ path: hit.path, line: hit.startLine, last: hit.endLine }}
-      className="card block px-4 py-3 hover:border-dim/60"
-    >
+    <PassageLink to={passageOfHit(hit)} className="card block px-4 py-3 hover:border-dim/60">
       <span className="flex flex-wrap items-baseline gap-x-3">
         <span className="min-w-0 truncate font-semibold">
           {[hit.title || hit.path, hit.heading].filter(Boolean).join(' › ')}
         </span>
-        <span className="meta min-w-0 truncate font-mono">
-          {hit.path}:{hit.startLine}–{hit.endLine}
+        <span className={`meta min-w-0 truncate ${isFile ? 'font-mono' : ''}`} dir="auto">
+          {isFile ? `${hit.path}:${hit.startLine}–${hit.endLine}` : said}
         </span>
       </span>
       <span
@@ -89,8 +88,8 @@ function Hit({ hit }: { hit: MemoryHit }) {
         )}
       </span>
       <span className="mt-1.5 block text-tiny text-dim">
-        {[hit.source, MATCHES[hit.matchType] ?? hit.matchType, ago(hit.modified)].join(' · ')}
+        {[hit.source, MATCHES[hit.matchType] ?? hit.matchType, ago(hit.time ?? hit.modified)].join(' · ')}
       </span>
-    </Link>
+    </PassageLink>
   );
 }

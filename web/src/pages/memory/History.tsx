@@ -4,7 +4,7 @@ import { Diff } from '../../chat/Diff';
 import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';
-import { unified } from '../../ui/diff';
+import { lineDiff } from '../../ui/diff';
 import { Empty, Shown } from '../../ui/page';
 import { ago, fullTime } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
@@ -67,7 +67,7 @@ function Compared({ path, version, now }: { path: string; version: number; now: 
         text === now ? (
           <p className="meta px-4 pb-3">Same as the current file.</p>
         ) : (
-          <Diff unified={unified(now, text)} label={`What restoring this version of ${path} changes`} />
+          <Diff lines={lineDiff(now, text)} label={`What restoring this version of ${path} changes`} />
         )
       }
     </Shown>

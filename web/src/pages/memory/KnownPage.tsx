@@ -4,11 +4,13 @@ import { onyx } from '../../store/client';
 import { Empty, Page, Shown } from '../../ui/page';
 import { ago } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
+import { useSettled } from '../../ui/useSettled';
 
 /** The entities of the knowledge graph: people and things that texts mention. */
 export function KnownPage() {
   const [part, setPart] = useState('');
-  const known = useLoaded(`known ${part}`, () => onyx.memory.known(part.trim() || undefined));
+  const wanted = useSettled(part.trim());
+  const known = useLoaded(`known ${wanted}`, () => onyx.memory.known(wanted || undefined));
   return (
     <Page title="People and things" back="/memory">
       <input
@@ -24,7 +26,7 @@ export function KnownPage() {
           <>
             {entities.length === 0 && (
               <Empty>
-                {part ? 'No such name.' : 'Nothing yet. Facts are found in memory, notes and conversations.'}
+                {wanted ? 'No such name.' : 'Nothing yet. Facts are found in memory, notes and conversations.'}
               </Empty>
             )}
             <ul className="flex flex-col gap-1" aria-label="Names">

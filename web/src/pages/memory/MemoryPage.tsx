@@ -6,15 +6,18 @@ import { onyx } from '../../store/client';
 import { Ask } from '../../ui/Modal';
 import { Page } from '../../ui/page';
 import { useLoaded, type Loaded } from '../../ui/useLoaded';
+import { useSettled } from '../../ui/useSettled';
 import { Browse } from './Browse';
 import { EntityPage } from './EntityPage';
-import { FilePage } from './FilePage';
+import { CitedFile, FilePage } from './FilePage';
 import { Found } from './Found';
 import { KnownPage } from './KnownPage';
 
 export interface MemoryPlace {
   q?: string;
   path?: string;
+  /** The path of a file as an agent wrote it, which may lack its root. */
+  cited?: string;
   line?: number;
   last?: number;
   /** The name of the entity whose page is shown. */
@@ -23,13 +26,14 @@ export interface MemoryPlace {
   known?: boolean;
 }
 
-const SEARCH_MS = 180;
 const STATUS_MS = 5_000;
 
 /** Everything that agents remember and may read, with search and editing. */
 export function MemoryPage({ place }: { place: MemoryPlace }) {
   if (place.path !== undefined)
     return <FilePage key={place.path} path={place.path} line={place.line} lastLine={place.last} />;
+  if (place.cited !== undefined)
+    return <CitedFile key={place.cited} cited={place.cited} line={place.line} lastLine={place.last} />;
   if (place.entity !== undefined) return <EntityPage key={place.entity} name={place.entity} />;
   if (place.known) return <KnownPage />;
   return <SearchAndBrowse q={place.q ?? ''} />;
@@ -45,14 +49,11 @@ function SearchAndBrowse({ q }: { q: string }) {
     const timer = setInterval(reload, STATUS_MS);
     return () => clearInterval(timer);
   }, [reload]);
+  const wanted = useSettled(query.trim());
   useEffect(() => {
-    if (query.trim() === q) return;
-    const timer = setTimeout(
-      () => void navigate({ to: '/memory', search: query.trim() ? { q: query.trim() } : {}, replace: true }),
-      SEARCH_MS,
-    );
-    return () => clearTimeout(timer);
-  }, [query, q, navigate]);
+    if (wanted !== q && wanted === query.trim())
+      void navigate({ to: '/memory', search: wanted ? { q: wanted } : {}, replace: true });
+  }, [wanted, query, q, navigate]);
   const create = (path?: string) => {
     setNaming(false);
     if (path) void navigate({ to: '/memory', search: { path } });

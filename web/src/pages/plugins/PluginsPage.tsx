@@ -61,7 +61,7 @@ export function PluginsPage() {
               type="url"
               required
               autoFocus
-              hint="It does nothing until you accept it. Folders and ZIP files: onyx plugins add."
+              hint="It does nothing until you accept it. To add a folder or ZIP file, run `onyx plugins add`."
             />
           </Form>
         </Modal>
@@ -142,7 +142,7 @@ function PluginSection({ plugin, done }: { plugin: Plugin; done: (said?: string)
       {waits && plugin.diff && (
         <details className="mt-2">
           <summary className="meta cursor-pointer">What you accept: its manifest, and the hash of each file</summary>
-          <Diff unified={plugin.diff} label={`Manifest of ${plugin.name}`} />
+          <Diff lines={plugin.diffLines ?? []} label={`Manifest of ${plugin.name}`} />
         </details>
       )}
       {plugin.log.length > 0 && (

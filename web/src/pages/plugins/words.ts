@@ -46,7 +46,7 @@ function hears(hook: PluginHook, { grants }: Plugin): string {
   const event = EVENTS[hook.event] ?? hook.event;
   if (hook.event === 'on_start' || hook.event === 'on_stop') return `Be notified when Onyx ${event} it`;
   const of = hook.tools.length > 0 ? ` of ${hook.tools.join(', ')}` : '';
-  const whose = grants.people.includes('*') ? 'of everyone' : `of ${grants.people.join(', ')}`;
-  const seen = grants.content ? 'with its content' : 'without its content';
-  return `${hook.veto ? 'Stop' : 'Be notified of'} every ${event}${of}, ${whose}, ${seen}`;
+  const whose = grants.people.includes('*') ? 'for everyone' : `for ${grants.people.join(', ')}`;
+  const seen = grants.content ? 'and read its content' : 'without its content';
+  return `${hook.veto ? 'Can block' : 'Be notified of'} every ${event}${of} ${whose} ${seen}`;
 }

@@ -129,7 +129,7 @@ export function ProviderForm({
               name="clientId"
               required
               autoComplete="off"
-              hint="Of an application at the provider that may sign people in with a code."
+              hint="The client ID of an app registered for device sign-in."
             />
           )}
           {login === 'given' && (

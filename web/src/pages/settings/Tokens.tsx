@@ -40,7 +40,7 @@ export function Tokens() {
   return (
     <Section
       title="Tokens"
-      detail="For programs and signed-in browsers. Revoking a token also stops the work it started."
+      detail="Access tokens of programs and browsers. Revoking a token also stops the work it started."
       action={
         <button type="button" className="btn" onClick={() => setMaking(true)}>
           <Plus size={15} aria-hidden /> New token

@@ -87,7 +87,8 @@ function Answering() {
               label="Runtime"
               detail={
                 <>
-                  Keys: the providers’ API keys. Subscription: the sign-in of another program on this machine.
+                  Keys: the providers’ API keys. Subscription: uses the account that Claude Code is signed in to on the
+                  server.
                   {runtimeMode !== 'anthropic_api_key' && health.data && (
                     <RuntimeHealth runtime={health.data.runtime} />
                   )}

@@ -16,7 +16,7 @@ const STATES: Record<Skill['state'], string> = {
   ready: 'Agents can open it',
   new: 'Waits for you: not accepted yet',
   changed: 'Waits for you: it has changed since you accepted it',
-  shadowed: 'Another skill with this name is used',
+  shadowed: 'Overridden by another skill with the same name',
   broken: 'Cannot be used',
 };
 
@@ -34,7 +34,7 @@ export function SkillsPage() {
   };
   const bring = async (field: (name: string) => string) => {
     const brought = await onyx.skills.bring({ git: field('address') });
-    done(`${brought.map((skill) => skill.name).join(', ')} added. Accept what you have read.`);
+    done(`${brought.map((skill) => skill.name).join(', ')} added. Read each skill, then accept it.`);
   };
   const remove = async (skill: Skill, yes: boolean) => {
     close();
@@ -84,7 +84,7 @@ export function SkillsPage() {
               type="url"
               required
               autoFocus
-              hint="They wait until you accept them. Folders and ZIP files: onyx skills add."
+              hint="They wait until you accept them. To add a folder or ZIP file, run `onyx skills add`."
             />
           </Form>
         </Modal>
@@ -124,7 +124,7 @@ function SkillRow({ skill, ask, done }: { skill: Skill; ask: (asking: Asking) =>
               {[
                 STATES[skill.state],
                 files.length > 0 && `with ${files.join(', ')}`,
-                skill.allowedTools && `asks for ${skill.allowedTools}; this grants nothing`,
+                skill.allowedTools && `Requests ${skill.allowedTools} (not granted automatically)`,
               ]
                 .filter(Boolean)
                 .join(' · ')}
@@ -158,7 +158,7 @@ function SkillRow({ skill, ask, done }: { skill: Skill; ask: (asking: Asking) =>
           </>
         )}
       </Line>
-      {waits && skill.diff && <Diff unified={skill.diff} label={`Change to the skill ${skill.name}`} />}
+      {waits && skill.diff && <Diff lines={skill.diffLines ?? []} label={`Change to the skill ${skill.name}`} />}
     </div>
   );
 }

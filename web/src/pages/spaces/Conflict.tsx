@@ -4,7 +4,7 @@ import { Diff } from '../../chat/Diff';
 import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';
-import { unified } from '../../ui/diff';
+import { lineDiff } from '../../ui/diff';
 import { discarded, shownText, textOfEntity } from './editing';
 import type { PlaceOf } from './places';
 import type { Editor } from './useEditing';
@@ -49,7 +49,7 @@ export function Conflict({ editor, place }: { editor: Editor; place: PlaceOf }) 
         <span className="font-semibold">Changed elsewhere while you were writing.</span>{' '}
         <span className="meta">Both versions are kept. This is what yours changes.</span>
       </p>
-      <Diff unified={unified(flat(textOfEntity(theirs)), flat(mine))} label="What your version changes in theirs" />
+      <Diff lines={lineDiff(flat(textOfEntity(theirs)), flat(mine))} label="What your version changes in theirs" />
       <div className="flex flex-wrap items-center gap-2 border-t border-line px-3.5 py-2.5">
         <button
           type="button"

@@ -149,7 +149,7 @@ export function SpaceMenu({ space, leave }: { space: Space; leave?: () => Promis
       {asking === 'tier' && (
         <Confirm
           question={`Let agents act in ${space.name}?`}
-          detail="Agents that may act elsewhere may then change your files from here without asking. At present they only suggest changes."
+          detail="Agents with tier Act may change files here without asking. Now they only suggest."
           action="Let them act"
           onAnswer={(yes) => void setTier(yes)}
         />

@@ -4,12 +4,12 @@ import { Diff } from '../../chat/Diff';
 import { onyx } from '../../store/client';
 import { toast, useStore } from '../../store/state';
 import { attempt } from '../../ui/act';
-import { unified } from '../../ui/diff';
+import { lineDiff } from '../../ui/diff';
 import { Modal } from '../../ui/Modal';
 import { Empty, Shown } from '../../ui/page';
 import { ago, fullTime } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
-import { bodyOfFile, goes, type Version } from './versions';
+import { goes, type Version } from './versions';
 
 /** Earlier versions of a page, newest first; each can be compared with the current one and restored. */
 export function Versions({
@@ -102,17 +102,16 @@ function Row({
 }
 
 function Compared({ path, number, now }: { path: string; number: number; now: string }) {
-  const old = useLoaded(`version ${path} ${number}`, () => onyx.memory.version(path, number));
+  const old = useLoaded(`version ${path} ${number}`, () => onyx.memory.version(path, number, 'body'));
   return (
     <Shown of={old} rows={1} height="h-24">
-      {(file) => {
-        const text = bodyOfFile(file);
-        return text.trimEnd() === now.trimEnd() ? (
+      {(text) =>
+        text.trimEnd() === now.trimEnd() ? (
           <p className="meta px-5 pb-3">The text is the same as now.</p>
         ) : (
-          <Diff unified={unified(now, text)} label="What restoring this version changes" />
-        );
-      }}
+          <Diff lines={lineDiff(now, text)} label="What restoring this version changes" />
+        )
+      }
     </Shown>
   );
 }

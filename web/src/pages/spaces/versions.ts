@@ -26,8 +26,3 @@ export function goes(versions: MemoryVersion[]): Version[] {
   }
   return all;
 }
-
-const FRONT = /^---\n[\s\S]*?\n---\n+/;
-
-/** The body of a page's file, without the front matter. */
-export const bodyOfFile = (file: string) => file.replace(FRONT, '');

@@ -116,7 +116,7 @@ function Drain({ gateway, onChange }: { gateway: Gateway; onChange: () => void }
           detail={
             silent
               ? 'It does not answer. It returns to the list when it starts again.'
-              : 'It starts nothing new. Running answers get five seconds to finish; other gateways take over the rest. Restart it to use it again.'
+              : 'It accepts no new work. Running answers get 5 seconds; other gateways take the rest. Restart it to use it again.'
           }
           action={action}
           onAnswer={(yes) => {

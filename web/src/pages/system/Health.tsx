@@ -7,6 +7,7 @@ import { useStore } from '../../store/state';
 import { copy } from '../../ui/copy';
 import { ErrorLine } from '../../ui/page';
 import { Words } from '../../ui/words';
+import { kindOf } from './dependencies';
 import { Gateways } from './Gateways';
 
 const REFRESH_MS = 15_000;
@@ -32,12 +33,12 @@ export function Health() {
     <>
       <ul className="card divide-y divide-line" aria-busy={!status && !fault}>
         <Row
-          name="Connection"
+          label="Connection"
           state={link === 'online' ? 'ok' : 'down'}
           detail={link === 'online' ? undefined : 'Reconnecting'}
         />
         {status?.dependencies.map((dependency) => (
-          <Row key={dependency.name} {...dependency} />
+          <Row key={dependency.name} {...dependency} {...kindOf(dependency)} />
         ))}
         {!status && !fault && [1, 2, 3].map((row) => <li key={row} className="skeleton m-3 h-6" />)}
       </ul>
@@ -70,35 +71,14 @@ export function Health() {
   );
 }
 
-/** The label of each kind of dependency, and the page where it can be fixed. */
-const KINDS: Record<string, { label: string; to?: string; action?: string }> = {
-  config: { label: 'Configuration', to: '/settings/config', action: 'Open configuration' },
-  storage: { label: 'Disk and database', to: '/system/logs', action: 'Open logs' },
-  provider: { label: 'Provider', to: '/settings/providers', action: 'Provider settings' },
-  memory: { label: 'Memory search', to: '/memory', action: 'Open memory' },
-  disk: { label: 'Disk' },
-  index: { label: 'Index', to: '/memory', action: 'Open memory' },
-  embedder: { label: 'Search by meaning', to: '/settings/config', action: 'Open configuration' },
-  search: { label: 'Web search', to: '/settings/config', action: 'Open configuration' },
-  sandbox: { label: 'Commands' },
-  docker: { label: 'Docker' },
-  menos: { label: 'menos', to: '/settings/config', action: 'Open configuration' },
-  connector: { label: 'Connector', to: '/connectors', action: 'Open connectors' },
-  mcp: { label: 'MCP server', to: '/tools', action: 'Open MCP servers' },
-  plugin: { label: 'Plugin', to: '/plugins', action: 'Open plugins' },
-  jobs: { label: 'Jobs', to: '/jobs', action: 'Open jobs' },
-  gateway: { label: 'Subscription gateway', to: '/settings/you', action: 'Open your settings' },
-};
-
-function kindOf(name: string): { label: string; to?: string; action?: string } {
-  const [kind = name, ...rest] = name.split(':');
-  const known = KINDS[kind] ?? { label: kind.replace(/[_-]/g, ' ').replace(/^./, (letter) => letter.toUpperCase()) };
-  return { ...known, label: [known.label, rest.join(':')].filter(Boolean).join(' ') };
+interface RowProps extends Pick<Dependency, 'state' | 'detail' | 'hint' | 'progress'> {
+  label: string;
+  to?: string;
+  action?: string;
 }
 
-function Row({ name, state, detail, hint, progress }: Dependency) {
+function Row({ label, to, action, state, detail, hint, progress }: RowProps) {
   const [word, color] = WORDS[state];
-  const { label, to, action } = kindOf(name);
   // Only the owner can change the setup.
   const owner = useStore((store) => store.me?.role !== 'member');
   return (

@@ -235,6 +235,11 @@ class Threads:
         """What retrieval would supply to a message, best first."""
         return await self._http.json("GET", "/api/threads/{id}/context", {"id": id}, query={"q": q})
 
+    async def answerers(self, id: str, q: str) -> list[str]:
+        """The agents that would answer a message with this text, in their order."""
+        answer = await self._http.json("GET", "/api/threads/{id}/answerers", {"id": id}, query={"q": q})
+        return cast(List[str], answer["agents"])
+
     async def send_message(self, thread_id: str, content: str) -> types.ThreadMessageSent:
         """Stores the message and starts the coworkers; ``events`` streams their answers."""
         body = {"content": check_text("content", content)}

@@ -91,8 +91,9 @@ class Memory:
         """Lets an agent review its daily logs and propose, as drafts, what to keep."""
         return self._http.json("POST", "/v1/memory/keep", body=given(agent=agent))
 
-    def read(self, path: str) -> StoredFile:
-        response = self._http.response("GET", FILE, {"path": path})
+    def read(self, path: str, *, cited: bool = False) -> StoredFile:
+        """``cited``: the path is as an agent wrote it; the answer has the path from the person's root."""
+        response = self._http.response("GET", FILE, {"path": path}, query={"cited": True} if cited else None)
         return StoredFile.of(response.text, response.headers)
 
     def write(self, path: str, text: str, version: str | None = None) -> str:

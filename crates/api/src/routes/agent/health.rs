@@ -8,7 +8,9 @@ use serde::Serialize;
 
 use super::preferences::Mode;
 use crate::wire::Json;
-use crate::{ApiState, AuthContext, Dependency, DependencyState, LinkedInAccount, Problem};
+use crate::{
+    ApiState, AuthContext, Dependency, DependencyKind, DependencyState, LinkedInAccount, Problem,
+};
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AgentHealth {
@@ -66,7 +68,7 @@ fn linkedin(account: LinkedInAccount) -> LinkedIn {
 /// Without a subscription gateway the person's chosen mode does not apply.
 async fn gateway(state: &ApiState, person: &PersonId, mode: Mode) -> Runtime {
     let all = state.readiness.health(person).await;
-    match all.into_iter().find(|dependency| dependency.name == "gateway") {
+    match all.into_iter().find(|dependency| dependency.kind == DependencyKind::Gateway) {
         Some(Dependency { state: DependencyState::Ok, detail, .. }) => {
             Runtime { mode, state: DependencyState::Ok, detail }
         }
@@ -79,8 +81,10 @@ async fn gateway(state: &ApiState, person: &PersonId, mode: Mode) -> Runtime {
 
 async fn provider(state: &ApiState) -> Option<Dependency> {
     let model = state.agent.roster().default_agent().model.primary.clone()?;
-    let name = format!("provider:{}", model.split('/').next().unwrap_or_default());
+    let name = model.split('/').next().unwrap_or_default();
     let all = state.readiness.dependencies().await;
-    let found = all.into_iter().find(|dependency| dependency.name == name);
+    let mut providers = all.into_iter().filter(|known| known.kind == DependencyKind::Provider);
+    let found = providers.find(|provider| provider.instance.as_deref() == Some(name));
+    let name = DependencyKind::Provider.named(name);
     Some(found.unwrap_or_else(|| Dependency::down(name, "No such provider is configured.")))
 }

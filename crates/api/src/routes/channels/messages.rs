@@ -6,7 +6,9 @@ use onyx_agent::prompt;
 use onyx_agent::{KeptMessage, NewMessage as Message, StopTarget};
 use onyx_knowledge::{Hit, Retrieval};
 use onyx_storage::{Delivery, SessionMeta};
-use onyx_types::{AgentId, ErrorCode, Fault, MatchType, Origin, Scope, Timestamp, TurnId};
+use onyx_types::{
+    AgentId, ErrorCode, Fault, MatchType, Origin, Scope, SessionId, Timestamp, TurnId,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +36,10 @@ pub(super) fn routes() -> Routes {
             .summary("Get what retrieval finds for a thread")
             .query::<ContextQuery>()
             .answers_json::<ContextFound>(),
+        Route::get("/api/threads/{id}/answerers", Read, answerers)
+            .summary("Get the agents that would answer a message")
+            .query::<AnswerersQuery>()
+            .answers_json::<Answerers>(),
         Route::get("/api/threads/{id}/events", Read, events)
             .summary("Stream the answers of a thread")
             .answers_events::<ThreadEvent<'static>>(),
@@ -106,6 +112,7 @@ fn answered(state: &ApiState, page: &MessagePage) -> Vec<MessageView> {
             MessageRole::User => question = Some(message.id),
             MessageRole::Assistant => {
                 view.id = name(question, message);
+                view.question = question;
                 views.retain(|earlier| earlier.id != view.id);
             }
         }
@@ -126,6 +133,7 @@ fn placeholder(question: TurnId, at: Timestamp, agent: &AgentId) -> MessageView 
         id: answer_id(question, agent),
         role: MessageRole::Assistant,
         author: agent.to_string(),
+        question: Some(question),
         content: String::new(),
         status: MessageStatus::Streaming,
         created_at: at,
@@ -197,13 +205,12 @@ async fn sent_before(
     let mut messages = answered(state, &page);
     messages.extend(unanswered(state, caller, meta, &page).await?);
     let id = message.to_string();
-    let its_answers = format!("{id}.");
     let (mut own, rest): (Vec<_>, Vec<_>) =
         messages.into_iter().partition(|message| message.id == id);
     let none = || Problem::new(ErrorCode::NotFound, format!("There is no message {id}."));
     let user_message = own.pop().ok_or_else(none)?;
     let mut assistant_messages: Vec<_> =
-        rest.into_iter().filter(|message| message.id.starts_with(&its_answers)).collect();
+        rest.into_iter().filter(|answer| answer.question == Some(message)).collect();
     if assistant_messages.is_empty() {
         // The message was added a moment ago and its answers are not promised yet, or their run has
         // just begun.
@@ -252,9 +259,36 @@ pub(crate) struct ContextQuery {
     q: String,
 }
 
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct AnswerersQuery {
+    /// The text of the message.
+    q: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ThreadAnswerers")]
+pub(crate) struct Answerers {
+    /// In the order in which they answer.
+    agents: Vec<AgentId>,
+}
+
+/// The agents that a message with this text calls, otherwise the one that usually answers.
+pub(in crate::routes) async fn answerers(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    QueryOf(query): QueryOf<AnswerersQuery>,
+) -> Result<Json<Answerers>, Problem> {
+    let meta = session_of(&state, &caller, &id).await?;
+    let agents = state.agent.conversations.answerers(&caller.person, &meta, &query.q).await?;
+    Ok(Json(Answerers { agents }))
+}
+
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ThreadContext")]
 pub(crate) struct ContextFound {
+    /// The agents that would answer the message.
+    agents: Vec<AgentId>,
     /// Best first.
     pieces: Vec<PieceView>,
     /// The approximate number of tokens for retrieved text: the smallest among the models that
@@ -272,6 +306,11 @@ struct PieceView {
     source_id: String,
     chunk_id: String,
     title: String,
+    /// The conversation and the message that the piece is from; absent for files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<SessionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<TurnId>,
     scope: Scope,
     origin: Origin,
     score: f32,
@@ -295,6 +334,8 @@ impl PieceView {
             source: hit.path(),
             source_id: hit.source_id(),
             chunk_id: hit.chunk.0.to_string(),
+            session_id: hit.session().map(|(session, _)| session),
+            turn: hit.message.as_ref().and_then(|message| message.turn),
             title: hit.title,
             scope: hit.scope,
             origin: hit.origin,
@@ -317,7 +358,8 @@ pub(in crate::routes) async fn context(
     QueryOf(query): QueryOf<ContextQuery>,
 ) -> Result<Json<ContextFound>, Problem> {
     let meta = session_of(&state, &caller, &id).await?;
-    let budget = budget(&state, &caller, &meta, &query.q).await?;
+    let agents = state.agent.conversations.answerers(&caller.person, &meta, &query.q).await?;
+    let budget = budget(&state, &agents);
     let retrieval = Retrieval {
         person: caller.person.clone(),
         scopes: state.agent.conversations.retrieval_scopes(&caller.person, &meta, &query.q).await?,
@@ -328,22 +370,16 @@ pub(in crate::routes) async fn context(
     let found = state.index.retrieve(&retrieval).await.map_err(Fault::from)?;
     let mut left = budget;
     let pieces = found.hits.into_iter().map(|hit| PieceView::of(hit, &mut left)).collect();
-    Ok(Json(ContextFound { pieces, budget, degraded: found.degraded }))
+    Ok(Json(ContextFound { agents, pieces, budget, degraded: found.degraded }))
 }
 
-/// How much may be retrieved for a message with this text, given the models that would answer it.
-async fn budget(
-    state: &ApiState,
-    caller: &AuthContext,
-    meta: &SessionMeta,
-    words: &str,
-) -> Result<usize, Problem> {
-    let agents = state.agent.conversations.answerers(&caller.person, meta, words).await?;
+/// How much may be retrieved for a message, given the models that would answer it.
+fn budget(state: &ApiState, agents: &[AgentId]) -> usize {
     let (roster, models) = (state.agent.roster(), state.catalogue.models());
     let window = |agent: &AgentId| {
         let model = roster.get(agent)?.model.primary.as_deref()?;
         models.iter().find(|known| known.id == model)?.context_window
     };
     let smallest = agents.iter().map(|agent| prompt::window(window(agent))).min();
-    Ok(Retrieval::budget(smallest.unwrap_or(usize::MAX)))
+    Retrieval::budget(smallest.unwrap_or(usize::MAX))
 }

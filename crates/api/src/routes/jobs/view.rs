@@ -5,7 +5,9 @@ use onyx_agent::{
 };
 use onyx_storage::{JobSlot, SlotDelivery, SlotState, SlotTrigger};
 use onyx_tools::unified_diff;
-use onyx_types::{AgentId, Fault, Hash, JobId, JobKind, RunId, SessionId, Timestamp};
+use onyx_types::{
+    AgentId, DiffLine, Fault, Hash, JobId, JobKind, RunId, SessionId, Timestamp, diff_lines,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -115,6 +117,9 @@ pub(crate) struct JobView {
     /// The changes since the accepted version, for a job that waits for acceptance.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
+    /// The lines of `diff`, each with its kind.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    diff_lines: Vec<DiffLine>,
     fields: Map<String, Value>,
     prompt: String,
     #[serde(flatten)]
@@ -220,6 +225,7 @@ pub(super) async fn job_view(
         error,
         warnings,
         hash,
+        diff_lines: diff.as_deref().map(diff_lines).unwrap_or_default(),
         diff,
         fields,
         prompt,

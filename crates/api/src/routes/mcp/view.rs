@@ -1,7 +1,7 @@
 //! MCP servers as they appear on the wire.
 
 use onyx_mcp::{OfferedTool, OfferedToolState, ServerStatus, ServerView};
-use onyx_types::{AgentId, Hash, ToolEffect};
+use onyx_types::{AgentId, DiffLine, Hash, ToolEffect, diff_lines};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -69,6 +69,9 @@ struct McpToolView {
     /// The changes that wait for acceptance, as a diff.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
+    /// The lines of `diff`, each with its kind.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    diff_lines: Vec<DiffLine>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -132,6 +135,7 @@ impl McpToolView {
             state,
             problem,
             hash: tool.hash,
+            diff_lines: tool.diff.as_deref().map(diff_lines).unwrap_or_default(),
             diff: tool.diff,
         }
     }

@@ -79,7 +79,7 @@ fn question_of(proposal: &Proposal) -> String {
         Preview::None => String::new(),
         Preview::Text { text } => text.clone(),
         Preview::Choice { text, options } => format!("{text}\n- {}", options.join("\n- ")),
-        Preview::Diff { path, unified } => format!("{path}\n{unified}"),
+        Preview::Diff { path, unified, .. } => format!("{path}\n{unified}"),
     };
     let end = preview.floor_char_boundary(SHOWN);
     let cut = if end < preview.len() { "\n[…] See the rest in the Inbox of Onyx." } else { "" };

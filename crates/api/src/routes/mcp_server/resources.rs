@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use onyx_mcp::serving::{Refusal, Stop};
 use onyx_storage::{SessionFilter, SourceKind, SourceRow};
 use onyx_tools::PersonFiles;
-use onyx_types::{percent_decoded, percent_encoded};
+use onyx_types::{percent_decoded, percent_encoded_path};
 use serde_json::{Value, json};
 
 use super::service::{AgentService, failed};
@@ -32,7 +32,7 @@ pub(super) async fn list(service: &AgentService, params: &Value) -> Result<Value
     let page: Vec<&SourceRow> = rest.by_ref().take(PAGE).collect();
     resources.extend(page.iter().map(|row| {
         json!({
-            "uri": format!("{FILES}{}", encoded(&row.key.path)),
+            "uri": format!("{FILES}{}", percent_encoded_path(&row.key.path)),
             "name": row.key.path,
             "title": row.title,
             "size": row.stamp.size,
@@ -119,11 +119,6 @@ pub(super) async fn complete(service: &AgentService, params: &Value) -> Result<V
     Ok(json!({"completion": {"values": values, "total": found.len(), "hasMore": more}}))
 }
 
-/// The path of a file as part of an address, its folders apart.
-fn encoded(path: &str) -> String {
-    path.split('/').map(percent_encoded).collect::<Vec<_>>().join("/")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,7 +126,7 @@ mod tests {
     #[test]
     fn a_path_comes_back_from_its_address() {
         for path in ["vault/a.md", "vault/Zürich & co/100%.md", "memory/ä?#.md"] {
-            let address = encoded(path);
+            let address = percent_encoded_path(path);
             assert!(address.is_ascii() && !address.contains(['?', '#', ' ', '&']), "{address}");
             assert_eq!(percent_decoded(&address).as_deref(), Some(path));
         }

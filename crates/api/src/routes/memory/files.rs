@@ -9,10 +9,12 @@ use onyx_storage::{AuditEntry, SourceKind, SourceRow};
 use onyx_tools::{NumberedVersion, PersonFiles};
 use onyx_types::{
     Author, ErrorCode, Fault, Hash, Origin, RunId, Scope, Timestamp, ToolEffect, Verdict,
+    percent_encoded_path,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::routes::sessions::body_of;
 use crate::routing::PathValue;
 use crate::wire::{Json, JsonBody, RawBody};
 use crate::wire::{etag, expected};
@@ -21,6 +23,8 @@ use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 const LIST_MAX: u32 = 1_000;
 /// The header that carries the origin of a file's content.
 const ORIGIN: &str = "x-onyx-origin";
+/// The header that carries the path of a file from the person's root.
+const PATH: &str = "x-onyx-path";
 const FILE_PATH: PathValue =
     PathValue::Pattern("^(memory/[a-z0-9][a-z0-9_-]{0,63}|vault)/[A-Za-z0-9_-]{1,64}\\.md$");
 
@@ -95,10 +99,7 @@ struct FileView {
 impl From<SourceRow> for FileView {
     fn from(row: SourceRow) -> Self {
         Self {
-            path: match row.key.person {
-                Some(_) => row.key.path,
-                None => format!("shared/{}", row.key.path),
-            },
+            path: row.key.rooted_path(),
             source: row.kind,
             scope: row.scope,
             title: row.title,
@@ -180,6 +181,27 @@ impl From<NumberedVersion> for VersionView {
 pub(crate) struct ReadQuery {
     /// Returns the content before this change instead of the current content.
     version: Option<u64>,
+    /// The path is as an agent wrote it: one that names no folder of the person's is in the vault.
+    #[serde(default)]
+    cited: bool,
+    /// With `version`: only this part of the content.
+    part: Option<FilePart>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum FilePart {
+    /// The text without its front matter.
+    Body,
+}
+
+/// The path from the person's root that a path in an agent's text means.
+fn path_cited(path: String) -> String {
+    let root = path.split('/').next().unwrap_or_default();
+    match root {
+        "USER.md" | "memory" | "vault" | "spaces" | "shared" => path,
+        _ => format!("vault/{path}"),
+    }
 }
 
 /// Returns a file; `…/history` lists its changes, unless a file has that name.
@@ -190,9 +212,14 @@ pub(in crate::routes) async fn read(
     QueryOf(query): QueryOf<ReadQuery>,
 ) -> Result<Response, Problem> {
     let own = own(&state, &caller);
+    let path = if query.cited { path_cited(path) } else { path };
     if let Some(number) = query.version {
         let bytes = own.version(&path, number).await?.unwrap_or_default();
-        return Ok(([kind_of(&bytes)], bytes).into_response());
+        let shown = match (query.part, std::str::from_utf8(&bytes)) {
+            (Some(FilePart::Body), Ok(text)) => body_of(text).as_bytes().to_vec(),
+            _ => bytes.to_vec(),
+        };
+        return Ok(([kind_of(&shown)], shown).into_response());
     }
     let found = own.read(&path).await;
     if let (Some(file), false) = (path.strip_suffix("/history"), matches!(found, Ok(Some(_)))) {
@@ -211,7 +238,9 @@ pub(in crate::routes) async fn read(
         .ok_or_else(|| Problem::new(ErrorCode::NotFound, format!("There is no file {path:?}.")))?;
     let origin = own.origin(&path).await?.unwrap_or(Origin::Person);
     let origin = (HeaderName::from_static(ORIGIN), HeaderValue::from_static(origin.as_str()));
-    Ok(([kind_of(&found.bytes), etag(&found.hash), origin], found.bytes).into_response())
+    let path = [(PATH, percent_encoded_path(&path))];
+    let headers = [kind_of(&found.bytes), etag(&found.hash), origin];
+    Ok((headers, path, found.bytes).into_response())
 }
 
 /// A vault holds other files than texts too.

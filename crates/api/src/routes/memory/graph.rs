@@ -5,7 +5,7 @@ use crate::wire::Json;
 use axum::extract::State;
 use onyx_knowledge::{EntityPage, Fact};
 use onyx_storage::{EntityRow, NameDecisions, ObjectKind, StoredFact};
-use onyx_types::{Fault, Origin, Timestamp, TurnId};
+use onyx_types::{Fault, Origin, SessionId, Timestamp, TurnId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -102,6 +102,9 @@ struct FactSource {
     found_by: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<String>,
+    /// The conversation and the message that state it; absent for a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<SessionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     turn: Option<TurnId>,
 }
@@ -137,7 +140,8 @@ impl From<Fact> for FactView {
 impl From<StoredFact> for FactSource {
     fn from(said: StoredFact) -> Self {
         Self {
-            path: said.source.path,
+            session_id: said.source.session().map(|(session, _)| session),
+            path: said.source.rooted_path(),
             title: said.title,
             line: said.row.line,
             text: said.row.said,

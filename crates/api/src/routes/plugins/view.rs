@@ -1,7 +1,7 @@
 //! Plugins as they appear on the wire.
 
 use onyx_plugins::{Grants, Hook, PluginState, PluginStatus, PluginView};
-use onyx_types::Hash;
+use onyx_types::{DiffLine, Hash, diff_lines};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -45,6 +45,9 @@ pub(crate) struct PluginWire {
     /// The changes that wait for acceptance, as a diff.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
+    /// The lines of `diff`, each with its kind.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    diff_lines: Vec<DiffLine>,
     /// The last lines of its program's error stream.
     log: Vec<String>,
 }
@@ -144,6 +147,7 @@ impl PluginWire {
             config_schema: view.config_schema,
             config: config.unwrap_or_default(),
             hash: view.hash,
+            diff_lines: view.diff.as_deref().map(diff_lines).unwrap_or_default(),
             diff: view.diff,
             log: view.log,
         }
@@ -168,6 +172,7 @@ impl PluginWire {
             config: Map::new(),
             hash: None,
             diff: None,
+            diff_lines: Vec::new(),
             log: Vec::new(),
         }
     }

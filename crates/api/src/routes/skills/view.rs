@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use onyx_tools::{Skill, SkillPlace, SkillState};
-use onyx_types::{AgentId, Hash};
+use onyx_types::{AgentId, DiffLine, Hash, diff_lines};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -47,6 +47,9 @@ pub(crate) struct SkillView {
     /// The changes that wait for acceptance, as a diff.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
+    /// The lines of `diff`, each with its kind.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    diff_lines: Vec<DiffLine>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -96,7 +99,7 @@ impl SkillView {
             SkillPlace::Vault => (SkillPlaceView::Vault, None),
             SkillPlace::VaultShared => (SkillPlaceView::VaultShared, None),
         };
-        let head = skill.head.as_ref();
+        let (head, diff) = (skill.head.as_ref(), skill.diff());
         Self {
             name: skill.name.clone(),
             place,
@@ -112,7 +115,8 @@ impl SkillView {
             hash: skill.hash,
             files: skill.files.iter().map(|(name, it)| (name.clone(), it.len() as u64)).collect(),
             text: None,
-            diff: skill.diff(),
+            diff_lines: diff.as_deref().map(diff_lines).unwrap_or_default(),
+            diff,
         }
     }
 

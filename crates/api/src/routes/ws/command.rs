@@ -1,6 +1,6 @@
 //! The commands of a client. Field names are camelCase as documented; snake_case is accepted too.
 
-use onyx_storage::{Delivery, SessionStatus};
+use onyx_storage::{Delivery, ObjectKey, SessionStatus};
 use onyx_types::{AgentId, DraftId, ErrorCode, RunId, SessionId, TurnId, UserContent, UserPart};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -117,6 +117,27 @@ enum Part {
         media_type: String,
         data: String,
     },
+    File {
+        name: String,
+        #[serde(rename = "mediaType", alias = "media_type")]
+        media_type: String,
+        key: VaultFile,
+    },
+}
+
+/// The path of a file of the vault, from the person's folder.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+struct VaultFile(String);
+
+impl TryFrom<String> for VaultFile {
+    type Error = &'static str;
+
+    fn try_from(path: String) -> Result<Self, Self::Error> {
+        let key: Option<ObjectKey> = path.parse().ok();
+        let in_vault = key.is_some_and(|key| !key.is_hidden()) && path.starts_with("vault/");
+        in_vault.then_some(Self(path)).ok_or("expected the path of a file in vault/")
+    }
 }
 
 impl MessageContent {
@@ -129,6 +150,9 @@ impl MessageContent {
                     .map(|part| match part {
                         Part::Text { text } => UserPart::Text { text },
                         Part::Image { media_type, data } => UserPart::Image { media_type, data },
+                        Part::File { name, media_type, key: VaultFile(key) } => {
+                            UserPart::File { name, media_type, key }
+                        }
                     })
                     .collect(),
             ),

@@ -224,6 +224,8 @@ impl UiChatRequest {
                 source_id: piece.source_id,
                 chunk_id: piece.chunk_id,
                 title: piece.source_name.clone(),
+                session_id: None,
+                turn: None,
             }),
             source: piece.source_name,
             lines: None,

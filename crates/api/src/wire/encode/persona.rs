@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::camel_json;
+
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(crate) enum PersonaEvent<'a> {
@@ -89,7 +91,5 @@ fn written(part: &Part<'_>) -> Option<Bytes> {
 }
 
 fn frame(event: &PersonaEvent<'_>) -> Bytes {
-    // Serialising plain data into memory cannot fail: every key is a string.
-    let json = serde_json::to_string(event).unwrap_or_default();
-    format!("data: {json}\n\n").into()
+    format!("data: {}\n\n", camel_json(event)).into()
 }

@@ -183,6 +183,7 @@ struct Ready {
 #[derive(Deserialize)]
 struct Dependency {
     name: String,
+    kind: String,
     state: String,
     #[serde(default)]
     detail: String,
@@ -202,9 +203,10 @@ pub(super) async fn held_home(home: &HomeFolder, held: &str) -> Result<Vec<Check
     };
     let mut checks = vec![Check::ok("lock", held)];
     // Providers are checked from the config, so the server's own view of them is left out.
-    let own = health.dependencies.into_iter().filter(|at| {
-        !at.name.starts_with("provider:") && !LOOKED_AT_HERE.contains(&at.name.as_str())
-    });
+    let own = health
+        .dependencies
+        .into_iter()
+        .filter(|at| at.kind != "provider" && !LOOKED_AT_HERE.contains(&at.kind.as_str()));
     checks.extend(own.map(dependency));
     checks.extend(secrets::of_server(&client).await);
     Ok(checks)
@@ -212,9 +214,9 @@ pub(super) async fn held_home(home: &HomeFolder, held: &str) -> Result<Vec<Check
 
 /// One dependency as the server reports it, with a fix.
 fn dependency(at: Dependency) -> Check {
-    let Dependency { name, state, detail, hint } = at;
+    let Dependency { name, kind, state, detail, hint } = at;
     let or = |text: String, usual: &str| if text.is_empty() { usual.to_owned() } else { text };
-    let is_connector = name.starts_with("connector:");
+    let is_connector = kind == "connector";
     let name = format!("server {name}");
     match state.as_str() {
         "ok" => Check::ok(name, or(detail, "works")),

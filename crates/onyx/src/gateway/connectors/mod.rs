@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_agent::{MailWriter, PeerWriter, Unsent};
-use onyx_api::Dependency;
+use onyx_api::{Dependency, DependencyKind};
 use onyx_connectors::{
     AccountState, AccountStatus, CommandPlace, ConnectorSetup, Connectors, Letter, MailError,
     Mailer, Plan, Tempo, WeakConnectors,
@@ -85,7 +85,7 @@ pub(super) async fn dependencies(connectors: &Connectors) -> Vec<Dependency> {
 }
 
 fn dependency(status: AccountStatus) -> Dependency {
-    let name = format!("connector:{}", status.key);
+    let name = DependencyKind::Connector.named(status.key.to_string());
     let detail = status.detail.unwrap_or_default();
     match status.state {
         AccountState::Unusable => Dependency::degraded(name, detail),

@@ -31,6 +31,12 @@ async fn what_an_agent_suggests_happens_when_a_person_approves_it_and_once() {
     let preview = json!({
         "kind": "diff", "path": "a.md",
         "unified": "--- a.md\n+++ a.md\n@@ -0,0 +1 @@\n+hello\n",
+        "diff_lines": [
+            {"kind": "file", "text": "--- a.md"},
+            {"kind": "file", "text": "+++ a.md"},
+            {"kind": "hunk", "text": "@@ -0,0 +1 @@"},
+            {"kind": "added", "text": "hello"},
+        ],
     });
     assert_eq!(told["preview"], preview);
     let row = onyx.get(&path(&draft)).await.expect(200).json();

@@ -43,6 +43,16 @@ async fn a_plugin_is_brought_looked_at_accepted_switched_on_and_says_no() {
     assert!(logs.contains("the last of search_files"), "{logs}");
     let audit = run(&onyx.home(), &["audit", "list"]).await.out;
     assert!(audit.contains("accepted the plugin careful"), "{audit}");
+    let rows = onyx.get("/api/admin/audit").await.expect(200).json()["rows"].clone();
+    let accepted = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["diff_summary"].as_str().unwrap().starts_with("accepted the plugin"));
+    let accepted = accepted.unwrap();
+    let (whole, short) = (&accepted["diff_summary"], accepted["short_summary"].as_str().unwrap());
+    let (words, hash) = whole.as_str().unwrap().rsplit_once(' ').unwrap();
+    assert_eq!(short, format!("{words} {}…", &hash[..12]));
     assert!(audit.contains("vetoed by the plugin careful: it holds the word"), "{audit}");
     assert_eq!(health(&onyx, "careful").await.unwrap()["state"], "ok");
 

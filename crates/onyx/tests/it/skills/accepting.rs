@@ -79,6 +79,8 @@ async fn a_skill_of_the_vault_counts_while_it_is_what_the_person_accepted() {
     assert_eq!(waiting["state"], "new");
     let diff = waiting["diff"].as_str().unwrap();
     assert!(diff.contains("+Boil it.") && diff.contains("times.md, 17 bytes"), "{diff}");
+    let added = json!({"kind": "added", "text": "Boil it."});
+    assert!(waiting["diff_lines"].as_array().unwrap().contains(&added), "{waiting}");
     assert_eq!(accept(&onyx, "cook").await["state"], "ready");
     assert_eq!(accept(&onyx, "hidden").await["place"], "vault_shared");
     let seen = prompt(&onyx, &model).await;

@@ -84,7 +84,14 @@ async fn a_message_is_kept_run_told_and_remembered_with_its_draft() {
     // Nothing was written; the same row is in the Inbox, and approving it there writes it.
     assert_eq!(onyx.get("/api/spaces/home/tasks").await.json(), json!({"entities": []}));
     let row = format!("/api/pending-changes/{}", draft.as_str().unwrap());
-    assert_eq!(onyx.get(&row).await.expect(200).json()["state"], "pending");
+    let waiting = onyx.get(&row).await.expect(200).json();
+    assert_eq!(waiting["state"], "pending");
+    let document = json!({
+        "kind": "task", "is_new": true, "title": "Buy leek",
+        "fields": [{"name": "status", "label": "Status", "after": "todo"}],
+        "body": [{"kind": "added", "text": "Two."}],
+    });
+    assert_eq!(waiting["preview"]["document"], document);
     let _ = onyx.post(&format!("{row}/approve"), &json!({})).await.expect(200);
     let tasks = onyx.get("/api/spaces/home/tasks").await.expect(200).json();
     assert_eq!(tasks["entities"][0]["title"], "Buy leek");

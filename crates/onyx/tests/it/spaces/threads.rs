@@ -59,6 +59,7 @@ async fn a_message_is_answered_at_once_by_a_placeholder_and_then_in_chunks() {
         (&placeholder["status"], &placeholder["author"], &placeholder["content"]),
         (&json!("streaming"), &json!("scout"), &json!(""))
     );
+    assert_eq!(placeholder["question"], sent["user_message"]["id"]);
     let told = events.until("chat:complete").await;
     let (complete, chunks) = told.split_last().unwrap();
     let whole: String = (0..30).map(|n| format!("{n} ")).collect();
@@ -83,6 +84,7 @@ async fn a_message_is_answered_at_once_by_a_placeholder_and_then_in_chunks() {
         (&said[1]["id"], &said[1]["status"], &said[1]["author"]),
         (&placeholder["id"], &json!("complete"), &json!("scout"))
     );
+    assert_eq!((&said[1]["question"], said[0].get("question")), (&said[0]["id"], None));
     let prompt = model.last_request().body.to_string();
     for words in ["Space: Home", "Channel: Launch", "Ship the boat on time.", "Thread: Sails"] {
         assert!(prompt.contains(words), "{words}: {prompt}");
@@ -111,6 +113,11 @@ async fn who_answers_is_the_primary_else_the_earliest_else_the_spaces_agent_else
     assert_eq!(authors(&say(&onyx, &thread, "@main, please").await), ["main"]);
     assert_eq!(authors(&say(&onyx, &thread, "mail a@main.example").await), ["scout"]);
     assert_eq!(authors(&say(&onyx, &thread, "@Scout and @main: both").await), ["scout", "main"]);
+    // What a message calls is known before it is sent.
+    let called = onyx.get(&format!("{thread}/answerers?q=@Main%20and%20@scout:%20both")).await;
+    assert_eq!(called.expect(200).json(), json!({"agents": ["main", "scout"]}));
+    let usual = onyx.get(&format!("{thread}/context?q=a@main.example")).await.expect(200).json();
+    assert_eq!(usual["agents"], json!(["scout"]));
     let _ = delete(&onyx, "/api/channels/launch/coworkers/scout").await.expect(204);
     assert_eq!(authors(&say(&onyx, &thread, "@scout is gone").await), ["main"]);
 }

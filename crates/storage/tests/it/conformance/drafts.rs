@@ -26,7 +26,7 @@ fn draft(make: &mut Maker, mint: &mut IdGenerator, key: &SessionKey, targets: &[
     let plan = Plan {
         targets: targets.iter().map(target).collect(),
         changes: targets.iter().map(change).collect(),
-        preview: Preview::Diff { path: "a.md".into(), unified: "-a\n+b\n".into() },
+        preview: Preview::diff("a.md", "-a\n+b\n"),
         ..Plan::new("write_file", input.clone(), ToolEffect::Write, "Write a.md")
     };
     let run: RunId = mint.run(at);

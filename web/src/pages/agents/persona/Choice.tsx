@@ -1,5 +1,5 @@
 import { Diff } from '../../../chat/Diff';
-import { unified } from '../../../ui/diff';
+import { lineDiff } from '../../../ui/diff';
 import type { Drafted, Writing } from './drafted';
 
 /** A change from elsewhere while the person was writing. Both versions stay until the person chooses one. */
@@ -11,7 +11,7 @@ export function Choice({ drafted, what, tell }: { drafted: Drafted; what: string
       <p className="px-3 py-2 text-meta">
         <span className="text-warn">{what} was changed elsewhere.</span> Your version is still here and is not saved.
       </p>
-      <Diff unified={unified(mine, theirs.text) || ' '} label="What the new version changes in yours" />
+      <Diff lines={lineDiff(mine, theirs.text)} label="What the new version changes in yours" />
       <div className="flex flex-wrap gap-2 border-t border-line px-3 py-2">
         <button type="button" className="btn" onClick={() => tell({ type: 'keep mine' })}>
           Keep mine
