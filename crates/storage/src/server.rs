@@ -16,9 +16,9 @@ use crate::postgres::{
 };
 use crate::s3::Bucket;
 use crate::{
-    AuditWitnesses, DatabaseReport, DatabaseUrl, GatewayOverview, GatewayRow, GatewaySettings,
-    Heard, News, Objects, ObjectsUrl, Owned, PendingEntries, S3Settings, Sealing, ServerError,
-    SharedConfig, SharedFailures, Steps, Store, StoreError, inspect_database,
+    AuditWitnesses, DatabaseReport, DatabaseUrl, Duties, GatewayOverview, GatewayRow,
+    GatewaySettings, Heard, News, Objects, ObjectsUrl, Owned, PendingEntries, S3Settings, Sealing,
+    ServerError, SharedConfig, SharedFailures, Steps, Store, StoreError, inspect_database,
 };
 
 /// Unreferenced objects are kept this long, because their writer may be about to refer to them.
@@ -301,6 +301,7 @@ impl Store {
         let heartbeat = gateway.keep_alive();
         let files = PostgresFiles::new(database.clone(), blobs.clone());
         let membership = Membership {
+            duties: Arc::clone(&gateway) as Arc<dyn Duties>,
             gateway,
             blobs,
             turns,

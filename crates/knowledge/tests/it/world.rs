@@ -31,9 +31,21 @@ impl World {
         Self::cut(folder, Chunking::default()).await
     }
 
+    /// One in which time passes as the test says.
+    pub(crate) async fn with_clock(clock: Arc<dyn Clock>) -> Self {
+        Self::cut_with(tempfile::tempdir().unwrap(), Chunking::default(), clock).await
+    }
+
     async fn cut(folder: tempfile::TempDir, chunking: Chunking) -> Self {
+        Self::cut_with(folder, chunking, Arc::new(SystemClock::new())).await
+    }
+
+    async fn cut_with(
+        folder: tempfile::TempDir,
+        chunking: Chunking,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let home = Home::open(folder.path()).unwrap();
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let mut store = Store::open_embedded(home, Arc::clone(&clock)).await.unwrap();
         let settings = IndexSettings { home: folder.path().to_owned(), chunking };
         let index = Index::new(store.clone(), Arc::clone(&clock), settings);

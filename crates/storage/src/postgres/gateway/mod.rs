@@ -29,7 +29,6 @@ pub(crate) use leases::PostgresLeases;
 pub use news::{Heard, News};
 pub use overview::{GatewayOverview, GatewayState};
 pub(crate) use overview::{ask_to_drain, overview};
-pub use owners::Owned;
 
 /// How this gateway is known to the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
