@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use onyx_types::Timestamp;
 use refinery::error::Kind;
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Transaction};
 
 use super::connect::{DatabaseUrl, ServerError, connect_once, told};
 
@@ -17,18 +17,49 @@ mod migrations {
 pub const SCHEMA_VERSION: i32 = 3;
 /// The oldest server that has everything the statements use.
 const OLDEST_SERVER: u32 = 15;
-/// Two that migrate at once take turns; the number is Onyx's own.
-const MIGRATION_LOCK: i64 = 0x6f6e_7978_0001;
+/// Its row is locked while somebody migrates, so that two who do it at once take turns.
+const TURN_TABLE: &str = "CREATE TABLE IF NOT EXISTS onyx_migrating (id INTEGER PRIMARY KEY)";
+const TURN_ROW: &str = "INSERT INTO onyx_migrating VALUES (1) ON CONFLICT DO NOTHING";
 
 /// Brings the tables up to date, in one transaction: they are as before or whole. Returns how many migrations ran.
 pub async fn migrate_database(url: &DatabaseUrl) -> Result<usize, ServerError> {
     let mut client = connect_once(url).await?;
     check_server(&client).await?;
-    execute(&client, "SELECT pg_advisory_lock($1)", MIGRATION_LOCK).await?;
+    let mut waiting = connect_once(url).await?;
+    let turn = take_turn(&mut waiting).await?;
     let migrated = run(&mut client).await;
-    // The lock goes with the connection, which ends here.
-    drop(client);
+    // Nothing is written in this transaction; its end lets the next one begin.
+    turn.rollback().await.map_err(|error| of_database(&error))?;
     migrated
+}
+
+/// Waits until nobody else migrates, and holds others up until the transaction ends.
+async fn take_turn(client: &mut Client) -> Result<Transaction<'_>, ServerError> {
+    make_turn_table(client).await?;
+    let turn = client.transaction().await.map_err(|error| of_database(&error))?;
+    // However long the migration takes, the server must not end this transaction.
+    let hold = "SET LOCAL idle_in_transaction_session_timeout = 0;
+                SELECT id FROM onyx_migrating FOR UPDATE";
+    turn.batch_execute(hold).await.map_err(|error| of_database(&error))?;
+    Ok(turn)
+}
+
+/// When several make it at once, one may be refused although the statement asks whether the table exists.
+async fn make_turn_table(client: &Client) -> Result<(), ServerError> {
+    match client.batch_execute(TURN_TABLE).await {
+        Ok(()) => {}
+        Err(error) if was_made_meanwhile(&error) => {}
+        Err(error) => return Err(of_database(&error)),
+    }
+    client.batch_execute(TURN_ROW).await.map_err(|error| of_database(&error))
+}
+
+fn was_made_meanwhile(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|code| {
+        *code == SqlState::UNIQUE_VIOLATION
+            || *code == SqlState::DUPLICATE_TABLE
+            || *code == SqlState::DUPLICATE_OBJECT
+    })
 }
 
 async fn run(client: &mut Client) -> Result<usize, ServerError> {
@@ -101,11 +132,8 @@ pub async fn inspect_database(
 async fn check_clock(client: &Client, now: Timestamp, slack: Duration) -> Result<(), ServerError> {
     let select = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT";
     let row = client.query_one(select, &[]).await.map_err(|error| of_database(&error))?;
-    let apart = row.get::<_, i64>(0).abs_diff(now.as_millis());
-    if u128::from(apart) > slack.as_millis() {
-        return Err(ServerError::ClockOff { seconds: apart / 1000 });
-    }
-    Ok(())
+    let here = now.saturating_add((asked + begun.elapsed()) / 2);
+    Ok(row.get::<_, i64>(0).saturating_sub(here.as_millis()))
 }
 
 /// Their version, if it is one that this binary can use.
@@ -150,11 +178,7 @@ async fn found(client: &Client) -> Result<SchemaFound, ServerError> {
     }
 }
 
-async fn execute(client: &Client, statement: &str, number: i64) -> Result<(), ServerError> {
-    client.execute(statement, &[&number]).await.map(drop).map_err(|error| of_database(&error))
-}
-
-fn of_database(error: &tokio_postgres::Error) -> ServerError {
+pub(super) fn of_database(error: &tokio_postgres::Error) -> ServerError {
     match error.code() {
         Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
             ServerError::NoRights(told(error))

@@ -103,6 +103,41 @@ async fn tables_are_made_by_migrate_alone_and_a_newer_schema_is_refused() {
 }
 
 #[tokio::test]
+async fn older_tables_a_clock_far_off_and_a_user_who_may_only_read_are_told() {
+    let place = place().await;
+    let sql = place.sql().await;
+    sql.batch_execute("UPDATE onyx_schema SET version = version - 1").await.unwrap();
+    let ran = run_with(&config(&place), &["serve"]).await;
+    assert_refused(&ran, "the tables of the database are of version");
+    assert!(ran.err.contains("Run onyx migrate once"), "{ran:?}");
+    sql.batch_execute("UPDATE onyx_schema SET version = version + 1").await.unwrap();
+
+    let role = format!("r{}", place.name);
+    let make = ["CREATE ROLE ", &role, " LOGIN PASSWORD 'onyx-test'"].concat();
+    let grant = ["GRANT SELECT ON ALL TABLES IN SCHEMA public TO ", &role].concat();
+    for statement in [make, grant] {
+        sql.batch_execute(&statement).await.unwrap();
+    }
+    let right = place.storage()["database"].as_str().unwrap().to_owned();
+    let theirs = right.replace("postgres:onyx", &format!("{role}:onyx"));
+    let ran = run_with(&changed(&place, "database", theirs), &["serve"]).await;
+    sql.batch_execute(&["DROP OWNED BY ", &role, "; DROP ROLE ", &role].concat()).await.unwrap();
+    assert_refused(&ran, "the database user may not do this: permission denied");
+    assert!(ran.err.contains("all rights on its tables"), "{ran:?}");
+
+    // The database's clock is an hour ahead.
+    let path = ["ALTER DATABASE ", &place.name, " SET search_path = public, pg_catalog"].concat();
+    let ahead = "CREATE FUNCTION public.clock_timestamp() RETURNS TIMESTAMPTZ LANGUAGE sql
+                 AS 'SELECT pg_catalog.clock_timestamp() + INTERVAL ''1 hour'''";
+    for statement in [&path, ahead] {
+        sql.batch_execute(statement).await.unwrap();
+    }
+    let ran = run_with(&config(&place), &["serve"]).await;
+    assert_refused(&ran, "the clocks of this machine and of the database differ by 3");
+    assert!(ran.err.contains("timedatectl"), "{ran:?}");
+}
+
+#[tokio::test]
 async fn the_master_key_is_needed_and_the_same_for_all() {
     let place = place().await;
     let home = tempfile::tempdir().unwrap();

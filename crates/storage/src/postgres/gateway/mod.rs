@@ -19,6 +19,8 @@ use tokio_postgres::Row;
 use super::connect::{Database, DatabaseUrl, ServerError, connect_once};
 use super::convert::{get, integer};
 use super::query::{execute, read_all, row, row_if_any, rows};
+use super::schema::of_database;
+use super::transaction::Trouble;
 use crate::StoreError;
 use crate::blocking::lock;
 
@@ -94,8 +96,15 @@ impl Gateway {
         database: Database,
         settings: GatewaySettings,
         clock: Arc<dyn Clock>,
-    ) -> Result<Arc<Self>, StoreError> {
-        let standing = take_name(&database, &settings, &settings.url, &*clock).await?;
+    ) -> Result<Arc<Self>, ServerError> {
+        let standing = match take_name(&database, &settings, &settings.url, &*clock).await {
+            Ok(standing) => standing,
+            // This is the first write, and the user may have no right to it.
+            Err(Trouble::Database(error)) if error.code().is_some() => {
+                return Err(of_database(&error));
+            }
+            Err(trouble) => return Err(StoreError::from(trouble).into()),
+        };
         let url = Mutex::new(settings.url.clone());
         let (standing, beating) = (Mutex::new(standing), tokio::sync::Mutex::default());
         let is_draining = AtomicBool::new(false);
@@ -343,7 +352,7 @@ async fn take_name(
     settings: &GatewaySettings,
     url: &str,
     clock: &dyn Clock,
-) -> Result<LifeState, StoreError> {
+) -> Result<LifeState, Trouble> {
     let asked = clock.now().mono;
     let client = database.client().await?;
     let taken = row(
