@@ -1,7 +1,6 @@
 //! Server mode beyond what both engines share: two gateways on one database, lost answers, what is wrong at the start.
 
 mod blobs;
-mod fault_proxy;
 mod gateways;
 mod lost_answers;
 mod races;
