@@ -1,6 +1,6 @@
 //! The tables: made and changed by `onyx migrate` alone, and checked by every start.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use onyx_types::Timestamp;
 use refinery::error::Kind;
@@ -91,6 +91,8 @@ pub struct DatabaseReport {
     pub server: String,
     /// The version of the tables.
     pub schema: i32,
+    /// By how many milliseconds the database's clock is ahead of this machine's; negative: behind.
+    pub clock_ahead: i64,
     /// What works but may still lose something, each in a sentence.
     pub warnings: Vec<String>,
 }
@@ -101,11 +103,13 @@ pub async fn inspect_database(
     now: Timestamp,
     slack: Option<Duration>,
 ) -> Result<DatabaseReport, ServerError> {
+    let begun = Instant::now();
     let client = connect_once(url).await?;
     check_server(&client).await?;
     let schema = check_tables(&client).await?;
-    if let Some(slack) = slack {
-        check_clock(&client, now, slack).await?;
+    let clock_ahead = clock_ahead(&client, now, begun).await?;
+    if slack.is_some_and(|slack| u128::from(clock_ahead.unsigned_abs()) > slack.as_millis()) {
+        return Err(ServerError::ClockOff { seconds: clock_ahead.unsigned_abs() / 1000 });
     }
     let select = "SELECT current_setting('server_version'), current_setting('synchronous_commit'),
                          current_setting('fsync'), current_setting('synchronous_standby_names'),
@@ -126,11 +130,14 @@ pub async fn inspect_database(
         warnings.push("No standby is synchronous: a failover can lose what was acknowledged.");
     }
     let warnings = warnings.into_iter().map(str::to_owned).collect();
-    Ok(DatabaseReport { server: row.get(0), schema, warnings })
+    Ok(DatabaseReport { server: row.get(0), schema, clock_ahead, warnings })
 }
 
-async fn check_clock(client: &Client, now: Timestamp, slack: Duration) -> Result<(), ServerError> {
+/// By how much the database's clock is ahead of this machine's, which showed `now` at `begun`. The answer is taken to be
+/// from the middle of the time that it took.
+async fn clock_ahead(client: &Client, now: Timestamp, begun: Instant) -> Result<i64, ServerError> {
     let select = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT";
+    let asked = begun.elapsed();
     let row = client.query_one(select, &[]).await.map_err(|error| of_database(&error))?;
     let here = now.saturating_add((asked + begun.elapsed()) / 2);
     Ok(row.get::<_, i64>(0).saturating_sub(here.as_millis()))

@@ -74,9 +74,15 @@ impl Bucket {
         let told = |action| move |error: Error| self.refused(action, &error);
         let payload = PutPayload::from_static(content);
         self.store.put(&path, payload).await.map_err(told("put"))?;
+        let whole = self.store.get(&path).await.map_err(told("get"))?;
+        if whole.bytes().await.map_err(told("get"))? != content[..] {
+            return Err(ServerError::Objects("it does not return what was stored".to_owned()));
+        }
         let part = self.store.get_range(&path, 5..10).await.map_err(told("get"))?;
         if part[..] != content[5..10] {
-            return Err(ServerError::Objects("it does not return what was stored".to_owned()));
+            return Err(ServerError::Objects(
+                "it does not return the range that is asked for".to_owned(),
+            ));
         }
         let folder = self.path("probe");
         self.store.list_with_delimiter(Some(&folder)).await.map_err(told("list"))?;

@@ -58,6 +58,8 @@ pub struct GatewayRow {
     pub incarnation: u64,
     pub url: String,
     pub is_alive: bool,
+    /// The program's version; empty for a version that did not report it.
+    pub version: String,
 }
 
 /// This process's row among the gateways.
@@ -287,7 +289,7 @@ impl Gateway {
     /// The gateway that holds a session now; `None`: no living gateway.
     pub(crate) async fn holder(&self, key: &SessionKey) -> Result<Option<GatewayRow>, StoreError> {
         let client = self.database.client().await?;
-        let select = "SELECT gateways.id, gateways.incarnation, url, TRUE
+        let select = "SELECT gateways.id, gateways.incarnation, url, TRUE, version
                       FROM session_log JOIN gateways
                         ON gateways.id = session_log.gateway
                        AND gateways.incarnation = session_log.incarnation
@@ -303,7 +305,7 @@ impl Gateway {
     /// The living gateway on which a run was begun.
     pub(crate) async fn runner(&self, run: RunId) -> Result<Option<GatewayRow>, StoreError> {
         let client = self.database.client().await?;
-        let select = "SELECT gateways.id, gateways.incarnation, url, TRUE
+        let select = "SELECT gateways.id, gateways.incarnation, url, TRUE, version
                       FROM runs JOIN gateways ON gateways.id = runs.gateway
                                              AND gateways.incarnation = runs.incarnation
                       WHERE run = $1 AND until > clock_timestamp()";
@@ -319,7 +321,7 @@ impl Gateway {
 }
 
 const ALL: &str =
-    "SELECT id, incarnation, url, until > clock_timestamp() FROM gateways ORDER BY id";
+    "SELECT id, incarnation, url, until > clock_timestamp(), version FROM gateways ORDER BY id";
 
 /// The same, for programs that are not gateways.
 pub async fn list_gateways(url: &DatabaseUrl) -> Result<Vec<GatewayRow>, ServerError> {
@@ -334,6 +336,7 @@ fn gateway_row(row: &Row) -> Result<GatewayRow, StoreError> {
         incarnation: super::convert::count(row, 1)?,
         url: get(row, 2)?,
         is_alive: get(row, 3)?,
+        version: get(row, 4)?,
     })
 }
 
