@@ -2081,6 +2081,16 @@ export interface components {
             of: string;
         } | {
             /** @constant */
+            kind: "imports_source";
+            of: string;
+        } | {
+            /** @constant */
+            kind: "reads_facts";
+        } | {
+            /** @constant */
+            kind: "makes_vectors";
+        } | {
+            /** @constant */
             kind: "other";
             name: string;
         };

@@ -1,5 +1,6 @@
 //! Opens every room over one store, and runs the tasks that belong to no single room.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -319,6 +320,7 @@ impl Shared {
             clock: Arc::clone(&self.clock),
             notices: Arc::clone(&self.notices),
             index: OnceLock::new(),
+            has_others: AtomicBool::new(false),
         }
     }
 

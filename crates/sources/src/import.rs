@@ -20,6 +20,8 @@ pub(crate) struct Import<'a> {
     pub(crate) progress: &'a watch::Sender<Progress>,
     /// Ends the import before the next document.
     pub(crate) stop: &'a Cancel,
+    /// Whether it is still this gateway that imports the source; asked before each write.
+    pub(crate) still_owns: &'a (dyn Fn() -> bool + Send + Sync),
 }
 
 /// The result of importing one document.
@@ -128,6 +130,7 @@ impl Import<'_> {
 
     /// The history records that the text is from outside before the text is written.
     async fn write(&self, file: &str, text: &str) -> Result<(), StoreError> {
+        self.check_owner()?;
         let key = self.places.folder.join(file)?;
         let before = self.places.person.get(&key, u64::MAX).await?;
         let after = Some(text.as_bytes());
@@ -136,7 +139,12 @@ impl Import<'_> {
         Ok(())
     }
 
+    fn check_owner(&self) -> Result<(), StoreError> {
+        if (self.still_owns)() { Ok(()) } else { Err(StoreError::LeaseLost) }
+    }
+
     async fn remove(&self, file: &str) -> Result<(), StoreError> {
+        self.check_owner()?;
         let key = self.places.folder.join(file)?;
         match self.places.person.delete(&key, Expect::Anything).await {
             Ok(()) | Err(StoreError::NotFound) => Ok(()),

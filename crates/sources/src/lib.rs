@@ -14,10 +14,12 @@ mod error;
 mod gather;
 mod import;
 mod karakeep;
+mod ownership;
 mod place;
 mod record;
 mod register;
 mod service;
+mod work;
 
 pub use capture::{Captured, NewCapture};
 pub use error::SourceError;

@@ -85,7 +85,7 @@ impl Register {
     }
 }
 
-fn beginning() -> Progress {
+pub(crate) fn beginning() -> Progress {
     Progress { state: SourceState::Importing, done: 0, failed: 0, total: None, current: None }
 }
 

@@ -1,19 +1,23 @@
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use onyx_egress::{Address, Egress};
 use onyx_extract::{LARGEST_DOCUMENT, Reader};
-use onyx_storage::{Area, Expect, Files, ObjectKey, Objects, StoreError};
+use onyx_storage::{Area, Duties, Expect, Files, ObjectKey, Objects, StoreError};
 use onyx_types::{Clock, IdGenerator, Pauses, PersonId, Scope, SourceId, SpaceId};
 use tokio::sync::{Semaphore, watch};
 
-use crate::gather::{ORIGINAL, Places};
-use crate::import::{Import, read_record, record_key, write_record};
+use crate::gather::ORIGINAL;
+use crate::import::{read_record, record_key, write_record};
+use crate::ownership::{BegunImport, duty};
 use crate::place::{all, below, folder_of, kept_versions};
-use crate::register::{Register, Work};
+use crate::register::{Register, Work, beginning};
 use crate::{SourceError, SourceRecord, SourceState, Supply};
 
 /// Sources that are imported at the same time; the others wait.
 const AT_ONCE: usize = 2;
+/// How often the state of an import at another gateway is read for those who follow it.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The knowledge sources of all people. Cheap to clone.
 #[derive(Clone)]
@@ -21,16 +25,17 @@ pub struct Sources {
     inner: Arc<Inner>,
 }
 
-struct Inner {
-    files: Arc<dyn Files>,
+pub(crate) struct Inner {
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) duties: Arc<dyn Duties>,
     /// Called for each import, because the allowed hosts are settings and can change.
-    egress: Box<dyn Fn() -> Egress + Send + Sync>,
-    reader: Reader,
-    clock: Arc<dyn Clock>,
+    pub(crate) egress: Box<dyn Fn() -> Egress + Send + Sync>,
+    pub(crate) reader: Reader,
+    pub(crate) clock: Arc<dyn Clock>,
     ids: Mutex<IdGenerator>,
-    import_slots: Semaphore,
+    pub(crate) import_slots: Semaphore,
     register: Arc<Register>,
-    pauses: Pauses,
+    pub(crate) pauses: Pauses,
 }
 
 /// The progress of an import.
@@ -52,6 +57,9 @@ impl Progress {
 
     /// The progress of a source that is not being imported.
     fn of(record: &SourceRecord) -> Self {
+        if record.state == SourceState::Importing {
+            return beginning();
+        }
         let failed = record.documents.iter().filter(|document| document.error.is_some()).count();
         let total = record.documents.len();
         Self { state: record.state, done: total, failed, total: Some(total), current: None }
@@ -80,6 +88,7 @@ pub enum NewSupply {
 impl Sources {
     pub fn new(
         files: Arc<dyn Files>,
+        duties: Arc<dyn Duties>,
         egress: impl Fn() -> Egress + Send + Sync + 'static,
         reader: Reader,
         clock: Arc<dyn Clock>,
@@ -88,6 +97,7 @@ impl Sources {
     ) -> Self {
         let inner = Inner {
             files,
+            duties,
             egress: Box::new(egress),
             reader,
             clock,
@@ -130,8 +140,15 @@ impl Sources {
             objects.put(&folder.join(ORIGINAL)?, &bytes, Expect::Absent).await?;
         }
         let work = self.inner.register.ask(record.id).ok_or(SourceError::NotFound)?;
-        write_record(&*objects, &folder, &record).await?;
-        self.begin(person, folder, record.clone(), work);
+        // Nobody else knows this source yet.
+        let owned = self.inner.duties.own(&duty(record.id)).await?;
+        let owned = owned.ok_or(SourceError::NotFound)?;
+        if let Err(error) = write_record(&*objects, &folder, &record).await {
+            self.inner.give_back(&owned).await;
+            return Err(error.into());
+        }
+        let begun = BegunImport { record: record.clone(), owned };
+        self.begin(person, folder, record.id, Some(begun), work);
         Ok(record)
     }
 
@@ -153,7 +170,8 @@ impl Sources {
         Ok(self.find(person, id).await?.1)
     }
 
-    /// Imports a source again. An import under way is repeated once it is done.
+    /// Imports a source again. An import under way, here or at another gateway, is repeated once it is
+    /// done.
     pub async fn sync(&self, person: &PersonId, id: SourceId) -> Result<SourceRecord, SourceError> {
         let (folder, record) = self.find(person, id).await?;
         let Some(work) = self.inner.register.ask(id) else {
@@ -161,10 +179,12 @@ impl Sources {
         };
         // Another import may have ended since the record was read.
         let objects = self.objects(person)?;
-        let record = read_record(&*objects, &folder).await?.ok_or(SourceError::NotFound)?;
-        let record = SourceRecord { state: SourceState::Importing, ..record };
-        write_record(&*objects, &folder, &record).await?;
-        self.begin(person, folder, record.clone(), work);
+        let begun = self.inner.begin_import(&*objects, &folder, id).await?;
+        let record = match &begun {
+            Some(begun) => begun.record.clone(),
+            None => SourceRecord { state: SourceState::Importing, ..record },
+        };
+        self.begin(person, folder, id, begun, work);
         Ok(record)
     }
 
@@ -174,19 +194,10 @@ impl Sources {
         // write a file after everything is deleted.
         let _work = self.inner.register.take_over(id).await;
         let objects = self.objects(person)?;
-        let record = record_key(&folder)?;
-        // The texts are deleted before their history, because the history says that they are from
-        // outside. The record goes last, so that a removal that a crash cut off can be repeated.
-        let kept = kept_versions(&folder)?;
-        for file in below(&*objects, &folder).await?.into_iter().filter(|file| *file != record) {
-            delete(&*objects, &file).await?;
-        }
-        for file in below(&*objects, &kept).await? {
-            delete(&*objects, &file).await?;
-        }
-        remove_empty(&*objects, &kept).await?;
-        delete(&*objects, &record).await?;
-        remove_empty(&*objects, &folder).await
+        let owned = self.inner.take_from_others(id).await?;
+        let removed = remove_all(&*objects, &folder).await;
+        self.inner.give_back(&owned).await;
+        removed
     }
 
     /// The progress of an import, and every change of it until the import is done.
@@ -196,13 +207,35 @@ impl Sources {
         id: SourceId,
     ) -> Result<watch::Receiver<Progress>, SourceError> {
         let (_, record) = self.find(person, id).await?;
-        let running = self.inner.register.progress(id);
-        if running.is_none() && record.state == SourceState::Importing {
-            // The import has ended since the record was read.
-            let (_, record) = self.find(person, id).await?;
+        if let Some(running) = self.inner.register.progress(id) {
+            return Ok(running);
+        }
+        if record.state != SourceState::Importing {
             return Ok(watch::channel(Progress::of(&record)).1);
         }
-        Ok(running.unwrap_or_else(|| watch::channel(Progress::of(&record)).1))
+        // The import has ended since the record was read, or it runs at another gateway.
+        let (_, record) = self.find(person, id).await?;
+        let (sender, progress) = watch::channel(Progress::of(&record));
+        if record.state == SourceState::Importing {
+            tokio::spawn(self.clone().follow_other(person.clone(), id, sender));
+        }
+        Ok(progress)
+    }
+
+    /// Looks until the import at another gateway has ended, or nobody follows it any more.
+    async fn follow_other(self, person: PersonId, id: SourceId, progress: watch::Sender<Progress>) {
+        while !progress.is_closed() {
+            self.inner.clock.sleep(LOOK_AGAIN).await;
+            match self.find(&person, id).await {
+                Ok((_, record)) if record.state == SourceState::Importing => {}
+                Ok((_, record)) => {
+                    progress.send_replace(Progress::of(&record));
+                    return;
+                }
+                Err(SourceError::NotFound) => return,
+                Err(error) => tracing::warn!(source = %id, %error, "a source cannot be read"),
+            }
+        }
     }
 
     pub(crate) fn reader(&self) -> &Reader {
@@ -246,10 +279,9 @@ impl Sources {
             }
             if seen.is_running {
                 record.state = SourceState::Importing;
-            } else if record.state == SourceState::Importing {
-                record.state = SourceState::Interrupted;
+                return Ok(Some(record));
             }
-            return Ok(Some(record));
+            return Ok(self.inner.record_of_other(objects, folder, record).await?);
         }
     }
 
@@ -257,80 +289,25 @@ impl Sources {
         Ok(self.inner.files.objects(&Area::Person(person.clone()))?)
     }
 
-    fn begin(&self, person: &PersonId, folder: ObjectKey, record: SourceRecord, work: Work) {
+    /// Imports in the background. Without `begun` another gateway imports the source now, and this one
+    /// does it again after that.
+    fn begin(
+        &self,
+        person: &PersonId,
+        folder: ObjectKey,
+        id: SourceId,
+        begun: Option<BegunImport>,
+        work: Work,
+    ) {
         let (inner, person) = (Arc::clone(&self.inner), person.clone());
         tokio::spawn(async move {
-            let id = record.id;
-            if let Err(error) = inner.work_on(&person, &folder, record, &work).await {
+            if let Err(error) = inner.work_on(&person, &folder, id, begun, &work).await {
                 tracing::error!(source = %id, %error, "a source cannot be imported");
                 inner.pauses.at("sources.over").await;
                 work.is_over();
                 work.tell_end(SourceState::Failed);
             }
         });
-    }
-}
-
-impl Inner {
-    /// Imports a source, and again if that was requested meanwhile.
-    async fn work_on(
-        &self,
-        person: &PersonId,
-        folder: &ObjectKey,
-        mut record: SourceRecord,
-        work: &Work,
-    ) -> Result<(), StoreError> {
-        loop {
-            self.pauses.at("sources.begin").await;
-            record = self.bring_in(person, folder, record, work).await?;
-            self.pauses.at("sources.over").await;
-            if work.is_over() {
-                self.pauses.at("sources.tell").await;
-                work.tell_end(record.state);
-                return Ok(());
-            }
-            record.state = SourceState::Importing;
-        }
-    }
-
-    async fn bring_in(
-        &self,
-        person: &PersonId,
-        folder: &ObjectKey,
-        record: SourceRecord,
-        work: &Work,
-    ) -> Result<SourceRecord, StoreError> {
-        let slot = tokio::select! {
-            slot = self.import_slots.acquire() => slot,
-            // It was stopped while it waited for a slot.
-            () = work.stop.cancelled() => return Ok(record),
-        };
-        let _slot = slot.map_err(|error| StoreError::Failed(error.to_string()))?;
-        let objects = self.files.objects(&Area::Person(person.clone()))?;
-        let vault = self.files.objects(&Area::Vault(person.clone()))?;
-        let egress = (self.egress)();
-        let places = Places { vault: &*vault, person: &*objects, folder, egress: &egress };
-        let import = Import {
-            places,
-            history: &self.files.history(person)?,
-            reader: &self.reader,
-            now: self.clock.wall(),
-            progress: &work.progress,
-            stop: &work.stop,
-        };
-        let record = match import.run(record.clone()).await {
-            Ok(record) => record,
-            // A full disk may still have room for a record that says so.
-            Err(error) => SourceRecord {
-                state: SourceState::Failed,
-                error: Some(error.to_string()),
-                ..record
-            },
-        };
-        if !work.stop.is_cancelled() {
-            write_record(&*objects, folder, &record).await?;
-        }
-        Ok(record)
     }
 }
 
@@ -395,4 +372,20 @@ fn name(supply: &Supply) -> String {
         Supply::Url { url } => url.clone(),
         Supply::Text => "Pasted text".to_owned(),
     }
+}
+
+async fn remove_all(objects: &dyn Objects, folder: &ObjectKey) -> Result<(), SourceError> {
+    let record = record_key(folder)?;
+    // The texts are deleted before their history, because the history says that they are from
+    // outside. The record goes last, so that a removal that a crash cut off can be repeated.
+    let kept = kept_versions(folder)?;
+    for file in below(objects, folder).await?.into_iter().filter(|file| *file != record) {
+        delete(objects, &file).await?;
+    }
+    for file in below(objects, &kept).await? {
+        delete(objects, &file).await?;
+    }
+    remove_empty(objects, &kept).await?;
+    delete(objects, &record).await?;
+    remove_empty(objects, folder).await
 }

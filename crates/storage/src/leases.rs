@@ -1,3 +1,5 @@
+//! Who may do what others must not do at the same time: the lease of a session, and duties.
+
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -24,4 +26,53 @@ pub trait Leases: Send + Sync {
     /// Releasing a lease that was lost already is not an error. If the store cannot be reached, this returns an error and
     /// keeps trying in the background.
     async fn release(&self, lease: &Lease) -> Result<(), StoreError>;
+}
+
+/// The right to do work that only one gateway does at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owned {
+    pub name: String,
+    pub fence: u64,
+    pub(crate) incarnation: i64,
+}
+
+/// Work that only one gateway does at a time, such as the import of a source. Ownership lasts as long
+/// as the gateway lives.
+#[async_trait]
+pub trait Duties: Send + Sync {
+    /// `None`: another gateway that lives does it. A gateway that asks again for what it owns gets the
+    /// same, so its own tasks must be kept apart by the caller.
+    async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError>;
+
+    /// May it still be done? Asked immediately before each effect; costs nothing.
+    fn still_owns(&self, owned: &Owned) -> bool;
+
+    /// Giving up what was lost already is no error.
+    async fn disown(&self, owned: &Owned) -> Result<(), StoreError>;
+
+    /// Does another gateway that lives own it?
+    async fn is_owned_elsewhere(&self, name: &str) -> Result<bool, StoreError>;
+}
+
+/// The duties of a single process, which does all of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalDuties;
+
+#[async_trait]
+impl Duties for LocalDuties {
+    async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError> {
+        Ok(Some(Owned { name: name.to_owned(), fence: 0, incarnation: 0 }))
+    }
+
+    fn still_owns(&self, _owned: &Owned) -> bool {
+        true
+    }
+
+    async fn disown(&self, _owned: &Owned) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn is_owned_elsewhere(&self, _name: &str) -> Result<bool, StoreError> {
+        Ok(false)
+    }
 }

@@ -38,7 +38,7 @@ pub use documents::{
 };
 pub use error::StoreError;
 pub use home::{Home, HomeError, HomePaths};
-pub use leases::{Lease, Leases};
+pub use leases::{Duties, Lease, Leases, LocalDuties, Owned};
 pub use ledger::{
     Acceptance, AcceptanceKind, Acceptances, AccountKey, Accounts, AuditEntry, AuditRow, BeginIn,
     BeginRun, ChainState, ConnectorLedger, ConversationRow, CredentialKind, CredentialRow,
@@ -59,9 +59,9 @@ pub use objects::{
 pub use postgres::{
     BootClock, CopiedContent, CopiedFile, CopiedLog, DatabaseReport, DatabaseUrl, FailureBucket,
     GatewayOverview, GatewayRow, GatewaySettings, GatewayState, Heard, MoveError, MoveExtras,
-    Moved, MovingServer, News, OpenRuns, Overflow, Owned, Room, SCHEMA_VERSION, Sealing,
-    ServerAdditions, ServerCopy, ServerError, SharedConfig, SharedFailures, inspect_database,
-    list_gateways, migrate_database, read_shared_config, server_secrets,
+    Moved, MovingServer, News, OpenRuns, Overflow, Room, SCHEMA_VERSION, Sealing, ServerAdditions,
+    ServerCopy, ServerError, SharedConfig, SharedFailures, inspect_database, list_gateways,
+    migrate_database, read_shared_config, server_secrets,
 };
 pub use provenance::{
     Change, ContentRecord, FileStep, History, MemoryOrigins, OpenCommand, OriginNote, Origins,

@@ -16,9 +16,9 @@ use crate::postgres::{
 };
 use crate::s3::Bucket;
 use crate::{
-    AuditWitnesses, DatabaseReport, DatabaseUrl, GatewayOverview, GatewayRow, GatewaySettings,
-    Heard, News, Objects, ObjectsUrl, Owned, PendingEntries, S3Settings, Sealing, ServerError,
-    SharedConfig, SharedFailures, Steps, Store, StoreError, inspect_database,
+    AuditWitnesses, DatabaseReport, DatabaseUrl, Duties, GatewayOverview, GatewayRow,
+    GatewaySettings, Heard, News, Objects, ObjectsUrl, Owned, PendingEntries, S3Settings, Sealing,
+    ServerError, SharedConfig, SharedFailures, Steps, Store, StoreError, inspect_database,
 };
 
 /// Unreferenced objects are kept this long, because their writer may be about to refer to them.
@@ -91,6 +91,7 @@ impl ServerSettings {
 #[derive(Debug)]
 pub struct Membership {
     gateway: Arc<Gateway>,
+    bucket: Bucket,
     blobs: Blobs,
     turns: PostgresTurnLog,
     files: PostgresFiles,
@@ -134,6 +135,12 @@ impl Membership {
     /// The database as it was found at the start.
     pub fn database(&self) -> &DatabaseReport {
         &self.report
+    }
+
+    /// Does everything with the object store once that it is asked for.
+    pub async fn probe_objects(&self) -> Result<(), ServerError> {
+        // `onyx doctor` beside this gateway uses the gateway's name alone.
+        self.bucket.probe(&format!("{}-serving", self.gateway.id())).await
     }
 
     /// The name of this gateway.
@@ -267,7 +274,7 @@ impl Store {
         }
         let audit = AuditChains::new(database.clone(), witnesses);
         audit.export_missing().await?;
-        let blobs = Blobs::new(database.clone(), bucket);
+        let blobs = Blobs::new(database.clone(), bucket.clone());
         let leases = PostgresLeases::new(Arc::clone(&gateway));
         let turns =
             PostgresTurnLog::new(database.clone(), blobs.clone(), leases.clone(), settings.sealing);
@@ -294,6 +301,7 @@ impl Store {
             acceptances: Arc::new(PostgresAcceptances::new(database.clone(), audit)),
             connectors: Arc::new(PostgresConnectors::new(database.clone(), Arc::clone(&gateway))),
             leases: Arc::new(leases),
+            duties: Arc::clone(&gateway) as Arc<dyn Duties>,
             chunks: Arc::new(PostgresChunks::new(database.clone())),
             files: Arc::new(files.of_gateway(Arc::clone(&gateway))),
             steps: Steps::as_they_come(),
@@ -303,6 +311,7 @@ impl Store {
             PostgresFiles::new(database.clone(), blobs.clone()).of_gateway(Arc::clone(&gateway));
         let membership = Membership {
             gateway,
+            bucket,
             blobs,
             turns,
             files,

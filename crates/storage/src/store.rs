@@ -12,8 +12,9 @@ use crate::provenance::{import_histories, settle_commands_cut_off};
 use crate::sessions::rebuild_person;
 use crate::sqlite::{Opened, SqliteChunks, SqliteLedger};
 use crate::{
-    Acceptances, Accounts, AuditWitnesses, ChunkStore, ConnectorLedger, Drafts, JobLedger, Leases,
-    Ledger, Origins, RunLog, SealedSecrets, StepwiseRunLog, StoreError, TurnLog,
+    Acceptances, Accounts, AuditWitnesses, ChunkStore, ConnectorLedger, Drafts, Duties, JobLedger,
+    Leases, Ledger, LocalDuties, Origins, RunLog, SealedSecrets, StepwiseRunLog, StoreError,
+    TurnLog,
 };
 
 /// Every store of one home, behind the traits that callers see.
@@ -30,6 +31,7 @@ pub struct Store {
     pub acceptances: Arc<dyn Acceptances>,
     pub connectors: Arc<dyn ConnectorLedger>,
     pub leases: Arc<dyn Leases>,
+    pub duties: Arc<dyn Duties>,
     pub chunks: Arc<dyn ChunkStore>,
     /// The files also keep the home ours while any of the above is in use.
     pub files: Arc<dyn Files>,
@@ -86,6 +88,7 @@ impl Store {
             connectors: Arc::clone(&ledger) as Arc<dyn ConnectorLedger>,
             ledger,
             leases,
+            duties: Arc::new(LocalDuties),
             chunks: Arc::new(chunks),
             files: Arc::new(home),
             steps: Steps::on_one_thread(blocking),

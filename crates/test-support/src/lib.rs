@@ -22,8 +22,8 @@ mod waiting;
 
 pub use attacks::{Dice, Fuzz, HEED, ORDER, QUOTE, canary, disguises, fuzz_time, is_full_redteam};
 pub use fakes::{
-    AuthorizationServer, Decision, FakeProgram, Grant, LinkedInFault, LinkedInServer, Page, Site,
-    networks,
+    AuthorizationServer, Decision, FakeProgram, FaultProxy, Grant, LinkedInFault, LinkedInServer,
+    NetworkFault, Page, Site, networks,
 };
 pub use machine::{
     AgentClient, ChatLines, DEFAULT_KEY, DEFAULT_PASSWORD, DEFAULT_TOKEN, Desktop, Fate,

@@ -1910,13 +1910,32 @@ class GatewayDutyVariant3(TypedDict):
 
 
 class GatewayDutyVariant4(TypedDict):
+    """Imports a source, named by its id."""
+
+    kind: Literal['imports_source']
+    of: str
+
+
+class GatewayDutyVariant5(TypedDict):
+    """Reads texts for facts with a model."""
+
+    kind: Literal['reads_facts']
+
+
+class GatewayDutyVariant6(TypedDict):
+    """Makes the vectors of texts."""
+
+    kind: Literal['makes_vectors']
+
+
+class GatewayDutyVariant7(TypedDict):
     """A duty of a newer gateway, by its name in the database."""
 
     kind: Literal['other']
     name: str
 
 # A duty that one gateway performs for all.
-GatewayDuty: TypeAlias = "GatewayDutyVariant | GatewayDutyVariant2 | GatewayDutyVariant3 | GatewayDutyVariant4"
+GatewayDuty: TypeAlias = "GatewayDutyVariant | GatewayDutyVariant2 | GatewayDutyVariant3 | GatewayDutyVariant4 | GatewayDutyVariant5 | GatewayDutyVariant6 | GatewayDutyVariant7"
 
 
 class LogLines(TypedDict):

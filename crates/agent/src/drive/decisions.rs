@@ -1,17 +1,23 @@
 //! Waiting for a person's decision on a draft.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use onyx_storage::{Draft, Drafts};
 use onyx_tools::selected_model;
-use onyx_types::{CallReport, Cancel, DecisionTiming, DraftId, DraftState, PersonId, ToolOutcome};
+use onyx_types::{
+    CallReport, Cancel, Clock, DecisionTiming, DraftId, DraftState, PersonId, ToolOutcome,
+};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::parts::DriveServices;
 use crate::notices::{Notice, NoticeKind};
+
+/// Another gateway's notice of a decision can be lost, so a waiting run reads its draft again this often.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// The outcome of a call once a person has decided, or had their time.
 pub(super) fn await_decision(
@@ -31,12 +37,14 @@ pub(super) fn await_decision(
     // Notices are listened to from here on, so that a decision made before the first look is not
     // missed.
     let notices = services.notices.listen();
+    let look_again = services.has_others.load(Ordering::Acquire).then_some(LOOK_AGAIN);
+    let changes = DraftChanges { id, notices, look_again, clock: Arc::clone(&services.clock) };
     let drafts = Arc::clone(&services.drafts);
     let patience = services.clock.sleep(patience);
     Box::pin(async move {
         tokio::select! {
             biased;
-            decided = decided(&*drafts, &person, id, notices) => match decided {
+            decided = decided(&*drafts, &person, changes) => match decided {
                 Some(draft) => outcome_of(&draft, undecided),
                 None => undecided,
             },
@@ -50,9 +58,9 @@ pub(super) fn await_decision(
 async fn decided(
     drafts: &dyn Drafts,
     person: &PersonId,
-    id: DraftId,
-    mut notices: Receiver<Notice>,
+    mut changes: DraftChanges,
 ) -> Option<Draft> {
+    let id = changes.id;
     loop {
         match drafts.draft(person, id).await {
             Ok(Some(draft)) if is_settled(draft.state) => return Some(draft),
@@ -60,13 +68,42 @@ async fn decided(
             Ok(Some(_)) => {}
             Err(error) => tracing::warn!(%id, %error, "a draft could not be read"),
         }
-        loop {
-            match notices.recv().await {
-                Ok(notice) if notice.kind == NoticeKind::Draft(id) => break,
-                Ok(_) => {}
-                Err(RecvError::Lagged(_)) => break,
-                Err(RecvError::Closed) => return None,
-            }
+        if !changes.next().await {
+            return None;
+        }
+    }
+}
+
+/// When a draft may have changed.
+struct DraftChanges {
+    id: DraftId,
+    notices: Receiver<Notice>,
+    /// `None` in a single process, which misses no notice.
+    look_again: Option<Duration>,
+    clock: Arc<dyn Clock>,
+}
+
+impl DraftChanges {
+    /// Waits until the draft is worth reading again. `false`: it will not change any more.
+    async fn next(&mut self) -> bool {
+        let look_again = match self.look_again {
+            Some(after) => self.clock.sleep(after),
+            None => Box::pin(std::future::pending()),
+        };
+        tokio::select! {
+            goes_on = noticed(&mut self.notices, self.id) => goes_on,
+            () = look_again => true,
+        }
+    }
+}
+
+async fn noticed(notices: &mut Receiver<Notice>, id: DraftId) -> bool {
+    loop {
+        match notices.recv().await {
+            Ok(notice) if notice.kind == NoticeKind::Draft(id) => return true,
+            Ok(_) => {}
+            Err(RecvError::Lagged(_)) => return true,
+            Err(RecvError::Closed) => return false,
         }
     }
 }

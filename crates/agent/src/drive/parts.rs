@@ -1,5 +1,6 @@
 //! What a driver is made of.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use futures::future::BoxFuture;
@@ -40,6 +41,8 @@ pub(crate) struct DriveServices {
     /// The index that messages are answered from. It hears of an ended run before the end is announced;
     /// empty where there is no index.
     pub(crate) index: OnceLock<Index>,
+    /// Other gateways may decide drafts that runs of this one wait for.
+    pub(crate) has_others: AtomicBool,
 }
 
 /// What one lane needs to act: its model, its policy, and for whom its tools work.

@@ -8,8 +8,8 @@ use futures::future::BoxFuture;
 use onyx_knowledge::{FactFinder, FactPassage, FoundFact, FoundFacts};
 use onyx_storage::Ledger;
 use onyx_types::{
-    Cancel, Clock, Fault, Limits, Message, Model, ModelEvent, ModelFailure, ModelFailureClass,
-    ModelRequest, PersonId, SessionKey, SystemBlock, Timestamp, Usage,
+    Cancel, Clock, ErrorCode, Fault, Limits, Message, Model, ModelEvent, ModelFailure,
+    ModelFailureClass, ModelRequest, PersonId, SessionKey, SystemBlock, Timestamp, Usage,
 };
 use serde::Deserialize;
 
@@ -82,7 +82,11 @@ impl ModelFacts {
 }
 
 fn unavailable(fault: &Fault) -> ModelFailure {
-    ModelFailure::new(ModelFailureClass::Unavailable, fault.message.clone())
+    let class = match fault.code {
+        ErrorCode::LimitBudget => ModelFailureClass::Budget,
+        _ => ModelFailureClass::Unavailable,
+    };
+    ModelFailure::new(class, fault.message.clone())
 }
 
 fn shown(passage: &FactPassage) -> String {

@@ -24,6 +24,7 @@ mod retrieval;
 mod start;
 mod subscription;
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -145,6 +146,7 @@ impl Runs {
     /// From now on runs of these gateways are reached too.
     pub(crate) fn set_others(&self, others: Arc<dyn OtherGateways>) {
         self.shared.elsewhere.set(others);
+        self.shared.drive.has_others.store(true, Ordering::Release);
     }
 
     /// Does what another gateway asks for. `false`: there is nothing to do it with.

@@ -50,6 +50,12 @@ pub enum GatewayDuty {
     RenewsSignIn { of: String },
     /// Asks a provider whether a sign-in was finished.
     AwaitsSignIn { of: String },
+    /// Imports a source, named by its id.
+    ImportsSource { of: String },
+    /// Reads texts for facts with a model.
+    ReadsFacts,
+    /// Makes the vectors of texts.
+    MakesVectors,
     /// A duty of a newer gateway, by its name in the database.
     Other { name: String },
 }

@@ -1,17 +1,16 @@
-//! Looks through texts for facts: by rules in everything that changed, and by a model one chunk after
-//! another until the day's budget is used.
+//! Looks through texts for facts: by rules in everything that changed, and by a model (`reading.rs`).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use onyx_storage::{
-    ChunkFacts, ChunkId, ChunkRow, ChunkStore, EntityName, FactRow, Group, GroupId, Holds,
-    ObjectKind, SourceKind, StoredChunk,
+    ChunkFacts, ChunkId, ChunkStore, Duties, Group, GroupId, SourceKind, StoredChunk,
 };
-use onyx_types::{Clock, Hash, Timestamp};
+use onyx_types::{Clock, Timestamp};
 
-use super::finder::{FactFinder, FactPassage, FoundFact};
+use super::finder::FactFinder;
+use super::reading::{ReadingPass, ReadingProgress};
 use super::rules::{Passage, RULES, facts_in};
 use crate::KnowledgeError;
 use crate::chunk::zone_of;
@@ -22,6 +21,9 @@ pub(crate) struct FactReader {
     finder: RwLock<FinderState>,
     /// Held while rules look for facts.
     one_at_a_time: tokio::sync::Mutex<()>,
+    duties: Arc<dyn Duties>,
+    /// How far the model has read. Held while it reads.
+    progress: tokio::sync::Mutex<ReadingProgress>,
 }
 
 /// Who finds facts beside the rules, and how many tokens a day it may take.
@@ -33,22 +35,23 @@ struct FinderState {
 
 /// Up to which change rules have looked at sources: epoch, sequence and the rules' own version.
 const SEEN: &str = "facts seen";
-/// Up to which chunk a model has read, and which model.
-const READ_THROUGH: &str = "facts read through";
-/// What models took on a day.
-const SPENT: &str = "facts spent";
+/// The duty of the gateway whose model reads.
+const READER: &str = "facts";
 const SOURCES_AT_ONCE: u32 = 64;
-const CHUNKS_AT_ONCE: u32 = 16;
-/// Shorter texts say nothing that a model is needed for.
-const SHORTEST_READ: usize = 24;
 
 impl FactReader {
-    pub(crate) fn new(chunks: Arc<dyn ChunkStore>, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(
+        chunks: Arc<dyn ChunkStore>,
+        clock: Arc<dyn Clock>,
+        duties: Arc<dyn Duties>,
+    ) -> Self {
         Self {
             chunks,
             clock,
             finder: RwLock::default(),
             one_at_a_time: tokio::sync::Mutex::default(),
+            duties,
+            progress: tokio::sync::Mutex::default(),
         }
     }
 
@@ -113,115 +116,32 @@ impl FactReader {
         Ok(seen.unwrap_or(0))
     }
 
-    /// One chunk after another, until all are read, the budget is spent or the model fails.
+    /// Only one gateway reads at a time: two would pay for the same texts.
     async fn find_by_model(&self) -> Result<(), KnowledgeError> {
         let state = self.finder.read().unwrap_or_else(PoisonError::into_inner).clone();
         let FinderState { finder: Some(finder), daily_tokens } = state else { return Ok(()) };
-        let chunks = &self.chunks;
-        let maker = finder.name();
-        let mut after = self.read_through(&maker).await?;
-        loop {
-            let next = chunks.chunks_after(after, CHUNKS_AT_ONCE).await?;
-            if next.is_empty() {
-                return Ok(());
-            }
-            for chunk in next {
-                if !self.read_one(&*finder, &maker, &chunk, daily_tokens).await? {
-                    return Ok(());
-                }
-                after = chunk.id;
-                let mark = format!("{} {maker}", after.0);
-                chunks.set_mark(READ_THROUGH, &mark).await?;
-            }
-        }
-    }
-
-    /// Reads one chunk. Gives back whether the next may be read.
-    async fn read_one(
-        &self,
-        finder: &dyn FactFinder,
-        maker: &str,
-        chunk: &StoredChunk,
-        daily_tokens: u64,
-    ) -> Result<bool, KnowledgeError> {
-        let chunks = &self.chunks;
-        let Some(person) = chunk.source.key.person.clone() else { return Ok(true) };
-        if !has_facts(chunk.source.kind) || chunk.row.text.len() < SHORTEST_READ {
-            return Ok(true);
-        }
-        // What was found is kept by the text, so a renamed file is not read again.
-        let text = Hash::of(chunk.row.text.as_bytes());
-        let facts = match chunks.reading(text, maker).await? {
-            Some(known) => known,
-            None => {
-                let spent = self.facts_spent().await?;
-                if spent >= daily_tokens {
-                    return Ok(false);
-                }
-                let passage = FactPassage {
-                    text: chunk.row.text.clone(),
-                    title: if chunk.row.message.is_some() {
-                        String::new()
-                    } else {
-                        chunk.source.title.clone()
-                    },
-                    author: chunk.row.message.as_ref().map(|message| message.author.clone()),
-                    at: said_at(chunk),
-                    person,
-                };
-                let found = match finder.find(passage).await {
-                    Ok(found) => found,
-                    Err(failure) => {
-                        tracing::warn!(
-                            maker,
-                            reason = failure.message,
-                            "facts could not be read from a text; trying again later"
-                        );
-                        return Ok(false);
-                    }
-                };
-                self.note_facts_spent(spent + found.tokens).await?;
-                let believed: Vec<FactRow> =
-                    found.facts.into_iter().filter_map(|fact| believed(fact, &chunk.row)).collect();
-                chunks.keep_reading(text, maker, &believed).await?;
-                believed
-            }
+        let mut progress = self.progress.lock().await;
+        let Some(owned) = self.duties.own(READER).await? else { return Ok(()) };
+        let still_owns = || self.duties.still_owns(&owned);
+        let pass = ReadingPass {
+            chunks: &*self.chunks,
+            clock: &*self.clock,
+            maker: finder.name(),
+            finder: &*finder,
+            daily_tokens,
+            still_owns: &still_owns,
+            progress: &mut progress,
+            failed: BTreeMap::new(),
+            silent_people: 0,
         };
-        if !facts.is_empty() {
-            let found = ChunkFacts { chunk: chunk.id, maker: maker.to_owned(), facts };
-            chunks.keep_facts(vec![found]).await?;
-        }
-        Ok(true)
-    }
-
-    async fn read_through(&self, maker: &str) -> Result<ChunkId, KnowledgeError> {
-        let marks = self.chunks.marks(READ_THROUGH).await?;
-        let noted = marks.first().and_then(|(_, mark)| mark.split_once(' '));
-        let through = noted.filter(|(_, of)| *of == maker).and_then(|(id, _)| id.parse().ok());
-        Ok(through.map_or_else(ChunkId::default, ChunkId))
-    }
-
-    fn today(&self) -> String {
-        self.clock.wall().utc_date()
-    }
-
-    async fn facts_spent(&self) -> Result<u64, KnowledgeError> {
-        let marks = self.chunks.marks(SPENT).await?;
-        let noted = marks.first().and_then(|(_, mark)| mark.split_once(' '));
-        let today = self.today();
-        let spent =
-            noted.filter(|(day, _)| *day == today).and_then(|(_, spent)| spent.parse().ok());
-        Ok(spent.unwrap_or(0))
-    }
-
-    async fn note_facts_spent(&self, tokens: u64) -> Result<(), KnowledgeError> {
-        let mark = format!("{} {tokens}", self.today());
-        Ok(self.chunks.set_mark(SPENT, &mark).await?)
+        let read = pass.run().await;
+        self.duties.disown(&owned).await?;
+        read
     }
 }
 
 /// Tasks and shared documents mention many things that the graph is not asked for.
-fn has_facts(kind: SourceKind) -> bool {
+pub(super) fn has_facts(kind: SourceKind) -> bool {
     match kind {
         SourceKind::Memory
         | SourceKind::Daily
@@ -235,7 +155,7 @@ fn has_facts(kind: SourceKind) -> bool {
     }
 }
 
-fn said_at(chunk: &StoredChunk) -> Timestamp {
+pub(super) fn said_at(chunk: &StoredChunk) -> Timestamp {
     let said = chunk.row.message.as_ref().and_then(|message| message.at);
     said.or(chunk.source.dated).unwrap_or(chunk.source.stamp.modified)
 }
@@ -251,33 +171,4 @@ fn by_rules(chunk: &StoredChunk, clock: &dyn Clock) -> ChunkFacts {
         zone: zone_of(clock, person),
     };
     ChunkFacts { chunk: chunk.id, maker: RULES.to_owned(), facts: facts_in(&passage) }
-}
-
-/// The fact, where its quote stands in the text word for word.
-fn believed(found: FoundFact, chunk: &ChunkRow) -> Option<FactRow> {
-    let FoundFact { subject, relation, object, quote, from, until, has_ended } = found;
-    let quote = quote.trim();
-    let place = chunk.text.find(quote).filter(|_| !quote.is_empty())?;
-    let (subject, object) = (EntityName::new(&subject), EntityName::new(&object));
-    let relation = EntityName::new(&relation).key;
-    if subject.key.is_empty() || object.key.is_empty() || relation.is_empty() {
-        return None;
-    }
-    let lines = chunk.text[..place].matches('\n').count();
-    let line = match chunk.message {
-        Some(_) => chunk.start_line,
-        None => chunk.start_line + u32::try_from(lines).unwrap_or(0),
-    };
-    let is_name = object.name.chars().next().is_some_and(char::is_uppercase);
-    Some(FactRow {
-        subject,
-        relation,
-        object_kind: if is_name { ObjectKind::Entity } else { ObjectKind::Value },
-        object,
-        holds: if has_ended { Holds::Ends } else { Holds::Begins },
-        line,
-        said: quote.to_owned(),
-        from,
-        until,
-    })
 }

@@ -5,6 +5,7 @@
 
 mod fact_reader;
 mod finder;
+mod reading;
 mod rules;
 mod timeline;
 

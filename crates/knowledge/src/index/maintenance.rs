@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use onyx_storage::Duties;
 use onyx_types::Cancel;
 use tokio::sync::Notify;
 
@@ -23,8 +24,11 @@ pub(super) struct Maintenance {
     pub(super) embedders: Arc<Embedders>,
     pub(super) vectors: Arc<VectorMaker>,
     pub(super) facts: Arc<FactReader>,
-    /// There may be chunks that no vectors were made of and no facts were found in.
-    pub(super) wake_slow_work: Notify,
+    pub(super) duties: Arc<dyn Duties>,
+    /// There may be chunks that no vectors were made of.
+    pub(super) wake_vectors: Notify,
+    /// There may be chunks that no facts were found in.
+    pub(super) wake_facts: Notify,
 }
 
 /// How long nothing must have been written before the memory for writing is given back.
@@ -33,12 +37,14 @@ const REST_AFTER: Duration = Duration::from_secs(20);
 const GATHER: Duration = Duration::from_millis(300);
 /// How long an embedder that failed is left alone.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
+/// The duty of the gateway that makes vectors.
+const VECTORS: &str = "vectors";
 
 impl Maintenance {
     /// Keeps the index in step until it is stopped. At most one such task runs at a time.
     pub(super) async fn run(&self, stop: Cancel) {
         tokio::select! {
-            ((), ()) = async { tokio::join!(self.keep_in_step(), self.do_slow_work()) } => {}
+            ((), (), ()) = async { tokio::join!(self.keep_in_step(), self.make_vectors(), self.find_facts()) } => {}
             () = stop.cancelled() => {}
         }
         self.sync.stop_watching();
@@ -70,24 +76,45 @@ impl Maintenance {
     }
 
     /// Runs beside the rest, because it may take hours and files must not wait for it.
-    async fn do_slow_work(&self) {
+    async fn make_vectors(&self) {
         loop {
-            self.wake_slow_work.notified().await;
-            if let Err(error) = self.facts.find_facts().await {
-                tracing::warn!(%error, "facts could not be kept");
-            }
-            if let Err(error) = self.vectors.embed_missing().await {
+            self.wake_vectors.notified().await;
+            if let Err(error) = self.make_missing_vectors().await {
                 tracing::warn!(%error, "vectors could not be kept");
             }
             if self.embedders.is_failing() {
                 tokio::time::sleep(TRY_AGAIN).await;
-                self.wake_slow_work();
+                self.wake_vectors.notify_one();
+            }
+        }
+    }
+
+    /// Of several gateways one makes them at a time. It gives the duty back after each round, because
+    /// another one may reach an embedder that this one does not.
+    async fn make_missing_vectors(&self) -> Result<(), KnowledgeError> {
+        if self.embedders.current().is_none() {
+            return Ok(());
+        }
+        let Some(owned) = self.duties.own(VECTORS).await? else { return Ok(()) };
+        let made = self.vectors.embed_missing().await;
+        self.duties.disown(&owned).await?;
+        made
+    }
+
+    /// Runs beside the making of vectors: a model may take minutes for a text, and new texts must be
+    /// found by meaning before that.
+    async fn find_facts(&self) {
+        loop {
+            self.wake_facts.notified().await;
+            if let Err(error) = self.facts.find_facts().await {
+                tracing::warn!(%error, "facts could not be kept");
             }
         }
     }
 
     pub(super) fn wake_slow_work(&self) {
-        self.wake_slow_work.notify_one();
+        self.wake_vectors.notify_one();
+        self.wake_facts.notify_one();
     }
 
     /// Does everything that is known to be left to do.

@@ -59,7 +59,7 @@ struct Parts {
 impl Parts {
     fn new(store: Store, clock: Arc<dyn Clock>, settings: IndexSettings) -> Self {
         let IndexSettings { home, chunking } = settings;
-        let Store { chunks, files, ledger, turns, .. } = store;
+        let Store { chunks, files, ledger, turns, duties, .. } = store;
         let (chunks, files) = (|| Arc::clone(&chunks), || Arc::clone(&files));
         let settings = Arc::<CurrentSearchSettings>::default();
         let embedders = Arc::<Embedders>::default();
@@ -83,7 +83,7 @@ impl Parts {
         ));
         let vectors = VectorMaker::new(chunks(), Arc::clone(&embedders), Arc::clone(&settings));
         let vectors = Arc::new(vectors);
-        let facts = Arc::new(FactReader::new(chunks(), Arc::clone(&clock)));
+        let facts = Arc::new(FactReader::new(chunks(), Arc::clone(&clock), Arc::clone(&duties)));
         let maintenance = Maintenance {
             backlog: Arc::clone(&backlog),
             sync: Arc::clone(&sync),
@@ -91,7 +91,9 @@ impl Parts {
             embedders: Arc::clone(&embedders),
             vectors: Arc::clone(&vectors),
             facts: Arc::clone(&facts),
-            wake_slow_work: Notify::new(),
+            duties,
+            wake_vectors: Notify::new(),
+            wake_facts: Notify::new(),
         };
         let searcher = Searcher {
             chunks: chunks(),

@@ -1,16 +1,22 @@
 //! The graph knows what texts say of a person, since when, and which text says so.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use onyx_knowledge::{EntityPage, FactFinder, FactPassage, FoundFact, FoundFacts};
-use onyx_storage::NameDecisions;
-use onyx_types::{ModelFailure, PersonId, ScopeSet, SessionOrigin, Timestamp};
+use onyx_storage::{Area, Expect, NameDecisions, ObjectKey};
+use onyx_test_support::{ManualClock, wait_for};
+use onyx_types::{
+    Cancel, ModelFailure, ModelFailureClass, PersonId, ScopeSet, SessionOrigin, Timestamp,
+};
 
 use crate::talk::Talk;
-use crate::world::{World, chat};
+use crate::world::{Meaning, World, chat};
+
+const SOON: Duration = Duration::from_secs(10);
 
 async fn page(world: &World, name: &str) -> Option<EntityPage> {
     world.index.graph_entity(&chat("anna"), name).await.unwrap()
@@ -201,4 +207,128 @@ async fn a_model_reads_within_its_budget_and_only_what_the_text_bears_out_is_kep
     world.index.catch_up().await.unwrap();
     assert_eq!(facts(&world, "Mia").await, ["Ben knows Mia <- vault/d.md:1"]);
     assert_eq!(reader.calls.load(Ordering::Relaxed), 2);
+}
+
+/// Knows what `Reader` knows, but some texts it cannot read, and some people may not ask it.
+struct Moody {
+    reader: Reader,
+    asked: Mutex<Vec<String>>,
+    may_not_ask: Mutex<Option<PersonId>>,
+}
+
+impl Moody {
+    fn new(may_not_ask: Option<PersonId>) -> Arc<Self> {
+        let may_not_ask = Mutex::new(may_not_ask);
+        Arc::new(Self { reader: Reader::default(), asked: Mutex::default(), may_not_ask })
+    }
+
+    /// How often it was asked about texts with this word.
+    fn asked(&self, word: &str) -> usize {
+        self.asked.lock().unwrap().iter().filter(|text| text.contains(word)).count()
+    }
+}
+
+impl FactFinder for Moody {
+    fn name(&self) -> String {
+        self.reader.name()
+    }
+
+    fn find(&self, passage: FactPassage) -> BoxFuture<'_, Result<FoundFacts, ModelFailure>> {
+        self.asked.lock().unwrap().push(passage.text.clone());
+        let class = if self.may_not_ask.lock().unwrap().as_ref() == Some(&passage.person) {
+            ModelFailureClass::Budget
+        } else if passage.text.contains("unreadable") {
+            ModelFailureClass::InvalidRequest
+        } else {
+            return self.reader.find(passage);
+        };
+        async move { Err(ModelFailure::new(class, "not now")) }.boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_text_that_fails_is_left_after_a_few_tries_and_holds_up_no_other() {
+    let world = World::new().await;
+    world.write("people/anna/vault/a.md", "Some unreadable text that nobody can take in");
+    world.write("people/anna/vault/b.md", "Ben has long been a friend of Mia");
+    let moody = Moody::new(None);
+    world.index.set_fact_finder(Some(Arc::clone(&moody) as _), 100_000);
+    world.index.catch_up().await.unwrap();
+    assert_eq!(facts(&world, "Mia").await, ["Ben knows Mia <- vault/b.md:1"]);
+    for _ in 0..5 {
+        world.index.catch_up().await.unwrap();
+    }
+    assert_eq!((moody.asked("unreadable"), moody.asked("Mia")), (3, 1));
+    // What comes later is read, also by another process.
+    let world = world.reopen().await;
+    world.index.set_fact_finder(Some(Arc::clone(&moody) as _), 100_000);
+    world.write("people/anna/vault/c.md", "Tom has long been a friend of Ida");
+    world.index.sync().await.unwrap();
+    world.index.catch_up().await.unwrap();
+    assert_eq!(facts(&world, "Ida").await, ["Tom knows Ida <- vault/c.md:1"]);
+    assert_eq!((moody.asked("unreadable"), moody.asked("Mia")), (3, 1));
+}
+
+#[tokio::test]
+async fn a_person_who_has_no_budget_left_holds_up_nobody_else() {
+    let clock = Arc::new(ManualClock::new());
+    let world = World::with_clock(Arc::clone(&clock) as _).await;
+    world.write("people/anna/vault/a.md", "Ben has long been a friend of Mia");
+    world.write("people/anna/vault/b.md", "Eva has long been a friend of Max");
+    world.write("people/bert/vault/c.md", "Tom has long been a friend of Ida");
+    let moody = Moody::new(Some(anna()));
+    world.index.set_fact_finder(Some(Arc::clone(&moody) as _), 100_000);
+    for _ in 0..3 {
+        world.index.catch_up().await.unwrap();
+    }
+    let ida = world.index.graph_entity(&chat("bert"), "Ida").await.unwrap();
+    assert_eq!(ida.map(|page| page.facts.len()), Some(1));
+    assert_eq!((moody.asked("Mia"), moody.asked("Max"), moody.asked("Ida")), (1, 0, 1));
+    // Later the person may have budget again.
+    *moody.may_not_ask.lock().unwrap() = None;
+    clock.advance(Duration::from_secs(6 * 60));
+    world.index.catch_up().await.unwrap();
+    assert_eq!(facts(&world, "Mia").await, ["Ben knows Mia <- vault/a.md:1"]);
+    assert_eq!(facts(&world, "Max").await, ["Eva knows Max <- vault/b.md:1"]);
+    assert_eq!(moody.asked("Ida"), 1);
+}
+
+/// Is asked and never answers.
+#[derive(Default)]
+struct Silent(AtomicUsize);
+
+impl FactFinder for Silent {
+    fn name(&self) -> String {
+        "test/silent".into()
+    }
+
+    fn find(&self, _: FactPassage) -> BoxFuture<'_, Result<FoundFacts, ModelFailure>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        std::future::pending().boxed()
+    }
+}
+
+#[tokio::test]
+async fn texts_are_found_by_meaning_while_a_model_still_reads_them_for_facts() {
+    let world = World::new().await;
+    let silent = Arc::new(Silent::default());
+    world.index.set_embedder(Some(Arc::new(Meaning::default())));
+    world.index.set_fact_finder(Some(Arc::clone(&silent) as _), 100_000);
+    world.write("people/anna/vault/a.md", "The car has long been a friend of Mia");
+    let stop = Cancel::new();
+    let (index, ends) = (world.index.clone(), stop.clone());
+    let tending = tokio::spawn(async move { index.tend(ends).await });
+    wait_for("the model to read", SOON, async || {
+        (silent.0.load(Ordering::Relaxed) > 0).then_some(())
+    })
+    .await;
+    let new: ObjectKey = "b.md".parse().unwrap();
+    let vault = world.store.files.objects(&Area::Vault(anna())).unwrap();
+    vault.put(&new, b"The physician is on holiday", Expect::Absent).await.unwrap();
+    wait_for("the new text to have a vector", SOON, async || {
+        world.paths("doctor").await.iter().any(|path| path.ends_with("b.md")).then_some(())
+    })
+    .await;
+    stop.cancel();
+    tending.await.unwrap();
 }

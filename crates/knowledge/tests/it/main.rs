@@ -6,6 +6,7 @@ mod damage;
 mod files;
 mod finding;
 mod fresh;
+mod gateways;
 mod graph;
 mod meaning;
 mod messages;

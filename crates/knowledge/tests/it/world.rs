@@ -33,17 +33,24 @@ impl World {
 
     /// Where people live in this time zone.
     pub(crate) async fn in_zone(name: &str) -> Self {
-        let clock = SystemClock::in_zone(Zone::named(name).unwrap());
-        Self::with_clock(tempfile::tempdir().unwrap(), Chunking::default(), clock).await
+        Self::with_clock(Arc::new(SystemClock::in_zone(Zone::named(name).unwrap()))).await
+    }
+
+    /// One in which time passes as the test says.
+    pub(crate) async fn with_clock(clock: Arc<dyn Clock>) -> Self {
+        Self::cut_with(tempfile::tempdir().unwrap(), Chunking::default(), clock).await
     }
 
     async fn cut(folder: tempfile::TempDir, chunking: Chunking) -> Self {
-        Self::with_clock(folder, chunking, SystemClock::new()).await
+        Self::cut_with(folder, chunking, Arc::new(SystemClock::new())).await
     }
 
-    async fn with_clock(folder: tempfile::TempDir, chunking: Chunking, clock: SystemClock) -> Self {
+    async fn cut_with(
+        folder: tempfile::TempDir,
+        chunking: Chunking,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let home = Home::open(folder.path()).unwrap();
-        let clock: Arc<dyn Clock> = Arc::new(clock);
         let mut store = Store::open_embedded(home, Arc::clone(&clock)).await.unwrap();
         let settings = IndexSettings { home: folder.path().to_owned(), chunking };
         let index = Index::new(store.clone(), Arc::clone(&clock), settings);

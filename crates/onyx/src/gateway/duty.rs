@@ -15,6 +15,14 @@ pub(super) enum Duty {
     RenewSignIn(String),
     /// Asks a provider whether a sign-in was finished.
     AwaitSignIn(String),
+    /// Imports a source.
+    Source(String),
+    /// Waits for the import of a source at another gateway to stop.
+    StopSource(String),
+    /// Reads texts for facts with a model.
+    Facts,
+    /// Makes the vectors of texts.
+    Vectors,
     /// A duty that only a newer gateway knows.
     Other(String),
 }
@@ -27,6 +35,10 @@ impl fmt::Display for Duty {
             Self::Draft(draft) => write!(f, "draft {draft}"),
             Self::RenewSignIn(name) => write!(f, "sign-in {name}"),
             Self::AwaitSignIn(provider) => write!(f, "sign-in asks {provider}"),
+            Self::Source(id) => write!(f, "source {id}"),
+            Self::StopSource(id) => write!(f, "source stop {id}"),
+            Self::Facts => f.write_str("facts"),
+            Self::Vectors => f.write_str("vectors"),
             Self::Other(name) => f.write_str(name),
         }
     }
@@ -35,19 +47,23 @@ impl fmt::Display for Duty {
 impl Duty {
     pub(super) fn named(name: &str) -> Self {
         let after = |kind: &str| name.strip_prefix(kind).map(str::to_owned);
-        if name == "sweep" {
-            Self::CleanUp
-        } else if let Some(account) = after("connector ") {
-            Self::Connector(account)
-        } else if let Some(draft) = after("draft ") {
-            Self::Draft(draft)
-        } else if let Some(provider) = after("sign-in asks ") {
-            Self::AwaitSignIn(provider)
-        } else if let Some(name) = after("sign-in ") {
-            Self::RenewSignIn(name)
-        } else {
-            Self::Other(name.to_owned())
+        match name {
+            "sweep" => return Self::CleanUp,
+            "facts" => return Self::Facts,
+            "vectors" => return Self::Vectors,
+            _ => {}
         }
+        // The longer of two that begin alike comes first.
+        let kinds: [(&str, fn(String) -> Self); 6] = [
+            ("connector ", Self::Connector),
+            ("draft ", Self::Draft),
+            ("sign-in asks ", Self::AwaitSignIn),
+            ("sign-in ", Self::RenewSignIn),
+            ("source stop ", Self::StopSource),
+            ("source ", Self::Source),
+        ];
+        let known = kinds.into_iter().find_map(|(kind, duty)| Some(duty(after(kind)?)));
+        known.unwrap_or_else(|| Self::Other(name.to_owned()))
     }
 
     /// The duty as the API shows it; `None` for duties that the API shows elsewhere.
@@ -56,8 +72,11 @@ impl Duty {
             Self::CleanUp => Some(GatewayDuty::CleansUp),
             Self::RenewSignIn(name) => Some(GatewayDuty::RenewsSignIn { of: name }),
             Self::AwaitSignIn(provider) => Some(GatewayDuty::AwaitsSignIn { of: provider }),
+            Self::Source(id) => Some(GatewayDuty::ImportsSource { of: id }),
+            Self::Facts => Some(GatewayDuty::ReadsFacts),
+            Self::Vectors => Some(GatewayDuty::MakesVectors),
             Self::Other(name) => Some(GatewayDuty::Other { name }),
-            Self::Connector(_) | Self::Draft(_) => None,
+            Self::Connector(_) | Self::Draft(_) | Self::StopSource(_) => None,
         }
     }
 }
@@ -75,6 +94,10 @@ mod tests {
             Duty::Draft(of()),
             Duty::RenewSignIn(of()),
             Duty::AwaitSignIn(of()),
+            Duty::Source(of()),
+            Duty::StopSource(of()),
+            Duty::Facts,
+            Duty::Vectors,
             Duty::Other(of()),
         ];
         for duty in all {

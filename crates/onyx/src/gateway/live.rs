@@ -262,6 +262,18 @@ impl Live {
         }
     }
 
+    /// The object store of server mode. Without it only large contents cannot be read or written, so
+    /// the gateway stays ready.
+    async fn objects(&self) -> Option<Dependency> {
+        let shared = self.shared.as_ref()?;
+        Some(match shared.objects.probe(&shared.membership).await {
+            Ok(()) => Dependency::ok("objects"),
+            Err(error) => {
+                Dependency::degraded("objects", error.to_string()).with_hint(error.hint())
+            }
+        })
+    }
+
     fn config(&self) -> Dependency {
         match self.broken() {
             None => Dependency::ok(DependencyKind::Config),
@@ -308,7 +320,9 @@ fn provider(status: &ProviderStatus) -> Dependency {
 impl Readiness for Live {
     fn dependencies(&self) -> BoxFuture<'_, Vec<Dependency>> {
         Box::pin(async {
-            let mut all = vec![self.config(), self.storage().await];
+            let (storage, objects) = tokio::join!(self.storage(), self.objects());
+            let mut all = vec![self.config(), storage];
+            all.extend(objects);
             all.extend(self.providers());
             all.extend(self.memory());
             all.extend(super::connectors::dependencies(&self.connectors).await);

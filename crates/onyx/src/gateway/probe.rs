@@ -1,9 +1,10 @@
-//! Checks whether the disk can be written to. Anyone may call `/ready`, so the check runs at most every few
-//! seconds, and one at a time.
+//! Checks whether the disk can be written to, and whether the object store can be used. Anyone may call
+//! `/ready`, so each check runs at most every few seconds, and one at a time.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use onyx_storage::{Membership, ServerError};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -30,6 +31,32 @@ impl WriteProbe {
             Ok(written) => written.map_err(|error| format!("it cannot be written: {error}")),
             Err(error) => Err(error.to_string()),
         };
+        *last = Some((Instant::now(), found.clone()));
+        found
+    }
+}
+
+/// How long the object store is believed to work: each check costs requests that some stores charge for.
+const STORE_WORKS_FOR: Duration = Duration::from_secs(10);
+/// How long a check of the object store may take.
+const STORE_PATIENCE: Duration = Duration::from_secs(5);
+
+#[derive(Default)]
+pub(super) struct ObjectsProbe(Mutex<Option<(Instant, Result<(), ServerError>)>>);
+
+impl ObjectsProbe {
+    /// Writes, reads, lists and deletes an object; returns why that is not possible.
+    pub(super) async fn probe(&self, membership: &Membership) -> Result<(), ServerError> {
+        let mut last = self.0.lock().await;
+        if let Some((at, found)) = &*last {
+            let holds_for = if found.is_ok() { STORE_WORKS_FOR } else { HOLDS_FOR };
+            if at.elapsed() < holds_for {
+                return found.clone();
+            }
+        }
+        let asked = tokio::time::timeout(STORE_PATIENCE, membership.probe_objects()).await;
+        let silent = || Err(ServerError::Objects("it does not answer".to_owned()));
+        let found = asked.unwrap_or_else(|_| silent());
         *last = Some((Instant::now(), found.clone()));
         found
     }

@@ -28,6 +28,7 @@ pub(super) fn open(
     let web = web.clone();
     Ok(Sources::new(
         Arc::clone(&store.files),
+        Arc::clone(&store.duties),
         move || web.egress(),
         Reader::new(program, &["read-document"]).with_tesseract(env::program("tesseract")),
         Arc::clone(clock),

@@ -14,6 +14,7 @@ use onyx_storage::{
 use onyx_types::{Clock, Fault, Hash};
 
 use super::duty::Duty;
+use super::probe::ObjectsProbe;
 use super::witnesses::audit_witnesses;
 use crate::config::{self, Config, ConfigError, last_good};
 use crate::home::HomeFolder;
@@ -31,6 +32,8 @@ pub(super) struct Opened {
 /// This gateway's membership among those on the same database, and what it holds.
 pub(crate) struct SharedStorage {
     pub(super) membership: Membership,
+    /// Whether the object store can be used, as it was last seen.
+    pub(super) objects: ObjectsProbe,
     pub(super) master: MasterKey,
     /// The address at which the other gateways reach this one, if the config sets it.
     pub(super) advertise: Option<String>,
@@ -155,6 +158,7 @@ pub(super) async fn open(
     tracing::info!(gateway = membership.id(), "one of several gateways on one database");
     let shared = SharedStorage {
         membership,
+        objects: ObjectsProbe::default(),
         master,
         advertise,
         drafts: Mutex::default(),

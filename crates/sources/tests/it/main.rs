@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 #![allow(clippy::disallowed_methods, reason = "tests look at the files from outside, as people do")]
 
+mod gateways;
+
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use onyx_extract::Reader;
 use onyx_sources::{
     DocumentRecord, NewSource, NewSupply, SourceError, SourceRecord, SourceState, Sources,
 };
-use onyx_storage::{Area, Files, Home};
+use onyx_storage::{Area, Duties, Files, Home, LocalDuties};
 use onyx_test_support::{HoldUp, Page, Site, delays, wait_for};
 use onyx_types::{IdGenerator, Origin, Pauses, PersonId, Scope, SourceId, SystemClock};
 
@@ -37,7 +39,7 @@ impl World {
     fn with(private: PrivateHosts, pauses: Pauses) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let files: Arc<dyn Files> = Arc::new(Home::open(folder.path()).unwrap());
-        let sources = sources(&files, private, pauses);
+        let sources = sources(&files, &alone(), private, pauses);
         let world = Self { sources, files, folder };
         world.write("spaces/home/space.json", "{}");
         world
@@ -45,7 +47,7 @@ impl World {
 
     /// As after a restart of the process.
     fn again(&self, pauses: Pauses) -> Sources {
-        sources(&self.files, Vec::new(), pauses)
+        sources(&self.files, &alone(), Vec::new(), pauses)
     }
 
     fn path(&self, path: &str) -> PathBuf {
@@ -84,16 +86,27 @@ impl World {
     }
 }
 
-fn sources(files: &Arc<dyn Files>, private: PrivateHosts, pauses: Pauses) -> Sources {
+fn sources(
+    files: &Arc<dyn Files>,
+    duties: &Arc<dyn Duties>,
+    private: PrivateHosts,
+    pauses: Pauses,
+) -> Sources {
     let egress = Egress::new(Arc::new(SystemResolver), private, Bounds::default());
     Sources::new(
         Arc::clone(files),
+        Arc::clone(duties),
         move || egress.clone(),
         Reader::new("/nowhere", &[]),
         Arc::new(SystemClock::new()),
         IdGenerator::new(7),
         pauses,
     )
+}
+
+/// The duties of a single process.
+fn alone() -> Arc<dyn Duties> {
+    Arc::new(LocalDuties)
 }
 
 fn anna() -> PersonId {

@@ -456,4 +456,8 @@ pub trait ChunkStore: Send + Sync {
     async fn set_mark(&self, name: &str, value: &str) -> Result<(), StoreError> {
         self.set_marks(vec![(name.to_owned(), value.to_owned())]).await
     }
+
+    /// Adds to the count that a mark holds as `period count`, at once for all who count; a new period
+    /// begins at zero. Gives back the count.
+    async fn add_to_mark(&self, name: &str, period: &str, by: u64) -> Result<u64, StoreError>;
 }

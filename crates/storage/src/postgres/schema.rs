@@ -1,11 +1,11 @@
 //! The tables: made and changed by `onyx migrate` alone, and checked by every start.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use onyx_types::Timestamp;
 use refinery::error::Kind;
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Transaction};
 
 use super::connect::{DatabaseUrl, ServerError, connect_once, told};
 
@@ -17,18 +17,49 @@ mod migrations {
 pub const SCHEMA_VERSION: i32 = 4;
 /// The oldest server that has everything the statements use.
 const OLDEST_SERVER: u32 = 15;
-/// Two that migrate at once take turns; the number is Onyx's own.
-const MIGRATION_LOCK: i64 = 0x6f6e_7978_0001;
+/// Its row is locked while somebody migrates, so that two who do it at once take turns.
+const TURN_TABLE: &str = "CREATE TABLE IF NOT EXISTS onyx_migrating (id INTEGER PRIMARY KEY)";
+const TURN_ROW: &str = "INSERT INTO onyx_migrating VALUES (1) ON CONFLICT DO NOTHING";
 
 /// Brings the tables up to date, in one transaction: they are as before or whole. Returns how many migrations ran.
 pub async fn migrate_database(url: &DatabaseUrl) -> Result<usize, ServerError> {
     let mut client = connect_once(url).await?;
     check_server(&client).await?;
-    execute(&client, "SELECT pg_advisory_lock($1)", MIGRATION_LOCK).await?;
+    let mut waiting = connect_once(url).await?;
+    let turn = take_turn(&mut waiting).await?;
     let migrated = run(&mut client).await;
-    // The lock goes with the connection, which ends here.
-    drop(client);
+    // Nothing is written in this transaction; its end lets the next one begin.
+    turn.rollback().await.map_err(|error| of_database(&error))?;
     migrated
+}
+
+/// Waits until nobody else migrates, and holds others up until the transaction ends.
+async fn take_turn(client: &mut Client) -> Result<Transaction<'_>, ServerError> {
+    make_turn_table(client).await?;
+    let turn = client.transaction().await.map_err(|error| of_database(&error))?;
+    // However long the migration takes, the server must not end this transaction.
+    let hold = "SET LOCAL idle_in_transaction_session_timeout = 0;
+                SELECT id FROM onyx_migrating FOR UPDATE";
+    turn.batch_execute(hold).await.map_err(|error| of_database(&error))?;
+    Ok(turn)
+}
+
+/// When several make it at once, one may be refused although the statement asks whether the table exists.
+async fn make_turn_table(client: &Client) -> Result<(), ServerError> {
+    match client.batch_execute(TURN_TABLE).await {
+        Ok(()) => {}
+        Err(error) if was_made_meanwhile(&error) => {}
+        Err(error) => return Err(of_database(&error)),
+    }
+    client.batch_execute(TURN_ROW).await.map_err(|error| of_database(&error))
+}
+
+fn was_made_meanwhile(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|code| {
+        *code == SqlState::UNIQUE_VIOLATION
+            || *code == SqlState::DUPLICATE_TABLE
+            || *code == SqlState::DUPLICATE_OBJECT
+    })
 }
 
 async fn run(client: &mut Client) -> Result<usize, ServerError> {
@@ -60,6 +91,8 @@ pub struct DatabaseReport {
     pub server: String,
     /// The version of the tables.
     pub schema: i32,
+    /// By how many milliseconds the database's clock is ahead of this machine's; negative: behind.
+    pub clock_ahead: i64,
     /// What works but may still lose something, each in a sentence.
     pub warnings: Vec<String>,
 }
@@ -70,11 +103,13 @@ pub async fn inspect_database(
     now: Timestamp,
     slack: Option<Duration>,
 ) -> Result<DatabaseReport, ServerError> {
+    let begun = Instant::now();
     let client = connect_once(url).await?;
     check_server(&client).await?;
     let schema = check_tables(&client).await?;
-    if let Some(slack) = slack {
-        check_clock(&client, now, slack).await?;
+    let clock_ahead = clock_ahead(&client, now, begun).await?;
+    if slack.is_some_and(|slack| u128::from(clock_ahead.unsigned_abs()) > slack.as_millis()) {
+        return Err(ServerError::ClockOff { seconds: clock_ahead.unsigned_abs() / 1000 });
     }
     let select = "SELECT current_setting('server_version'), current_setting('synchronous_commit'),
                          current_setting('fsync'), current_setting('synchronous_standby_names'),
@@ -95,17 +130,17 @@ pub async fn inspect_database(
         warnings.push("No standby is synchronous: a failover can lose what was acknowledged.");
     }
     let warnings = warnings.into_iter().map(str::to_owned).collect();
-    Ok(DatabaseReport { server: row.get(0), schema, warnings })
+    Ok(DatabaseReport { server: row.get(0), schema, clock_ahead, warnings })
 }
 
-async fn check_clock(client: &Client, now: Timestamp, slack: Duration) -> Result<(), ServerError> {
+/// By how much the database's clock is ahead of this machine's, which showed `now` at `begun`. The answer is taken to be
+/// from the middle of the time that it took.
+async fn clock_ahead(client: &Client, now: Timestamp, begun: Instant) -> Result<i64, ServerError> {
     let select = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT";
+    let asked = begun.elapsed();
     let row = client.query_one(select, &[]).await.map_err(|error| of_database(&error))?;
-    let apart = row.get::<_, i64>(0).abs_diff(now.as_millis());
-    if u128::from(apart) > slack.as_millis() {
-        return Err(ServerError::ClockOff { seconds: apart / 1000 });
-    }
-    Ok(())
+    let here = now.saturating_add((asked + begun.elapsed()) / 2);
+    Ok(row.get::<_, i64>(0).saturating_sub(here.as_millis()))
 }
 
 /// Their version, if it is one that this binary can use.
@@ -150,11 +185,7 @@ async fn found(client: &Client) -> Result<SchemaFound, ServerError> {
     }
 }
 
-async fn execute(client: &Client, statement: &str, number: i64) -> Result<(), ServerError> {
-    client.execute(statement, &[&number]).await.map(drop).map_err(|error| of_database(&error))
-}
-
-fn of_database(error: &tokio_postgres::Error) -> ServerError {
+pub(super) fn of_database(error: &tokio_postgres::Error) -> ServerError {
     match error.code() {
         Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
             ServerError::NoRights(told(error))

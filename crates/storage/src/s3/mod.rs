@@ -74,9 +74,15 @@ impl Bucket {
         let told = |action| move |error: Error| self.refused(action, &error);
         let payload = PutPayload::from_static(content);
         self.store.put(&path, payload).await.map_err(told("put"))?;
+        let whole = self.store.get(&path).await.map_err(told("get"))?;
+        if whole.bytes().await.map_err(told("get"))? != content[..] {
+            return Err(ServerError::Objects("it does not return what was stored".to_owned()));
+        }
         let part = self.store.get_range(&path, 5..10).await.map_err(told("get"))?;
         if part[..] != content[5..10] {
-            return Err(ServerError::Objects("it does not return what was stored".to_owned()));
+            return Err(ServerError::Objects(
+                "it does not return the range that is asked for".to_owned(),
+            ));
         }
         let folder = self.path("probe");
         self.store.list_with_delimiter(Some(&folder)).await.map_err(told("list"))?;
@@ -111,19 +117,19 @@ impl Bucket {
 
     pub(crate) async fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), StoreError> {
         let payload = PutPayload::from(bytes);
-        self.store.put(&self.path(name), payload).await.map(drop).map_err(failed)
+        self.store.put(&self.path(name), payload).await.map(drop).map_err(self.failed("put"))
     }
 
     pub(crate) async fn get(&self, name: &str) -> Result<Vec<u8>, StoreError> {
-        let found = self.store.get(&self.path(name)).await.map_err(failed)?;
-        Ok(found.bytes().await.map_err(failed)?.into())
+        let found = self.store.get(&self.path(name)).await.map_err(self.failed("get"))?;
+        Ok(found.bytes().await.map_err(self.failed("get"))?.into())
     }
 
     async fn get_if_any(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         match self.store.get(&self.path(name)).await {
-            Ok(found) => Ok(Some(found.bytes().await.map_err(failed)?.into())),
+            Ok(found) => Ok(Some(found.bytes().await.map_err(self.failed("get"))?.into())),
             Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(failed(error)),
+            Err(error) => Err(self.failed("get")(error)),
         }
     }
 
@@ -131,14 +137,14 @@ impl Bucket {
         match self.store.head(&self.path(name)).await {
             Ok(found) => Ok(Some(found.size)),
             Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(failed(error)),
+            Err(error) => Err(self.failed("get")(error)),
         }
     }
 
     /// What lies directly in a folder of the prefix, in the order of the names; of folders only their names.
     async fn list(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
         let found = self.store.list_with_delimiter(Some(&self.path(folder))).await;
-        let found = found.map_err(failed)?;
+        let found = found.map_err(self.failed("list"))?;
         let skipped = if self.url.prefix.is_empty() { 0 } else { self.url.prefix.len() + 1 };
         let name = |path: &Path| path.as_ref().get(skipped..).unwrap_or_default().to_owned();
         let objects = found.objects.iter().map(|object| ListedObject {
@@ -161,7 +167,8 @@ impl Bucket {
         name: &str,
         range: Range<u64>,
     ) -> Result<Vec<u8>, StoreError> {
-        let found = self.store.get_range(&self.path(name), range).await.map_err(failed)?;
+        let found = self.store.get_range(&self.path(name), range).await;
+        let found = found.map_err(self.failed("get"))?;
         Ok(found.into())
     }
 
@@ -169,7 +176,7 @@ impl Bucket {
     pub(crate) async fn delete(&self, name: &str) -> Result<(), StoreError> {
         match self.store.delete(&self.path(name)).await {
             Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(failed(error)),
+            Err(error) => Err(self.failed("delete")(error)),
         }
     }
 
@@ -177,17 +184,19 @@ impl Bucket {
         // Empty parts of a path are left out.
         Path::from(format!("{}/{name}", self.url.prefix))
     }
-}
 
-fn failed(error: Error) -> StoreError {
-    match error {
-        // The database says that it is there.
-        Error::NotFound { path, .. } => {
-            StoreError::Damaged(format!("the object store has lost {path}"))
+    /// What an error means for the caller, by what the store was asked to do.
+    fn failed(&self, action: &'static str) -> impl Fn(Error) -> StoreError + '_ {
+        move |error| match error {
+            // The database says that it is there.
+            Error::NotFound { path, .. } => {
+                StoreError::Damaged(format!("the object store has lost {path}"))
+            }
+            // The key had these rights when the gateway started.
+            Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
+                self.refused(action, &error).into()
+            }
+            other => StoreError::Unavailable(format!("the object store: {other}")),
         }
-        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
-            StoreError::Failed(format!("the object store: {error}"))
-        }
-        other => StoreError::Unavailable(format!("the object store: {other}")),
     }
 }

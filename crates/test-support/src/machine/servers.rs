@@ -105,6 +105,15 @@ impl ServerPlace {
         connect(&self.servers.url(&self.name)).await
     }
 
+    /// From now on no notice reaches another gateway, as when the one that writes it dies first.
+    pub async fn lose_notices(&self) {
+        let lose = "CREATE FUNCTION lose() RETURNS TRIGGER LANGUAGE plpgsql
+                        AS 'BEGIN RETURN NULL; END';
+                    CREATE TRIGGER lose BEFORE INSERT ON gateway_notices
+                        FOR EACH ROW EXECUTE FUNCTION lose()";
+        self.sql().await.batch_execute(lose).await.expect("a trigger");
+    }
+
     /// Makes the tables.
     pub async fn migrate(&self) {
         let url = format!("{}?sslmode=disable", self.servers.url(&self.name));

@@ -19,7 +19,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use onyx_storage::{Steps, StepwiseRunLog, Store, StoreError};
+use onyx_storage::{LocalDuties, Steps, StepwiseRunLog, Store, StoreError};
 use onyx_types::{Clock, SessionKey};
 
 use accounts::{Doors, MemoryAccounts};
@@ -154,6 +154,7 @@ impl MemoryDisk {
             accounts: Arc::new(MemoryAccounts::new(self.clone())),
             secrets: Arc::new(MemoryAccounts::new(self.clone())),
             leases,
+            duties: Arc::new(LocalDuties),
             chunks: self.chunks.open(Arc::clone(&clock)),
             files: Arc::new(MemoryFiles::new(self.clone(), clock, turnstile)),
             steps: Steps::as_they_come(),

@@ -87,6 +87,12 @@ function duty(one: Gateway['duties'][number]): string {
       return `Waits for the sign-in ${one.of}`;
     case 'renews_sign_in':
       return `Renews the sign-in ${one.of}`;
+    case 'imports_source':
+      return 'Imports a source';
+    case 'reads_facts':
+      return 'Reads texts for facts';
+    case 'makes_vectors':
+      return 'Makes texts searchable by meaning';
     case 'other':
       return one.name;
   }

@@ -1,12 +1,13 @@
 //! Checks of server mode: the database, the object store, and the other gateways.
 
 use onyx_storage::{
-    ServerError, ServerSettings, inspect_database, list_gateways, read_shared_config,
+    GatewayRow, ServerError, ServerSettings, inspect_database, list_gateways, read_shared_config,
 };
 use onyx_types::{Clock as _, SystemClock};
 
 use super::Check;
 use crate::config::{self, Config, ConfigError};
+use crate::gateway::{Greeted, greet, master_key};
 use crate::home::HomeFolder;
 
 /// The config that all gateways share. `None`: there is none yet, or it cannot be read, which the checks report.
@@ -21,7 +22,7 @@ pub(super) async fn config(
 pub(super) async fn check(settings: &ServerSettings) -> Vec<Check> {
     let mut checks = database(settings).await;
     checks.push(match settings.probe_objects().await {
-        Ok(()) => Check::ok("objects", "the store can write, read, list and delete"),
+        Ok(()) => Check::ok("objects", "the store can put, get, get a range, list and delete"),
         Err(error) => broken("objects", &error),
     });
     checks
@@ -33,25 +34,75 @@ async fn database(settings: &ServerSettings) -> Vec<Check> {
         Ok(report) => report,
         Err(error) => return vec![broken("database", &error)],
     };
-    let detail = format!("PostgreSQL {}, tables of version {}", report.server, report.schema);
+    let detail = format!(
+        "PostgreSQL {}, tables of version {}, its clock is {}",
+        report.server,
+        report.schema,
+        apart(report.clock_ahead)
+    );
     let mut checks = vec![Check::ok("database", detail)];
     let mend = "see \"Is it well?\" in docs/server.md";
     let warnings = report.warnings.into_iter();
     checks.extend(warnings.map(|warning| Check::warning("database", warning, mend)));
-    checks.push(match list_gateways(&settings.database).await {
-        Ok(all) => Check::ok("gateways", words(&all)),
-        Err(error) => broken("gateways", &error),
-    });
+    match list_gateways(&settings.database).await {
+        Ok(all) if all.is_empty() => checks.push(Check::ok("gateways", "none is running")),
+        Ok(all) => checks.extend(gateways(settings, all).await),
+        Err(error) => checks.push(broken("gateways", &error)),
+    }
     checks
 }
 
-fn words(all: &[onyx_storage::GatewayRow]) -> String {
-    let each = all.iter().map(|row| {
-        let state = if row.is_alive { "alive" } else { "silent" };
-        format!("{} at {} ({state})", row.id, row.url)
-    });
-    let all: Vec<String> = each.collect();
-    if all.is_empty() { "none is running".to_owned() } else { all.join(", ") }
+/// Asks every gateway at the address where the others reach it.
+async fn gateways(settings: &ServerSettings, all: Vec<GatewayRow>) -> Vec<Check> {
+    let asked = match master_key() {
+        Ok(master) => greet(&master, &settings.gateway.id, all).await,
+        Err(error) => Err(error),
+    };
+    match asked {
+        Ok(all) => all.iter().map(|(row, greeted)| gateway(row, greeted)).collect(),
+        Err(error) => {
+            let detail = format!("the gateways cannot be asked: {error}");
+            vec![Check::warning("gateways", detail, "Set ONYX_MASTER_KEY as for the gateways.")]
+        }
+    }
+}
+
+fn gateway(row: &GatewayRow, greeted: &Greeted) -> Check {
+    let place = format!("{} at {}", row.id, row.url);
+    let warning = |why: String, mend: &str| Check::warning("gateways", why, mend);
+    let here = env!("CARGO_PKG_VERSION");
+    match greeted {
+        Greeted::Silent => warning(
+            format!("{place} is silent"),
+            "Start it again, or remove it under System → Health → Gateways.",
+        ),
+        Greeted::Unreachable(why) => warning(
+            format!("{place} is alive but does not answer here: {why}"),
+            "Set gateway.advertise to an address that the other gateways reach.",
+        ),
+        Greeted::NotProven if row.version != here => other_version(&place, &row.version),
+        Greeted::NotProven => warning(
+            format!("{place}: what answers there is no gateway of this database"),
+            "Check gateway.advertise, that all have the same ONYX_MASTER_KEY, and both clocks.",
+        ),
+        Greeted::Answers { version, .. } if version != here => other_version(&place, version),
+        Greeted::Answers { version, clock_ahead } => {
+            let clock = apart(*clock_ahead);
+            Check::ok("gateways", format!("{place} answers: Onyx {version}, its clock is {clock}"))
+        }
+    }
+}
+
+fn other_version(place: &str, version: &str) -> Check {
+    let here = env!("CARGO_PKG_VERSION");
+    let why = format!("{place} is Onyx {version}; this is {here}");
+    Check::warning("gateways", why, "Upgrade the older one.")
+}
+
+/// How another clock differs from this machine's.
+fn apart(ahead: i64) -> String {
+    let (length, direction) = (ahead.unsigned_abs(), if ahead < 0 { "behind" } else { "ahead" });
+    format!("{length} ms {direction}")
 }
 
 fn broken(name: &str, error: &ServerError) -> Check {

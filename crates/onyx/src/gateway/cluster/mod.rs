@@ -2,8 +2,10 @@
 //! own changes, asks them about their runs, and answers their questions. A single process uses none
 //! of this.
 
+mod ask;
 mod drain;
 mod follow;
+mod greet;
 mod peers;
 mod proof;
 mod routes;
@@ -15,6 +17,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use axum::Router;
+use onyx_identity::MasterKey;
 use onyx_types::Cancel;
 
 use super::duty::Duty;
@@ -24,6 +27,7 @@ use peers::{Peers, SharedDraftLeases};
 use proof::GatewayKey;
 use routes::Answering;
 
+pub(crate) use greet::{Greeted, greet};
 pub(crate) use sign_ins::SharedLogins;
 
 /// How often runs and jobs of a dead gateway are looked for.
@@ -37,12 +41,17 @@ const IDLE: Duration = Duration::from_secs(10 * 60);
 /// Connects the agent with the other gateways, and returns the routes for them.
 pub(super) fn join(live: &Arc<Live>) -> Result<Option<Router>> {
     let Some(shared) = &live.shared else { return Ok(None) };
-    let key = Arc::new(GatewayKey::new(shared.master.derived("onyx: between gateways")));
+    let key = Arc::new(gateway_key(&shared.master));
     let peers = Peers::new(Arc::clone(shared), Arc::clone(&key), live.agent.clock())?;
     let leases = SharedDraftLeases(Arc::clone(shared));
     live.agent.set_others(Arc::new(peers), Arc::new(leases));
     let id = shared.membership.id().to_owned();
     Ok(Some(routes::router(Answering { id, key, agent: live.agent.clone() })))
+}
+
+/// The key with which the gateways of one database know each other.
+fn gateway_key(master: &MasterKey) -> GatewayKey {
+    GatewayKey::new(master.derived("onyx: between gateways"))
 }
 
 /// Exchanges changes with the other gateways until it is stopped.

@@ -1,33 +1,27 @@
 //! Requests from this gateway to the others.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use async_trait::async_trait;
 use bytes::BytesMut;
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 use onyx_agent::{DraftLeases, GatewayAddress, OtherGateways, RunOrder};
 use onyx_storage::{GatewayRow, StoreError};
-use onyx_types::{Clock, DraftId, Envelope, ErrorCode, Fault, PersonId, RunId, SessionKey};
+use onyx_types::{Clock, DraftId, Envelope, Fault, PersonId, RunId, SessionKey};
 use reqwest::Response;
 use serde::Serialize;
 
-use super::proof::{EXPIRES, FROM, GatewayKey, NONCE, PROOF, Question, same};
+use super::ask::{Asker, NoAnswer};
+use super::proof::GatewayKey;
 use super::routes::{EVENTS, EventsBody, ORDERS, OrderBody};
 use crate::gateway::storage::SharedStorage;
-
-const CONNECT_LIMIT: Duration = Duration::from_secs(2);
-/// A working gateway sends something more often than this.
-const SILENCE_LIMIT: Duration = Duration::from_secs(8);
 
 /// The gateways on the same database, over HTTP.
 pub(super) struct Peers {
     shared: Arc<SharedStorage>,
-    key: Arc<GatewayKey>,
-    http: reqwest::Client,
-    clock: Arc<dyn Clock>,
+    asker: Asker,
 }
 
 impl Peers {
@@ -36,16 +30,8 @@ impl Peers {
         key: Arc<GatewayKey>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
-        #[allow(clippy::disallowed_methods, reason = "it reaches gateways that the database names")]
-        let builder = reqwest::Client::builder();
-        let http = builder
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT_LIMIT)
-            .read_timeout(SILENCE_LIMIT)
-            .build()
-            .context("cannot create an HTTP client")?;
-        Ok(Self { shared, key, http, clock })
+        let asker = Asker::new(key, clock, shared.membership.id().to_owned())?;
+        Ok(Self { shared, asker })
     }
 
     /// Not this one: what is here is known here.
@@ -60,35 +46,8 @@ impl Peers {
         path: &str,
         body: &impl Serialize,
     ) -> Result<Response, Fault> {
-        let body = serde_json::to_vec(body)
-            .map_err(|error| Fault::new(ErrorCode::Internal, error.to_string()))?;
-        let mut nonce = [0; 16];
-        getrandom::fill(&mut nonce)
-            .map_err(|error| Fault::new(ErrorCode::Internal, error.to_string()))?;
-        let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
-        let expires = GatewayKey::expires(self.clock.wall());
-        let from = self.shared.membership.id();
-        let question = Question { from, to: &at.id, path, expires, nonce: &nonce, body: &body };
-        let proof = self.key.proof(&question);
-        let url = format!("{}{path}", at.url.trim_end_matches('/'));
-        let request = self.http.post(url).header(FROM, from).header(EXPIRES, expires);
-        let request = request.header(NONCE, &nonce).header(PROOF, proof).body(body);
-        let response = request.send().await.map_err(|error| away(at, &error))?;
-        let given = response.headers().get(PROOF).and_then(|proof| proof.to_str().ok());
-        let is_gateway = given.is_some_and(|given| same(given, &self.key.answer(&at.id, &nonce)));
-        if !is_gateway {
-            return Err(away(at, &"what answers there is no gateway of this database"));
-        }
-        if response.status().is_success() {
-            return Ok(response);
-        }
-        Err(response.json::<Fault>().await.unwrap_or_else(|error| away(at, &error)))
+        self.asker.ask(at, path, body).await.map_err(|none| none.fault(at))
     }
-}
-
-fn away(at: &GatewayAddress, why: &dyn std::fmt::Display) -> Fault {
-    let message = format!("gateway {} at {} does not answer: {why}", at.id, at.url);
-    Fault::new(ErrorCode::StorageUnavailable, message)
 }
 
 #[async_trait]
@@ -121,7 +80,8 @@ impl OtherGateways for Peers {
     ) -> Result<bool, Fault> {
         let body = OrderBody { person: person.clone(), order: order.clone() };
         let response = self.send(at, ORDERS, &body).await?;
-        response.json().await.map_err(|error| away(at, &error))
+        let answer = response.json().await;
+        answer.map_err(|error| NoAnswer::Unreachable(error.to_string()).fault(at))
     }
 }
 

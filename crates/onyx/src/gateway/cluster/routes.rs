@@ -11,13 +11,14 @@ use axum::routing::post;
 use axum::{Json, Router};
 use futures::stream;
 use onyx_agent::{AgentServices, EventReader, RunOrder};
-use onyx_types::{ErrorCode, Fault, PersonId, RunId};
+use onyx_types::{ErrorCode, Fault, PersonId, RunId, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::proof::{GatewayKey, PROOF};
 
 pub(super) const ORDERS: &str = "/internal/gateways/orders";
+pub(super) const GREETING: &str = "/internal/gateways/greeting";
 pub(super) const EVENTS: &str = "/internal/gateways/events";
 
 /// Words of a person, and nothing that is larger.
@@ -45,10 +46,18 @@ pub(super) struct EventsBody {
     pub(super) after: u64,
 }
 
+/// What a gateway says of itself.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Greeting {
+    pub(super) version: String,
+    pub(super) now: Timestamp,
+}
+
 pub(super) fn router(answering: Answering) -> Router {
     Router::new()
         .route(ORDERS, post(order))
         .route(EVENTS, post(events))
+        .route(GREETING, post(greeting))
         .with_state(Arc::new(answering))
 }
 
@@ -62,6 +71,15 @@ async fn order(State(answering): State<Arc<Answering>>, request: Request) -> Res
         Err(fault) => refused(&fault),
     };
     proven(response, &answering, &nonce)
+}
+
+async fn greeting(State(answering): State<Arc<Answering>>, request: Request) -> Response {
+    let Some((nonce, ())) = asked(&answering, request).await else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let greeting = Greeting { version, now: answering.agent.now() };
+    proven(Json(greeting).into_response(), &answering, &nonce)
 }
 
 async fn events(State(answering): State<Arc<Answering>>, request: Request) -> Response {

@@ -9,6 +9,7 @@ mod renewals;
 mod round_trips;
 mod sign_ins;
 mod start;
+mod store_away;
 mod together;
 mod turn;
 

@@ -103,6 +103,41 @@ async fn tables_are_made_by_migrate_alone_and_a_newer_schema_is_refused() {
 }
 
 #[tokio::test]
+async fn older_tables_a_clock_far_off_and_a_user_who_may_only_read_are_told() {
+    let place = place().await;
+    let sql = place.sql().await;
+    sql.batch_execute("UPDATE onyx_schema SET version = version - 1").await.unwrap();
+    let ran = run_with(&config(&place), &["serve"]).await;
+    assert_refused(&ran, "the tables of the database are of version");
+    assert!(ran.err.contains("Run onyx migrate once"), "{ran:?}");
+    sql.batch_execute("UPDATE onyx_schema SET version = version + 1").await.unwrap();
+
+    let role = format!("r{}", place.name);
+    let make = ["CREATE ROLE ", &role, " LOGIN PASSWORD 'onyx-test'"].concat();
+    let grant = ["GRANT SELECT ON ALL TABLES IN SCHEMA public TO ", &role].concat();
+    for statement in [make, grant] {
+        sql.batch_execute(&statement).await.unwrap();
+    }
+    let right = place.storage()["database"].as_str().unwrap().to_owned();
+    let theirs = right.replace("postgres:onyx", &format!("{role}:onyx"));
+    let ran = run_with(&changed(&place, "database", theirs), &["serve"]).await;
+    sql.batch_execute(&["DROP OWNED BY ", &role, "; DROP ROLE ", &role].concat()).await.unwrap();
+    assert_refused(&ran, "the database user may not do this: permission denied");
+    assert!(ran.err.contains("all rights on its tables"), "{ran:?}");
+
+    // The database's clock is an hour ahead.
+    let path = ["ALTER DATABASE ", &place.name, " SET search_path = public, pg_catalog"].concat();
+    let ahead = "CREATE FUNCTION public.clock_timestamp() RETURNS TIMESTAMPTZ LANGUAGE sql
+                 AS 'SELECT pg_catalog.clock_timestamp() + INTERVAL ''1 hour'''";
+    for statement in [&path, ahead] {
+        sql.batch_execute(statement).await.unwrap();
+    }
+    let ran = run_with(&config(&place), &["serve"]).await;
+    assert_refused(&ran, "the clocks of this machine and of the database differ by 3");
+    assert!(ran.err.contains("timedatectl"), "{ran:?}");
+}
+
+#[tokio::test]
 async fn the_master_key_is_needed_and_the_same_for_all() {
     let place = place().await;
     let home = tempfile::tempdir().unwrap();
@@ -167,13 +202,61 @@ async fn doctor_looks_at_the_database_the_store_and_the_gateways() {
     assert_eq!(of("database")["state"], "ok");
     assert!(of("database")["detail"].as_str().unwrap().starts_with("PostgreSQL 1"), "{checks:#?}");
     assert_eq!(of("objects")["state"], "ok");
+    assert!(of("database")["detail"].as_str().unwrap().contains("its clock is "), "{checks:#?}");
+    assert!(of("objects")["detail"].as_str().unwrap().contains("range"), "{checks:#?}");
+    assert_eq!(of("gateways")["state"], "ok");
     let gateways = of("gateways")["detail"].as_str().unwrap().to_owned();
-    assert!(
-        gateways.starts_with("one at http://127.0.0.1:") && gateways.ends_with("(alive)"),
-        "{gateways}"
-    );
+    let version = format!(" answers: Onyx {}, its clock is ", env!("CARGO_PKG_VERSION"));
+    assert!(gateways.starts_with("one at http://127.0.0.1:"), "{gateways}");
+    assert!(gateways.contains(&version) && gateways.contains(" ms "), "{gateways}");
     other["storage"]["objects"] = "s3://no-such-bucket".into();
     let ran = run_with(&other, &["doctor"]).await;
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.out.contains("there is no bucket"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn doctor_warns_of_gateways_that_do_not_answer_as_they_should() {
+    let place = place().await;
+    let model = ScriptedModel::start().await;
+    let one = start(&place, "one", &model).await;
+    let url = one.url("").trim_end_matches('/').to_owned();
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let insert = "INSERT INTO gateways (id, incarnation, url, until, version)
+                  VALUES ($1, nextval('incarnations'), $2,
+                          clock_timestamp() + $3::FLOAT8 * INTERVAL '1 second', $4)";
+    let (here, sql) = (env!("CARGO_PKG_VERSION"), place.sql().await);
+    let closed = format!("http://{free}");
+    for (id, url, life, version) in [
+        ("away", &closed, 600.0, here),
+        ("dead", &closed, -600.0, here),
+        // Whoever answers there has another name.
+        ("other", &url, 600.0, here),
+        ("older", &url, 600.0, "0.0.1"),
+    ] {
+        sql.execute(insert, &[&id, &url, &life, &version]).await.unwrap();
+    }
+    let mut config = config(&place);
+    config["gateway"]["id"] = "two".into();
+    let ran = run_with(&config, &["doctor", "--json"]).await;
+    let checks: Vec<Value> = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+    let of = |id: &str| {
+        let start = format!("{id} at ");
+        let is_of = |check: &&Value| {
+            check["name"] == "gateways" && check["detail"].as_str().unwrap().starts_with(&start)
+        };
+        let found = checks.iter().find(is_of).unwrap_or_else(|| panic!("{id}: {checks:#?}"));
+        (found["state"].clone(), found["detail"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(of("one").0, "ok");
+    for (id, words) in [
+        ("away", "does not answer here"),
+        ("dead", "is silent"),
+        ("other", "is no gateway of this database"),
+        ("older", "is Onyx 0.0.1"),
+    ] {
+        let (state, detail) = of(id);
+        assert_eq!(state, "warning", "{detail}");
+        assert!(detail.contains(words), "{words}: {detail}");
+    }
 }

@@ -141,6 +141,24 @@ async fn a_run_that_waits_at_one_is_answered_through_the_other() {
 }
 
 #[tokio::test]
+async fn a_run_goes_on_when_the_notice_of_another_gateways_approval_is_lost() {
+    let model = obedient().await;
+    let (place, one, two) = two(&model).await;
+    let question = message(&[("ask_person", json!({"question": "Which colour?"}))]);
+    let mut lines = one.chat_lines(&json!({"message": question})).await;
+    let confirm = lines.until("confirm").await;
+    place.lose_notices().await;
+    let approve = format!("/api/pending-changes/{}/approve", confirm["draft_id"].as_str().unwrap());
+    let _ = two.post(&approve, &json!({"reason": "blue, like the sea"})).await.expect(200);
+    let approved = Instant::now();
+    let rest = lines.rest().await;
+    assert!(approved.elapsed() < SOON, "{:?}", approved.elapsed());
+    assert_eq!(rest.last().unwrap()["status"], "done", "{rest:#?}");
+    let heard = model.last_request().body["messages"].to_string();
+    assert!(heard.contains("blue, like the sea"), "{heard}");
+}
+
+#[tokio::test]
 async fn of_two_who_approve_through_two_gateways_at_once_one_applies_it() {
     let (place, model) = (place().await, obedient().await);
     let suggesting = |id: &str| {

@@ -13,7 +13,8 @@ use async_trait::async_trait;
 use onyx_types::{Hash, PersonId, Timestamp};
 
 use super::connect::Database;
-use super::query::execute;
+use super::convert::{count, integer};
+use super::query::{execute, row};
 use super::transaction::transact;
 use crate::{
     ChunkCounts, ChunkFacts, ChunkId, ChunkRow, ChunkStore, Contents, EntityRow, FactRow, Group,
@@ -313,6 +314,11 @@ impl ChunkStore for PostgresChunks {
             }
             Ok(())
         })
+    }
+
+    async fn add_to_mark(&self, name: &str, period: &str, by: u64) -> Result<u64, StoreError> {
+        let client = self.database.client().await?;
+        count(&row(&client, write::ADD_TO_MARK, &[&name, &period, &integer(by)]).await?, 0)
     }
 }
 

@@ -13,6 +13,15 @@ use crate::{ChunkRow, SourceKey, SourceKind, SourceRow, Stamp, StoreError};
 pub(super) const SET_MARK: &str = "INSERT INTO marks (name, value) VALUES ($1, $2)
      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
+/// The mark's value is `period count`.
+pub(super) const ADD_TO_MARK: &str = "INSERT INTO marks (name, value)
+     VALUES ($1, $2::TEXT || ' ' || $3::BIGINT)
+     ON CONFLICT (name) DO UPDATE SET value = CASE
+         WHEN starts_with(marks.value, $2::TEXT || ' ')
+         THEN $2::TEXT || ' ' || (substr(marks.value, length($2::TEXT) + 2)::BIGINT + $3::BIGINT)
+         ELSE excluded.value END
+     RETURNING substr(value, length($2::TEXT) + 2)::BIGINT";
+
 pub(super) async fn replace(
     transaction: &Transaction<'_>,
     source: &SourceRow,

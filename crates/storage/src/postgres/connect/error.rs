@@ -77,7 +77,7 @@ impl ServerError {
                 "Add ?sslrootcert=FILE with the certificate of your authority; on a network you trust, ?sslmode=disable."
             }
             Self::NoRights(_) => {
-                "Make the user the owner of the database, or grant it CREATE on the schema."
+                "Make the user the owner of the database, or grant it CREATE on the schema and all rights on its tables."
             }
             Self::OldServer { .. } => "Use a newer PostgreSQL server.",
             Self::NotMigrated | Self::SchemaOlder { .. } => {

@@ -38,6 +38,10 @@ const LONGEST_PAUSE: &str = "-c idle_in_transaction_session_timeout=5s";
 /// The same for those who need to know how long their own transactions can go on.
 pub(super) const MOST_IDLE: Duration = Duration::from_secs(5);
 
+/// Statements compare before they set, which is right under this isolation alone: where the database's default is
+/// another, single statements would fail when two gateways write at once.
+const ISOLATION: &str = "-c default_transaction_isolation=read\\ committed";
+
 /// The pools of one gateway. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
@@ -49,7 +53,7 @@ pub(crate) struct Database {
 impl Database {
     /// Makes the pools; connections are opened when they are first needed.
     pub(crate) fn new(url: &DatabaseUrl) -> Result<Self, ServerError> {
-        let usual = with_options(url.config.clone(), LONGEST_PAUSE);
+        let usual = with_options(with_options(url.config.clone(), ISOLATION), LONGEST_PAUSE);
         let relaxed = with_options(usual.clone(), "-c synchronous_commit=off");
         Ok(Self {
             pool: pool(url, usual, MOST_CONNECTIONS)?,
@@ -139,7 +143,7 @@ fn unavailable(error: &PoolError) -> StoreError {
 
 /// One connection outside of the pools, for the start and for migrations: it tells exactly why there is none.
 pub(super) async fn connect_once(url: &DatabaseUrl) -> Result<Client, ServerError> {
-    let config = with_patience(url.config.clone());
+    let config = with_patience(with_options(url.config.clone(), ISOLATION));
     let (client, connection) =
         config.connect(tls::connector(url)?).await.map_err(|error| classify(url, &error))?;
     tokio::spawn(async move {

@@ -19,6 +19,8 @@ use tokio_postgres::Row;
 use super::connect::{Database, DatabaseUrl, ServerError, connect_once};
 use super::convert::{get, integer};
 use super::query::{execute, read_all, row, row_if_any, rows};
+use super::schema::of_database;
+use super::transaction::Trouble;
 use crate::StoreError;
 use crate::blocking::lock;
 
@@ -29,7 +31,6 @@ pub(crate) use leases::PostgresLeases;
 pub use news::{Heard, News};
 pub use overview::{GatewayOverview, GatewayState};
 pub(crate) use overview::{ask_to_drain, overview};
-pub use owners::Owned;
 
 /// How this gateway is known to the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +58,8 @@ pub struct GatewayRow {
     pub incarnation: u64,
     pub url: String,
     pub is_alive: bool,
+    /// The program's version; empty for a version that did not report it.
+    pub version: String,
 }
 
 /// This process's row among the gateways.
@@ -95,8 +98,15 @@ impl Gateway {
         database: Database,
         settings: GatewaySettings,
         clock: Arc<dyn Clock>,
-    ) -> Result<Arc<Self>, StoreError> {
-        let standing = take_name(&database, &settings, &settings.url, &*clock).await?;
+    ) -> Result<Arc<Self>, ServerError> {
+        let standing = match take_name(&database, &settings, &settings.url, &*clock).await {
+            Ok(standing) => standing,
+            // This is the first write, and the user may have no right to it.
+            Err(Trouble::Database(error)) if error.code().is_some() => {
+                return Err(of_database(&error));
+            }
+            Err(trouble) => return Err(StoreError::from(trouble).into()),
+        };
         let url = Mutex::new(settings.url.clone());
         let (standing, beating) = (Mutex::new(standing), tokio::sync::Mutex::default());
         let is_draining = AtomicBool::new(false);
@@ -299,7 +309,7 @@ impl Gateway {
     /// The gateway that holds a session now; `None`: no living gateway.
     pub(crate) async fn holder(&self, key: &SessionKey) -> Result<Option<GatewayRow>, StoreError> {
         let client = self.database.client().await?;
-        let select = "SELECT gateways.id, gateways.incarnation, url, TRUE
+        let select = "SELECT gateways.id, gateways.incarnation, url, TRUE, version
                       FROM session_log JOIN gateways
                         ON gateways.id = session_log.gateway
                        AND gateways.incarnation = session_log.incarnation
@@ -315,7 +325,7 @@ impl Gateway {
     /// The living gateway on which a run was begun.
     pub(crate) async fn runner(&self, run: RunId) -> Result<Option<GatewayRow>, StoreError> {
         let client = self.database.client().await?;
-        let select = "SELECT gateways.id, gateways.incarnation, url, TRUE
+        let select = "SELECT gateways.id, gateways.incarnation, url, TRUE, version
                       FROM runs JOIN gateways ON gateways.id = runs.gateway
                                              AND gateways.incarnation = runs.incarnation
                       WHERE run = $1 AND until > clock_timestamp()";
@@ -331,7 +341,7 @@ impl Gateway {
 }
 
 const ALL: &str =
-    "SELECT id, incarnation, url, until > clock_timestamp() FROM gateways ORDER BY id";
+    "SELECT id, incarnation, url, until > clock_timestamp(), version FROM gateways ORDER BY id";
 
 /// The same, for programs that are not gateways.
 pub async fn list_gateways(url: &DatabaseUrl) -> Result<Vec<GatewayRow>, ServerError> {
@@ -346,6 +356,7 @@ fn gateway_row(row: &Row) -> Result<GatewayRow, StoreError> {
         incarnation: super::convert::count(row, 1)?,
         url: get(row, 2)?,
         is_alive: get(row, 3)?,
+        version: get(row, 4)?,
     })
 }
 
@@ -364,7 +375,7 @@ async fn take_name(
     settings: &GatewaySettings,
     url: &str,
     clock: &dyn Clock,
-) -> Result<LifeState, StoreError> {
+) -> Result<LifeState, Trouble> {
     let asked = clock.now().mono;
     let client = database.client().await?;
     let taken = row(

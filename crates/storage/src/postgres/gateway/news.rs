@@ -12,7 +12,7 @@ use crate::postgres::query::{execute, rows};
 /// A notice may be seen late, and then out of the order of their numbers: so far back they are looked for again. Those
 /// that were heard are left out by their numbers.
 const LOOK_BACK_SECONDS: f64 = 10.0;
-/// After this many seconds notices are no longer needed.
+/// After this many seconds notices are deleted. A gateway that could not poll looks back at most so far.
 const KEPT_SECONDS: f64 = 120.0;
 
 /// What a gateway has heard so far.
@@ -21,12 +21,21 @@ pub struct Heard {
     counters: BTreeMap<String, i64>,
     /// Notices by their numbers, and when they were heard.
     notices: BTreeMap<i64, Duration>,
+    /// When the last poll that succeeded began.
+    polled: Option<Duration>,
 }
 
 impl Heard {
+    /// How many seconds the next poll looks back: further after a time without polls, because notices
+    /// of that time were not heard.
+    fn look_back(&self, now: Duration) -> f64 {
+        let since = self.polled.map(|polled| now.saturating_sub(polled)).unwrap_or_default();
+        (LOOK_BACK_SECONDS + since.as_secs_f64()).min(KEPT_SECONDS)
+    }
+
     /// Only those that can come again need to be remembered.
-    fn forget_older(&mut self, now: Duration) {
-        let kept = Duration::from_secs_f64(2.0 * LOOK_BACK_SECONDS);
+    fn forget_older(&mut self, look_back: f64, now: Duration) {
+        let kept = Duration::from_secs_f64(LOOK_BACK_SECONDS + look_back);
         self.notices.retain(|_, heard| now < *heard + kept);
     }
 }
@@ -55,7 +64,9 @@ impl Gateway {
         told: &[String],
     ) -> Result<News, StoreError> {
         let client = self.database.relaxed_client().await?;
-        heard.forget_older(self.now());
+        let now = self.now();
+        let look_back = heard.look_back(now);
+        heard.forget_older(look_back, now);
         let known: Vec<i64> = heard.notices.keys().copied().collect();
         let found = rows(
             &client,
@@ -72,9 +83,10 @@ impl Gateway {
               ORDER BY id)
              UNION ALL
              SELECT 'drain', 1, NULL FROM gateways WHERE id = $1 AND drain_asked",
-            &[&self.id(), &LOOK_BACK_SECONDS, &told, &known],
+            &[&self.id(), &look_back, &told, &known],
         )
         .await?;
+        heard.polled = Some(now);
         let is_first = heard.counters.is_empty();
         let mut news = News::default();
         for row in &found {

@@ -1,22 +1,16 @@
 //! Named things that one gateway owns at a time: a connector's poller, a source that is synced, a draft that is being
 //! applied. Ownership lasts as long as the gateway lives, without renewals; the fence grows with every new owner.
 
+use async_trait::async_trait;
+
 use super::{Gateway, token};
-use crate::StoreError;
 use crate::postgres::convert::{get, integer};
 use crate::postgres::query::{execute, row_if_any};
+use crate::{Duties, Owned, StoreError};
 
-/// The right to do work that only one gateway does at a time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owned {
-    pub name: String,
-    pub fence: u64,
-    incarnation: i64,
-}
-
-impl Gateway {
-    /// `None`: another gateway that lives owns it. Asking again for what is owned already gives the same.
-    pub(crate) async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError> {
+#[async_trait]
+impl Duties for Gateway {
+    async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError> {
         let incarnation = self.alive_or_anew().await?;
         let client = self.database.client().await?;
         let owned = row_if_any(
@@ -42,16 +36,23 @@ impl Gateway {
         Ok(Some(Owned { name: name.to_owned(), fence, incarnation }))
     }
 
-    /// May it still be done? Asked immediately before each effect; costs nothing.
-    pub(crate) fn still_owns(&self, owned: &Owned) -> bool {
+    fn still_owns(&self, owned: &Owned) -> bool {
         self.alive().is_ok_and(|incarnation| incarnation == owned.incarnation)
     }
 
-    /// Giving up what was lost already is no error.
-    pub(crate) async fn disown(&self, owned: &Owned) -> Result<(), StoreError> {
+    async fn disown(&self, owned: &Owned) -> Result<(), StoreError> {
         let client = self.database.client().await?;
         let leave = "DELETE FROM owners WHERE name = $1 AND fence = $2 AND incarnation = $3";
         execute(&client, leave, &[&owned.name, &integer(owned.fence), &owned.incarnation]).await?;
         Ok(())
+    }
+
+    async fn is_owned_elsewhere(&self, name: &str) -> Result<bool, StoreError> {
+        let client = self.database.client().await?;
+        let select = "SELECT 1 FROM owners
+                      JOIN gateways ON gateways.id = owners.gateway
+                                   AND gateways.incarnation = owners.incarnation
+                      WHERE name = $1 AND gateways.id <> $2 AND until > clock_timestamp()";
+        Ok(row_if_any(&client, select, &[&name, &self.settings.id]).await?.is_some())
     }
 }

@@ -342,6 +342,11 @@ impl ChunkStore for SqliteChunks {
     async fn set_marks(&self, marks: Vec<(String, String)>) -> Result<(), StoreError> {
         self.run(move |connection| write::set_marks(connection, &marks)).await
     }
+
+    async fn add_to_mark(&self, name: &str, period: &str, by: u64) -> Result<u64, StoreError> {
+        let (name, period) = (name.to_owned(), period.to_owned());
+        self.run(move |connection| write::add_to_mark(connection, &name, &period, by)).await
+    }
 }
 
 /// The person; empty for what belongs to no particular one.

@@ -261,6 +261,26 @@ pub(super) fn set_mark(connection: &Connection, name: &str, value: &str) -> Resu
     Ok(())
 }
 
+/// The mark's value is `period count`.
+pub(super) fn add_to_mark(
+    connection: &mut Connection,
+    name: &str,
+    period: &str,
+    by: u64,
+) -> Result<u64, StoreError> {
+    let count = connection
+        .prepare_cached(
+            "INSERT INTO marks (name, value) VALUES (?1, ?2 || ' ' || ?3)
+             ON CONFLICT (name) DO UPDATE SET value = CASE
+                 WHEN substr(value, 1, length(?2) + 1) = ?2 || ' '
+                 THEN ?2 || ' ' || (CAST(substr(value, length(?2) + 2) AS INTEGER) + ?3)
+                 ELSE excluded.value END
+             RETURNING CAST(substr(value, length(?2) + 2) AS INTEGER)",
+        )?
+        .query_row(params![name, period, integer(by)], |row| row.get::<_, i64>(0))?;
+    Ok(u64::try_from(count).unwrap_or_default())
+}
+
 fn note_text(transaction: &Transaction<'_>, source: i64) -> Result<u64, StoreError> {
     let seq = note(transaction, source, 0)?;
     transaction

@@ -322,4 +322,13 @@ pub(crate) async fn marks_are_found_by_the_start_of_their_names(on: Backend) {
     }
     let marks = on.chunks.marks("s:").await.unwrap();
     assert_eq!(marks, [("s:1".to_owned(), "d".to_owned()), ("s:2".to_owned(), "b".to_owned())]);
+    // Counts are kept for a period, and none is lost when several count at once.
+    let add = |period, by| on.chunks.add_to_mark("s:3", period, by);
+    assert_eq!(add("2026-11-18", 5).await.unwrap(), 5);
+    assert_eq!(add("2026-11-18", 2).await.unwrap(), 7);
+    assert_eq!(add("2026-11-19", 0).await.unwrap(), 0, "a new day begins at zero");
+    let all = tokio::join!(add("2026-11-19", 3), add("2026-11-19", 3), add("2026-11-19", 3));
+    assert!(matches!(all, (Ok(_), Ok(_), Ok(_))), "{all:?}");
+    assert_eq!(add("2026-11-19", 0).await.unwrap(), 9);
+    assert_eq!(on.chunks.marks("s:3").await.unwrap(), [("s:3".into(), "2026-11-19 9".into())]);
 }

@@ -6,9 +6,9 @@ use onyx_storage::{
     Area, BeginIn, BeginRun, DatabaseUrl, Expect, LastWrite, Lease, ModelUse, ObjectKey,
     RunOutcome, Sealing, ServerSettings, SessionMarks, SessionMeta, SessionStatus, TitleSource,
 };
+use onyx_test_support::{FaultProxy, NetworkFault};
 use onyx_types::{LaneOrder, RunStatus, SessionKey, SessionOrigin, Usage};
 
-use super::fault_proxy::{Fault, FaultProxy};
 use super::servers::{OpenGateway, TestDatabase};
 use crate::support::{Maker, TTL, audit_entry};
 
@@ -47,7 +47,7 @@ impl Behind {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_whose_answer_or_request_was_lost_is_there_exactly_once() {
     let (behind, mut make) = (Behind::open().await, Maker::new());
-    for fault in [Fault::LoseAnswer, Fault::LoseRequest, Fault::LoseAnswer] {
+    for fault in [NetworkFault::LoseAnswer, NetworkFault::LoseRequest, NetworkFault::LoseAnswer] {
         let (key, lease) = behind.session(&mut make).await;
         let log = &behind.gateway.store.turns;
         let batch = make.users(["second", "third"]);
@@ -71,7 +71,7 @@ async fn a_turn_whose_answer_or_request_was_lost_is_there_exactly_once() {
 async fn a_run_whose_beginning_or_end_was_not_answered_is_there_exactly_once() {
     let (behind, mut make) = (Behind::open().await, Maker::new());
     let store = &behind.gateway.store;
-    let faults = [Fault::LoseAnswer, Fault::LoseRequest];
+    let faults = [NetworkFault::LoseAnswer, NetworkFault::LoseRequest];
     // The first one without faults: then the statements are prepared.
     for (at_begin, at_end) in
         [(None, None), (Some(faults[0]), Some(faults[0])), (Some(faults[1]), Some(faults[1]))]
@@ -150,7 +150,7 @@ async fn a_turn_that_lands_late_is_waited_for_and_not_written_again() {
     let mut blocker = behind.database.sql().await;
     let block = blocker.transaction().await.unwrap();
     block.execute("SELECT 1 FROM session_log FOR UPDATE", &[]).await.unwrap();
-    behind.proxy.lose(Fault::CutOff);
+    behind.proxy.lose(NetworkFault::CutOff);
     let (log, batch) = (behind.gateway.store.turns.clone(), make.users(["late"]));
     let append = {
         let batch = batch.clone();
@@ -179,7 +179,10 @@ async fn a_session_is_free_after_its_release_whatever_answers_were_lost_before()
     for let_through in 0..8 {
         let (key, lease) = behind.session(&mut make).await;
         let log = &behind.gateway.store.turns;
-        behind.proxy.lose_in_order([(0, Fault::LoseRequest), (let_through, Fault::LoseAnswer)]);
+        behind.proxy.lose_in_order([
+            (0, NetworkFault::LoseRequest),
+            (let_through, NetworkFault::LoseAnswer),
+        ]);
         let appended = log.append(&lease, &make.users(["second"])).await;
         failed += usize::from(appended.is_err());
         behind.proxy.lose_in_order([]);
@@ -228,7 +231,7 @@ async fn whoever_numbers_changes_and_stops_holds_up_nobody() {
             last = moved[0].seq;
         }
         other.store.ledger.put_session(&key.person, &meta).await.unwrap();
-        behind.proxy.lose_after(let_through, Fault::CutOff);
+        behind.proxy.lose_after(let_through, NetworkFault::CutOff);
         let _ = numbering.moved_sessions(last, 9).await;
         behind.proxy.lose_in_order([]);
         let begun = Instant::now();
@@ -258,7 +261,7 @@ async fn a_file_is_there_when_its_writer_is_told_so_and_only_then() {
         // Everything is prepared on a connection that nothing happened to yet.
         objects.put(&key, b"before", Expect::Anything).await.unwrap();
         let text = format!("{let_through}");
-        behind.proxy.lose_after(let_through, Fault::LoseAnswer);
+        behind.proxy.lose_after(let_through, NetworkFault::LoseAnswer);
         let put = objects.put(&key, text.as_bytes(), Expect::Anything).await;
         let happened = behind.proxy.is_clear();
         behind.proxy.lose_in_order([]);
@@ -303,7 +306,7 @@ async fn a_transaction_that_nobody_ends_lets_go_of_its_rows() {
     let is_held = async || watcher.query_one(held, &[]).await.unwrap().get::<_, i64>(0) > 0;
     for let_through in 0.. {
         assert!(let_through < 20, "no transaction was cut off in its middle");
-        behind.proxy.lose_after(let_through, Fault::CutOff);
+        behind.proxy.lose_after(let_through, NetworkFault::CutOff);
         let (ledger, entry) =
             (behind.gateway.store.ledger.clone(), audit_entry(&mut make, "owner"));
         // It is tried again by itself, and then waits for what it holds itself.

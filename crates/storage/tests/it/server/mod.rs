@@ -2,7 +2,6 @@
 
 mod blobs;
 mod connectors;
-mod fault_proxy;
 mod fences;
 mod gateways;
 mod lost_answers;

@@ -1,5 +1,6 @@
 //! What can be wrong at the start: each error says what to do, and nothing is left half made.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::{
@@ -8,7 +9,7 @@ use onyx_storage::{
 };
 use onyx_types::{Clock as _, ErrorCode, Fault, SystemClock};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 use super::servers::{TestDatabase, s3};
 
@@ -123,8 +124,8 @@ async fn a_migration_that_fails_leaves_no_half_of_the_tables() {
     sql.batch_execute("CREATE TABLE readings (mine TEXT)").await.unwrap();
     let error = migrate_database(&database.database_url()).await.unwrap_err();
     assert!(matches!(error, ServerError::Failed(_)), "{error:?}");
-    let ours: Vec<_> =
-        tables(&database).await.into_iter().filter(|name| !name.starts_with("refinery")).collect();
+    let is_ours = |name: &String| !name.starts_with("refinery") && name != "onyx_migrating";
+    let ours: Vec<_> = tables(&database).await.into_iter().filter(is_ours).collect();
     assert_eq!(ours, ["readings"]);
     sql.batch_execute("DROP TABLE readings").await.unwrap();
     assert_eq!(migrate_database(&database.database_url()).await.unwrap(), migrations());
@@ -158,6 +159,101 @@ async fn tables_of_another_version_are_told_unless_they_say_that_they_fit() {
     database.open("one").await;
 }
 
+/// The database as another user sees it, with the password of the tests.
+fn url_of(database: &TestDatabase, role: &str) -> DatabaseUrl {
+    let theirs = database.servers.url(&database.name);
+    let theirs = theirs.replace("postgres:onyx", &format!("{role}:onyx"));
+    url(&format!("{theirs}?sslmode=disable"))
+}
+
+#[tokio::test]
+async fn a_user_who_may_read_but_not_write_is_told() {
+    let database = TestDatabase::migrated().await;
+    let sql = database.sql().await;
+    let role = format!("r{}", database.name);
+    let make = ["CREATE ROLE ", &role, " LOGIN PASSWORD 'onyx-test'"].concat();
+    sql.batch_execute(&make).await.unwrap();
+    let grant = ["GRANT SELECT ON ALL TABLES IN SCHEMA public TO ", &role].concat();
+    sql.batch_execute(&grant).await.unwrap();
+    let theirs = url_of(&database, &role);
+    let error =
+        refused(&database, ServerSettings { database: theirs, ..database.settings("one") }).await;
+    sql.batch_execute(&["DROP OWNED BY ", &role, "; DROP ROLE ", &role].concat()).await.unwrap();
+    assert!(matches!(error, ServerError::NoRights(_)), "{error:?}");
+    assert!(error.hint().contains("rights on its tables"), "{error:?}");
+    let gateways = database.sql().await.query("SELECT id FROM gateways", &[]).await.unwrap();
+    assert_eq!(gateways.len(), 0);
+}
+
+/// Lets the database answer a question about itself in another way.
+async fn pretend(database: &TestDatabase, function: &str) {
+    let sql = database.sql().await;
+    let path = ["ALTER DATABASE ", &database.name, " SET search_path = public, pg_catalog"];
+    sql.batch_execute(&path.concat()).await.unwrap();
+    sql.batch_execute(function).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_standby_is_told() {
+    let database = TestDatabase::migrated().await;
+    let standby = "CREATE FUNCTION public.pg_is_in_recovery() RETURNS BOOLEAN LANGUAGE sql
+                   AS 'SELECT TRUE'";
+    pretend(&database, standby).await;
+    let error = refused(&database, database.settings("one")).await;
+    assert_eq!(error, ServerError::Standby);
+    assert_eq!(migrate_database(&database.database_url()).await.unwrap_err(), ServerError::Standby);
+}
+
+#[tokio::test]
+async fn a_server_that_is_too_old_is_told() {
+    let database = TestDatabase::empty().await;
+    database.servers.make_bucket(&database.name);
+    let old = "CREATE FUNCTION public.current_setting(name TEXT) RETURNS TEXT LANGUAGE sql AS
+               'SELECT CASE name WHEN ''server_version'' THEN ''14.9''
+                                 WHEN ''server_version_num'' THEN ''140009''
+                                 ELSE pg_catalog.current_setting(name) END'";
+    pretend(&database, old).await;
+    let expected = ServerError::OldServer { found: "14.9".into(), least: 15 };
+    assert_eq!(refused(&database, database.settings("one")).await, expected);
+    assert_eq!(migrate_database(&database.database_url()).await.unwrap_err(), expected);
+    assert_eq!(tables(&database).await, [""; 0], "nothing is made on it");
+}
+
+#[tokio::test]
+async fn a_standby_that_commits_do_not_wait_for_is_told() {
+    let database = TestDatabase::migrated().await;
+    pretend(&database, "CREATE VIEW public.pg_stat_replication AS SELECT 1 AS pid").await;
+    let now = SystemClock::new().wall();
+    let report = inspect_database(&database.database_url(), now, None).await.unwrap();
+    let told = "No standby is synchronous: a failover can lose what was acknowledged.";
+    assert!(report.warnings.iter().any(|warning| warning == told), "{report:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn gateways_work_where_transactions_are_serializable_by_default() {
+    let database = TestDatabase::migrated().await;
+    let strict = "SET default_transaction_isolation = serializable";
+    let strict = ["ALTER DATABASE ", &database.name, " ", strict].concat();
+    database.sql().await.batch_execute(&strict).await.unwrap();
+    let (one, two) = tokio::join!(database.open("one"), database.open("two"));
+    let mut all = tokio::task::JoinSet::new();
+    for gateway in [&one, &two] {
+        for _ in 0..4 {
+            let chunks = Arc::clone(&gateway.store.chunks);
+            all.spawn(async move {
+                for _ in 0..20 {
+                    chunks.add_to_mark("counted by all", "today", 1).await?;
+                }
+                Ok::<_, StoreError>(())
+            });
+        }
+    }
+    for counted in all.join_all().await {
+        counted.unwrap();
+    }
+    assert_eq!(one.store.chunks.add_to_mark("counted by all", "today", 0).await.unwrap(), 160);
+}
+
 #[tokio::test]
 async fn a_user_without_rights_is_told() {
     let database = TestDatabase::empty().await;
@@ -165,15 +261,64 @@ async fn a_user_without_rights_is_told() {
     let role = format!("r{}", database.name);
     let make = ["CREATE ROLE ", &role, " LOGIN PASSWORD 'onyx-test'"];
     sql.batch_execute(&make.concat()).await.unwrap();
-    let theirs =
-        database.servers.url(&database.name).replace("postgres:onyx", &format!("{role}:onyx"));
-    let theirs = url(&format!("{theirs}?sslmode=disable"));
+    let theirs = url_of(&database, &role);
     let error = migrate_database(&theirs).await.unwrap_err();
     let seen = refused(&database, ServerSettings { database: theirs, ..database.settings("one") });
     let seen = seen.await;
     sql.batch_execute(&["DROP ROLE ", &role].concat()).await.unwrap();
     assert!(matches!(error, ServerError::NoRights(_)), "{error:?}");
     assert_eq!(seen, ServerError::NotMigrated);
+}
+
+/// The store behind a proxy that refuses to list. moto has no such right.
+async fn store_without_lists(server: &str) -> std::net::SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (address, server) = (listener.local_addr().unwrap(), server.to_owned());
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let server = TcpStream::connect(&server).await.unwrap();
+            tokio::spawn(pass_all_but_lists(client, server));
+        }
+    });
+    address
+}
+
+async fn pass_all_but_lists(mut client: TcpStream, mut server: TcpStream) -> std::io::Result<()> {
+    const REFUSED: &[u8] =
+        b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    let (mut asked, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
+    loop {
+        tokio::select! {
+            length = client.read(&mut asked) => {
+                let request = &asked[..length?];
+                if request.is_empty() {
+                    return Ok(());
+                }
+                if request.windows(9).any(|part| part == b"list-type") {
+                    return client.write_all(REFUSED).await;
+                }
+                server.write_all(request).await?;
+            }
+            length = server.read(&mut answered) => {
+                let answer = &answered[..length?];
+                if answer.is_empty() {
+                    return Ok(());
+                }
+                client.write_all(answer).await?;
+            }
+        }
+    }
+}
+
+/// From now on nobody may do this with the bucket or its objects.
+fn deny(database: &TestDatabase, action: &str) {
+    let bucket = &database.name;
+    let policy = serde_json::json!({"Version": "2012-10-17", "Statement": [{
+        "Effect": "Deny", "Principal": "*", "Action": format!("s3:{action}"),
+        "Resource": [format!("arn:aws:s3:::{bucket}"), format!("arn:aws:s3:::{bucket}/*")],
+    }]});
+    let path = format!("/{bucket}?policy");
+    assert!((200..300).contains(&database.servers.http("PUT", &path, &policy.to_string())));
 }
 
 #[tokio::test]
@@ -185,15 +330,19 @@ async fn a_bucket_that_is_missing_closed_or_unreachable_is_told() {
     };
     let error = refused(&database, missing).await;
     assert_eq!(error, ServerError::NoBucket { bucket: "no-such-bucket".into() });
-    let policy = format!(
-        r#"{{"Version":"2012-10-17","Statement":[{{"Effect":"Deny","Principal":"*","Action":"s3:PutObject","Resource":"arn:aws:s3:::{}/*"}}]}}"#,
-        database.name
-    );
-    let path = format!("/{}?policy", database.name);
-    assert!((200..300).contains(&database.servers.http("PUT", &path, &policy)));
-    let error = refused(&database, database.settings("one")).await;
-    let (bucket, action) = (database.name.clone(), "put");
-    assert_eq!(error, ServerError::NoBucketRights { bucket, action });
+    let no_right = |action| ServerError::NoBucketRights { bucket: database.name.clone(), action };
+    let endpoint = format!("http://{}", store_without_lists(&database.servers.objects).await);
+    let s3_of = |endpoint| S3Settings { endpoint: Some(endpoint), ..s3(&database.servers) };
+    let listless = ServerSettings { s3: s3_of(endpoint), ..database.settings("one") };
+    // object_store gives a refused list no kind of its own, so the store's own answer is told.
+    let ServerError::Objects(told) = refused(&database, listless).await else { panic!("a kind") };
+    assert!(told.contains("list request") && told.contains("403 Forbidden"), "{told}");
+    for (denied, action) in [("PutObject", "put"), ("GetObject", "get"), ("DeleteObject", "delete")]
+    {
+        deny(&database, denied);
+        let error = refused(&database, database.settings("one")).await;
+        assert_eq!(error, no_right(action), "{denied}");
+    }
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let s3 = S3Settings { endpoint: Some(format!("http://{free}")), ..s3(&database.servers) };
     let error = refused(&database, ServerSettings { s3, ..database.settings("one") }).await;

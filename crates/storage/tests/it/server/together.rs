@@ -129,6 +129,25 @@ async fn notices_reach_the_others_once_and_are_forgotten() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_that_could_not_poll_hears_once_what_it_missed() {
+    let database = TestDatabase::migrated().await;
+    let (one, two) = (open(&database, "one").await, open(&database, "two").await);
+    let (mut of_one, mut of_two) = (Heard::default(), Heard::default());
+    two.membership.news(&mut of_two, &[]).await.unwrap();
+    one.membership.news(&mut of_one, &["heard".to_owned()]).await.unwrap();
+    assert_eq!(two.membership.news(&mut of_two, &[]).await.unwrap().notices, ["heard"]);
+    one.membership.news(&mut of_one, &["missed".to_owned()]).await.unwrap();
+    let gap = Duration::from_secs(60);
+    two.clock.advance(gap);
+    let sql = database.sql().await;
+    sql.batch_execute("UPDATE gateway_notices SET noted = noted - INTERVAL '60 seconds'")
+        .await
+        .unwrap();
+    assert_eq!(two.membership.news(&mut of_two, &[]).await.unwrap().notices, ["missed"]);
+    assert_eq!(two.membership.news(&mut of_two, &[]).await.unwrap().notices, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_holder_of_a_session_is_found_where_it_listens() {
     let (database, mut make) = (TestDatabase::migrated().await, Maker::new());
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);

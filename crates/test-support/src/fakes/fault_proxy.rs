@@ -1,4 +1,4 @@
-//! Stands between a gateway and its database and drops the messages that a test names.
+//! Stands between a gateway and its database or object store, and drops the messages that a test names.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 /// What happens to a thing that a client sends, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub enum NetworkFault {
     /// It never reaches the server.
     LoseRequest,
     /// The server answers, and the answer is dropped.
@@ -19,8 +19,9 @@ pub(crate) enum Fault {
     CutOff,
 }
 
-pub(crate) struct FaultProxy {
-    pub(crate) address: SocketAddr,
+#[derive(Debug)]
+pub struct FaultProxy {
+    pub address: SocketAddr,
     next: Pending,
     is_cut: watch::Sender<bool>,
     /// How many connections were not taken.
@@ -28,10 +29,10 @@ pub(crate) struct FaultProxy {
 }
 
 /// Faults in their order, and how many things are let through before each.
-type Pending = Arc<Mutex<VecDeque<(usize, Fault)>>>;
+type Pending = Arc<Mutex<VecDeque<(usize, NetworkFault)>>>;
 
 impl FaultProxy {
-    pub(crate) async fn before(server: SocketAddr) -> Self {
+    pub async fn before(server: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let next = Pending::default();
@@ -58,39 +59,39 @@ impl FaultProxy {
     }
 
     /// Ends every connection and takes no new ones.
-    pub(crate) fn cut(&self) {
+    pub fn cut(&self) {
         self.is_cut.send_replace(true);
     }
 
     /// Waits until so many connections were not taken.
-    pub(crate) async fn refused(&self, times: usize) {
+    pub async fn refused(&self, times: usize) {
         self.refused.clone().wait_for(|count| *count >= times).await.unwrap();
     }
 
-    pub(crate) fn heal(&self) {
+    pub fn heal(&self) {
         self.is_cut.send_replace(false);
     }
 
-    pub(crate) fn lose(&self, fault: Fault) {
+    pub fn lose(&self, fault: NetworkFault) {
         self.lose_after(0, fault);
     }
 
-    pub(crate) fn lose_after(&self, let_through: usize, fault: Fault) {
+    pub fn lose_after(&self, let_through: usize, fault: NetworkFault) {
         self.lose_in_order([(let_through, fault)]);
     }
 
     /// Each with how many things are let through after the one before it.
-    pub(crate) fn lose_in_order(&self, faults: impl IntoIterator<Item = (usize, Fault)>) {
+    pub fn lose_in_order(&self, faults: impl IntoIterator<Item = (usize, NetworkFault)>) {
         *self.next.lock().unwrap() = faults.into_iter().collect();
     }
 
     /// Have they happened?
-    pub(crate) fn is_clear(&self) -> bool {
+    pub fn is_clear(&self) -> bool {
         self.next.lock().unwrap().is_empty()
     }
 }
 
-fn take(pending: &Pending) -> Option<Fault> {
+fn take(pending: &Pending) -> Option<NetworkFault> {
     let mut pending = pending.lock().unwrap();
     let (let_through, fault) = pending.front_mut()?;
     if *let_through > 0 {
@@ -109,25 +110,25 @@ async fn carry(mut client: TcpStream, mut server: TcpStream, faults: Pending) {
             read = client.read(&mut asked) => {
                 let Ok(length @ 1..) = read else { return };
                 let fault = take(&faults);
-                if fault == Some(Fault::LoseRequest) {
+                if fault == Some(NetworkFault::LoseRequest) {
                     return;
                 }
                 if server.write_all(&asked[..length]).await.is_err() {
                     return;
                 }
                 match fault {
-                    Some(Fault::LoseAnswer) => {
+                    Some(NetworkFault::LoseAnswer) => {
                         // It has happened when the server answers.
                         let _ = server.readable().await;
                         return;
                     }
-                    Some(Fault::CutOff) => {
+                    Some(NetworkFault::CutOff) => {
                         drop(client);
                         // The server's side stays open, as when a network is cut.
                         while let Ok(1..) = server.read(&mut answered).await {}
                         return;
                     }
-                    Some(Fault::LoseRequest) | None => {}
+                    Some(NetworkFault::LoseRequest) | None => {}
                 }
             }
             read = server.read(&mut answered) => {

@@ -1,0 +1,394 @@
+//! One pass of a model through the texts that it has not read, for facts, until the day's budget is
+//! used. A text that fails several times is skipped, and people whose texts cannot be read now wait for
+//! a later pass, so that neither holds up the others.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use onyx_storage::{
+    ChunkFacts, ChunkId, ChunkRow, ChunkStore, EntityName, FactRow, Holds, ObjectKind, StoredChunk,
+};
+use onyx_types::{Clock, Hash, ModelFailure, ModelFailureClass, PersonId};
+
+use super::fact_reader::{has_facts, said_at};
+use super::finder::{FactFinder, FactPassage, FoundFact};
+use crate::KnowledgeError;
+
+/// Up to which chunk a model has read, and which model.
+const READ_THROUGH: &str = "facts read through";
+/// What models took on a day.
+const SPENT: &str = "facts spent";
+const CHUNKS_AT_ONCE: u32 = 16;
+/// Shorter texts say nothing that a model is needed for.
+const SHORTEST_READ: usize = 24;
+/// After this many failures a text is not read again.
+const MOST_FAILURES: u32 = 3;
+/// So many texts of a person fail in a row before the person waits.
+const FAILURES_OF_PERSON: usize = 3;
+/// When the texts of so many people in a row failed, the model does not answer: the pass ends.
+const SILENT_PEOPLE: usize = 3;
+/// How long a person waits whose texts could not be read.
+const READ_AGAIN: Duration = Duration::from_secs(5 * 60);
+
+/// How far a model has read. It is kept in memory; the mark in the store never passes an unread text.
+#[derive(Default)]
+pub(super) struct ReadingProgress {
+    epoch: u64,
+    maker: String,
+    /// Everything up to here was read, but for what the fields below name.
+    through: ChunkId,
+    waiting: BTreeMap<PersonId, WaitingPerson>,
+    /// Texts that failed while others of the same person did not, and how often.
+    failing: BTreeMap<ChunkId, u32>,
+    noted: ChunkId,
+}
+
+#[derive(Clone, Copy)]
+struct WaitingPerson {
+    /// The first text that was not read.
+    from: ChunkId,
+    again_at: Duration,
+}
+
+impl ReadingProgress {
+    /// Up to which chunk nothing is unread.
+    fn complete_through(&self) -> ChunkId {
+        let waiting = self.waiting.values().map(|waiting| waiting.from);
+        let unread = waiting.chain(self.failing.keys().copied()).min();
+        unread.map_or(self.through, |first| ChunkId(first.0.saturating_sub(1)).min(self.through))
+    }
+}
+
+pub(super) struct ReadingPass<'a> {
+    pub(super) chunks: &'a dyn ChunkStore,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) maker: String,
+    pub(super) finder: &'a dyn FactFinder,
+    pub(super) daily_tokens: u64,
+    /// Whether it is still this gateway that reads.
+    pub(super) still_owns: &'a (dyn Fn() -> bool + Send + Sync),
+    pub(super) progress: &'a mut ReadingProgress,
+    /// The texts that failed since one of the same person was read.
+    pub(super) failed: BTreeMap<PersonId, Vec<ChunkId>>,
+    pub(super) silent_people: usize,
+}
+
+/// Whether the pass continues.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Continue,
+    Stop,
+}
+
+/// What came of one text.
+enum Outcome {
+    /// Its facts are kept, or it needs no model.
+    Read,
+    /// The model read it now.
+    Answered,
+    /// The day's budget is used, or another gateway reads.
+    Stop,
+    Failed(ModelFailure),
+}
+
+impl ReadingPass<'_> {
+    pub(super) async fn run(mut self) -> Result<(), KnowledgeError> {
+        self.resume().await?;
+        let flow = self.read_everything().await;
+        // Whoever had a failure and no success after it waits.
+        for (person, failed) in std::mem::take(&mut self.failed) {
+            self.wait(person, failed[0]);
+        }
+        self.note_progress().await?;
+        flow.map(drop)
+    }
+
+    async fn read_everything(&mut self) -> Result<Flow, KnowledgeError> {
+        if self.read_waiting().await? == Flow::Stop || self.read_new().await? == Flow::Stop {
+            return Ok(Flow::Stop);
+        }
+        self.read_failing().await
+    }
+
+    /// Continues where this or another process stopped.
+    async fn resume(&mut self) -> Result<(), KnowledgeError> {
+        let epoch = self.chunks.epoch().await?;
+        if (self.progress.epoch, &self.progress.maker) != (epoch, &self.maker) {
+            let maker = self.maker.clone();
+            *self.progress = ReadingProgress { epoch, maker, ..ReadingProgress::default() };
+        }
+        let marks = self.chunks.marks(READ_THROUGH).await?;
+        let noted = marks.first().and_then(|(_, mark)| mark.split_once(' '));
+        let noted = noted.filter(|(_, of)| *of == self.maker).and_then(|(id, _)| id.parse().ok());
+        self.progress.noted = noted.map_or_else(ChunkId::default, ChunkId);
+        self.progress.through = self.progress.through.max(self.progress.noted);
+        Ok(())
+    }
+
+    async fn note_progress(&mut self) -> Result<(), KnowledgeError> {
+        let through = self.progress.complete_through();
+        if through == self.progress.noted {
+            return Ok(());
+        }
+        let mark = format!("{} {}", through.0, self.maker);
+        self.chunks.set_mark(READ_THROUGH, &mark).await?;
+        self.progress.noted = through;
+        Ok(())
+    }
+
+    /// The texts of people who have waited long enough.
+    async fn read_waiting(&mut self) -> Result<Flow, KnowledgeError> {
+        let now = self.clock.now().mono;
+        let due = self.progress.waiting.iter().filter(|(_, waiting)| waiting.again_at <= now);
+        let due: Vec<_> = due.map(|(person, waiting)| (person.clone(), waiting.from)).collect();
+        for (person, from) in due {
+            if self.read_of(&person, from).await? == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        Ok(Flow::Continue)
+    }
+
+    async fn read_of(&mut self, person: &PersonId, from: ChunkId) -> Result<Flow, KnowledgeError> {
+        let mut after = ChunkId(from.0.saturating_sub(1));
+        let through = self.progress.through;
+        loop {
+            let next = self.chunks.chunks_after(after, CHUNKS_AT_ONCE).await?;
+            let is_last = next.last().is_none_or(|last| last.id >= through);
+            for chunk in next.into_iter().filter(|chunk| chunk.id <= through) {
+                after = chunk.id;
+                if chunk.source.key.person.as_ref() != Some(person) {
+                    continue;
+                }
+                let waits_until =
+                    |progress: &ReadingProgress| progress.waiting.get(person).map(|w| w.again_at);
+                let before = waits_until(self.progress);
+                if self.read(person, &chunk).await? == Flow::Stop {
+                    return Ok(Flow::Stop);
+                }
+                if waits_until(self.progress) != before {
+                    return Ok(Flow::Continue);
+                }
+                let first_failed = self.failed.get(person).and_then(|failed| failed.first());
+                let from = first_failed.copied().unwrap_or(ChunkId(chunk.id.0 + 1));
+                if let Some(waiting) = self.progress.waiting.get_mut(person) {
+                    waiting.from = from;
+                }
+            }
+            if is_last {
+                self.progress.waiting.remove(person);
+                return Ok(Flow::Continue);
+            }
+        }
+    }
+
+    async fn read_new(&mut self) -> Result<Flow, KnowledgeError> {
+        loop {
+            let next = self.chunks.chunks_after(self.progress.through, CHUNKS_AT_ONCE).await?;
+            if next.is_empty() {
+                return Ok(Flow::Continue);
+            }
+            for chunk in next {
+                if let Some(person) = chunk.source.key.person.clone()
+                    && !self.progress.waiting.contains_key(&person)
+                    && self.read(&person, &chunk).await? == Flow::Stop
+                {
+                    return Ok(Flow::Stop);
+                }
+                self.progress.through = chunk.id;
+                if self.failed.is_empty() {
+                    self.note_progress().await?;
+                }
+            }
+        }
+    }
+
+    /// The texts that failed before, once in each pass.
+    async fn read_failing(&mut self) -> Result<Flow, KnowledgeError> {
+        let failing: Vec<ChunkId> = self.progress.failing.keys().copied().collect();
+        for chunk in self.chunks.stored(&failing).await? {
+            let Some(person) = chunk.source.key.person.clone() else { continue };
+            if self.progress.waiting.contains_key(&person) {
+                continue;
+            }
+            match self.read_one(&person, &chunk).await? {
+                Outcome::Read | Outcome::Answered => {
+                    self.progress.failing.remove(&chunk.id);
+                }
+                Outcome::Stop => return Ok(Flow::Stop),
+                Outcome::Failed(failure) if concerns_person(&failure.class) => {
+                    self.wait(person, chunk.id);
+                }
+                Outcome::Failed(_) => self.count_failure(chunk.id),
+            }
+        }
+        // Texts that are gone fail no more.
+        let stored: Vec<ChunkId> =
+            self.chunks.stored(&failing).await?.iter().map(|chunk| chunk.id).collect();
+        self.progress.failing.retain(|id, _| stored.contains(id));
+        Ok(Flow::Continue)
+    }
+
+    /// Reads a text. If that fails, the text is tried again, or its person waits.
+    async fn read(
+        &mut self,
+        person: &PersonId,
+        chunk: &StoredChunk,
+    ) -> Result<Flow, KnowledgeError> {
+        match self.read_one(person, chunk).await? {
+            Outcome::Read => {}
+            Outcome::Answered => {
+                self.silent_people = 0;
+                // The model reads other texts of this person, so these texts are the reason.
+                for failed in self.failed.remove(person).unwrap_or_default() {
+                    self.count_failure(failed);
+                }
+            }
+            Outcome::Stop => return Ok(Flow::Stop),
+            Outcome::Failed(failure) => return Ok(self.note_failure(person, chunk.id, &failure)),
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn note_failure(&mut self, person: &PersonId, chunk: ChunkId, failure: &ModelFailure) -> Flow {
+        tracing::warn!(
+            maker = self.maker,
+            reason = failure.message,
+            "facts could not be read from a text; trying again later"
+        );
+        let failed = self.failed.entry(person.clone()).or_default();
+        failed.push(chunk);
+        let (first, count) = (failed[0], failed.len());
+        if concerns_person(&failure.class) {
+            self.failed.remove(person);
+            self.wait(person.clone(), first);
+        } else if count >= FAILURES_OF_PERSON {
+            self.failed.remove(person);
+            self.wait(person.clone(), first);
+            self.silent_people += 1;
+        }
+        if self.silent_people >= SILENT_PEOPLE { Flow::Stop } else { Flow::Continue }
+    }
+
+    fn wait(&mut self, person: PersonId, from: ChunkId) {
+        let again_at = self.clock.now().mono + READ_AGAIN;
+        let waiting = self.progress.waiting.entry(person);
+        let waiting = waiting.or_insert(WaitingPerson { from, again_at });
+        *waiting = WaitingPerson { from: from.min(waiting.from), again_at };
+    }
+
+    fn count_failure(&mut self, chunk: ChunkId) {
+        let failures = self.progress.failing.entry(chunk).or_default();
+        *failures += 1;
+        if *failures >= MOST_FAILURES {
+            self.progress.failing.remove(&chunk);
+            tracing::warn!(maker = self.maker, chunk = chunk.0, "a text is not read for facts");
+        }
+    }
+
+    async fn read_one(
+        &self,
+        person: &PersonId,
+        chunk: &StoredChunk,
+    ) -> Result<Outcome, KnowledgeError> {
+        if !has_facts(chunk.source.kind) || chunk.row.text.len() < SHORTEST_READ {
+            return Ok(Outcome::Read);
+        }
+        // What was found is kept by the text, so a renamed file is not read again.
+        let text = Hash::of(chunk.row.text.as_bytes());
+        if let Some(known) = self.chunks.reading(text, &self.maker).await? {
+            self.keep(chunk.id, known).await?;
+            return Ok(Outcome::Read);
+        }
+        let today = self.clock.wall().utc_date();
+        if self.spent_on(&today).await? >= self.daily_tokens || !(self.still_owns)() {
+            return Ok(Outcome::Stop);
+        }
+        let found = match self.finder.find(passage(person, chunk)).await {
+            Ok(found) => found,
+            Err(failure) => return Ok(Outcome::Failed(failure)),
+        };
+        self.chunks.add_to_mark(SPENT, &today, found.tokens).await?;
+        let facts = found.facts.into_iter();
+        let facts: Vec<_> = facts.filter_map(|fact| believed(fact, &chunk.row)).collect();
+        self.chunks.keep_reading(text, &self.maker, &facts).await?;
+        self.keep(chunk.id, facts).await?;
+        Ok(Outcome::Answered)
+    }
+
+    async fn keep(&self, chunk: ChunkId, facts: Vec<FactRow>) -> Result<(), KnowledgeError> {
+        if !facts.is_empty() {
+            let found = ChunkFacts { chunk, maker: self.maker.clone(), facts };
+            self.chunks.keep_facts(vec![found]).await?;
+        }
+        Ok(())
+    }
+
+    async fn spent_on(&self, day: &str) -> Result<u64, KnowledgeError> {
+        let marks = self.chunks.marks(SPENT).await?;
+        let noted = marks.first().and_then(|(_, mark)| mark.split_once(' '));
+        let spent = noted.filter(|(of, _)| *of == day).and_then(|(_, spent)| spent.parse().ok());
+        Ok(spent.unwrap_or(0))
+    }
+}
+
+fn passage(person: &PersonId, chunk: &StoredChunk) -> FactPassage {
+    let message = chunk.row.message.as_ref();
+    FactPassage {
+        text: chunk.row.text.clone(),
+        title: if message.is_some() { String::new() } else { chunk.source.title.clone() },
+        author: message.map(|message| message.author.clone()),
+        at: said_at(chunk),
+        person: person.clone(),
+    }
+}
+
+/// Whether every other text of the person would fail for the same reason.
+fn concerns_person(class: &ModelFailureClass) -> bool {
+    match class {
+        ModelFailureClass::Budget | ModelFailureClass::Auth | ModelFailureClass::SignIn { .. } => {
+            true
+        }
+        ModelFailureClass::RateLimited { .. }
+        | ModelFailureClass::Overloaded { .. }
+        | ModelFailureClass::ContextLength
+        | ModelFailureClass::InvalidRequest
+        | ModelFailureClass::Unsupported { .. }
+        | ModelFailureClass::ContentFilter
+        | ModelFailureClass::Truncated
+        | ModelFailureClass::Transport
+        | ModelFailureClass::Timeout
+        | ModelFailureClass::Cancelled
+        | ModelFailureClass::Unavailable
+        | ModelFailureClass::Paused { .. } => false,
+    }
+}
+
+/// The fact, where its quote stands in the text word for word.
+fn believed(found: FoundFact, chunk: &ChunkRow) -> Option<FactRow> {
+    let FoundFact { subject, relation, object, quote, from, until, has_ended } = found;
+    let quote = quote.trim();
+    let place = chunk.text.find(quote).filter(|_| !quote.is_empty())?;
+    let (subject, object) = (EntityName::new(&subject), EntityName::new(&object));
+    let relation = EntityName::new(&relation).key;
+    if subject.key.is_empty() || object.key.is_empty() || relation.is_empty() {
+        return None;
+    }
+    let lines = chunk.text[..place].matches('\n').count();
+    let line = match chunk.message {
+        Some(_) => chunk.start_line,
+        None => chunk.start_line + u32::try_from(lines).unwrap_or(0),
+    };
+    let is_name = object.name.chars().next().is_some_and(char::is_uppercase);
+    Some(FactRow {
+        subject,
+        relation,
+        object_kind: if is_name { ObjectKind::Entity } else { ObjectKind::Value },
+        object,
+        holds: if has_ended { Holds::Ends } else { Holds::Begins },
+        line,
+        said: quote.to_owned(),
+        from,
+        until,
+    })
+}

@@ -1,0 +1,100 @@
+//! One question to another gateway, with a proof in both directions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use onyx_agent::GatewayAddress;
+use onyx_types::{Clock, ErrorCode, Fault};
+use reqwest::Response;
+use serde::Serialize;
+
+use super::proof::{EXPIRES, FROM, GatewayKey, NONCE, PROOF, Question, same};
+
+const CONNECT_LIMIT: Duration = Duration::from_secs(2);
+/// A working gateway sends something more often than this.
+const SILENCE_LIMIT: Duration = Duration::from_secs(8);
+
+/// Asks other gateways in the name of one.
+pub(super) struct Asker {
+    key: Arc<GatewayKey>,
+    http: reqwest::Client,
+    clock: Arc<dyn Clock>,
+    from: String,
+}
+
+/// Why a question has no answer.
+#[derive(Debug)]
+pub(super) enum NoAnswer {
+    Unreachable(String),
+    /// Something answers that could not show that it is a gateway of this database.
+    NotProven,
+    /// The gateway says why it does not do it.
+    Refused(Fault),
+}
+
+impl NoAnswer {
+    pub(super) fn fault(self, at: &GatewayAddress) -> Fault {
+        let why = match self {
+            Self::Unreachable(why) => why,
+            Self::NotProven => "what answers there is no gateway of this database".to_owned(),
+            Self::Refused(fault) => return fault,
+        };
+        let message = format!("gateway {} at {} does not answer: {why}", at.id, at.url);
+        Fault::new(ErrorCode::StorageUnavailable, message)
+    }
+}
+
+fn unreachable(error: &dyn std::fmt::Display) -> NoAnswer {
+    NoAnswer::Unreachable(error.to_string())
+}
+
+fn internal(error: &dyn std::fmt::Display) -> NoAnswer {
+    NoAnswer::Refused(Fault::new(ErrorCode::Internal, error.to_string()))
+}
+
+impl Asker {
+    pub(super) fn new(key: Arc<GatewayKey>, clock: Arc<dyn Clock>, from: String) -> Result<Self> {
+        #[allow(clippy::disallowed_methods, reason = "it reaches gateways that the database names")]
+        let builder = reqwest::Client::builder();
+        let http = builder
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_LIMIT)
+            .read_timeout(SILENCE_LIMIT)
+            .build()
+            .context("cannot create an HTTP client")?;
+        Ok(Self { key, http, clock, from })
+    }
+
+    pub(super) async fn ask(
+        &self,
+        at: &GatewayAddress,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<Response, NoAnswer> {
+        let body = serde_json::to_vec(body).map_err(|error| internal(&error))?;
+        let mut nonce = [0; 16];
+        getrandom::fill(&mut nonce).map_err(|error| internal(&error))?;
+        let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
+        let expires = GatewayKey::expires(self.clock.wall());
+        let from = &self.from;
+        let question = Question { from, to: &at.id, path, expires, nonce: &nonce, body: &body };
+        let proof = self.key.proof(&question);
+        let url = format!("{}{path}", at.url.trim_end_matches('/'));
+        let request = self.http.post(url).header(FROM, from).header(EXPIRES, expires);
+        let request = request.header(NONCE, &nonce).header(PROOF, proof).body(body);
+        let response = request.send().await.map_err(|error| unreachable(&error))?;
+        let given = response.headers().get(PROOF).and_then(|proof| proof.to_str().ok());
+        if !given.is_some_and(|given| same(given, &self.key.answer(&at.id, &nonce))) {
+            return Err(NoAnswer::NotProven);
+        }
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        match response.json::<Fault>().await {
+            Ok(fault) => Err(NoAnswer::Refused(fault)),
+            Err(error) => Err(unreachable(&error)),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Asks every gateway whether it answers, for `onyx doctor`, which is not a gateway itself.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Result;
+use futures::future::join_all;
+use onyx_agent::GatewayAddress;
+use onyx_identity::MasterKey;
+use onyx_storage::GatewayRow;
+use onyx_types::{Clock, SystemClock};
+
+use super::ask::{Asker, NoAnswer};
+use super::gateway_key;
+use super::routes::{GREETING, Greeting};
+
+/// What came of asking a gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Greeted {
+    /// It has not said for longer than its life that it lives, so it was not asked.
+    Silent,
+    Unreachable(String),
+    /// What answers did not show that it has the key of this database's gateways.
+    NotProven,
+    Answers {
+        version: String,
+        /// By how many milliseconds its clock is ahead of this machine's; negative: behind.
+        clock_ahead: i64,
+    },
+}
+
+/// Asks all of them at once, in the name of one of them.
+pub(crate) async fn greet(
+    master: &MasterKey,
+    from: &str,
+    all: Vec<GatewayRow>,
+) -> Result<Vec<(GatewayRow, Greeted)>> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let key = Arc::new(gateway_key(master));
+    let asker = Asker::new(key, Arc::clone(&clock), from.to_owned())?;
+    let asked = all.into_iter().map(async |row| {
+        let greeted = greet_one(&asker, &*clock, &row).await;
+        (row, greeted)
+    });
+    Ok(join_all(asked).await)
+}
+
+async fn greet_one(asker: &Asker, clock: &dyn Clock, row: &GatewayRow) -> Greeted {
+    if !row.is_alive {
+        return Greeted::Silent;
+    }
+    let at = GatewayAddress { id: row.id.clone(), url: row.url.clone() };
+    let (asked, began) = (clock.wall(), Instant::now());
+    let answer = match asker.ask(&at, GREETING, &()).await {
+        Ok(response) => response.json::<Greeting>().await.map_err(|error| error.to_string()),
+        Err(NoAnswer::NotProven) => return Greeted::NotProven,
+        Err(NoAnswer::Unreachable(why)) => Err(why),
+        Err(NoAnswer::Refused(fault)) => Err(fault.message),
+    };
+    // The answer is taken to be from the middle of the time that it took.
+    let here = asked.saturating_add(began.elapsed() / 2).as_millis();
+    match answer {
+        Ok(Greeting { version, now }) => {
+            Greeted::Answers { version, clock_ahead: now.as_millis().saturating_sub(here) }
+        }
+        Err(why) => Greeted::Unreachable(why),
+    }
+}

@@ -1,0 +1,169 @@
+//! Of several gateways one imports a source at a time. The others wait for it, say that the source is
+//! being imported, and can ask it to stop.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use onyx_storage::{ObjectKey, Objects, Owned, StoreError};
+use onyx_types::{Cancel, SourceId};
+
+use crate::import::{read_record, write_record};
+use crate::service::Inner;
+use crate::{SourceRecord, SourceState};
+
+/// How often gateways look at what another one does with a source.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How many times a removal looks whether the import at another gateway has stopped.
+const MOST_LOOKS: usize = 30;
+
+/// An import that may begin: this gateway owns the source, and its record says that it is running.
+pub(crate) struct BegunImport {
+    pub(crate) record: SourceRecord,
+    pub(crate) owned: Owned,
+}
+
+/// The duty of the gateway that imports a source.
+pub(crate) fn duty(id: SourceId) -> String {
+    format!("source {id}")
+}
+
+/// The duty of the gateway that waits for an import at another one to stop.
+fn stop_duty(id: SourceId) -> String {
+    format!("source stop {id}")
+}
+
+impl Inner {
+    /// `None`: another gateway imports the source, or there is none any more.
+    pub(crate) async fn begin_import(
+        &self,
+        objects: &dyn Objects,
+        folder: &ObjectKey,
+        id: SourceId,
+    ) -> Result<Option<BegunImport>, StoreError> {
+        let Some(owned) = self.duties.own(&duty(id)).await? else { return Ok(None) };
+        match mark_running(objects, folder).await {
+            Ok(Some(record)) => Ok(Some(BegunImport { record, owned })),
+            Ok(None) => {
+                self.give_back(&owned).await;
+                Ok(None)
+            }
+            Err(error) => {
+                self.give_back(&owned).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// The same, as soon as the other gateway's import has ended. `None`: it was stopped, or the
+    /// source is gone.
+    pub(crate) async fn begin_import_later(
+        &self,
+        objects: &dyn Objects,
+        folder: &ObjectKey,
+        id: SourceId,
+        stop: &Cancel,
+    ) -> Result<Option<BegunImport>, StoreError> {
+        loop {
+            if let Some(begun) = self.begin_import(objects, folder, id).await? {
+                return Ok(Some(begun));
+            }
+            tokio::select! {
+                () = stop.cancelled() => return Ok(None),
+                () = self.clock.sleep(LOOK_AGAIN) => {}
+            }
+            if read_record(objects, folder).await?.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Stops an import here when the source is no longer this gateway's, or another gateway asks for
+    /// it. It does not return, because the import ends itself between two writes.
+    pub(crate) async fn stop_when_asked(
+        &self,
+        id: SourceId,
+        owned: &Owned,
+        stop: &Cancel,
+    ) -> Infallible {
+        loop {
+            self.clock.sleep(LOOK_AGAIN).await;
+            let is_asked = match self.duties.is_owned_elsewhere(&stop_duty(id)).await {
+                Ok(is_asked) => is_asked,
+                Err(error) => {
+                    tracing::warn!(source = %id, %error, "cannot ask who owns a source");
+                    false
+                }
+            };
+            if is_asked || !self.duties.still_owns(owned) {
+                stop.cancel();
+                return std::future::pending().await;
+            }
+        }
+    }
+
+    /// Takes a source. An import at another gateway is stopped first.
+    pub(crate) async fn take_from_others(&self, id: SourceId) -> Result<Owned, StoreError> {
+        if let Some(owned) = self.duties.own(&duty(id)).await? {
+            return Ok(owned);
+        }
+        let asking = self.duties.own(&stop_duty(id)).await?;
+        let taken = self.wait_to_take(id).await;
+        if let Some(asking) = asking {
+            self.give_back(&asking).await;
+        }
+        taken
+    }
+
+    async fn wait_to_take(&self, id: SourceId) -> Result<Owned, StoreError> {
+        for _ in 0..MOST_LOOKS {
+            self.clock.sleep(LOOK_AGAIN).await;
+            if let Some(owned) = self.duties.own(&duty(id)).await? {
+                return Ok(owned);
+            }
+        }
+        Err(StoreError::Busy)
+    }
+
+    /// Other gateways wait for this, so it is repeated while the database does not answer.
+    pub(crate) async fn give_back(&self, owned: &Owned) {
+        while let Err(error) = self.duties.disown(owned).await {
+            tracing::warn!(duty = owned.name, %error, "a source could not be given back yet");
+            if !self.duties.still_owns(owned) {
+                return;
+            }
+            self.clock.sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// The record of a source that is not imported here. Its file may say that it is being imported:
+    /// that is so while another gateway owns it.
+    pub(crate) async fn record_of_other(
+        &self,
+        objects: &dyn Objects,
+        folder: &ObjectKey,
+        record: SourceRecord,
+    ) -> Result<Option<SourceRecord>, StoreError> {
+        if record.state != SourceState::Importing
+            || self.duties.is_owned_elsewhere(&duty(record.id)).await?
+        {
+            return Ok(Some(record));
+        }
+        // It may have ended there since the file was read.
+        let Some(record) = read_record(objects, folder).await? else { return Ok(None) };
+        let state = match record.state {
+            SourceState::Importing => SourceState::Interrupted,
+            ended => ended,
+        };
+        Ok(Some(SourceRecord { state, ..record }))
+    }
+}
+
+async fn mark_running(
+    objects: &dyn Objects,
+    folder: &ObjectKey,
+) -> Result<Option<SourceRecord>, StoreError> {
+    let Some(record) = read_record(objects, folder).await? else { return Ok(None) };
+    let record = SourceRecord { state: SourceState::Importing, ..record };
+    write_record(objects, folder, &record).await?;
+    Ok(Some(record))
+}
