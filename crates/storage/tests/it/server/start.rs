@@ -337,12 +337,16 @@ async fn a_bucket_that_is_missing_closed_or_unreachable_is_told() {
     // object_store gives a refused list no kind of its own, so the store's own answer is told.
     let ServerError::Objects(told) = refused(&database, listless).await else { panic!("a kind") };
     assert!(told.contains("list request") && told.contains("403 Forbidden"), "{told}");
-    for (denied, action) in [("PutObject", "put"), ("GetObject", "get"), ("DeleteObject", "delete")]
-    {
+    for (denied, action) in [("PutObject", "put"), ("GetObject", "get")] {
         deny(&database, denied);
         let error = refused(&database, database.settings("one")).await;
         assert_eq!(error, no_right(action), "{denied}");
     }
+    // Neither has a refused deletion.
+    deny(&database, "DeleteObject");
+    let error = refused(&database, database.settings("one")).await;
+    let ServerError::Objects(told) = error else { panic!("a kind") };
+    assert!(told.contains("DeleteObjects request") && told.contains("Access Denied"), "{told}");
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let s3 = S3Settings { endpoint: Some(format!("http://{free}")), ..s3(&database.servers) };
     let error = refused(&database, ServerSettings { s3, ..database.settings("one") }).await;
