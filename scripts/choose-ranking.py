@@ -43,7 +43,15 @@ TRIED = {
     "conversation": [0.25, 0.0, 0.2, 0.3],
     "author": [0.45, 0.0, 0.3, 0.6],
     "ranked_by_tokens": [160, 100, 200, 300],
+    # What a text gains that names a day or a time, where the question asks when something was.
+    "when": [0.0, 0.02, 0.05, 0.1, 0.2],
 }
+ASKS_WHEN = re.compile(r"\bwhen (did|was|were|has|have|is|will)\b")
+NAMES_TIME = re.compile(
+    r"\b(yesterday|today|tonight|tomorrow|(last|next|this) (week|month|year|night|weekend|spring|summer|fall|winter|\w+day)"
+    r"|(mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september|october|november"
+    r"|december|(19|20)\d\d|\d{1,2}(st|nd|rd|th)|(day|week|month|year)s? ago|in may|the other day|weekend)\b"
+)
 
 
 class Model:
@@ -136,6 +144,7 @@ class Collection:
 
     def __init__(self, model, texts, found_by, questions, sessions=None, authors=None):
         self.sessions = None if sessions is None else np.array(sessions)
+        self.dated = np.array([bool(NAMES_TIME.search(text.lower())) for text in texts])
         self.authors = authors
         plain = Bm25([re.findall(r"\w+", text.lower()) for text in texts])
         words = Bm25([words_of(text) for text in found_by])
@@ -154,10 +163,11 @@ class Collection:
             if authors is not None:
                 asked = re.findall(r"\w+", text.lower())
                 named = np.array([author.lower() in asked for author in authors])
-            self.questions.append((words.scores(words_of(text)), whole @ vector, near, named, relevant))
+            dated = self.dated * bool(ASKS_WHEN.search(text.lower()))
+            self.questions.append((words.scores(words_of(text)), whole @ vector, near, named, relevant, dated))
 
     def ranked(self, question, setting):
-        words, whole, near, named, _ = question
+        words, whole, near, named, _, dated = question
         def best(scores):
             kept = np.full(len(scores), np.nan)
             order = np.argsort(-scores)[:100]
@@ -168,7 +178,7 @@ class Collection:
         by_whole = scaled(best(whole))
         messages = self.sessions is not None
         weight = 0.5 if messages else 0.3
-        first = self.spread(weight * by_words + (1 - weight) * by_whole, named, setting)
+        first = self.spread(weight * by_words + (1 - weight) * by_whole, named, dated, setting)
         pool = np.argsort(-first, kind="stable")[: setting["ranked_by_tokens"]]
         tokens = np.full(len(near), np.nan)
         tokens[pool] = near[pool]
@@ -176,7 +186,7 @@ class Collection:
         share = setting["whole"]
         meaning = np.where(np.isnan(tokens), by_whole, (1 - share) * by_tokens + share * by_whole)
         weight = setting["words_messages" if messages else "words_notes"]
-        second = self.spread(weight * by_words + (1 - weight) * meaning, named, setting)
+        second = self.spread(weight * by_words + (1 - weight) * meaning, named, dated, setting)
         return np.argsort(-second, kind="stable")[:10]
 
     def as_notes(self):
@@ -185,9 +195,10 @@ class Collection:
         notes.sessions = None
         return notes
 
-    def spread(self, own, named, setting):
+    def spread(self, own, named, dated, setting):
+        when = setting["when"] * dated * (own > 0)
         if self.sessions is None:
-            return own
+            return own + when
         score = own.copy()
         for away, share in enumerate(setting["around"], 1):
             same = self.sessions[away:] == self.sessions[:-away]
@@ -195,7 +206,7 @@ class Collection:
             score[:-away] += share * own[away:] * same
         best = np.zeros(self.sessions.max() + 1)
         np.maximum.at(best, self.sessions, own)
-        return score + (setting["conversation"] * best[self.sessions] + setting["author"] * named) * (score > 0)
+        return score + when + (setting["conversation"] * best[self.sessions] + setting["author"] * named) * (score > 0)
 
 
 def our_notes(model):

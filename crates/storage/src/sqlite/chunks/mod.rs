@@ -258,8 +258,8 @@ impl ChunkStore for SqliteChunks {
         limit: u32,
     ) -> Result<Vec<StoredChunk>, StoreError> {
         let model = model.to_owned();
-        let from = tokens::From::Oldest { after };
-        self.run(move |connection| tokens::missing(connection, &model, from, limit)).await
+        let order = tokens::Order::OldestFirst { after };
+        self.run(move |connection| tokens::missing(connection, &model, order, limit)).await
     }
 
     async fn without_tokens_before(
@@ -269,8 +269,8 @@ impl ChunkStore for SqliteChunks {
         limit: u32,
     ) -> Result<Vec<StoredChunk>, StoreError> {
         let model = model.to_owned();
-        let from = tokens::From::Newest { before };
-        self.run(move |connection| tokens::missing(connection, &model, from, limit)).await
+        let order = tokens::Order::NewestFirst { before };
+        self.run(move |connection| tokens::missing(connection, &model, order, limit)).await
     }
 
     async fn token_bytes(&self, model: &str) -> Result<u64, StoreError> {

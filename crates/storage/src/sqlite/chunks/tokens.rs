@@ -52,21 +52,21 @@ pub(super) fn of_chunks(
 
 /// From which end chunks are looked through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum From {
-    Oldest { after: ChunkId },
-    Newest { before: ChunkId },
+pub(super) enum Order {
+    OldestFirst { after: ChunkId },
+    NewestFirst { before: ChunkId },
 }
 
 pub(super) fn missing(
     connection: &Connection,
     model: &str,
-    from: From,
+    order: Order,
     limit: u32,
 ) -> Result<Vec<StoredChunk>, StoreError> {
     let Some(room) = room_of(connection, model)? else { return Ok(Vec::new()) };
-    let (side, border, order) = match from {
-        From::Oldest { after } => (">", after, "ASC"),
-        From::Newest { before } => ("<", before, "DESC"),
+    let (side, border, order) = match order {
+        Order::OldestFirst { after } => (">", after, "ASC"),
+        Order::NewestFirst { before } => ("<", before, "DESC"),
     };
     let which = [
         "WHERE chunks.id ",
