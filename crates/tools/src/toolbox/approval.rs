@@ -109,8 +109,7 @@ impl Toolbox {
         };
         let ending = self.perform_approved(&begun, cx).await;
         if is_taken_over(&begun, &ending, cx) {
-            let message = "This gateway was silent for too long; another one applies the change.";
-            return Err(not_approved(ErrorCode::StorageUnavailable, message.to_owned(), begun));
+            return Err(taken_over(begun));
         }
         let settled = self.settle(begun, ending, by, cx).await?;
         match settled.state {
@@ -421,6 +420,11 @@ impl Toolbox {
 /// it only notes that their outcome is not known, and this one knows better.
 fn is_taken_over(draft: &Draft, ending: &Ending, cx: &ToolCx) -> bool {
     ending.state == DraftState::Failed && cx.check_life().is_err() && !leaves_no_traces(&draft.plan)
+}
+
+fn taken_over(draft: Draft) -> NotApproved {
+    let message = "This gateway was silent for too long; another one applies the change.";
+    not_approved(ErrorCode::StorageUnavailable, message.to_owned(), draft)
 }
 
 /// Whether the files do not tell if the plan was performed.
