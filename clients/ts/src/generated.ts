@@ -24,10 +24,10 @@ export interface components {
             progress?: components["schemas"]["Progress"] | null;
         };
         /**
-         * @description `storage`: The database and the files of the home. `memory`: Search in memory, where it works only in part. `disk`: The free space. `search`: The search engine for the web. `gateway`: The subscription gateway.
+         * @description `storage`: The database and the files of the home. `objects`: The object store of several gateways. `memory`: Search in memory, where it works only in part. `disk`: The free space. `search`: The search engine for the web. `gateway`: The subscription gateway.
          * @enum {string}
          */
-        DependencyKind: "config" | "provider" | "index" | "embedder" | "sandbox" | "docker" | "menos" | "connector" | "mcp" | "plugin" | "jobs" | "storage" | "memory" | "disk" | "search" | "gateway";
+        DependencyKind: "config" | "provider" | "index" | "embedder" | "sandbox" | "docker" | "menos" | "connector" | "mcp" | "plugin" | "jobs" | "storage" | "objects" | "memory" | "disk" | "search" | "gateway";
         /**
          * @description `off`: It is not set up, and nothing needs it. `degraded`: Part of it does not work. `down`: The server cannot work without it.
          * @enum {string}

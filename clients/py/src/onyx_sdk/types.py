@@ -30,7 +30,7 @@ class Dependency(TypedDict):
     progress: NotRequired[Progress | None]
 
 # `storage`: The database and the files of the home. `memory`: Search in memory, where it works only in part. `disk`: The free space. `search`: The search engine for the web. `gateway`: The subscription gateway.
-DependencyKind: TypeAlias = "Literal['config', 'provider', 'index', 'embedder', 'sandbox', 'docker', 'menos', 'connector', 'mcp', 'plugin', 'jobs', 'storage', 'memory', 'disk', 'search', 'gateway']"
+DependencyKind: TypeAlias = "Literal['config', 'provider', 'index', 'embedder', 'sandbox', 'docker', 'menos', 'connector', 'mcp', 'plugin', 'jobs', 'storage', 'objects', 'memory', 'disk', 'search', 'gateway']"
 
 # `off`: It is not set up, and nothing needs it. `degraded`: Part of it does not work. `down`: The server cannot work without it.
 DependencyState: TypeAlias = "Literal['ok', 'off', 'degraded', 'down']"

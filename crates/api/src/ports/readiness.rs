@@ -43,6 +43,8 @@ pub enum DependencyKind {
     Config,
     /// The database and the files of the home.
     Storage,
+    /// The object store of several gateways.
+    Objects,
     Provider,
     /// Search in memory, where it works only in part.
     Memory,
@@ -87,6 +89,7 @@ impl DependencyKind {
         match self {
             Self::Config => "config",
             Self::Storage => "storage",
+            Self::Objects => "objects",
             Self::Provider => "provider",
             Self::Memory => "memory",
             Self::Disk => "disk",

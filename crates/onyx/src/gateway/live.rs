@@ -267,10 +267,9 @@ impl Live {
     async fn objects(&self) -> Option<Dependency> {
         let shared = self.shared.as_ref()?;
         Some(match shared.objects.probe(&shared.membership).await {
-            Ok(()) => Dependency::ok("objects"),
-            Err(error) => {
-                Dependency::degraded("objects", error.to_string()).with_hint(error.hint())
-            }
+            Ok(()) => Dependency::ok(DependencyKind::Objects),
+            Err(error) => Dependency::degraded(DependencyKind::Objects, error.to_string())
+                .with_hint(error.hint()),
         })
     }
 

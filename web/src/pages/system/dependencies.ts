@@ -11,6 +11,7 @@ interface Kind {
 const KINDS: Record<Dependency['kind'], Kind> = {
   config: { label: 'Configuration', to: '/settings/config', action: 'Open configuration' },
   storage: { label: 'Disk and database', to: '/system/logs', action: 'Open logs' },
+  objects: { label: 'Object store', to: '/system/logs', action: 'Open logs' },
   provider: { label: 'Provider', to: '/settings/providers', action: 'Provider settings' },
   memory: { label: 'Memory search', to: '/memory', action: 'Open memory' },
   disk: { label: 'Disk' },
