@@ -50,7 +50,7 @@ ASKS_WHEN = re.compile(r"\bwhen (did|was|were|has|have|is|will)\b")
 NAMES_TIME = re.compile(
     r"\b(yesterday|today|tonight|tomorrow|(last|next|this) (week|month|year|night|weekend|spring|summer|fall|winter|\w+day)"
     r"|(mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september|october|november"
-    r"|december|(19|20)\d\d|\d{1,2}(st|nd|rd|th)|(day|week|month|year)s? ago|in may|the other day|weekend)\b"
+    r"|december|(19|20)\d\d|\d{1,2}(st|[nr]d|th)|(day|week|month|year)s? ago|in may|the other day|weekend)\b"
 )
 
 
