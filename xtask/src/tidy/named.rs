@@ -55,7 +55,7 @@ impl<'a> Named<'a> {
             return (is_word(part) && !is_foreign).then_some(Self::Part(owner, part));
         }
         let ends = |ending: &&str| name.rsplit_once('.').is_some_and(|(_, end)| end == *ending);
-        let is_file = ENDINGS.iter().any(|ending| ends(&ending));
+        let is_file = ENDINGS.iter().any(ends);
         let is_relative = !name.starts_with(['/', '.', '~']);
         if (is_file || name.contains('/')) && is_relative && name.chars().all(is_path) {
             let is_elsewhere = ELSEWHERE.iter().any(|folder| name.starts_with(folder));

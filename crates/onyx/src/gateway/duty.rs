@@ -44,6 +44,9 @@ impl fmt::Display for Duty {
     }
 }
 
+/// Makes the duty of one kind from the rest of its name.
+type OfKind = fn(String) -> Duty;
+
 impl Duty {
     pub(super) fn named(name: &str) -> Self {
         let after = |kind: &str| name.strip_prefix(kind).map(str::to_owned);
@@ -54,7 +57,7 @@ impl Duty {
             _ => {}
         }
         // The longer of two that begin alike comes first.
-        let kinds: [(&str, fn(String) -> Self); 6] = [
+        let kinds: [(&str, OfKind); 6] = [
             ("connector ", Self::Connector),
             ("draft ", Self::Draft),
             ("sign-in asks ", Self::AwaitSignIn),
