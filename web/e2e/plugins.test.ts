@@ -53,7 +53,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     const page = await open(at, '/plugins', { viewport });
     const careful = page.getByRole('region', { name: 'careful' });
     await careful.getByText('If you accept it, it can:').waitFor();
-    await careful.getByText('Stop every tool call before it happens of write_file, edit_file').waitFor();
+    await careful.getByText('Block every tool call before it happens of write_file, edit_file').waitFor();
     expect(await careful.getByRole('switch').count()).toBe(0);
     await press(page, 'What you accept: its manifest, and the hash of each file');
     await careful.getByText('"main.py": ').first().waitFor();

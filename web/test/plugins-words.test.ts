@@ -49,7 +49,7 @@ test('everything that a plugin asks for is said, and of nothing nothing', () => 
     'Add the connectors pipe',
     'Add MCP servers, whose tools wait for you: echo',
     'Add skills, which wait for you: greet',
-    'Can block every tool call before it happens of exec, mcp:* for everyone and read its content',
+    'Block every tool call before it happens of exec, mcp:* for everyone and read its content',
     'Be notified of every answer at its end for everyone and read its content',
     'Be notified when Onyx starts it',
   ]);

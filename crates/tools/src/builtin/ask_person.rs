@@ -23,7 +23,7 @@ pub(super) struct AskPerson(ToolSpec);
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     question: String,
-    /// Up to 8 short likely answers
+    /// Up to 8 likely answers
     options: Option<Vec<String>>,
 }
 

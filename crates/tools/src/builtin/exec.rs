@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     #[schemars(length(min = 1))]
     argv: Vec<String>,
     folder: Option<String>,
-    /// Time limit; default 60
+    /// Default 60
     #[schemars(range(min = 1, max = MOST_SECONDS))]
     seconds: Option<u64>,
 }

@@ -23,7 +23,8 @@ pub(super) fn document(path: &str, old: &str, new: &str) -> Option<DocumentPrevi
         is_new: old.is_empty(),
         title: after.text(TITLE).or_else(|| before.text(TITLE)),
         fields: fields.collect(),
-        body: changed_lines(old_body, new_body),
+        // Most editors leave an empty line below the fields.
+        body: changed_lines(old_body.trim_start_matches('\n'), new_body.trim_start_matches('\n')),
     })
 }
 

@@ -156,7 +156,7 @@ impl Toolbox {
             target.name = self.for_people(&target.name);
         }
         if let Some(change) = &mut label.change {
-            *change = CallChange::new(self.mask(&change.unified).into_owned(), change.lines);
+            *change = CallChange::new(self.mask(&change.unified).into_owned(), change.lines());
         }
         label
     }

@@ -74,7 +74,7 @@ async fn a_label_names_what_a_call_is_about_with_secrets_masked() {
         json!({"path": "a.md", "old": "1\n2\n", "new": "1\nsk-canary-9999\n4\n"}),
     );
     let change = edit.change.unwrap();
-    assert_eq!((change.lines.added, change.lines.removed), (2, 1));
+    assert_eq!((change.added, change.removed), (2, 1));
     assert!(change.unified.contains("+[secret]") && !change.unified.contains("canary"));
     let stranger = label("rm -rf", json!({}));
     assert_eq!(

@@ -65,13 +65,18 @@ pub struct CallChange {
     /// The lines of `unified`, each with its kind.
     #[serde(default)]
     pub diff_lines: Vec<DiffLine>,
-    #[serde(flatten)]
-    pub lines: LineCounts,
+    pub added: usize,
+    pub removed: usize,
 }
 
 impl CallChange {
     pub fn new(unified: String, lines: LineCounts) -> Self {
-        Self { diff_lines: diff_lines(&unified), unified, lines }
+        let LineCounts { added, removed } = lines;
+        Self { diff_lines: diff_lines(&unified), unified, added, removed }
+    }
+
+    pub const fn lines(&self) -> LineCounts {
+        LineCounts { added: self.added, removed: self.removed }
     }
 }
 
@@ -170,8 +175,8 @@ impl CallLabel {
             line.push(' ');
             line.push_str(&self.subject);
         }
-        if let Some(CallChange { lines, .. }) = &self.change {
-            line.push_str(&format!(" {lines}"));
+        if let Some(change) = &self.change {
+            line.push_str(&format!(" {}", change.lines()));
         }
         line
     }

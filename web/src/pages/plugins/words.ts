@@ -48,5 +48,5 @@ function hears(hook: PluginHook, { grants }: Plugin): string {
   const of = hook.tools.length > 0 ? ` of ${hook.tools.join(', ')}` : '';
   const whose = grants.people.includes('*') ? 'for everyone' : `for ${grants.people.join(', ')}`;
   const seen = grants.content ? 'and read its content' : 'without its content';
-  return `${hook.veto ? 'Can block' : 'Be notified of'} every ${event}${of} ${whose} ${seen}`;
+  return `${hook.veto ? 'Block' : 'Be notified of'} every ${event}${of} ${whose} ${seen}`;
 }

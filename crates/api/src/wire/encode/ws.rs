@@ -55,7 +55,7 @@ enum Body<'a> {
         tool: &'a str,
         input: &'a Value,
         summary: &'a str,
-        label: &'a CallLabel,
+        label: CamelCase<'a, CallLabel>,
     },
     ToolOutput {
         tool_use_id: &'a ToolUseId,
@@ -69,13 +69,13 @@ enum Body<'a> {
         output: &'a str,
         summary: &'a str,
         duration_ms: u64,
-        report: &'a CallReport,
+        report: CamelCase<'a, CallReport>,
     },
     Draft {
         draft_id: DraftId,
         tool: &'a str,
         summary: &'a str,
-        preview: &'a Preview,
+        preview: CamelCase<'a, Preview>,
         asks_for: AsksFor,
         #[serde(skip_serializing_if = "Option::is_none")]
         expires_at: Option<Timestamp>,
@@ -124,7 +124,7 @@ impl WsFrames {
                 ("chat.reasoning", Body::Delta { turn_id: *turn_id, text })
             }
             Part::ToolCall { turn_id, id: tool_use_id, tool, input, summary, label } => {
-                let turn_id = *turn_id;
+                let (turn_id, label) = (*turn_id, CamelCase(*label));
                 let body = Body::ToolCall { turn_id, tool_use_id, tool, input, summary, label };
                 ("chat.tool_call", body)
             }
@@ -150,12 +150,13 @@ impl WsFrames {
                     output,
                     summary,
                     duration_ms: *duration_ms,
-                    report,
+                    report: CamelCase(*report),
                 };
                 ("chat.tool_result", body)
             }
             Part::Proposal { draft_id, tool, summary, preview, asks_for, expires_at } => {
                 let (draft_id, asks_for, expires_at) = (*draft_id, *asks_for, *expires_at);
+                let preview = CamelCase(*preview);
                 let kind = if expires_at.is_some() { "chat.confirm" } else { "chat.draft" };
                 (kind, Body::Draft { draft_id, tool, summary, preview, asks_for, expires_at })
             }

@@ -55,7 +55,7 @@ async fn beyond_a_share_of_the_window_tools_are_found_and_called_through_two() {
     // Our own tools are not called around their offer, and what is not there is told shortly.
     let own = json!({"name": "read_file", "arguments": {"path": "a.md"}});
     let (refused, _) = called(onyx, "call_tool", own).await;
-    assert!(output(&refused).contains("find_tool names them"), "{refused}");
+    assert!(output(&refused).contains("find_tool lists the tools that can"), "{refused}");
     let (absent, _) = called(onyx, "no_such_tool", json!({})).await;
     assert!(output(&absent).len() < 2_000, "{}", output(&absent).len());
     let bad = json!({"name": "mcp:many/do_thing_777", "arguments": {"text": Value::from(5)}});

@@ -88,7 +88,7 @@ async fn a_message_is_kept_run_told_and_remembered_with_its_draft() {
     assert_eq!(waiting["state"], "pending");
     let document = json!({
         "kind": "task", "is_new": true, "title": "Buy leek",
-        "fields": [{"name": "status", "label": "Status", "after": "todo"}],
+        "fields": [],
         "body": [{"kind": "added", "text": "Two."}],
     });
     assert_eq!(waiting["preview"]["document"], document);
