@@ -93,7 +93,7 @@ test('a browser that signed in before pages had a key is asked kindly to sign in
   await composer(page).waitFor();
   await page.evaluate(() => localStorage.removeItem('onyx.page_key'));
   await page.reload();
-  await page.getByText('Please sign in once more in this browser.').waitFor();
+  await page.getByText('Sign in again: sessions are now protected from other programs on this machine.').waitFor();
   await page.getByLabel('Name').fill('owner');
   await page.getByLabel('Password').fill('a wrong password');
   await page.getByRole('button', { name: 'Sign in' }).click();
