@@ -29,7 +29,7 @@ class Dependency(TypedDict):
     # The progress of work on it, such as a download.
     progress: NotRequired[Progress | None]
 
-# `storage`: The database and the files of the home. `memory`: Search in memory, where it works only in part. `disk`: The free space. `search`: The search engine for the web. `gateway`: The subscription gateway.
+# `storage`: The database and the files of the home. `objects`: The object store of several gateways. `memory`: Search in memory, where it works only in part. `disk`: The free space. `search`: The search engine for the web. `gateway`: The subscription gateway.
 DependencyKind: TypeAlias = "Literal['config', 'provider', 'index', 'embedder', 'sandbox', 'docker', 'menos', 'connector', 'mcp', 'plugin', 'jobs', 'storage', 'objects', 'memory', 'disk', 'search', 'gateway']"
 
 # `off`: It is not set up, and nothing needs it. `degraded`: Part of it does not work. `down`: The server cannot work without it.
