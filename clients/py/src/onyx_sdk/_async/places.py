@@ -235,7 +235,7 @@ class Threads:
         """What retrieval would supply to a message, best first."""
         return await self._http.json("GET", "/api/threads/{id}/context", {"id": id}, query={"q": q})
 
-    async def answerers(self, id: str, q: str) -> list[str]:
+    async def answerers(self, id: str, q: str) -> List[str]:
         """The agents that would answer a message with this text, in their order."""
         answer = await self._http.json("GET", "/api/threads/{id}/answerers", {"id": id}, query={"q": q})
         return cast(List[str], answer["agents"])

@@ -236,7 +236,7 @@ class Threads:
         """What retrieval would supply to a message, best first."""
         return self._http.json("GET", "/api/threads/{id}/context", {"id": id}, query={"q": q})
 
-    def answerers(self, id: str, q: str) -> list[str]:
+    def answerers(self, id: str, q: str) -> List[str]:
         """The agents that would answer a message with this text, in their order."""
         answer = self._http.json("GET", "/api/threads/{id}/answerers", {"id": id}, query={"q": q})
         return cast(List[str], answer["agents"])
