@@ -40,7 +40,7 @@ fn missing_names(
 enum Named<'a> {
     Path(&'a str),
     Type(&'a str),
-    /// Something of a type, module or crate.
+    /// A function, field or variant of a type, module or crate.
     Part(&'a str, &'a str),
 }
 
@@ -67,7 +67,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// What stands between backquotes, with its line; blocks of code are left out.
+/// The texts between backquotes, each with its line; blocks of code are left out.
 fn quoted(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut is_in_block = false;

@@ -16,14 +16,14 @@ use crate::KnowledgeError;
 
 /// Up to which chunk a model has read, and which model.
 const READ_THROUGH: &str = "facts read through";
-/// What models took on a day.
+/// The mark that holds how many tokens models took on a day.
 const SPENT: &str = "facts spent";
 const CHUNKS_AT_ONCE: u32 = 16;
 /// Shorter texts say nothing that a model is needed for.
 const SHORTEST_READ: usize = 24;
 /// After this many failures a text is not read again.
 const MOST_FAILURES: u32 = 3;
-/// So many texts of a person fail in a row before the person waits.
+/// After this many failures in a row a person's texts wait.
 const FAILURES_OF_PERSON: usize = 3;
 /// When the texts of so many people in a row failed, the model does not answer: the pass ends.
 const SILENT_PEOPLE: usize = 3;
@@ -80,7 +80,7 @@ enum Flow {
     Stop,
 }
 
-/// What came of one text.
+/// The result of reading one text.
 enum Outcome {
     /// Its facts are kept, or it needs no model.
     Read,
@@ -95,7 +95,7 @@ impl ReadingPass<'_> {
     pub(super) async fn run(mut self) -> Result<(), KnowledgeError> {
         self.resume().await?;
         let flow = self.read_everything().await;
-        // Whoever had a failure and no success after it waits.
+        // People whose last text failed wait.
         for (person, failed) in std::mem::take(&mut self.failed) {
             self.wait(person, failed[0]);
         }

@@ -21,7 +21,7 @@ pub(super) fn pairs(query: &str) -> Vec<(String, String)> {
     query.trim_start_matches('?').split('&').filter(|piece| !piece.is_empty()).map(pair).collect()
 }
 
-/// What is no text stays as it came.
+/// A value whose bytes are no text stays as it came.
 fn decoded(text: &str) -> String {
     percent_decoded(&text.replace('+', " ")).unwrap_or_else(|| text.to_owned())
 }

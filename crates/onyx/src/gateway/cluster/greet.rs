@@ -14,13 +14,13 @@ use super::ask::{Asker, NoAnswer};
 use super::gateway_key;
 use super::routes::{GREETING, Greeting};
 
-/// What came of asking a gateway.
+/// The result of asking a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Greeted {
     /// It has not said for longer than its life that it lives, so it was not asked.
     Silent,
     Unreachable(String),
-    /// What answers did not show that it has the key of this database's gateways.
+    /// The answer did not prove that it knows the key of this database's gateways.
     NotProven,
     Answers {
         version: String,

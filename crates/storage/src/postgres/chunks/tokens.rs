@@ -85,7 +85,7 @@ pub(super) async fn bytes(client: &impl GenericClient, model: &str) -> Result<u6
     count(&row(client, sum, &[&room]).await?, 0)
 }
 
-/// Of the oldest so many are looked at, whatever there are.
+/// At most 4,096 of the oldest are looked at in one statement.
 const DROP_OLDEST: &str = "
     WITH oldest AS (
         SELECT chunk, octet_length(codes) AS size FROM tokens WHERE room = $1 ORDER BY chunk LIMIT 4096),

@@ -44,12 +44,12 @@ impl PostgresConnectors {
         RowOwner { gateway: self.gateway.id(), incarnation }
     }
 
-    /// For what this gateway begins now.
+    /// The owner of a row that this gateway begins to work on.
     async fn beginner(&self) -> Result<RowOwner<'_>, StoreError> {
         Ok(self.owner(self.gateway.alive_or_anew().await?))
     }
 
-    /// For what it began: the row says whether another one has taken that over.
+    /// The owner as it ends its work: the row says whether another gateway has taken it over.
     fn ender(&self) -> Result<RowOwner<'_>, StoreError> {
         Ok(self.owner(self.gateway.incarnation()?))
     }

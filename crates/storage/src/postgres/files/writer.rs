@@ -34,7 +34,7 @@ impl FileWriter {
         Self { gateway, life: WriterLife::Current }
     }
 
-    /// For work that begins now. Work within other work has the life of that.
+    /// A writer for work that begins now. Work within other work keeps the life of the outer one.
     pub(super) fn of_this_life(&self) -> Self {
         let life = match self.life {
             WriterLife::Current => {

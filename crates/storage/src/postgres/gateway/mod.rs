@@ -158,7 +158,7 @@ impl Gateway {
         self.alive_for(Duration::ZERO)
     }
 
-    /// The same, if it is certain to live that much longer.
+    /// The incarnation, if this gateway is certain to live that much longer.
     pub(crate) fn alive_for(&self, more: Duration) -> Result<i64, StoreError> {
         match &*lock(&self.standing) {
             LifeState::Alive { incarnation, until }
