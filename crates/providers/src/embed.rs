@@ -12,17 +12,17 @@ use crate::decorators::{BreakerPolicy, Circuit, OpenCall, RetryPolicy};
 use crate::failure::failure;
 use crate::http::Bounds;
 
-/// Far below what any provider takes, and enough that the way there costs little.
+/// Far below any provider's limit, and enough to make the cost of a round trip small.
 const MAX_BATCH_TEXTS: usize = 64;
 const MAX_BATCH_BYTES: usize = 256 * 1024;
 
-/// This is longer than any window, so it is a mistake of the caller.
+/// A longer text fits into no model's window, so sending one is a mistake of the caller.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
 
 /// A number takes some 12 bytes as text; there are at most `MAX_BATCH_TEXTS` × 4,096 of them.
 const BOUNDS: Bounds = Bounds { patience: Duration::from_secs(60), max_bytes: 16 * 1024 * 1024 };
 
-/// The wires that can be asked for vectors.
+/// The wires that support embeddings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EmbeddingWire {
     OpenAi,

@@ -11,7 +11,7 @@ use crate::failure::failure;
 #[derive(Clone, Copy, Debug)]
 pub struct Waits {
     pub first_byte: Duration,
-    /// The longest time between two words.
+    /// The longest time between two pieces of an answer.
     pub idle: Duration,
     pub total: Duration,
 }
@@ -21,7 +21,7 @@ pub struct Patience {
     cancel: Cancel,
     waits: Waits,
     total: Instant,
-    /// When the next word must have come.
+    /// The time by which the next piece must have come.
     next: Instant,
     silence: &'static str,
 }

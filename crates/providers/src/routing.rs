@@ -85,7 +85,7 @@ pub struct Task {
     /// The longest answer that is wanted.
     pub output_tokens: u64,
     pub needs: Vec<Need>,
-    /// What the asker sets on top of the rules.
+    /// The limits that the asker sets on top of the rules.
     pub max_cost: Option<f64>,
     pub locality: Option<Locality>,
 }
@@ -105,20 +105,20 @@ pub struct Candidate {
     pub id: String,
     pub facts: ModelFacts,
     pub locality: Locality,
-    /// It fails of late and is left alone for now.
+    /// The model failed recently and is left alone for now.
     pub rests: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
     pub model: String,
-    /// Other models that fit, for when this one cannot answer.
+    /// Other models that fit, for when the chosen one cannot answer.
     pub fallbacks: Vec<String>,
     /// The reason for the choice, in words.
     pub reason: String,
 }
 
-/// No model fits, with the reason for each candidate.
+/// The error that no model fits, with the reason for each candidate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("No configured model fits the task. {}", .0.join("; "))]
 pub struct NoModelFits(pub Vec<String>);
@@ -186,7 +186,8 @@ fn choose(
     })
 }
 
-/// A rule's own order, or by price. What costs nothing known comes last: it may cost anything.
+/// The candidates in the rule's own order, or by price. A model without a known price comes last,
+/// because it may cost anything.
 fn in_order<'c>(
     rule: &RoutingRule,
     task: &Task,
@@ -249,7 +250,7 @@ fn misfit(rule: &RoutingRule, task: &Task, candidate: &Candidate) -> Option<Stri
     }
 }
 
-/// What the task costs if the answer is as long as allowed.
+/// The cost of the task if the answer is as long as allowed.
 fn cost(candidate: &Candidate, task: &Task) -> Option<f64> {
     let usage = Usage { input: task.prompt_tokens, output: task.output_tokens, ..Usage::default() };
     candidate.facts.price.map(|price| price.cost(&usage))

@@ -45,7 +45,8 @@ fn build(url: &Url, connect: Duration) -> Result<Client, reqwest::Error> {
     builder.build()
 }
 
-/// The machine's own name lookup; its error has a type of its own.
+/// Resolves names as the machine does, and gives the error a type of its own, by which `obstacle`
+/// recognises it.
 struct Names;
 
 /// The name of a server could not be resolved.

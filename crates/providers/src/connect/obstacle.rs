@@ -10,16 +10,16 @@ use crate::failure::failure;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// The server's name leads to no address.
+    /// The server's name resolves to no address.
     Name,
-    /// The machine is there, and nothing listens.
+    /// The machine answers, but nothing listens on the port.
     Refused,
-    /// There is no way to the machine.
+    /// The network has no route to the machine.
     Route,
     /// A server listens, but no trusted connection to it can be made.
     Tls,
     Slow,
-    /// The connection was there and broke.
+    /// The connection was made and then broke.
     Broken,
 }
 
@@ -58,14 +58,14 @@ impl Obstacle {
     }
 }
 
-/// Looks at the error that an I/O error carries, because its source is the source of that error and
-/// not the error itself.
+/// Looks at the error inside an I/O error directly: `source()` of an I/O error skips the error that
+/// it carries.
 fn is_tls(cause: &(dyn Error + 'static)) -> bool {
     let carried = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     cause.is::<rustls::Error>() || carried.is_some_and(|inner| is_tls(inner))
 }
 
-/// The address is left out: the provider's name says enough.
+/// The failure leaves out the address, because the provider's name says enough.
 pub(crate) fn transport(error: reqwest::Error) -> ModelFailure {
     let class = Obstacle::of(&error).class();
     let error = error.without_url();

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::metadata::Price;
 
-/// About the bytes of a token of plain text; more exact counters know their model.
+/// Roughly how many bytes of plain text make a token. A more exact count needs to know the model.
 const BYTES_A_TOKEN: u64 = 4;
 
 /// Where the cost of a request is recorded. An error is reported where it arises, because the
@@ -39,12 +39,12 @@ impl UsageEstimate {
         Self::of_bytes(body.values().map(text_bytes).sum::<usize>() as u64, price)
     }
 
-    /// Never counts more input tokens than this.
+    /// Limits the estimate to this many input tokens.
     pub fn at_most(self, input: u64) -> Self {
         Self { input: self.input.min(input), ..self }
     }
 
-    /// The usage of an answer of so many bytes.
+    /// The usage of an answer of this many bytes.
     fn usage(self, answer: usize) -> Usage {
         let (input, output) = (self.input, (answer as u64).div_ceil(BYTES_A_TOKEN));
         let each = |price: Price| input as f64 * price.input + output as f64 * price.output;
@@ -103,7 +103,7 @@ impl<M: Model> Model for Booked<M> {
 struct BookedStream {
     events: BoxStream<'static, ModelEvent>,
     cost: AnswerCost,
-    /// The events from the end of the answer on.
+    /// The events after the end of the answer, which are sent after it.
     last: VecDeque<ModelEvent>,
 }
 

@@ -44,7 +44,7 @@ impl Model for Breaker {
             }
             Err(refusal) => {
                 let message = refusal.message(self.inner.id());
-                // One that is being tried right now has answered, or rests again, in a moment.
+                // The wait is zero while a probe is under way; the probe ends in a moment.
                 let retry_after = refusal.wait.max(Duration::from_secs(1));
                 once(ready(failed(ModelFailureClass::Paused { retry_after }, message))).boxed()
             }

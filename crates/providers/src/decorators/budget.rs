@@ -65,7 +65,8 @@ struct PriceWarnings {
     pairs: BTreeSet<(PersonId, String)>,
 }
 
-/// Names of models come with requests; rather tell twice than remember without end.
+/// Model names come from requests, so the number that is remembered is limited. When it is reached,
+/// a person may be warned a second time.
 const MOST_TOLD: usize = 1_024;
 
 #[derive(Default)]
@@ -271,7 +272,7 @@ impl PaidCall {
             ModelEvent::Usage(usage) => return self.pay(usage),
             ModelEvent::AnsweredBy { model } => {
                 self.model.clone_from(model);
-                // The next model's usage comes on top of what the one before has cost.
+                // The next model's usage is added to what the failed model has cost.
                 self.cost = 0.0;
             }
             ModelEvent::TextDelta(_)

@@ -45,7 +45,7 @@ enum Phase {
     Resting {
         until: Duration,
     },
-    /// One call is out to see whether the model is back.
+    /// One call is under way to see whether the model works again.
     Probing,
 }
 
@@ -61,7 +61,7 @@ pub(crate) enum Ticket {
 pub(crate) struct Refusal {
     pub(crate) failures: u32,
     pub(crate) last_failure: Option<ErrorCode>,
-    /// The time until the next probe; zero when one is out already.
+    /// The time until the next probe; zero while a probe is under way.
     pub(crate) wait: Duration,
 }
 
@@ -197,7 +197,7 @@ impl Inner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FailureOwner {
     Provider {
-        /// The waiting time that the provider asked for.
+        /// The waiting time that the provider asked for, if it asked for one.
         asked: Option<Duration>,
     },
     /// The provider works and refuses this request, which is no reason to stop asking it.

@@ -26,7 +26,8 @@ impl Model for Fallback {
         self.first.id()
     }
 
-    /// The first model's, since prompts are made for it; one that cannot be had knows none.
+    /// The window of the first model, because prompts are made for it. If it is unknown, the first
+    /// known window of a fallback counts.
     fn context_window(&self) -> Option<u32> {
         let others = || self.others.iter().find_map(|model| model.context_window());
         self.first.context_window().or_else(others)
@@ -141,7 +142,8 @@ impl Asking {
         notice
     }
 
-    /// The class is the first choice's, since that is the one to repair; the message names each.
+    /// The failure has the class of the first model's failure, because that model is the one to
+    /// repair. The message names each model.
     fn all_failed(&mut self) -> ModelFailure {
         let mut failures = std::mem::take(&mut self.failures);
         let (_, last) = &failures[failures.len() - 1];

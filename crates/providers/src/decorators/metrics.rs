@@ -123,7 +123,7 @@ struct Counted {
     counts: Arc<Counts>,
     clock: Arc<dyn Clock>,
     begun: Duration,
-    /// The newest; a later event replaces an earlier one.
+    /// The newest usage; a later event replaces an earlier one.
     usage: Usage,
     progress: Progress,
 }

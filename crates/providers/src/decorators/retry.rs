@@ -16,9 +16,9 @@ use crate::failure::{failed, is_last};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Calls in all, the first included.
+    /// The number of calls, including the first one.
     pub attempts: u32,
-    /// Wait before the second call; doubles with each further one.
+    /// The wait before the second call; it doubles with each further one.
     pub base: Duration,
     /// The longest wait. A provider that asks for more is not called again: an earlier call would
     /// fail, and so long a wait would look like a hang.
@@ -44,7 +44,7 @@ impl RetryPolicy {
             | ModelFailureClass::Transport
             | ModelFailureClass::Timeout
             | ModelFailureClass::Unavailable => None,
-            // The model's rest is longer than a request waits, and others try it first.
+            // A paused model rests longer than a request can wait.
             ModelFailureClass::Paused { .. }
             | ModelFailureClass::Auth
             | ModelFailureClass::SignIn { .. }
@@ -70,8 +70,8 @@ pub(crate) struct Retry {
 }
 
 impl Retry {
-    /// `circuit` is that of the breaker around it: a model whose circuit is open, or is being
-    /// probed, is not called again.
+    /// `circuit` belongs to the breaker around this decorator: a model whose circuit is open, or is
+    /// being probed, is not called again.
     pub(crate) fn new(
         inner: Arc<dyn Model>,
         policy: RetryPolicy,
@@ -125,7 +125,7 @@ struct Trying {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Silent,
-    /// Part of an answer is out: calling again would show it twice.
+    /// Part of an answer was already shown: another call would show it twice.
     Speaking,
     Waiting(Duration),
     Over,

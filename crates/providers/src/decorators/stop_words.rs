@@ -38,7 +38,7 @@ impl Model for StopWords {
 
 struct Cut {
     words: Vec<String>,
-    /// What may become a stop word.
+    /// Text that is held back, because it may be the beginning of a stop word.
     held: String,
     /// After a stop word no more text is passed on, but the rest of the answer is read, because the
     /// usage stands at its end.

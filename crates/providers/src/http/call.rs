@@ -24,7 +24,8 @@ use crate::wire::{BodyForm, Decoder, Target, ToolNames, Wire, http_failure};
 /// Far more than any answer; a server that sends more is broken or hostile.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
-/// About the bytes of a token of plain text; a prompt has hardly fewer tokens than that.
+/// Roughly how many bytes of plain text make a token. A prompt rarely has fewer tokens than this
+/// rule says.
 const BYTES_A_TOKEN: usize = 4;
 
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -43,7 +44,7 @@ pub(crate) struct Timeouts {
     /// The longest time between two pieces of the body.
     pub(crate) idle: Duration,
     pub(crate) total: Duration,
-    /// How long a model that keeps failing is left alone at first; none is as usual.
+    /// How long a model that keeps failing is left alone at first; `None` is the default time.
     pub(crate) rest: Option<Duration>,
 }
 
@@ -100,13 +101,14 @@ struct Running {
     names: ToolNames,
     deadlines: Deadlines,
     ready: VecDeque<ModelEvent>,
-    /// Headers of this request: the client's own where it wrote it, else those its maker wants.
+    /// The headers of this request: the client's own if the client wrote the request, else those
+    /// that the provider's maker requires.
     asked: HeaderMap,
     tee: Option<Tee>,
     phase: Phase,
 }
 
-/// Everything that can end a call from this side.
+/// The limits by which this side can end a call.
 struct Deadlines {
     cancelled: Pin<Box<dyn Future<Output = ()> + Send>>,
     total: Instant,
@@ -173,7 +175,8 @@ impl Running {
             Phase::Request { client, body } => self.request(&client, body).await,
             Phase::Body(answering) => self.read(answering).await,
             Phase::Rest(body) => {
-                // Whether it ends in time only decides about the connection.
+                // A body that does not end in time only costs the connection, so the result is
+                // ignored.
                 let _ = tokio::time::timeout(TAIL, drain(body)).await;
                 Ok(Phase::Over)
             }
@@ -183,7 +186,7 @@ impl Running {
         self
     }
 
-    /// On failure it is over: response and connection are dropped by now.
+    /// After a failure the call is over: response and connection are dropped by then.
     fn settle(&mut self, advanced: Result<Phase, ModelFailure>) {
         self.phase = advanced.unwrap_or_else(|failure| {
             self.ready.push_back(ModelEvent::Failed(self.endpoint.mask(failure)));
@@ -240,8 +243,8 @@ impl Running {
         Ok(Phase::Body(Box::new(Answering { body, decoder, received: 0 })))
     }
 
-    /// Some wires have no code for it and only say so in the message: a refused request that is
-    /// longer than the model's window was refused for its length.
+    /// Whether the model's window is smaller than the request. Some wires have no error code for
+    /// this and only say it in the message, so a refused request is classified by its length.
     fn is_too_long(&self, bytes: usize) -> bool {
         self.target.context_window.is_some_and(|window| bytes / BYTES_A_TOKEN > window as usize)
     }
@@ -261,7 +264,7 @@ impl Running {
         self.deadlines.in_time(request).await?.map_err(transport)
     }
 
-    /// The wire's own headers yield to those a person has configured.
+    /// Headers that a person has configured take precedence over the wire's own.
     fn headers(&self) -> HeaderMap {
         let mut headers = self.endpoint.headers.clone();
         for (name, value) in &self.asked {
@@ -286,8 +289,8 @@ impl Running {
         Ok(self.take(events, bytes.is_some().then_some(answering)))
     }
 
-    /// The status is known already, so a body that breaks off or does not end costs its words
-    /// and not the class.
+    /// Reads the body of an error. If the body breaks off or does not end, only the provider's
+    /// message is lost: the status already decides the class.
     async fn error_body(&mut self, mut response: Response) -> Result<Vec<u8>, ModelFailure> {
         let mut body = Vec::new();
         let limit = Instant::now() + ERROR_BODY_WAIT;
@@ -401,7 +404,7 @@ fn body_form(response: &Response) -> Result<BodyForm, ModelFailure> {
             let message = "the address answers with a web page, not with a model";
             Err(failure(ModelFailureClass::Transport, message))
         }
-        // Servers name streams in many ways; the decoder sees whether it is one.
+        // Servers name streams in many ways; the decoder notices whether the body is a stream.
         _ => Ok(BodyForm::Stream),
     }
 }

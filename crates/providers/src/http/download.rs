@@ -10,16 +10,17 @@ use std::time::Duration;
 /// The connection is given up if no byte comes for longer than this.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// Hubs send to their stores, and these to one near the person.
+/// Model hubs redirect to their file store, and the store to a server near the person.
 const MAX_REDIRECTS: usize = 5;
 
 /// A download under way.
 #[derive(Debug)]
 pub struct Download {
     response: Response,
-    /// Where in the file its bytes begin: 0 where the server sends it from the beginning.
+    /// The position of the first received byte in the file; 0 if the server sends the file from its
+    /// beginning.
     pub start: u64,
-    /// The length of the whole file, where the server says it.
+    /// The length of the whole file, if the server reports it.
     pub total: Option<u64>,
 }
 

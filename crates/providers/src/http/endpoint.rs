@@ -10,15 +10,17 @@ use crate::oauth::TokenSource;
 pub(crate) struct Endpoint {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
-    /// Part of the headers; stored separately so that it can be shown redacted.
+    /// The key, which is also among the headers. It is stored separately so that it can be shown
+    /// redacted.
     pub(crate) key: Option<Secret>,
-    /// What must not show up in an error, wherever the provider echoes it.
+    /// The texts that must not show up in an error, even if the provider echoes them.
     pub(crate) secrets: Vec<Secret>,
-    /// Where a token takes the place of the key: each request asks for it.
+    /// The source of tokens, if tokens take the place of the key. Each request gets its token from
+    /// it.
     pub(crate) tokens: Option<TokenSource>,
 }
 
-/// The credential of one request in place of a key: empty where the headers hold the key.
+/// The credential of one request in place of a key; empty if the headers hold the key.
 pub(crate) struct Pass {
     token: Option<Secret>,
     pub(crate) headers: HeaderMap,

@@ -9,7 +9,7 @@ use super::retry_after::limit_headers;
 use crate::decorators::is_content;
 use crate::wire::{BodyForm, Decoder};
 
-/// Pieces that wait for a slow client before the provider has to.
+/// How many pieces wait for a slow client before the provider has to wait.
 pub(crate) const PIECES: usize = 32;
 
 const MAX_FRAME_BYTES: usize = 8 * 1024 * 1024;
@@ -18,28 +18,28 @@ const MAX_FRAME_BYTES: usize = 8 * 1024 * 1024;
 #[derive(Clone)]
 pub(crate) struct RawCall {
     pub(crate) body: Bytes,
-    /// What the client asks of the maker's wire beside the body.
+    /// The headers that the client sent for the maker's wire.
     pub(crate) headers: HeaderMap,
     pub(crate) out: mpsc::Sender<RawPiece>,
 }
 
-/// Part of an answer in the provider's own words.
+/// Part of an answer as the provider sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RawPiece {
     Head { content_type: String, limits: Vec<(String, String)> },
     Bytes(Bytes),
 }
 
-/// Passes on an answer once it is known to be one: until then, the request can be repeated. Only
-/// whole frames pass, and never one with an error, which may hold a key; the last event reports the
-/// failure.
+/// Passes an answer on once it has content or has finished: until then, the request can be
+/// repeated. Only whole frames are passed on, and never one with an error, which may hold a key;
+/// the last event reports the failure.
 pub(super) struct Tee {
     out: mpsc::Sender<RawPiece>,
     form: BodyForm,
     head: Option<(String, Vec<(String, String)>)>,
-    /// The frame under way.
+    /// The bytes of a frame that is not complete yet.
     partial: BytesMut,
-    /// Good frames from before the first word.
+    /// Good frames that have not been sent yet.
     held: BytesMut,
 }
 
@@ -102,7 +102,8 @@ impl Tee {
         if self.head.is_some() && !events.iter().any(answers) {
             return;
         }
-        // A client that went away takes nothing more; the call is dropped with it.
+        // Sending fails only if the client went away. The call is then dropped with it, so the
+        // failure is ignored.
         if let Some((content_type, limits)) = self.head.take() {
             let _ = self.out.send(RawPiece::Head { content_type, limits }).await;
         }

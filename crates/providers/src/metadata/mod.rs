@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ModelFacts {
-    /// Tokens that prompt and answer share.
+    /// The number of tokens that prompt and answer share.
     pub context_window: Option<u32>,
     pub max_output_tokens: Option<u32>,
     pub price: Option<Price>,
@@ -27,7 +27,7 @@ pub struct ModelFacts {
     pub inputs: Option<Vec<Modality>>,
     pub tools: Option<bool>,
     pub reasoning: Option<bool>,
-    /// Length of its vectors, for an embedding model.
+    /// The length of an embedding model's vectors.
     pub dims: Option<u32>,
 }
 
@@ -93,8 +93,9 @@ fn snapshot_facts(vendor: &str, model: &str) -> ModelFacts {
     found(model).or_else(untagged).or_else(|| resold(model)).unwrap_or_default()
 }
 
-/// A model that is named with its maker, as marketplaces do: `anthropic/claude-sonnet-4.5`. The
-/// maker's limits hold there; the price is the marketplace's own, and it reports what it charged.
+/// The facts of a model that is named with its maker, as marketplaces do:
+/// `anthropic/claude-sonnet-4.5`. The maker's limits hold there; the price is the marketplace's
+/// own, and it reports what it charged.
 fn resold(model: &str) -> Option<ModelFacts> {
     let (maker, _) = model.split_once('/')?;
     let known = matches!(maker, "anthropic" | "openai" | "deepseek" | "xai" | "mistral");

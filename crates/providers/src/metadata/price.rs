@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 pub struct Price {
     pub input: f64,
     pub output: f64,
-    /// Without one, cached tokens are taken at the full price: rather too much than too little.
+    /// Without this price, cached tokens are counted at the full price, so that a cost is rather
+    /// too high than too low.
     #[serde(default)]
     pub cache_read: Option<f64>,
     #[serde(default)]
@@ -48,7 +49,8 @@ impl Price {
                 input: long.input,
                 output: long.output,
                 cache_read: long.cache_read.or(self.cache_read),
-                // The table has none of its own; it rises with the input price.
+                // The table has no price for cache writes of long prompts; it is assumed to rise
+                // with the input price.
                 cache_write: self.cache_write.map(|write| write * ratio(long.input, self.input)),
                 long_prompt: None,
             },

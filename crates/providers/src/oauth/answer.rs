@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::plan::is_trusted;
 use crate::Secret;
 
-/// RFC 8628, where the server names none.
+/// The interval of RFC 8628 for servers that send none.
 const USUAL_INTERVAL: Duration = Duration::from_secs(5);
 const SHORTEST_INTERVAL: Duration = Duration::from_secs(1);
 const LONGEST_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -102,7 +102,7 @@ fn checked(body: DeviceBody) -> Result<Device, Refusal> {
     let shows = |code: &str| {
         (1..=LONGEST_CODE).contains(&code.len()) && code.chars().all(|c| c.is_ascii_graphic())
     };
-    // A person will be shown these and follow the link.
+    // The text and the link are shown to a person, who will follow the link.
     let link = |text: &String| Url::parse(text).is_ok_and(|url| is_trusted(&url));
     if !shows(&body.user_code) || !link(&body.verification_uri) {
         return Err(odd("its code or its address is none that can be shown"));
@@ -123,7 +123,7 @@ fn checked(body: DeviceBody) -> Result<Device, Refusal> {
 pub(super) enum Poll {
     Granted(Granted),
     Pending,
-    /// Wait longer between polls; some say how long.
+    /// The server asks for a longer wait between polls; some servers say how long.
     SlowDown(Option<Duration>),
 }
 
@@ -261,7 +261,7 @@ pub(super) fn exchanged(
         let millis = at.saturating_mul(1000).saturating_sub(now.as_millis());
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     });
-    // The time to renew it at does not depend on whose clock is right.
+    // A lifetime is preferred over an end, because it does not depend on whose clock is right.
     let life = body.refresh_in.as_ref().and_then(seconds).or(until);
     Ok(Exchanged { token: Secret::new(body.token), life })
 }

@@ -20,7 +20,7 @@ use super::status::Pending;
 /// RFC 8628: how much longer to wait after `slow_down`.
 const SLOWER: Duration = Duration::from_secs(5);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// How long a browser may be away.
+/// How long Onyx waits for a browser to come back.
 const BROWSER_LIFE: Duration = Duration::from_secs(15 * 60);
 
 /// The step of the person that an attempt waits for.
@@ -178,7 +178,7 @@ impl Login {
         };
         let tokens = match granted {
             Ok(Some(granted)) => self.whole(granted).await,
-            // Another gateway finishes it.
+            // `None` means that another gateway finishes the sign-in.
             Ok(None) => return,
             Err(words) => Err(words),
         };
@@ -248,14 +248,14 @@ impl Login {
         granted.map(Some).map_err(|refusal| refusal.words().to_owned())
     }
 
-    /// The tokens with the account's name and with what requests are made with.
+    /// Completes the tokens with the account's name and the short-lived token that requests carry.
     async fn whole(&self, granted: Granted) -> Result<Tokens, String> {
         let mut tokens = self.granted(granted, None);
         tokens.short = self.first_exchange(&tokens.access).await?;
         if let Some(answer) = self.server.account(&tokens.access).await {
             match answer.and_then(|(status, body)| answer::account(status, &body)) {
                 Ok(account) => tokens.account = account,
-                // A name is a convenience: the sign-in is as good without it.
+                // The account's name is only for people, so the sign-in works without it.
                 Err(refusal) => {
                     let words = self.mask(refusal.words().to_owned());
                     tracing::warn!(provider = self.provider, words, "the account is not told");

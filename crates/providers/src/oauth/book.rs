@@ -20,7 +20,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Where tokens are kept, by the provider's name.
 pub trait TokenStore: Send + Sync {
-    /// `None` when the store has no tokens for it.
+    /// `None` when the store has no tokens for this provider.
     fn load(&self, provider: &str) -> Result<Option<Secret>, Fault>;
 
     fn keep<'a>(
@@ -31,7 +31,7 @@ pub trait TokenStore: Send + Sync {
 
     fn forget<'a>(&'a self, provider: &'a str) -> BoxFuture<'a, Result<(), Fault>>;
 
-    /// What several gateways share; `None`: this is the only process.
+    /// The state that several gateways share; `None` if this is the only process.
     fn shared(&self) -> Option<&dyn SharedSignIns> {
         None
     }
@@ -78,12 +78,12 @@ impl Logins {
         self.titled(provider, format!("`{provider}`"), plan)
     }
 
-    /// The same with a title for people.
+    /// The sign-in of a provider whose name for people is `title`.
     pub(super) fn titled(&self, provider: &str, title: String, plan: Plan) -> Arc<Login> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = known.get(provider) {
             if *before.plan() == plan {
-                // The keyring may have been opened since.
+                // The keyring may have been unlocked since the tokens were last read.
                 before.look_again();
                 return Arc::clone(before);
             }

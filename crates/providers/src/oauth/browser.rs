@@ -25,10 +25,10 @@ pub(super) type Return = Result<Secret, String>;
 
 /// A sign-in whose browser has not returned yet.
 pub(super) struct BrowserSignIn {
-    /// Where it is sent.
+    /// The address that the browser is sent to.
     pub(super) address: Url,
     pub(super) redirect: Url,
-    /// The verifier; `None` where the maker knows no such thing.
+    /// The PKCE verifier; `None` if the maker does not support PKCE.
     pub(super) verifier: Option<Secret>,
     pub(super) receiver: ReturnReceiver,
     listeners: Vec<TcpListener>,
@@ -188,7 +188,7 @@ async fn listen(redirect: &Url) -> (Vec<TcpListener>, Url) {
     }
     let chosen = listeners.first().and_then(|listener| listener.local_addr().ok());
     if let (None, Some(chosen)) = (port, chosen) {
-        // It has a host, so it can have a port.
+        // The address has a host, so setting its port cannot fail.
         let _ = redirect.set_port(Some(chosen.port()));
     }
     (listeners, redirect)

@@ -13,7 +13,7 @@ use crate::connect::{LazyClient, transport};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const CONNECT: Duration = Duration::from_secs(10);
-/// Far more than tokens take.
+/// Far more bytes than an answer with tokens has.
 const MAX_BYTES: usize = 64 * 1024;
 
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Endpoint {
         answered(self.request(Method::GET)?.header(HeaderName::from_static(name), value)).await
     }
 
-    /// GET without a token, for servers that recognise the caller otherwise.
+    /// GET without a token, for servers that recognise the caller in another way.
     pub(super) async fn get_with(&self, headers: &[(&'static str, &'static str)]) -> Answered {
         let mut request = self.request(Method::GET)?;
         for &(name, value) in headers {

@@ -19,7 +19,7 @@ use crate::failure::failure;
 const REMEMBERED: usize = 16;
 
 pub(crate) struct Login {
-    /// The name under which its tokens are stored.
+    /// The name under which the tokens are stored.
     pub(super) provider: String,
     /// The name of the provider as people read it.
     pub(super) title: String,
@@ -38,7 +38,8 @@ pub(super) struct State {
     pub(super) held: TokenState,
     pub(super) attempt: Attempt,
     pub(super) renewal: Option<Renewal>,
-    /// Counts sign-ins and sign-outs: what was begun under another one counts no more.
+    /// Counts sign-ins and sign-outs, so that the result of work that began before the last one is
+    /// discarded.
     pub(super) generation: u64,
     remembered: VecDeque<Secret>,
     /// The tokens could not be stored, so the stored ones are older than these.
@@ -52,7 +53,7 @@ pub(super) enum TokenState {
         account: Option<String>,
         why: String,
     },
-    /// The store of secrets does not open.
+    /// The store of secrets cannot be opened.
     Locked(Fault),
 }
 
@@ -61,11 +62,11 @@ pub(super) enum Attempt {
     Waiting {
         pending: Pending,
         stop: Cancel,
-        /// Takes the address that a browser ended at.
+        /// Receives the address at which a browser ended.
         receiver: Option<ReturnReceiver>,
-        /// The id under which other gateways know it, if there are any.
+        /// The id under which other gateways know the attempt, if there are other gateways.
         id: Option<String>,
-        /// This gateway finishes it; the others know it no more.
+        /// This gateway finishes the attempt, and the other gateways no longer know it.
         is_claimed: bool,
     },
     Failed {
@@ -187,7 +188,7 @@ impl Login {
             TokenState::Locked(fault) => (LoginState::None, None, Some(fault.message.clone())),
         };
         let until = match &state.held {
-            // What can be renewed has no end that a person would need to know.
+            // Tokens that can be renewed have no end that a person would need to know.
             TokenState::Tokens(tokens) if tokens.refresh.is_none() => tokens.renew_at,
             TokenState::Tokens(_)
             | TokenState::Nothing
@@ -201,7 +202,7 @@ impl Login {
                 LoginStatus { state: LoginState::Waiting, pending: Some(pending.clone()), ..base }
             }
             Attempt::Failed { words, .. } => LoginStatus {
-                // Who is signed in stays so when a second sign-in comes to nothing.
+                // A failed second sign-in does not sign out the person who is signed in.
                 state: match held {
                     LoginState::SignedIn => held,
                     LoginState::None
@@ -215,7 +216,7 @@ impl Login {
         }
     }
 
-    /// The header that names the account, and its value, where the provider wants one.
+    /// The header that names the account, and its value, if the provider requires one.
     pub(crate) fn account_header(&self) -> Option<(&'static str, String)> {
         let header = self.plan.account_header?;
         match &self.lock().held {
@@ -224,7 +225,7 @@ impl Login {
         }
     }
 
-    /// Why no request is possible, if none is.
+    /// The reason why no request is possible, if there is one.
     pub(crate) fn absence(self: &Arc<Self>) -> Option<String> {
         self.follow_others();
         let how = format!("Settings → Providers, or `onyx providers login {}`", self.provider);
@@ -302,8 +303,8 @@ impl Login {
     /// says in words why the provider did not confirm it.
     pub(super) async fn revoke(&self) -> Result<Result<(), String>, Fault> {
         let TokenState::Tokens(tokens) = self.let_go().await? else { return Ok(Ok(())) };
-        // A copy of the refresh token comes with copies of the others, so revoking this one is the
-        // most useful.
+        // A person who has copied the tokens also has the refresh token, so revoking that one is
+        // the most useful.
         let token = tokens.refresh.as_ref().unwrap_or(&tokens.access);
         let Some(answered) = self.server.revoke(token).await else { return Ok(Ok(())) };
         Ok(match answered {
@@ -313,7 +314,7 @@ impl Login {
         })
     }
 
-    /// What was held until now.
+    /// Deletes the tokens and returns the state until now.
     async fn let_go(&self) -> Result<TokenState, Fault> {
         // Prevents a renewal on another gateway from restoring the tokens that are deleted here.
         let _turn = match self.store.shared() {

@@ -8,7 +8,7 @@ use super::vendors::{DeviceForm, VendorLogin, VendorRedirect};
 use crate::Secret;
 use crate::connect::is_loopback;
 
-/// RFC 8252: any free port of this machine.
+/// RFC 8252 allows any free port of this machine.
 const ANY_PORT: &str = "http://127.0.0.1/callback";
 
 /// The sign-in as a person writes it. The client id is theirs: none is built in.
@@ -16,7 +16,7 @@ const ANY_PORT: &str = "http://127.0.0.1/callback";
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct LoginSettings {
     pub client_id: Option<String>,
-    /// The secret of applications that have one; a reference as `apiKey` takes it.
+    /// The client secret of applications that have one; written like `apiKey`, also as a reference.
     pub client_secret: Option<Secret>,
     /// The origin that replaces that of a known maker's addresses.
     pub issuer: Option<String>,
@@ -27,7 +27,7 @@ pub struct LoginSettings {
     pub redirect_url: Option<String>,
     pub token_url: Option<String>,
     pub scopes: Vec<String>,
-    /// Says who is signed in.
+    /// The address that says who is signed in.
     pub account_url: Option<String>,
     /// The address that exchanges the sign-in's token for a short-lived one.
     pub exchange_url: Option<String>,
@@ -54,7 +54,7 @@ pub(crate) struct Plan {
     pub(super) account: Option<Url>,
     pub(super) exchange: Option<Url>,
     pub(super) revoke: Option<Url>,
-    /// The header that names the account beside the token, where the provider wants one.
+    /// The header that names the account beside the token, if the provider requires one.
     pub(super) account_header: Option<&'static str>,
     /// The provider that the tokens are for.
     pub(super) audience: Url,
@@ -70,7 +70,7 @@ pub(super) struct DevicePlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DevicePlanForm {
     Standard,
-    /// OpenAI's: another address is polled, and what it gives is a code to be redeemed.
+    /// OpenAI's form: another address is polled, and it returns a code to be redeemed.
     OpenAi {
         poll: Url,
         redirect: Url,
@@ -88,7 +88,7 @@ pub(super) struct BrowserPlan {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Redirect {
-    /// If the address has no port, any free one is used.
+    /// An address of this machine. If it has no port, any free one is used.
     ThisMachine(Url),
     /// A page of the gateway; its address comes with the request that begins the sign-in.
     Gateway,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::plan::Plan;
 use crate::Secret;
 
-/// A token is renewed so long before its end, or for the last tenth of a short life.
+/// A token is renewed this long before its end, or in the last tenth of a short life.
 const MARGIN: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub(super) fn is_stale(renew_at: Option<Timestamp>, clock: &dyn Clock) -> bool {
 /// The stored state of an earlier sign-in.
 pub(super) enum SavedSignIn {
     Tokens(Tokens),
-    /// They were refused, or are for other addresses than the config names now.
+    /// The tokens were refused, or belong to other addresses than the config names now.
     Refused {
         account: Option<String>,
         why: &'static str,

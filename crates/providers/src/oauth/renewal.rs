@@ -15,7 +15,7 @@ use crate::failure::failure;
 
 pub(super) type Renewal = Shared<BoxFuture<'static, Result<Secret, ModelFailure>>>;
 
-/// Refusals of a refresh that a later one meets again.
+/// Refusals of a refresh that every later refresh would meet again.
 const TERMINAL: &[&str] = &[
     "invalid_grant",
     "bad_refresh_token",
@@ -23,7 +23,7 @@ const TERMINAL: &[&str] = &[
     "unauthorized_client",
     "incorrect_client_credentials",
     "unsupported_grant_type",
-    // OpenAI's own words for a refresh token that is of no more use.
+    // OpenAI's own codes for a refresh token that can no longer be used.
     "refresh_token_expired",
     "refresh_token_reused",
     "refresh_token_invalidated",
@@ -72,7 +72,7 @@ impl Login {
     pub(super) async fn settled(&self) {
         let running = self.lock().renewal.clone();
         if let Some(running) = running {
-            // The renewal reports its result to its waiters itself.
+            // The renewal reports its result to its waiters itself, so the result is ignored here.
             let _ = running.await;
         }
     }
@@ -85,7 +85,7 @@ impl Login {
             None => None,
         };
         if turn.is_some() {
-            // Another gateway may have renewed it while this one waited.
+            // Another gateway may have renewed the token while this one waited.
             self.follow_store();
             if let Some(token) = self.fresh_token()?.filter(|token| Some(token) != refused.as_ref())
             {
@@ -105,7 +105,8 @@ impl Login {
         let account = tokens.account.clone();
         let renewed = self.anew(tokens, refused.is_some()).await;
         if turn.as_ref().is_some_and(|turn| !turn.still_holds()) {
-            // Frozen or cut off for so long that another gateway may have renewed it since.
+            // This gateway was frozen or cut off for so long that another gateway may have renewed
+            // the token since.
             self.follow_store();
             return self.fresh_token()?.ok_or_else(|| self.absent());
         }
@@ -121,7 +122,7 @@ impl Login {
 
     async fn anew(&self, tokens: Tokens, was_refused: bool) -> Result<Tokens, Failed> {
         let exchanges = self.server.exchanges();
-        // With an exchange, it is the short-lived token that was refused.
+        // If tokens are exchanged, the provider refused the short-lived token and not this one.
         let is_old = is_stale(tokens.renew_at, &*self.clock) || (was_refused && !exchanges);
         let mut tokens = if is_old { self.refresh(tokens).await? } else { tokens };
         if !exchanges {
@@ -171,7 +172,7 @@ impl Login {
         }
     }
 
-    /// The short-lived token; none where no address exchanges.
+    /// Fetches the short-lived token; `None` if no address exchanges tokens.
     async fn exchange(&self, access: &Secret) -> Result<Option<AccessToken>, Failed> {
         let Some(answer) = self.server.exchange(access).await else { return Ok(None) };
         let now = self.clock.wall();
@@ -208,7 +209,7 @@ impl Login {
             Err(Failed::For(failure)) if failure.class == ModelFailureClass::Auth => {
                 Err(failure.message)
             }
-            // It is tried again when it is needed.
+            // The exchange is tried again when the token is needed.
             Err(Failed::For(_)) => Ok(None),
         }
     }
@@ -231,7 +232,7 @@ impl Login {
             return self.fresh_token()?.ok_or_else(|| self.absent());
         }
         if let Err(fault) = self.store.keep(&self.provider, &self.written(&tokens)).await {
-            // They work as long as this process lives; nothing is lost by using them.
+            // The tokens work as long as this process lives, and nothing is lost by using them.
             tracing::warn!(provider = self.provider, %fault, "renewed tokens are not kept");
             self.lock().is_unkept = true;
         } else {

@@ -80,7 +80,7 @@ impl Server {
         }
     }
 
-    /// Whether the code was entered.
+    /// Asks whether the code was entered.
     pub(super) async fn poll(&self, device: &Device) -> Result<Poll, Refusal> {
         match self.device.as_ref().map(|places| &places.form) {
             None | Some(DeviceFormPlaces::Standard) => {
@@ -142,7 +142,7 @@ impl Server {
         fields.iter().copied().chain(secret).collect()
     }
 
-    /// `None` where the provider has no address that names the account.
+    /// Asks for the account's name. `None` if the provider has no address for it.
     pub(super) async fn account(&self, access: &Secret) -> Option<Answered> {
         let place = self.account.as_ref()?;
         Some(place.get(&format!("Bearer {}", access.reveal())).await)
@@ -150,8 +150,8 @@ impl Server {
 
     pub(super) async fn exchange(&self, access: &Secret) -> Option<Answered> {
         let place = self.exchange.as_ref()?;
-        // `token` is GitHub's own word for it. Its other addresses take both words, but this one is
-        // only seen with this.
+        // `token` is GitHub's own scheme for this header. Its other addresses accept both schemes,
+        // but this one is only known to accept `token`.
         Some(place.get(&format!("token {}", access.reveal())).await)
     }
 }

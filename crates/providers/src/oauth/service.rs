@@ -16,7 +16,7 @@ use crate::Secret;
 /// Every sign-in to one service. It outlives configs.
 #[derive(Debug)]
 pub struct ServiceLogins {
-    /// What the names of its tokens begin with.
+    /// The prefix of the names under which the tokens are stored.
     key: &'static str,
     title: &'static str,
     known: VendorLogin,
@@ -48,7 +48,7 @@ impl ServiceLogins {
         *self.plan.write().unwrap_or_else(PoisonError::into_inner) = plan;
     }
 
-    /// `None` while the config names no such service.
+    /// `None` while the config does not name the service.
     pub fn of(&self, person: &PersonId) -> Option<ServiceLogin> {
         let plan = self.plan.read().unwrap_or_else(PoisonError::into_inner).clone()?;
         let key = format!("{}.{person}", self.key);

@@ -37,21 +37,21 @@ pub trait SharedSignIns: Send + Sync {
         life: Duration,
     ) -> BoxFuture<'a, Result<(), Fault>>;
 
-    /// Removes it. `true` for one of all who try.
+    /// Removes the attempt. Only one of the gateways that try gets `true`.
     fn take_attempt<'a>(
         &'a self,
         provider: &'a str,
         id: &'a str,
     ) -> BoxFuture<'a, Result<bool, Fault>>;
 
-    /// Whether this gateway asks the provider if the code was entered: only one does, and another
-    /// takes over when it is gone.
+    /// Whether this gateway asks the provider if the code was entered: only one gateway does, and
+    /// another takes over when it is gone.
     fn asks_for<'a>(&'a self, provider: &'a str) -> BoxFuture<'a, bool>;
 }
 
 /// The right to change the stored tokens. Given back when it is dropped.
 pub trait SignInTurn: Send + Sync {
-    /// `false`: this gateway was silent for so long that another one may have it.
+    /// `false`: this gateway was silent for so long that another one may have the turn.
     fn still_holds(&self) -> bool;
 }
 
@@ -59,14 +59,14 @@ pub trait SignInTurn: Send + Sync {
 #[derive(Serialize, Deserialize)]
 pub(super) struct UnderWay {
     pub(super) id: String,
-    /// The binding of the plan that it was begun with.
+    /// The binding of the plan under which the attempt was begun.
     bound: Hash,
     way: String,
     user_code: Option<String>,
     verification_uri: String,
     verification_uri_complete: Option<String>,
     expires_at: Timestamp,
-    /// Gateways of the last version call it this.
+    /// The stored name is `how`, because gateways of the last version use it.
     #[serde(rename = "how")]
     attempt: SignInAttempt,
 }
@@ -132,7 +132,7 @@ impl UnderWay {
         })
     }
 
-    /// What is waited for here, as if it had been begun here.
+    /// The attempt to wait for, as if it had been begun on this gateway.
     fn waiting(&self, clock: &dyn Clock) -> Option<AwaitedSignIn> {
         match &self.attempt {
             SignInAttempt::Code { code, interval } => Some(AwaitedSignIn::Code(Device {
@@ -171,7 +171,7 @@ impl Login {
     pub(crate) fn follow_others(self: &Arc<Self>) {
         let Some(shared) = self.store.shared() else { return };
         self.follow_store();
-        // While something is begun here, that is what counts.
+        // While a sign-in is being begun on this gateway, it counts more than the shared one.
         let Ok(_one) = self.beginning.try_lock() else { return };
         let told = self.told(shared);
         let (here, is_known) = {
@@ -251,7 +251,7 @@ impl Login {
         let generation = self.lock().generation;
         let kept = self.kept();
         let mut state = self.lock();
-        // What changed meanwhile is newer than what was read.
+        // If the state changed meanwhile, it is newer than what was read.
         if state.generation != generation || state.is_unkept || is_same(&state.held, &kept) {
             return;
         }

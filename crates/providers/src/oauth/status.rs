@@ -6,11 +6,11 @@ use super::plan::LoginWay;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginState {
     None,
-    /// A code waits to be entered.
+    /// The person has not entered the code yet.
     Waiting,
     SignedIn,
     Failed,
-    /// What was got by an earlier sign-in is no longer taken.
+    /// The provider no longer accepts the tokens of an earlier sign-in.
     SignInAgain,
 }
 
@@ -49,7 +49,7 @@ pub struct LoginStatus {
     pub pending: Option<Pending>,
     /// Why the last try failed, or why a new sign-in is needed.
     pub error: Option<String>,
-    /// When it ends, where it cannot be renewed.
+    /// When the sign-in ends, if it cannot be renewed.
     pub until: Option<Timestamp>,
     /// How a person can sign in here.
     pub ways: Vec<LoginWay>,

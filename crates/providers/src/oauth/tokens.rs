@@ -28,7 +28,7 @@ impl TokenSource {
         }
     }
 
-    /// The text with all its tokens masked.
+    /// The text with all tokens of this source masked.
     pub(crate) fn mask(&self, text: String) -> String {
         match self {
             Self::Login(login) => login.mask(text),

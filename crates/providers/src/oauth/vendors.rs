@@ -3,7 +3,7 @@
 
 #[derive(Clone, Copy, Debug)]
 pub struct VendorLogin {
-    /// What the addresses below begin with, so that all of them can be moved at once.
+    /// The common beginning of the addresses below, so that all of them can be moved at once.
     pub issuer: &'static str,
     pub device: Option<VendorDevice>,
     pub browser: Option<VendorBrowser>,
@@ -11,7 +11,7 @@ pub struct VendorLogin {
     pub scopes: &'static [&'static str],
     pub account_url: Option<&'static str>,
     pub exchange_url: Option<&'static str>,
-    /// Takes tokens back (RFC 7009).
+    /// The address that revokes tokens (RFC 7009).
     pub revoke_url: Option<&'static str>,
     /// The header in which requests name the account.
     pub account_header: Option<&'static str>,
@@ -25,9 +25,10 @@ pub struct VendorDevice {
 
 #[derive(Clone, Copy, Debug)]
 pub enum DeviceForm {
-    /// RFC 8628.
+    /// The form of RFC 8628.
     Standard,
-    /// JSON both ways; polling returns a code and its verifier, to be redeemed like a browser's.
+    /// OpenAI's form, with JSON in requests and answers. Polling returns a code and its verifier,
+    /// which are redeemed like a browser's.
     OpenAi { poll: &'static str, redirect: &'static str, verification: &'static str },
 }
 
@@ -35,10 +36,10 @@ pub enum DeviceForm {
 pub struct VendorBrowser {
     pub authorize_url: &'static str,
     pub redirect: VendorRedirect,
-    /// Whether the code is bound to a secret of this sign-in (RFC 7636). A maker that does not know
-    /// that refuses it.
+    /// Whether the code is bound to a secret of this sign-in (RFC 7636). A maker that does not
+    /// support this refuses the secret.
     pub pkce: bool,
-    /// Fields that the maker wants beside the standard's.
+    /// Fields that the maker requires beside those of the standard.
     pub extra: &'static [(&'static str, &'static str)],
 }
 
@@ -92,7 +93,7 @@ pub(crate) const CHATGPT: VendorLogin = VendorLogin {
     account_header: Some("chatgpt-account-id"),
 };
 
-/// An application of LinkedIn's own portal. It knows its client by a secret, and answers
+/// An application of LinkedIn's own portal. LinkedIn recognises the client by a secret, and answers
 /// `invalid_client` to a code with a verifier.
 pub(crate) const LINKEDIN: VendorLogin = VendorLogin {
     issuer: "https://www.linkedin.com",

@@ -6,7 +6,7 @@ use super::error::RegistryError;
 use crate::failure::failed;
 
 /// A model of a chain that is not available. It fails without a request, so that the chain
-/// continues with the next model and reports it, as for one that is down.
+/// continues with the next model and reports it, as for a model that is down.
 pub(super) struct Absent {
     id: String,
     reason: RegistryError,

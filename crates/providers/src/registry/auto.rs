@@ -18,7 +18,8 @@ pub(super) struct Auto {
     class: TaskClass,
     choices: Vec<(Candidate, Arc<dyn Model>)>,
     standby: Vec<Arc<dyn Model>>,
-    /// Prompt caches and signatures are a model's own, so a run does not change without need.
+    /// The model that was chosen. Prompt caches and signatures belong to one model, so a run keeps
+    /// its model if it can.
     chosen: Mutex<Option<Arc<dyn Model>>>,
 }
 
@@ -97,8 +98,8 @@ impl Model for Auto {
         "auto"
     }
 
-    /// The largest window counts before the choice, because the rules consider the length of the
-    /// prompt.
+    /// The largest window of all models counts before the choice, because the rules consider the
+    /// length of the prompt.
     fn context_window(&self) -> Option<u32> {
         self.choices.iter().filter_map(|(candidate, _)| candidate.facts.context_window).max()
     }
@@ -111,7 +112,7 @@ impl Model for Auto {
                 let class = if fits(self.context_window(), &task) {
                     ModelFailureClass::InvalidRequest
                 } else {
-                    // A model may be found for a shorter prompt.
+                    // A shorter prompt may fit into the window of another model.
                     ModelFailureClass::ContextLength
                 };
                 return once(ready(failed(class, fault.message))).boxed();

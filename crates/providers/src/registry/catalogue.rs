@@ -28,7 +28,7 @@ pub(super) struct Entry {
     pub(super) name: String,
     pub(super) kind: Option<ProviderKind>,
     pub(super) resolved: Result<Arc<Provider>, String>,
-    /// Its sign-in, or what to set for one.
+    /// The provider's sign-in, or the settings that are missing for one.
     pub(super) login: Result<Arc<Login>, Fault>,
 }
 

@@ -31,13 +31,13 @@ pub enum Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trouble {
-    /// The name of its server leads to no address.
+    /// The name of the server does not resolve to an address.
     Dns,
     Refused,
     Unreachable,
     Tls,
     Timeout,
-    /// It does not take the key.
+    /// The provider refuses the key.
     Key,
     RateLimited,
     Overloaded,
@@ -45,7 +45,7 @@ pub enum Trouble {
     WrongAddress,
     /// Something answers in another way than this kind of provider does.
     WrongWire,
-    /// It is there and does not work.
+    /// The provider answers, but does not work.
     Broken,
 }
 

@@ -61,8 +61,8 @@ pub(super) fn forward(
     Ok(Way::SameWire(Forwarding { model: guards.retried(priced, &health), pieces }))
 }
 
-/// Anthropic's clients ask for what is not in the version yet by a header; without it the provider
-/// refuses the fields that go with it.
+/// Anthropic's clients name features that the API version does not include yet in a header. Without
+/// the header the provider refuses the fields of these features.
 fn beta_headers(betas: Option<&str>) -> HeaderMap {
     let value = betas.and_then(|betas| HeaderValue::from_str(betas).ok());
     value.map(|value| (HeaderName::from_static("anthropic-beta"), value)).into_iter().collect()

@@ -18,7 +18,7 @@ pub(super) struct HealthBook(Mutex<BTreeMap<String, Arc<ModelHealth>>>);
 pub(super) struct ModelHealth {
     pub(super) circuit: Arc<Circuit>,
     pub(super) counts: Arc<Counts>,
-    /// How its provider counts tokens.
+    /// The calibration of the token count for this model.
     pub(super) scale: Arc<Scale>,
 }
 

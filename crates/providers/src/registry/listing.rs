@@ -14,10 +14,10 @@ use crate::http::{Bounds, NoAnswer, exchange};
 use crate::routing::Candidate;
 use crate::wire::{ModelPlace, Wire};
 
-/// Marketplaces list hundreds of models with pages of words about each.
+/// Marketplaces list hundreds of models, each with pages of description.
 const MAX_LIST_BYTES: usize = 16 * 1024 * 1024;
 
-/// A list is short work for every server; one that takes longer is in trouble.
+/// Listing models is quick for every server, so one that takes longer is in trouble.
 const PATIENCE: Duration = Duration::from_secs(20);
 const SHORT_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -25,7 +25,7 @@ const SHORT_PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ListedModel {
     pub id: String,
-    /// If the provider reports it.
+    /// The context window, if the provider reports it.
     pub context_window: Option<u32>,
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn list_as(
 ) -> Result<Vec<ListedModel>, NoAnswer> {
     let (line, mut url) = (&provider.line, listing_url(kind, base)?);
     if let Some(version) = provider.api_version() {
-        // Azure lists the models beside the deployments.
+        // Azure lists the models beside the deployments, not below them.
         if !url.path().contains("/openai/") {
             url.set_path(&format!("{}/openai/models", url.path().trim_end_matches("/models")));
         }
@@ -93,7 +93,7 @@ fn listing_url(kind: ProviderKind, base: &str) -> Result<Url, ModelFailure> {
     let address = match kind {
         ProviderKind::OpenAi | ProviderKind::OpenAiResponses => format!("{base}/models"),
         ProviderKind::Anthropic => format!("{}/v1/models?limit=1000", without("/v1")),
-        // The wire's own address is the list, and each model is below it.
+        // For Gemini, the wire's own address lists the models, and each model is below it.
         ProviderKind::Gemini => {
             format!("{}?pageSize=1000", Wire::Gemini.endpoint(base, ModelPlace::Body))
         }

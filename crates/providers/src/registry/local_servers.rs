@@ -17,7 +17,7 @@ use super::{listing, resolve};
 use crate::connect::is_loopback;
 use crate::oauth::Logins;
 
-/// A server on this machine answers at once, or is not there.
+/// A server on this machine answers at once, or it is not running.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A server that answered.
@@ -41,7 +41,7 @@ impl LocalServer {
     }
 }
 
-/// Asks all of them at once. `ports`: where a vendor listens when it is not at its usual port; the
+/// Asks all of them at once. `ports`: where a vendor listens if it is not at its usual port; the
 /// host is always this machine.
 pub(super) async fn found(
     catalogue: &Catalogue,
@@ -55,7 +55,7 @@ pub(super) async fn found(
             continue;
         };
         let base = at_port(base, ports.get(vendor.name).copied());
-        // Two names of one server are one server.
+        // A server with two names is asked only once.
         let is_asked = asked.iter().any(|(_, other)| is_same_place(other, &base));
         if !is_asked && !is_configured(catalogue, vendor.name, &base) {
             asked.push((vendor, base));
@@ -94,7 +94,7 @@ async fn ask(vendor: &Vendor, base: Url, clock: &Arc<dyn Clock>) -> Option<Local
 
 fn at_port(mut base: Url, port: Option<u16>) -> Url {
     if let Some(port) = port {
-        // Only addresses that have no host refuse a port.
+        // Setting the port only fails for an address without a host, and this one has a host.
         let _ = base.set_port(Some(port));
     }
     base

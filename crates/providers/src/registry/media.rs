@@ -149,7 +149,7 @@ async fn refused(response: Response) -> ModelFailure {
     failure
 }
 
-/// Passes the answer on as it comes, and reads from one in JSON what it took.
+/// Passes the answer on as it comes, and reads the usage from an answer in JSON.
 async fn tell(
     mut response: Response,
     out: &mpsc::Sender<RawPiece>,
@@ -158,7 +158,8 @@ async fn tell(
     let content_type = content_type.unwrap_or("application/octet-stream").to_owned();
     let is_json = content_type.starts_with("application/json");
     let limits = limit_headers(response.headers());
-    // A client that went away takes nothing more; the call is dropped with it.
+    // Sending fails only if the client went away. The call is then dropped with it, so the failure
+    // is ignored.
     let _ = out.send(RawPiece::Head { content_type, limits }).await;
     let (mut received, mut json) = (0, Vec::new());
     while let Some(bytes) = response.chunk().await.map_err(transport)? {

@@ -70,9 +70,9 @@ pub struct Setup<'a> {
     pub secrets: &'a dyn SecretSource,
     pub clock: Arc<dyn Clock>,
     pub metadata: Arc<Metadata>,
-    /// Models without a wire, by name. A provider of the config with the same name is not used
-    /// itself: its settings are read by the source. A source that is not available has the reason
-    /// and is disabled.
+    /// Models without a wire, by name. If a provider of the config has the same name, the source
+    /// reads its settings and the registry does not use the provider itself. A source that is not
+    /// available has the reason and is disabled.
     pub sources: Vec<NamedSource>,
     /// Sign-ins, which outlive registries.
     pub logins: Arc<Logins>,
@@ -202,7 +202,7 @@ impl Registry {
         candidates::candidates(&self.catalogue, self.guards.now())
     }
 
-    /// Whether there is more than one to choose from.
+    /// Whether there is more than one model to choose from.
     pub fn has_choice(&self) -> bool {
         candidates::has_choice(&self.catalogue)
     }
@@ -222,7 +222,7 @@ impl Registry {
         candidates::locality(&self.catalogue, model, self.guards.now())
     }
 
-    /// The files of a model that runs here, and where that is.
+    /// The files of a model that runs here, and where it runs.
     pub fn weights(&self, id: &str) -> Option<(ModelWeights, Locality)> {
         self.catalogue.weights(id)
     }
@@ -269,7 +269,7 @@ impl Registry {
         self.catalogue.secrets()
     }
 
-    /// `None` for a provider that uses a key, or no credential.
+    /// The state of a provider's sign-in; `None` for a provider that uses a key, or no credential.
     pub fn login(&self, name: &str) -> Result<Option<LoginStatus>, Fault> {
         login::status(&self.catalogue, name)
     }

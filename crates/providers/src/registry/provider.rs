@@ -14,7 +14,7 @@ use crate::metadata::{Metadata, ModelFacts, Price};
 use crate::oauth::{Login, TokenSource};
 use crate::wire::{Compat, Target, Wire};
 
-/// A provider that can be called: everything resolved, nothing looked up later.
+/// A provider that can be called. Everything in it is resolved, and nothing is looked up later.
 #[derive(Debug)]
 pub(super) struct Provider {
     pub(super) name: String,
@@ -23,7 +23,7 @@ pub(super) struct Provider {
     /// The address that every route of the provider is below.
     pub(super) base: Url,
     models: Vec<ModelSettings>,
-    /// All that is known of the models that may be chosen, in their order.
+    /// The facts of the models that may be chosen, in their order.
     known: Vec<ModelFacts>,
     compat: Compat,
     pub(super) locality: Locality,
@@ -35,7 +35,7 @@ pub(super) struct Provider {
 pub(super) struct Line {
     pub(super) wire: Wire,
     pub(super) endpoint: Arc<Endpoint>,
-    /// Other wires of the same server, by how the names of their models begin.
+    /// Other wires of the same server, by the prefix of their models' names.
     others: Vec<OtherWire>,
     pub(super) timeouts: Timeouts,
     client: Arc<LazyClient>,

@@ -8,7 +8,7 @@ use onyx_types::Fault;
 use super::resolve::Disabled;
 use crate::Secret;
 
-/// A key is a line; a longer file is not one.
+/// A key is a single line, so a longer file is no key.
 const MAX_SECRET_BYTES: u64 = 16 * 1024;
 
 /// The store in which `secret:<name>` is looked up.
@@ -65,7 +65,8 @@ impl References<'_> {
                 Err(fault) => Err(Disabled::SecretStore(fault.message)),
             };
         }
-        // If it were taken for the key itself, the reference would be sent to the provider.
+        // If this prefix were not refused, the reference itself would be sent to the provider as
+        // the key.
         if text.starts_with("vaultwarden:") {
             return Err(Disabled::SecretReference(field.to_owned()));
         }
@@ -87,7 +88,7 @@ impl References<'_> {
         Ok(expanded)
     }
 
-    /// An empty variable is as good as none: a key of no characters is a mistake.
+    /// An empty variable counts as missing, because an empty key is a mistake.
     fn variable(&self, variable: &str) -> Result<String, Disabled> {
         (self.environment)(variable)
             .filter(|value| !value.is_empty())
@@ -105,7 +106,7 @@ fn file(field: &str, path: &str) -> Result<Secret, Disabled> {
         Ok(_) if text.len() as u64 > MAX_SECRET_BYTES => {
             Err(unreadable(format!("it is longer than {MAX_SECRET_BYTES} bytes")))
         }
-        // Editors end a file with a line end, which is no part of the key.
+        // Editors end a file with a line end, which is not part of the key.
         Ok(_) => match text.trim() {
             "" => Err(unreadable("it is empty".to_owned())),
             key => Ok(Secret::new(key)),

@@ -221,7 +221,7 @@ fn compat(known: Option<&Vendor>, settings: &ProviderSettings) -> Result<Compat,
     Ok(compat)
 }
 
-/// The other wires that the vendor's models speak. A kind that is written down holds for all.
+/// The other wires that the vendor's models use. A kind in the config holds for all models.
 fn others(
     known: Option<&Vendor>,
     settings: &ProviderSettings,
@@ -288,7 +288,7 @@ fn headers(
         headers.insert(field, sensitive(name, value.reveal())?);
         secrets.push(value);
     }
-    // Short values (a version, a region) are words of ordinary messages and no secrets.
+    // Short values (a version, a region) are words of ordinary messages and not secrets.
     secrets.retain(|secret| secret.reveal().len() >= 8);
     Ok((headers, secrets))
 }

@@ -30,7 +30,7 @@ pub struct ProviderSettings {
     pub login: Option<LoginSettings>,
     /// A machine's own identity in place of a key.
     pub credentials: Option<CredentialSettings>,
-    /// The version of Azure's API, with which the address names the model.
+    /// The version of Azure's API. If it is set, the address names the model.
     pub api_version: Option<String>,
 }
 
@@ -78,10 +78,10 @@ pub struct CompatSettings {
     pub prompt_cache_key: Option<PromptCacheKey>,
     pub reasoning_replay: Option<ReasoningReplay>,
     pub model_place: Option<ModelPlace>,
-    /// Whether the server takes `top_k` and `min_p`, which OpenAI has not.
+    /// Whether the server accepts `top_k` and `min_p`, which OpenAI does not have.
     pub extra_sampling: Option<ExtraSampling>,
     pub dropped_schema_keywords: Option<Vec<String>>,
-    /// Tokens to think for, on wires that want to be asked.
+    /// How many tokens a model may think for, on wires whose requests set it.
     pub thinking_budget: Option<u32>,
 }
 

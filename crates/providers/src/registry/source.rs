@@ -22,30 +22,30 @@ pub trait ModelSource: Send + Sync + std::fmt::Debug {
 
     fn locality(&self) -> Locality;
 
-    /// Where its models are, for people.
+    /// Where the models are, for people.
     fn place(&self) -> String;
 
-    /// Whether people see it: an unconfigured source without models can be hidden.
+    /// Whether people see the source: an unconfigured source without models can be hidden.
     fn is_shown(&self) -> bool {
         true
     }
 
-    /// What it has, the usual one first.
+    /// The models of the source, the default one first.
     fn models(&self) -> Vec<ModelSettings>;
 
     fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault>;
 
-    /// Why none of its models can be had, and the way out.
+    /// The reason why none of the models is available, and what to do about it.
     fn obstacle(&self) -> Option<Fault> {
         None
     }
 
-    /// Why people are shown it as disabled although it is configured.
+    /// The reason why people see the source as disabled although it is configured.
     fn absence(&self) -> Option<String> {
         None
     }
 
-    /// What is known of a model that is not among `models`.
+    /// The facts of a model that is not among `models`.
     fn facts(&self, _name: &str) -> Option<ModelFacts> {
         None
     }
@@ -55,7 +55,7 @@ pub trait ModelSource: Send + Sync + std::fmt::Debug {
         None
     }
 
-    /// How people sign in, where it has a sign-in of its own.
+    /// How people sign in, if the source has a sign-in of its own.
     fn sign_in_hint(&self) -> Option<String> {
         None
     }
@@ -65,19 +65,19 @@ pub trait ModelSource: Send + Sync + std::fmt::Debug {
         ready(self.obstacle().map_or(Ok(()), Err)).boxed()
     }
 
-    /// Its embedding model of this name.
+    /// The source's embedding model of this name.
     fn embedder(&self, name: &str) -> Result<Arc<dyn Embedder>, Fault> {
         let message =
             format!("`{name}` is of kind `{}`, which makes no vectors here", self.kind().as_str());
         Err(Fault::new(ErrorCode::ModelNotFound, message))
     }
 
-    /// The files of a model of this name, where it is made of files that are here.
+    /// The files of a model of this name, if the model consists of files on this machine.
     fn weights(&self, _name: &str) -> Option<ModelWeights> {
         None
     }
 
-    /// What it is paid with: no text may hold it.
+    /// The secrets of the source, which must be masked in all texts.
     fn secrets(&self) -> &[Secret] {
         &[]
     }
@@ -88,7 +88,7 @@ pub trait ModelSource: Send + Sync + std::fmt::Debug {
 pub struct ModelWeights {
     pub files: Vec<WeightsFile>,
     pub licence: Option<String>,
-    /// The tokens that it was trained to read at once.
+    /// The context window with which the model was trained, in tokens.
     pub trained_window: Option<u32>,
     /// Whether it is in memory now.
     pub loaded: bool,
@@ -98,7 +98,7 @@ pub struct ModelWeights {
 pub struct WeightsFile {
     pub path: PathBuf,
     pub bytes: u64,
-    /// What its SHA-256 must be, where that is known.
+    /// The SHA-256 that the file must have, if that is known.
     pub pinned_sha256: Option<String>,
 }
 

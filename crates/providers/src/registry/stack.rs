@@ -53,7 +53,7 @@ pub(super) fn chain(
     model: impl Fn(&str) -> Result<Arc<dyn Model>, RegistryError>,
 ) -> Result<Arc<dyn Model>, RegistryError> {
     let first = model(primary);
-    // A model twice in a chain would be asked again right after it failed.
+    // A model that is twice in a chain would be asked again right after it failed.
     let mut names = vec![primary];
     names.extend(fallbacks.iter().map(String::as_str));
     let mut others: Vec<Arc<dyn Model>> = Vec::new();

@@ -17,17 +17,17 @@ pub struct ProviderStatus {
     pub name: String,
     pub kind: Option<ProviderKind>,
     pub state: ProviderState,
-    /// The key, shortened beyond use.
+    /// The key, shortened so that it cannot be used.
     pub key: Option<String>,
     pub locality: Option<Locality>,
     /// The models named in the config.
     pub models: Vec<String>,
     /// The models that were called since the start, with their figures.
     pub called: Vec<ModelStatus>,
-    /// The state of its sign-in, where it uses one in place of a key.
+    /// The state of the sign-in, if the provider uses one in place of a key.
     #[serde(skip)]
     pub login: Option<LoginStatus>,
-    /// The account, where a machine's own identity takes the place of a key.
+    /// The account, if a machine's own identity takes the place of a key.
     pub account: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub enum ProviderHealth {
     /// The provider was not called yet.
     Untried,
     Well,
-    /// Its last call to a model failed, or the model is left alone for now.
+    /// The provider's last call to a model failed, or the model is left alone for now.
     Failing {
         model: String,
         since: Option<Timestamp>,
@@ -53,7 +53,7 @@ pub enum ProviderHealth {
 }
 
 impl ProviderStatus {
-    /// The worst of its models counts.
+    /// The health of the provider, which is that of its worst model.
     pub fn health(&self) -> ProviderHealth {
         let failing = self.called.iter().find(|status| match status.circuit {
             CircuitState::Closed { failures } => failures > 0,

@@ -14,7 +14,7 @@ use crate::wire::{
 pub struct Vendor {
     pub name: &'static str,
     pub kind: ProviderKind,
-    /// The address; `None` where every account has one of its own.
+    /// The address; `None` if every account has one of its own.
     pub base_url: Option<&'static str>,
     pub key: KeyNeed,
     pub auth: AuthStyle,
@@ -22,11 +22,11 @@ pub struct Vendor {
     pub locality: Locality,
     /// The default model: one that is good at its work without being expensive.
     pub default_model: Option<&'static str>,
-    /// Where people sign in, where that is known; the client id is the config's.
+    /// The sign-in, if it is known; the client id comes from the config.
     pub login: Option<VendorLogin>,
-    /// Headers that its servers require in every request.
+    /// Headers that the vendor's servers require in every request.
     pub headers: &'static [(&'static str, &'static str)],
-    /// The kinds of models whose names begin so; all others are of the vendor's own kind.
+    /// The kinds of models by the prefix of their names; all others are of the vendor's own kind.
     pub wires: &'static [(&'static str, ProviderKind)],
     /// The machine's own identity that is used if neither a key nor a sign-in is set.
     pub machine: MachineIdentity,
@@ -51,7 +51,7 @@ pub enum Locality {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyNeed {
-    /// Without one the provider is disabled; the variable is used when the config names no key.
+    /// Without a key the provider is disabled; the variable is used when the config names no key.
     Required {
         variable: &'static str,
     },
@@ -96,7 +96,7 @@ pub struct Quirks {
     dropped_schema_keywords: &'static [&'static str],
 }
 
-/// What any compatible server understands.
+/// The settings that any compatible server understands.
 pub(super) const PLAIN: Quirks = Quirks {
     system_role: SystemRole::System,
     max_tokens_field: MaxTokensField::MaxTokens,
@@ -116,7 +116,7 @@ const OPENAI: Quirks = Quirks {
     ..PLAIN
 };
 
-/// OpenRouter passes them on to whichever server has them.
+/// OpenRouter passes these settings on to whichever server supports them.
 const OPENROUTER: Quirks = Quirks { extra_sampling: ExtraSampling::Send, ..PLAIN };
 
 /// Mistral sends usage unasked and refuses the field that asks for it.
@@ -127,14 +127,14 @@ const VERTEX_CLAUDE: Quirks = Quirks { model_place: ModelPlace::VertexPath, ..PL
 
 const DEEPSEEK: Quirks = Quirks { reasoning_replay: ReasoningReplay::Text, ..PLAIN };
 
-/// Copilot's servers count who began a request, and want to know of pictures.
+/// Copilot's servers require headers that say who began a request and whether it holds pictures.
 const COPILOT: Quirks = Quirks {
     request_headers: RequestHeaders::Copilot,
     max_tokens_field: MaxTokensField::MaxTokens,
     ..PLAIN
 };
 
-/// With a subscription, the server decides how long an answer is.
+/// With a subscription, the server decides how long an answer may be.
 const CHATGPT_BACKEND: Quirks = Quirks {
     max_tokens_field: MaxTokensField::Omit,
     prompt_cache_key: PromptCacheKey::Send,
@@ -149,7 +149,7 @@ const COPILOT_HEADERS: &[(&str, &str)] = &[
     ("openai-intent", "conversation-edits"),
 ];
 
-/// The wires of Copilot's models, by how their names begin; the others speak OpenAI's chat.
+/// The wires of Copilot's models, by the prefix of their names; the others use OpenAI's chat.
 const COPILOT_WIRES: &[(&str, ProviderKind)] = &[
     ("claude", ProviderKind::Anthropic),
     ("gpt-5", ProviderKind::OpenAiResponses),
@@ -284,7 +284,7 @@ const fn hosted(
     }
 }
 
-/// A hosted server of the OpenAI chat wire without habits of its own.
+/// A hosted server of the OpenAI chat wire without differences of its own.
 const fn compatible(name: &'static str, base_url: &'static str, variable: &'static str) -> Vendor {
     hosted(name, ProviderKind::OpenAi, base_url, variable, PLAIN)
 }

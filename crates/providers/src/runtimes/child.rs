@@ -1,5 +1,5 @@
-//! Another program as a child process: a short environment, a process group of its own, one JSON
-//! object a line in and out. Dropping it ends the whole group.
+//! Another program as a child process: a short environment, a process group of its own, and one
+//! JSON object a line in both directions. Dropping the child ends the whole group.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use super::exec::ChildWrapper;
 const LONGEST_LINE: usize = 32 * 1024 * 1024;
 /// How much of the error stream's end is kept for people.
 const KEPT_ERRORS: usize = 4 * 1024;
-/// Lines on their way to the program.
+/// How many lines may wait to be written to the program.
 const LINES_OUT: usize = 64;
 
 /// How a program is started.
@@ -25,7 +25,7 @@ const LINES_OUT: usize = 64;
 pub(crate) struct Launch {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
-    /// All that it sees of the environment.
+    /// All environment variables that the program sees.
     pub(crate) environment: Vec<(String, OsString)>,
     pub(crate) folder: PathBuf,
     pub(crate) wrapper: Option<ChildWrapper>,
@@ -38,7 +38,7 @@ pub(crate) struct Child {
     line: Vec<u8>,
     outgoing: mpsc::Sender<Vec<u8>>,
     errors: Arc<Mutex<Vec<u8>>>,
-    /// Ends when its error stream does.
+    /// The task that reads the error stream; it ends with the stream.
     listening: tokio::task::JoinHandle<()>,
 }
 
@@ -107,14 +107,14 @@ impl Child {
     }
 
     async fn ended(&mut self) -> Silence {
-        // Its output is closed, so it is at its end or of no more use.
+        // The program closed its output, so it is ending or can no longer be used.
         let grace = std::time::Duration::from_millis(500);
         let how = match tokio::time::timeout(grace, self.process.wait()).await {
             Ok(Ok(status)) => how_it_ended(status),
             Ok(Err(error)) => format!("was lost: {error}"),
             Err(_) => "closed its output".to_owned(),
         };
-        // The last output may not have been read yet.
+        // The last lines of the error stream may not have been read yet.
         let _ = tokio::time::timeout(grace, &mut self.listening).await;
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         Silence::Ended { how, said: String::from_utf8_lossy(&errors).trim().to_owned() }
@@ -127,7 +127,7 @@ impl Drop for Child {
         if let Some(group) = self.process.id().and_then(|id| i32::try_from(id).ok())
             && let Some(group) = rustix::process::Pid::from_raw(group)
         {
-            // Everything the program started ends with it. The group may be gone already.
+            // Everything that the program started ends with it. The group may be gone already.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
     }

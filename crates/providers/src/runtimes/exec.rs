@@ -7,10 +7,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The code that shells use too: the program could not be run.
+/// The exit code that shells also use for a program that could not be run.
 const NOT_RUN: u8 = 126;
 
-/// The program that calls `exec_child` with the arguments after its own.
+/// The wrapper program, which calls `exec_child` with the arguments after its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChildWrapper {
     pub program: PathBuf,
@@ -40,14 +40,14 @@ fn tie_to(parent: i32) -> Result<(), String> {
     use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| error.to_string())?;
-    // It may have died before the line above, and then no signal comes.
+    // If the parent died before the line above, no signal comes, so the parent is checked here.
     if getppid().map(Pid::as_raw_pid) == Some(parent) {
         return Ok(());
     }
     Err("the process that started it is gone".to_owned())
 }
 
-/// Other systems have no such signal: the program ends when its input ends.
+/// Other systems have no such signal: there the program ends when its input ends.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn tie_to(_: i32) -> Result<(), String> {
     Ok(())
@@ -57,7 +57,7 @@ fn name_of(program: &OsStr) -> String {
     program.to_string_lossy().into_owned()
 }
 
-/// The words go to the program's own error stream, which is read with what the program says.
+/// Reports the error on the error stream, which is read together with that of the program.
 fn not_run(why: &str) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "{why}");
     ExitCode::from(NOT_RUN)

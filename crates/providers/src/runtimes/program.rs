@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// All variables that programs may see. Others are not passed on, above all keys of providers: with
-/// such a key a program would charge that account.
+/// All variables that programs may see. Above all, no keys of providers are passed on: with such a
+/// key a program would charge that account.
 const PASSED_ON: [&str; 18] = [
     "HOME",
     "PATH",

@@ -1,4 +1,4 @@
-//! Models that a subscription pays for: what is known of them without asking.
+//! The facts of models that a subscription pays for, which are known without asking.
 
 use crate::metadata::{Modality, ModelFacts, Price};
 use crate::registry::ModelSettings;
@@ -10,7 +10,7 @@ pub(super) fn facts() -> ModelFacts {
         context_window: Some(WINDOW),
         inputs: Some(vec![Modality::Image]),
         tools: Some(true),
-        // The subscription pays, so a budget in money counts none of it.
+        // The subscription pays, so these models cost nothing of a budget in money.
         price: Some(Price::FREE),
         ..ModelFacts::default()
     }

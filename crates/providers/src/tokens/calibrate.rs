@@ -4,19 +4,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures::stream::{BoxStream, StreamExt};
 use onyx_types::{Block, Cancel, Model, ModelEvent, ModelRequest, estimate_tokens};
 
-/// Shorter prompts are mostly framing, which reveals little about how texts are counted.
+/// The tokens of shorter prompts are mostly framing, which says little about how texts are counted.
 const LEAST_TOKENS: usize = 200;
 
-/// All of the first calls are learnt from, then one in as many.
+/// The first 16 calls are all used for learning, then one of every 16.
 const FIRST_CALLS: u64 = 16;
 
-/// No tokenizer is further from the rule than this; a report that is counts something else.
+/// No tokenizer differs from the rule by more than this factor, so a report outside it counts
+/// something else.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.4..=2.5;
 
 /// The ratio of a model's tokens to those of the rule. Shared by all calls to the model.
 #[derive(Debug, Default)]
 pub(crate) struct Scale {
-    /// Bits of the factor; zero while nothing was reported.
+    /// The bits of the factor as an `f64`; zero until a provider has reported.
     factor: AtomicU64,
     calls: AtomicU64,
 }
@@ -41,7 +42,7 @@ impl Scale {
     }
 
     /// Whether this call is worth counting. A model does not change how it counts, so after the
-    /// first calls few are: to count a long prompt costs as much as to send it.
+    /// first calls only a few are counted: counting a long prompt costs as much as sending it.
     fn is_due(&self) -> bool {
         let calls = self.calls.fetch_add(1, Ordering::Relaxed);
         calls < FIRST_CALLS || calls.is_multiple_of(FIRST_CALLS)
@@ -84,7 +85,7 @@ impl Model for Calibrate {
     }
 }
 
-/// `None` when the prompt holds what is not counted as text.
+/// `None` if the prompt holds something that is not counted as text.
 fn estimate_request(request: &ModelRequest) -> Option<usize> {
     let mut tokens: usize = request.system.iter().map(|block| estimate_tokens(&block.text)).sum();
     for tool in &*request.tools {
@@ -98,7 +99,8 @@ fn estimate_request(request: &ModelRequest) -> Option<usize> {
                 estimate_tokens(name) + estimate_tokens(&input.to_string())
             }
             Block::ToolResult { content, .. } => estimate_tokens(content),
-            // Whether it is sent at all depends on who made it.
+            // Reasoning may not be sent at all, depending on the model that made it, so its tokens
+            // cannot be counted.
             Block::Reasoning { .. } | Block::Image { .. } | Block::Attachment(_) => return None,
         };
     }

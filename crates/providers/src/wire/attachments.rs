@@ -1,4 +1,4 @@
-//! Documents and images by their address: which of them a wire can carry.
+//! Documents and images that are given by their address: which of them a wire can carry.
 
 use onyx_types::{Attachment, AttachmentSource, Block, ModelFailure, ModelRequest};
 

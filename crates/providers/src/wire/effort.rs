@@ -1,4 +1,4 @@
-//! How hard a model is to think, in the words that wires have for it.
+//! The thinking effort of a request, in the words that each wire has for it.
 
 use onyx_types::{Effort, ModelRequest, Sampling};
 

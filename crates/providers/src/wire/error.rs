@@ -27,7 +27,7 @@ struct ErrorObject {
 pub fn http_failure(status: u16, retry_after: Option<Duration>, body: &[u8]) -> ModelFailure {
     let error = serde_json::from_slice(body)
         .map(|body| ErrorObject::of_body(&body))
-        // A proxy's page or nothing at all: the status alone decides.
+        // The body may be a proxy's page or empty; then the status alone decides.
         .unwrap_or_default();
     let wait = retry_after.or(error.retry_after);
     let class = specific(&error, wait).unwrap_or_else(|| by_status(status, wait));
@@ -145,7 +145,7 @@ fn by_status(status: u16, retry_after: Option<Duration>) -> ModelFailureClass {
     match status {
         401..=403 => ModelFailureClass::Auth,
         408 => ModelFailureClass::Timeout,
-        // Too large a body is too long a conversation: the remedy is the same.
+        // A body that is too large is a conversation that is too long: the remedy is the same.
         413 => ModelFailureClass::ContextLength,
         429 => ModelFailureClass::RateLimited { retry_after },
         503 | 529 => ModelFailureClass::Overloaded { retry_after },

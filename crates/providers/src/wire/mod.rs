@@ -49,21 +49,22 @@ pub enum Wire {
 /// Headers that belong to a wire and not to a vendor.
 pub(crate) type WireHeaders = &'static [(&'static str, &'static str)];
 
-/// What a wire must know of the model it talks to.
+/// What a wire must know of the model that it is used for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// `<provider>/<model>`: reasoning is replayed only to the model that made it.
     pub id: String,
-    /// The name the provider knows it by.
+    /// The name by which the provider knows the model.
     pub model: String,
     pub context_window: Option<u32>,
     pub max_output_tokens: Option<u32>,
-    /// Whether the model is known to think before it answers, so that a request may set how hard.
+    /// Whether the model is known to think before it answers, so that a request may set the effort.
     pub reasons: bool,
     pub compat: Compat,
 }
 
-/// How a server differs from the wire's original. Data, so that no vendor is a branch.
+/// How a server differs from the wire's original. These are data, so that no code branches on a
+/// vendor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compat {
     pub system_role: SystemRole,
@@ -79,7 +80,7 @@ pub struct Compat {
     /// provider's default applies.
     pub thinking_budget: Option<u32>,
     pub request_headers: RequestHeaders,
-    /// The version that each address names, where the server wants that.
+    /// The API version that each address names, if the server requires one.
     pub api_version: Option<String>,
 }
 
@@ -97,7 +98,7 @@ pub enum MaxTokensField {
     #[default]
     MaxTokens,
     MaxCompletionTokens,
-    /// The server takes no limit.
+    /// The server accepts no limit.
     Omit,
 }
 
@@ -127,7 +128,7 @@ pub enum ReasoningReplay {
     Omit,
 }
 
-/// Whether a server of OpenAI's wire takes `top_k` and `min_p`, which the original does not have.
+/// Whether a server of OpenAI's wire accepts `top_k` and `min_p`, which the original does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExtraSampling {
@@ -144,7 +145,7 @@ pub enum ModelPlace {
     Body,
     /// The path names the model, as Vertex AI has it for Anthropic's models.
     VertexPath,
-    /// The path names it as a deployment, as Azure has it with a version of its API.
+    /// The path names the model as a deployment, as Azure does if an API version is set.
     AzurePath,
 }
 

@@ -1,5 +1,5 @@
-//! Names as every wire takes them. Tools may be called `mcp:server/tool`; servers want letters,
-//! digits, `_` and `-`, at most 64 of them.
+//! The names of tools in a form that every wire accepts. Tools may be called `mcp:server/tool`;
+//! servers require letters, digits, `_` and `-`, at most 64 of them.
 
 use std::borrow::Cow;
 
@@ -8,11 +8,12 @@ use serde_json::{Map, Value, json};
 
 const MAX_LENGTH: usize = 64;
 
-/// `_` and eight hex digits.
+/// The length of the mark: `_` and eight hex digits.
 const MARK_LENGTH: usize = 9;
 
-/// The name itself if every wire takes it, else one made of it. Depends on the name alone, so that
-/// a history names a tool as its offer does; the mark keeps two such names apart.
+/// The name itself if every wire accepts it, else a name made from it. The result depends on the
+/// name alone, so that a history and an offer name the same tool equally. A mark of the full name
+/// keeps similar names apart.
 pub fn portable(name: &str) -> Cow<'_, str> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let starts = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');

@@ -1,5 +1,5 @@
-//! The frame of every decoder: turns bytes into frames, frames into an answer, and ends with one
-//! last event.
+//! The common part of every decoder: it turns bytes into frames and frames into an answer, and ends
+//! with one last event.
 
 use onyx_types::{ModelEvent, ModelFailure, ModelFailureClass, Usage};
 use serde_json::Value;
@@ -8,10 +8,11 @@ use super::sse::{SseError, SseEvent, SseSplitter};
 use super::{BodyForm, Decoder};
 use crate::failure::failure;
 
-/// A whole answer is held to this too, as is a single frame of a stream.
+/// The limit for a single frame of a stream, and for a whole answer.
 const MAX_FRAME_BYTES: usize = 8 * 1024 * 1024;
 
-/// Turns one wire's frames into an answer. No executable call leaves it before its finish marker.
+/// Turns one wire's frames into an answer. No call becomes executable before the wire's finish
+/// marker was read.
 pub trait AnswerReader: Send {
     const FRAMING: Framing;
 
@@ -25,7 +26,7 @@ pub trait AnswerReader: Send {
     /// A body that is not a stream.
     fn whole(&mut self, body: &str, events: &mut Vec<ModelEvent>) -> Result<Flow, ModelFailure> {
         let frame = SseEvent { name: None, data: body.to_owned() };
-        // Half a body is no frame, so it has no content.
+        // A body that is cut off is not a frame, so it has no content.
         if Self::is_whole(&frame) { self.frame(&frame, events) } else { Ok(Flow::More) }
     }
 
@@ -34,10 +35,11 @@ pub trait AnswerReader: Send {
         serde_json::from_str::<Value>(&frame.data).is_ok()
     }
 
-    /// The body ended properly and no frame was the last: an answer, or a truncated one.
+    /// Called when the body ended properly and no frame was the last: the answer is complete or
+    /// truncated.
     fn end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelFailure>;
 
-    /// The usage counted so far. It was charged, even if the rest fails.
+    /// The usage counted so far, which was charged even if the rest of the answer fails.
     fn take_usage(&mut self) -> Option<Usage>;
 }
 
@@ -98,7 +100,8 @@ impl<A: AnswerReader> Reader<A> {
 
     fn try_end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelFailure> {
         let flow = match self.input.end()? {
-            // A frame without its end counts if it is whole all the same, else it is ignored.
+            // A frame without its closing line counts if its data is complete; otherwise it is
+            // ignored.
             Rest::Frame(frame) if A::is_whole(&frame) => self.answer.frame(&frame, events)?,
             Rest::Body(body) => self.answer.whole(&body, events)?,
             Rest::Frame(_) | Rest::Nothing => Flow::More,
@@ -163,7 +166,7 @@ impl Input {
 
     fn end(&mut self) -> Result<Rest, ModelFailure> {
         Ok(match self {
-            // A line that is not even text was cut; the text before it decides.
+            // A line that is not valid text was cut; the text before it decides.
             Self::Sse(splitter) => {
                 splitter.end().unwrap_or_default().map_or(Rest::Nothing, Rest::Frame)
             }

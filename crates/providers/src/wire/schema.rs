@@ -1,4 +1,4 @@
-//! Taking keywords out of a JSON Schema for servers that refuse them.
+//! Removes keywords from a JSON Schema for servers that refuse them.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::Compat;
 
-/// Keys of these hold names chosen by the schema's author, not keywords.
+/// The keys in these maps are names that the schema's author chose, not keywords.
 const MAPS_OF_SCHEMAS: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
 
-/// These hold instances: nothing in them is a keyword.
+/// These keywords hold instances: nothing in them is a keyword.
 const INSTANCES: [&str; 4] = ["const", "default", "enum", "examples"];
 
 /// The schema in the form that this server accepts.

@@ -20,11 +20,12 @@ pub enum SseError {
 /// Line ends may be LF, CRLF or CR, and any of them may fall between two chunks.
 #[derive(Debug)]
 pub struct SseSplitter {
-    /// The line begun and not ended; decoded only when whole, so split characters do no harm.
+    /// The line that has not ended yet. It is decoded only when complete, so split characters do no
+    /// harm.
     line: Vec<u8>,
     event: SseEvent,
     has_data: bool,
-    /// The last byte was CR: a following LF belongs to it.
+    /// The last byte was CR, so a following LF belongs to the same line end.
     after_cr: bool,
     at_start: bool,
     max_event_bytes: usize,
@@ -86,7 +87,7 @@ impl SseSplitter {
         }
     }
 
-    /// The line ends with these bytes; nearly always they are all of it.
+    /// Ends the line with these bytes; nearly always they are the whole line.
     fn end_line(&mut self, rest: &[u8]) -> Result<Option<SseEvent>, SseError> {
         if self.line.is_empty() {
             self.bounded(rest)?;
@@ -119,7 +120,7 @@ impl SseSplitter {
                 self.has_data = true;
             }
             "event" => self.event.name = Some(value.to_owned()),
-            // Comments (an empty field name), `id`, `retry` and unknown fields say nothing to us.
+            // Comments (an empty field name), `id`, `retry` and unknown fields are not used.
             _ => {}
         }
         Ok(None)

@@ -12,7 +12,7 @@ fn overloaded() -> Answer {
     Answer::status(529, "")
 }
 
-/// Three failures in a row: the circuit is open.
+/// Fails three times in a row, so that the circuit is open.
 async fn worn_out() -> ScriptedModel {
     let server = ScriptedModel::start().await;
     server.set_default(overloaded());

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What a person or an agent has spent on a day.
+/// The sums that a person or an agent has spent on a day.
 #[derive(Default)]
 struct Book(Mutex<BTreeMap<(String, String), f64>>);
 
@@ -44,7 +44,7 @@ impl SpendBook for Book {
     }
 }
 
-/// Each answer is 10 tokens in and 5 out: 0.50.
+/// A model whose answers have 10 tokens in and 5 out, and cost 0.50 each.
 fn dear() -> serde_json::Value {
     json!({"models": [{"id": "m", "price": {"input": 20_000, "output": 60_000}}]})
 }
@@ -103,7 +103,8 @@ async fn runs_side_by_side_share_one_budget_and_an_ended_run_counts_as_stored() 
     assert_eq!(failure_of(&ask(&first).await).class, ModelFailureClass::Budget);
     let other = bank.run("bob", "a", a_person(1.0));
     assert_eq!(text_of(&ask(&other).await), "ok");
-    // Ended and booked at 0.50: the open account is gone, the stored sum is there.
+    // The first call has ended and is booked at 0.50: its open account is closed, and the stored
+    // sum is there.
     drop(first);
     bank.book.put("ada", "2026-01-01", 0.2);
     assert_eq!(text_of(&ask(&second).await), "ok");

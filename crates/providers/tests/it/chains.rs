@@ -24,7 +24,7 @@ pub(crate) fn world(servers: &[&ScriptedModel]) -> World {
     world_with(servers, json!({}))
 }
 
-/// `more` goes into the settings of each.
+/// `more` is added to the settings of each provider.
 pub(crate) fn world_with(servers: &[&ScriptedModel], more: Value) -> World {
     let clock = Arc::new(ManualClock::new());
     let registry = registry_at(settings(servers, &more), &clock, None);
@@ -61,7 +61,7 @@ impl World {
         self.registry.model(id).unwrap()
     }
 
-    /// `one/m` and after it `two/m`.
+    /// The chain of `one/m` and its fallback `two/m`.
     pub(crate) fn chain(&self) -> Arc<dyn Model> {
         self.registry.chain("one/m", &["two/m".to_owned()]).unwrap()
     }

@@ -21,7 +21,7 @@ use crate::support::{NO_BREAKER, NO_RETRY, ask, class_of, failure_of};
 
 const SECRET: &str = "hush-canary7f3a91c5";
 
-/// Gives `token-1`, `token-2`, … for this many seconds each.
+/// A server that issues `token-1`, `token-2`, … for this many seconds each.
 async fn tokens(seconds: u64) -> Site {
     let given = AtomicU32::new(0);
     Site::start(move |_| {
@@ -161,7 +161,8 @@ async fn default_credentials_of_a_person_are_renewed_and_say_who_pays() {
     };
     let path = written(folder.path(), &user(&issuer));
     let environment = [("GOOGLE_APPLICATION_CREDENTIALS", path)];
-    // Neither key nor credentials are set: a known name of Google's asks the machine.
+    // Neither key nor credentials are set, so a known provider of Google's asks the metadata
+    // server.
     let registry = registry("vertex_ai", json!({"baseUrl": backend.origin()}), &environment);
     let model = registry.model("vertex_ai/gemini-flash").unwrap();
     ask(&model).await;
@@ -178,7 +179,7 @@ async fn default_credentials_of_a_person_are_renewed_and_say_who_pays() {
     assert_eq!(failure.class, ModelFailureClass::Auth);
     assert!(failure.message.contains("Token was revoked."), "{failure:?}");
     assert!(failure.message.contains("gcloud auth application-default login"), "{failure:?}");
-    // It is read anew each time: signing in again is enough.
+    // The file is read each time, so signing in again is enough.
     written(folder.path(), &user(&issuer));
     ask(&again.model("vertex_ai/gemini-flash").unwrap()).await;
     assert!(backend.asked().last().unwrap().head.contains(&bearer(2)));
@@ -341,7 +342,7 @@ async fn a_role_that_somebody_signed_in_to_brings_keys_that_end() {
     let team = aws(home.path(), Some("team"), &portal.url(""));
     let nobody = team.keys(now()).await.unwrap_err();
     assert!(nobody.contains("aws sso login --profile team"), "{nobody}");
-    // As `printf corp | sha1sum` has it.
+    // The file name is the output of `printf corp | sha1sum`.
     let cached = folder.join("sso/cache/ee0bfd2552fbd840c02cc48b6e823320543c450f.json");
     let sign_in = |until: &str| {
         let token = json!({"accessToken": "sso-canary7f3a91c5", "expiresAt": until,

@@ -33,7 +33,8 @@ fn ending() -> Vec<ModelEvent> {
     ]
 }
 
-/// First byte after the finish reason's JSON: from there on all has been said.
+/// The position of the first byte after the finish reason's JSON: from there on the answer is
+/// complete.
 fn said_all(bytes: &[u8]) -> usize {
     let text = str::from_utf8(bytes).unwrap();
     let finish = text.find("\"finish_reason\":\"tool_calls\"").unwrap();
@@ -65,7 +66,7 @@ fn an_answer_cut_at_any_byte_before_its_finish_is_truncated_and_runs_nothing() {
             assert_nothing_executable(&end);
             assert_eq!(class_of(&end), ModelFailureClass::Truncated, "cut at {cut}");
         }
-        // From here on the answer is whole; only its usage may be missing.
+        // From here on the answer is complete; only its usage may be missing.
         for cut in said_all..=bytes.len() {
             let mut decoder = OpenAiChatDecoder::new(BodyForm::Stream);
             let mut events = decoder.push(&bytes[..cut]);
@@ -108,7 +109,7 @@ async fn a_connection_cut_at_each_frame_boundary_is_a_transport_failure() {
                 server.push(Answer::script(parallel_calls()).fault(fault));
                 let events = ask(&model).await;
                 if at >= done_said {
-                    // `[DONE]` was read, and what the connection does after it is of no interest.
+                    // `[DONE]` was read, so a fault of the connection after it does not matter.
                     assert_eq!(events[events.len() - 4..], ending(), "{fault:?}");
                 } else {
                     assert_nothing_executable(&events);

@@ -17,7 +17,7 @@ fn registry(kind: &str, server: &PageServer) -> Registry {
     Registry::resolve([("mine".to_owned(), settings)], &|_| None).with_retry(QUICK)
 }
 
-/// A vector that says how long its text was.
+/// A vector that encodes the length of its text.
 fn vector(text: &Value) -> Value {
     json!([text.as_str().unwrap().len() as f32, 0.5])
 }
@@ -26,7 +26,7 @@ fn inputs(asked: &Asked) -> Vec<Value> {
     asked.body["input"].as_array().unwrap().clone()
 }
 
-/// In reverse: the index says where each belongs.
+/// Answers in reverse order: the index says where each vector belongs.
 fn openai(asked: &Asked) -> (u16, String) {
     let rows = inputs(asked).iter().enumerate().rev().map(
         |(index, text)| json!({"object": "embedding", "index": index, "embedding": vector(text)}),
@@ -63,7 +63,7 @@ async fn texts_become_vectors_in_their_order_over_both_wires() {
     assert_eq!(embedder.identity(), identity("nomic"));
     assert_eq!(embedder.embed(texts(&["a", "bcd", "ef"])).await, Ok(expected));
     let lines: Vec<String> = server.asked().into_iter().map(|asked| asked.line).collect();
-    // The first asked for the length of the vectors.
+    // The first request asked for the length of the vectors.
     assert_eq!(lines, ["POST /api/embed", "POST /api/embed"]);
 }
 

@@ -137,7 +137,8 @@ fn a_full_request_is_written_as_the_wire_wants_it() {
                             "json_schema": {"name": "answer", "schema": {"type": "object"}}},
     });
     let mut body = encoded(&full_request(), Compat::default());
-    // Written as the shortest f32; read back as f64 it is another number.
+    // The temperature is written as the shortest f32, which is another number when read back as
+    // f64.
     body["temperature"] = json!(0.7);
     assert_eq!(body, expected);
 }

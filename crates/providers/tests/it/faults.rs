@@ -79,7 +79,8 @@ async fn errors_inside_the_answer_have_the_class_of_their_frame() {
     let model = model(&server);
     for (kind, class) in cases {
         let mut script = parallel_calls();
-        // Before the finish reason; it and `[DONE]` still follow.
+        // The error is inserted before the finish reason, so that the reason and `[DONE]` still
+        // follow.
         let error = Step::Error(ScriptedError::new(kind, "scripted"));
         script.steps.insert(script.steps.len() - 1, error);
         server.push(script);
@@ -108,7 +109,7 @@ async fn a_web_page_in_place_of_a_model_is_said_to_be_one() {
     let failure = failure_of(&ask(&model).await);
     assert_eq!(failure.class, ModelFailureClass::Transport);
     assert!(failure.message.contains("web page"), "{failure}");
-    // By another content type it is a stream without a single event.
+    // With another content type the body counts as a stream without a single event.
     assert_eq!(class_of(&ask(&model).await), ModelFailureClass::Truncated);
 }
 

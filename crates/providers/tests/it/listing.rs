@@ -103,13 +103,13 @@ async fn trouble_of(kind: &str, base_url: &str) -> (Trouble, String) {
     }
 }
 
-/// A server that answers whatever comes in plain words.
+/// A server that answers every request with plain text.
 async fn plain_server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            // The client may have gone; the test sees that on its side.
+            // The client may have gone; the test notices that on its own side.
             let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
         }
     });

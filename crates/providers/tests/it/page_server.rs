@@ -85,7 +85,7 @@ impl Drop for PageServer {
     }
 }
 
-/// One request a connection: simple, and nothing here is about speed.
+/// Serves one request a connection, which is simple and fast enough for tests.
 async fn serve(mut stream: TcpStream, record: Arc<Mutex<Vec<Asked>>>, respond: Arc<Respond>) {
     let Some(asked) = read(&mut stream).await else {
         return;
@@ -98,7 +98,7 @@ async fn serve(mut stream: TcpStream, record: Arc<Mutex<Vec<Asked>>>, respond: A
          {location}content-length: {}\r\n\r\n",
         body.len()
     );
-    // The client may have gone; the test sees that on its side.
+    // The client may have gone; the test notices that on its own side.
     let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
 }
 

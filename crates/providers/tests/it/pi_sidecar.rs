@@ -1,4 +1,4 @@
-//! Models through the Pi sidecar, against a sidecar of our own that speaks its protocol.
+//! Models through the Pi sidecar, against a fake sidecar that speaks its protocol.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -116,7 +116,7 @@ async fn tool_calls_come_back_unexecuted_and_results_go_in_by_the_envelope() {
         arguments: json!({"path": "a.md"}),
         provider_data: None,
     };
-    // Paid with the subscription.
+    // The subscription pays, so the cost is zero.
     let cost = Some(0.0);
     let usage = Usage { input: 10, output: 5, cache_read: 2, cache_write: 1, cost };
     let last = [end, ModelEvent::Usage(usage), ModelEvent::Finish(FinishReason::ToolCalls)];
@@ -183,7 +183,7 @@ async fn a_sidecar_that_dies_ends_its_calls_within_two_seconds_and_the_next_one_
     let request =
         ModelRequest { messages: vec![Message::user("hello")].into(), ..ModelRequest::default() };
     let mut events = setting.model.stream(request, Cancel::new());
-    // It kills itself right after this word.
+    // The scripted sidecar kills itself right after this word.
     assert_eq!(events.next().await, Some(ModelEvent::TextDelta("Half".to_owned())));
     let start = Instant::now();
     let rest: Vec<ModelEvent> = events.collect().await;

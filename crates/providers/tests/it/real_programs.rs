@@ -99,7 +99,7 @@ fn step(calls: &[(&str, &str)]) -> Vec<Message> {
     ]
 }
 
-/// What was asked of the model itself, without the small questions that programs ask beside it.
+/// The requests for answers, without the small ones that programs send beside them.
 fn asked(upstream: &ScriptedModel) -> Vec<Value> {
     let requests = upstream.requests().into_iter().map(|request| request.body);
     requests.filter(|body| body.to_string().contains("You are the agent Quill.")).collect()

@@ -21,7 +21,8 @@ fn candidate(id: &str, price: Option<f64>) -> Candidate {
     }
 }
 
-/// One dear and able, one cheap, one on this machine, one of unknown price.
+/// Four models: an expensive capable one, a cheap one, one on this machine, and one of unknown
+/// price.
 fn catalogue() -> Vec<Candidate> {
     let small = ModelFacts {
         context_window: Some(8_000),
@@ -84,7 +85,7 @@ fn the_first_rule_that_matches_and_has_a_model_that_fits_decides() {
     assert_eq!(of(TaskClass::Background, 10), Ok("ollama/small".into()));
     assert_eq!(of(TaskClass::Chat, 2000), Ok("c/unpriced".into()));
     assert_eq!(of(TaskClass::Chat, 2001), Ok("b/cheap".into()));
-    // Too long for the machine's own model: the next rule that matches.
+    // The prompt is too long for the machine's own model, so the next rule that matches decides.
     assert_eq!(of(TaskClass::Background, 20_000), Ok("b/cheap".into()));
     let choice = route(&rules, &task(100), &catalogue()).unwrap();
     let reason = "c/unpriced was chosen by rule 3; its price is not known and counts as 0.";
@@ -93,7 +94,8 @@ fn the_first_rule_that_matches_and_has_a_model_that_fits_decides() {
 
 #[test]
 fn a_ceiling_of_cost_holds_from_the_rule_and_from_the_asker() {
-    // 10,000 in and 1,000 out cost 0.14 with the dear one and 0.014 with the cheap one.
+    // 10,000 tokens in and 1,000 out cost 0.14 with the expensive model and 0.014 with the cheap
+    // one.
     let models = json!(["a/large", "b/cheap"]);
     let capped = rules(json!([{"models": models, "maxCost": 0.1}]));
     assert_eq!(chosen(&capped, &task(10_000)), Ok("b/cheap".into()));

@@ -1,4 +1,5 @@
-//! Signing in with a code as OpenAI gives it and in a browser, at an authorization server of ours.
+//! Signing in with a code in OpenAI's form and in a browser, at an authorization server of the
+//! test.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +40,7 @@ fn browser() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
-/// What the browser sees at the address.
+/// The status and text of the page that a browser sees at the address.
 async fn visit(address: &str) -> (u16, String) {
     let answer = browser().get(address).send().await.unwrap();
     (answer.status().as_u16(), answer.text().await.unwrap())
@@ -89,11 +90,11 @@ async fn a_browser_comes_back_with_a_code_that_only_this_sign_in_can_redeem() {
     let begun = registry.begin_login("mine", None).await.unwrap();
     assert_eq!((begun.way, begun.user_code.as_deref()), (LoginWay::Browser, None));
     assert!(begun.verification_uri.starts_with(&server.url("/authorize?")), "{begun:?}");
-    // Whoever asks a second time joins the first.
+    // A second request joins the first attempt.
     assert_eq!(registry.begin_login("mine", None).await.unwrap(), begun);
 
     let back = server.agree(&begun.verification_uri);
-    // Somebody else's page can neither end nor take the sign-in.
+    // A page of a stranger can neither end nor take over the sign-in.
     let forged = back.replace("state=", "state=x");
     assert_eq!(visit(&forged).await.0, 400);
     let elsewhere = back.replace("/callback", "/other");
@@ -110,7 +111,7 @@ async fn a_browser_comes_back_with_a_code_that_only_this_sign_in_can_redeem() {
     ask(&registry.model("mine/m").unwrap()).await;
     let bearer = format!("authorization: Bearer {}", server.access_token());
     assert!(backend.asked()[0].head.contains(&bearer));
-    // The port is let go.
+    // The port is free again.
     assert!(browser().get(&back).send().await.is_err());
 }
 
@@ -150,7 +151,7 @@ async fn a_browser_that_comes_back_with_a_refusal_says_so() {
         (failed.state, failed.error.as_deref()),
         (LoginState::Failed, Some("the sign-in was refused there"))
     );
-    // A code that somebody else already redeemed brings nothing.
+    // A code that was already redeemed does not sign in.
     let begun = registry.begin_login("mine", None).await.unwrap();
     let stale = server.agree(&begun.verification_uri);
     server.agree(&begun.verification_uri);
@@ -164,7 +165,7 @@ async fn a_lapsed_chatgpt_sign_in_is_renewed_once_and_a_revoked_one_must_be_made
     let server = AuthorizationServer::start().await;
     server.set_identity(json!({"email": "jo@example.org",
         "https://api.openai.com/auth": {"chatgpt_account_id": "acct-7"}}));
-    // Old as soon as it is there.
+    // These tokens are expired as soon as they are issued.
     server.set_grant(Grant { seconds: Some(0), refreshes: true });
     let backend = PageServer::answering(|_| (500, "{}".to_owned())).await;
     let login = server.settings_as_openai();

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Holds the mark that the scripted model looks for in what it is sent.
+/// A key with the mark that the scripted model looks for in every request.
 pub(crate) const KEY: &str = "sk-canary7f3a91c5";
 
 pub(crate) const NO_RETRY: RetryPolicy =
     RetryPolicy { attempts: 1, base: Duration::ZERO, longest: Duration::ZERO };
 
-/// For tests that fail a model many times on purpose.
+/// A policy for tests that make a model fail many times on purpose.
 pub(crate) const NO_BREAKER: BreakerPolicy =
     BreakerPolicy { failures: u32::MAX, rest: Duration::ZERO, longest_rest: Duration::ZERO };
 

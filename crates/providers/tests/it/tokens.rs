@@ -63,10 +63,10 @@ async fn a_count_follows_what_the_models_provider_reports() {
     assert_eq!(counter.count(&text), by_rule * 2);
     answer(by_rule).await;
     assert_eq!(counter.count(&text), (by_rule as f64 * 1.5).ceil() as usize);
-    // Another model counts in its own way.
+    // Another model counts in its own way, so the correction does not apply to it.
     assert_eq!(world.registry.token_counter("one/other").count(&text), by_rule);
     assert_eq!(world.registry.token_counter("gone/m").count(&text), by_rule);
-    // A report that cannot be meant so, and one for a prompt of a word, change nothing.
+    // An implausible report, and one for a prompt of a single word, change nothing.
     answer(by_rule * 100).await;
     ask(&world.model("one/m")).await;
     assert_eq!(counter.count(&text), (by_rule as f64 * 1.5).ceil() as usize);

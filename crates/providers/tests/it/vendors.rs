@@ -24,7 +24,7 @@ async fn claude_on_vertex_is_named_in_the_path_and_its_version_in_the_body() {
     assert_eq!(facts.context_window, Some(200_000));
 }
 
-/// A registry with Copilot, asked with a token that is written down.
+/// A registry with Copilot and a token that is set in the config.
 fn copilot(server: &PageServer, more: Value) -> Registry {
     let mut settings = json!({"baseUrl": server.origin(), "apiKey": KEY});
     settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -59,7 +59,7 @@ async fn copilots_models_are_asked_on_the_wire_that_each_of_them_speaks() {
         assert!(!asked.head.contains("copilot-vision-request"), "{}", asked.head);
         assert!(!asked.head.contains("vscode"), "nobody else's name is used: {}", asked.head);
     }
-    // A kind that is written down holds for all of them, and so does a header.
+    // A kind and a header that are set in the config hold for all models.
     let headers = json!({"copilot-integration-id": "of-github"});
     let registry = copilot(&server, json!({"kind": "openai", "headers": headers}));
     ask(&registry.model("github_copilot/claude-sonnet-4.5").unwrap()).await;
@@ -148,7 +148,7 @@ async fn azure_names_the_deployment_and_the_version_in_the_address() {
     ask(&with(responses).model("azure/d").unwrap()).await;
     let asked = server.asked().pop().unwrap();
     assert_eq!(asked.line, "POST /openai/responses?api-version=2025-04-01-preview");
-    // Its newer addresses have the version in the path, and no deployment.
+    // Azure's newer addresses have the version in the path, and no deployment.
     ask(&with(json!({})).model("azure/d").unwrap()).await;
     assert_eq!(server.asked().pop().unwrap().line, "POST /chat/completions");
     let odd = with(json!({"apiVersion": "2025 & more"})).model("azure/d").err().unwrap();

@@ -22,7 +22,7 @@ pub struct AwsIdentity {
     config: PathBuf,
     credentials: PathBuf,
     cache: PathBuf,
-    /// The address in place of the one that gives keys for a role.
+    /// The address that replaces Amazon's own, which gives keys for a role.
     portal: Option<String>,
 }
 
@@ -32,7 +32,7 @@ pub struct AwsKeys {
     pub access_key: String,
     pub secret_key: Secret,
     pub session_token: Option<Secret>,
-    /// When they end; those of a person's own have no end.
+    /// When the keys expire; a person's own keys do not.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -66,7 +66,7 @@ struct Role<'a> {
     account: &'a str,
     role: &'a str,
     region: &'a str,
-    /// What the cached token is named after.
+    /// The session or the address after which the cached token's file is named.
     named_after: &'a str,
 }
 
@@ -87,7 +87,7 @@ impl AwsIdentity {
         })
     }
 
-    /// The region of the profile, where it names one.
+    /// The region of the profile, if it names one.
     pub fn region(&self) -> Option<String> {
         self.section(&sections(&self.config)).get("region").cloned()
     }

@@ -10,7 +10,7 @@ use crate::Secret;
 use crate::oauth::answer;
 use crate::oauth::endpoint::Endpoint;
 
-/// What Azure's models are known by there.
+/// The scope that covers Azure's models.
 const SCOPE: &str = "https://cognitiveservices.azure.com/.default";
 const USUAL_LIFE: Duration = Duration::from_secs(3600);
 

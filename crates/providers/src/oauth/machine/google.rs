@@ -22,10 +22,10 @@ use crate::oauth::plan::is_trusted;
 const TOKEN_URL: &str = "https://oauth2.googleapis.com/token";
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 const JWT_GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-/// The longest that Google takes.
+/// The longest lifetime of an assertion that Google accepts.
 const ASSERTION_SECONDS: i64 = 3600;
 const USUAL_LIFE: Duration = Duration::from_secs(3600);
-/// Key files are some two kilobytes.
+/// Key files have about two kilobytes.
 const LONGEST_FILE: u64 = 64 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(crate) enum Google {
     Default(DefaultPlaces),
 }
 
-/// The paths where application default credentials may lie, in the order in which Google looks.
+/// The paths where application default credentials may be, in the order in which Google looks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DefaultPlaces {
     pub(super) named: Option<PathBuf>,
@@ -102,7 +102,7 @@ impl Google {
         }
     }
 
-    /// The account of the token, if it is known before there is one.
+    /// The account of the token, if it is known before a token is fetched.
     pub(super) fn account(&self) -> Option<String> {
         let Self::Key(text) = self else { return None };
         match serde_json::from_str(text.reveal()) {
@@ -114,8 +114,8 @@ impl Google {
 }
 
 impl DefaultPlaces {
-    /// The file is read each time, because `gcloud` rewrites it at every sign-in. `None` where the
-    /// usual file does not exist; a configured file that is missing is an error.
+    /// Reads the credentials file each time, because `gcloud` rewrites it at every sign-in. `None`
+    /// if the usual file does not exist; a configured file that is missing is an error.
     async fn file(&self) -> Result<Option<Secret>, Trouble> {
         let (named, usual) = (self.named.clone(), self.usual.clone());
         let read = tokio::task::spawn_blocking(move || match (named, usual) {
@@ -179,7 +179,8 @@ async fn granted(
     Ok(Granted { token: granted.access, life, account, quota_project: None })
 }
 
-/// A machine of Google's knows its own service account.
+/// Asks the metadata server of a machine of Google's, which knows the machine's own service
+/// account.
 async fn metadata(host: &str) -> Result<Granted, Trouble> {
     let url = format!("http://{host}/computeMetadata/v1/instance/service-accounts/default/token");
     let url = Url::parse(&url).map_err(|error| Trouble::Refused(error.to_string()))?;

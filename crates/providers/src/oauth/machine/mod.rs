@@ -25,14 +25,14 @@ struct Granted {
     life: Duration,
     /// The name of the token's account, for people to read.
     account: Option<String>,
-    /// The project that pays, where the credential names one.
+    /// The project that pays, if the credential names one.
     quota_project: Option<String>,
 }
 
 /// Why there is no token.
 #[derive(Debug)]
 enum Trouble {
-    /// Another try may do better.
+    /// Another try may succeed.
     Passing(String),
     /// Only another credential helps; the text says what to do about it.
     Refused(String),

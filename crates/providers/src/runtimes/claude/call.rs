@@ -1,4 +1,5 @@
-//! One call of the model: a process that is kept, or a new one, read until its message is whole.
+//! One call of the model. It uses a parked process or a new one, and reads until the message is
+//! complete.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -76,7 +77,7 @@ struct Running {
     phase: Phase,
     ready: VecDeque<ModelEvent>,
     patience: Patience,
-    /// Whether something of the answer was shown.
+    /// Whether part of the answer was already shown.
     shown: bool,
 }
 
@@ -129,14 +130,15 @@ impl Running {
     ) -> Result<Phase, ModelFailure> {
         let line = match self.patience.in_time(conversation.next()).await? {
             Ok(line) => line,
-            // The kept process had died unnoticed. The request holds everything that it knew.
+            // The kept process had died unnoticed. The request holds everything that the process
+            // knew, so a new one can continue.
             Err(_) if resumed == MayResume::Yes && !self.shown => {
                 return Ok(Phase::Open(MayResume::No));
             }
             Err(silence) => return Err(of_silence(&silence)),
         };
         self.patience.heard();
-        // A kind we know in a form that we do not is passed over like a kind that we do not know.
+        // A line of a known kind that does not parse is ignored, as a line of an unknown kind is.
         let line = serde_json::from_value(line).unwrap_or(Line::Other);
         self.line(line, conversation, resumed).await
     }

@@ -23,7 +23,7 @@ pub(super) struct Identity {
     system: Arc<[SystemBlock]>,
     tools: Arc<[ToolOffer]>,
     pub(super) max_output_tokens: u32,
-    /// The session, where a run asks.
+    /// The session, if a run asks.
     session: Option<String>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Conversation {
     tools: HostTools,
     pub(super) turn: Turn,
     pub(super) signs: Signs,
-    /// One of those processes that may be at once.
+    /// The permit that counts this process against the limit.
     _permit: OwnedSemaphorePermit,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Pool {
     idle: Duration,
 }
 
-/// Parked processes, the longest parked first.
+/// The parked processes; the one that was parked first comes first.
 #[derive(Debug, Default)]
 struct Parked {
     conversations: Vec<(u64, Conversation)>,
@@ -44,8 +44,8 @@ impl Pool {
         Some((conversation, input))
     }
 
-    /// Room for one more process. The process that was idle longest is ended for it; if all are at
-    /// work, this waits.
+    /// Waits for room for one more process. The process that was idle longest is ended for it; if
+    /// all are at work, one of them must end first.
     pub(super) async fn room(&self) -> Option<OwnedSemaphorePermit> {
         if let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() {
             return Some(permit);
@@ -55,7 +55,7 @@ impl Pool {
             (!parked.conversations.is_empty()).then(|| parked.conversations.remove(0))
         };
         drop(oldest);
-        // The pool never closes this; if there is no room, nothing is started.
+        // The pool never closes the semaphore; if it were closed, no process would be started.
         Arc::clone(&self.room).acquire_owned().await.ok()
     }
 

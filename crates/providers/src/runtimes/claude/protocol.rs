@@ -4,7 +4,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The name under which the CLI knows the server of our tools; it makes `mcp__host__<tool>` of it.
+/// The name under which the CLI knows the server of our tools; the CLI calls them
+/// `mcp__host__<tool>`.
 pub(super) const SERVER: &str = "host";
 pub(super) const TOOL_PREFIX: &str = "mcp__host__";
 
@@ -17,7 +18,7 @@ pub(super) enum Line {
         /// Set for messages of a sub-agent of the CLI, which are not the answer.
         parent_tool_use_id: Option<String>,
     },
-    /// A whole message; with `error`, one that the CLI wrote itself to tell of a failure.
+    /// A whole message. One with `error` was written by the CLI itself to report a failure.
     Assistant {
         error: Option<String>,
     },

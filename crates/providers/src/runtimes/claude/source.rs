@@ -1,4 +1,5 @@
-//! The CLI as a source of models: the path of its program, how it is started, what is known of it.
+//! The CLI as a source of models: where its program is, how it is started, and which facts of it
+//! are known.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,12 +26,13 @@ use crate::runtimes::program::on_path;
 use crate::runtimes::subscription;
 use crate::wire::Waits;
 
-/// Names that every version of the CLI knows; it decides which model each of them is.
+/// Names that every version of the CLI knows. The CLI decides which model each of them is.
 const USUAL_MODELS: [&str; 3] = ["sonnet", "opus", "haiku"];
 const PROGRAM: &str = "claude";
 
-/// What we ask of it: to think and nothing else. It neither reads files that a message names
-/// (`@path`) nor instructions that lie about, updates itself, reports, nor shortens what tools say.
+/// The environment that restricts the CLI to calling the model. With it the CLI reads no files that
+/// a message names (`@path`) and no instruction files, does not update itself, reports nothing, and
+/// does not shorten the results of tools.
 const SETTINGS: [(&str, &str); 12] = [
     ("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1"),
     ("CLAUDE_CODE_DISABLE_FILE_MENTIONS", "1"),
@@ -43,7 +45,7 @@ const SETTINGS: [(&str, &str); 12] = [
     ("DISABLE_AUTO_COMPACT", "1"),
     ("ENABLE_TOOL_SEARCH", "false"),
     ("MAX_MCP_OUTPUT_TOKENS", "1000000"),
-    // A tool may wait for a person as long as the process is kept.
+    // A tool may wait for a person for as long as the process is kept.
     ("MCP_TOOL_TIMEOUT", "86400000"),
 ];
 
@@ -51,17 +53,17 @@ const SETTINGS: [(&str, &str); 12] = [
 pub struct ClaudeSettings {
     /// The provider's name, the first part of its models' ids.
     pub name: String,
-    /// Where the program is; if this is not set, it is looked for on the `PATH`.
+    /// The path of the program. Without it the program is looked up on the `PATH`.
     pub command: Option<PathBuf>,
     /// A token of `claude setup-token`, for machines on which a person cannot sign in.
     pub token: Option<Secret>,
-    /// The address in place of Anthropic's own.
+    /// The address that replaces Anthropic's own.
     pub base_url: Option<String>,
     pub thinking_budget: Option<u32>,
     pub models: Vec<ModelSettings>,
-    /// Our environment, as far as it may be passed on.
+    /// The part of our environment that may be passed on.
     pub environment: Vec<(String, OsString)>,
-    /// An empty folder in which it works.
+    /// An empty folder in which the CLI runs.
     pub folder: PathBuf,
     pub wrapper: Option<ChildWrapper>,
     pub limits: ClaudeLimits,
@@ -128,7 +130,7 @@ impl ClaudeCli {
         }))
     }
 
-    /// The processes that wait for their next call.
+    /// The ids of the processes that wait for their next call.
     pub fn parked_processes(&self) -> Vec<u32> {
         self.0.pool.processes()
     }
@@ -186,7 +188,7 @@ impl Shared {
         })
     }
 
-    /// The program is looked for each time, because it may have been installed meanwhile.
+    /// Looks up the program each time, because it may have been installed meanwhile.
     fn program(&self) -> Result<PathBuf, Fault> {
         let settings = &self.settings;
         let found = match &settings.command {
@@ -246,7 +248,7 @@ impl ModelSource for ClaudeCli {
         ProviderKind::ClaudeCli
     }
 
-    /// The program is here; the model is not.
+    /// The program runs on this machine, but the model does not.
     fn locality(&self) -> Locality {
         Locality::Hosted
     }

@@ -25,12 +25,12 @@ pub(super) struct Call {
     pub(super) arguments: Value,
 }
 
-/// A call that the CLI waits for.
+/// A call for which the CLI waits.
 #[derive(Debug)]
 struct Waiting {
     request_id: String,
     rpc_id: Value,
-    /// `None`: the CLI does not say which call it is.
+    /// The id of the call; `None` if the CLI does not say which call it is.
     call: Option<String>,
     name: String,
     arguments: Value,
@@ -38,7 +38,7 @@ struct Waiting {
 
 #[derive(Debug)]
 pub(super) struct HostTools {
-    /// The tools as `tools/list` answers them.
+    /// The tools in the form of the answer to `tools/list`.
     listed: Value,
     calls: Vec<Call>,
     results: HashMap<String, ToolAnswer>,

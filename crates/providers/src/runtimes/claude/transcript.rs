@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::failure::unsupported;
 
-/// The CLI treats the last text of a message as typed at its prompt: a `/word` would be a command
-/// of its own, and `@path` would read that file without asking. So the last text is always this
-/// one.
+/// The CLI treats the last text of a message as typed at its prompt: it would execute a `/word` as
+/// a command of its own, and read the file that `@path` names without asking. So every message ends
+/// with this text.
 const END: &str = "[End of the message.]";
 
 const SO_FAR: &str = "The conversation so far, oldest first, one JSON object a line. It is given \
@@ -101,7 +101,8 @@ fn block(block: &Block) -> Option<Value> {
             let kind = if attachment.is_image() { "image" } else { "document" };
             Some(json!({"type": kind, "source": base64(&attachment.media_type, data)}))
         }
-        // Reasoning belongs to the model that made it, and results go another way.
+        // Reasoning belongs to the model that made it, and results are sent as answers to tool
+        // calls.
         Block::Reasoning { .. } | Block::ToolUse { .. } | Block::ToolResult { .. } => None,
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct LastMessage {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     More,
-    /// The message is whole and asks for tools. The CLI waits for their results.
+    /// The message is complete and asks for tools, and the CLI waits for their results.
     WantsTools,
 }
 
@@ -30,7 +30,8 @@ pub(super) struct Turn {
     pub(super) said: LastMessage,
     /// The calls as the CLI names them.
     pub(super) calls: Vec<Call>,
-    /// The message is whole; the CLI has not reported yet whether the turn succeeded.
+    /// The finish reason of a complete message; the CLI has not reported yet whether the turn
+    /// succeeded.
     pub(super) finished: Option<FinishReason>,
 }
 
@@ -62,8 +63,8 @@ impl Turn {
         Ok(Progress::More)
     }
 
-    /// The CLI asks the API again when an answer breaks off. What was shown cannot be taken back, so
-    /// the turn fails in place of an answer that begins twice.
+    /// The CLI asks the API again when an answer breaks off. Text that was shown cannot be taken
+    /// back, so the turn fails: otherwise an answer would begin twice.
     fn begin(&mut self) -> Result<(), ModelFailure> {
         if self.answer.is_some() && !self.said.text.is_empty() {
             let message = "the answer broke off and was begun again";
@@ -73,7 +74,8 @@ impl Turn {
         Ok(())
     }
 
-    /// The event with our name for the tool. The end is held back until it is certain.
+    /// The event with our name for the tool. The finish event is held back until the CLI has
+    /// confirmed it.
     fn note(&mut self, mut event: ModelEvent) -> Option<ModelEvent> {
         match &mut event {
             ModelEvent::TextDelta(text) => self.said.text.push_str(text),
@@ -100,7 +102,7 @@ impl Turn {
         Some(event)
     }
 
-    /// The usage counted so far. It was charged, even if the rest fails.
+    /// The usage counted so far, which was charged even if the rest of the answer fails.
     pub(super) fn take_usage(&mut self) -> Option<ModelEvent> {
         self.answer.as_mut()?.take_usage().map(ModelEvent::Usage)
     }

@@ -65,7 +65,7 @@ pub(super) struct SignIn {
 }
 
 impl Reply {
-    /// The id of the request that it belongs to.
+    /// The id of the request that the message belongs to.
     pub(super) const fn id(&self) -> Option<u64> {
         match self {
             Self::Ready { .. } => None,
@@ -120,7 +120,8 @@ pub(super) fn status(id: u64) -> Value {
     json!({"type": "status", "id": id})
 }
 
-/// One of our messages may hold results and words of the person; there they are two.
+/// A message of ours may hold results and words of the person; Pi has a message for each of the
+/// two.
 fn messages(message: &Message) -> Vec<Value> {
     if message.role == Role::Assistant {
         return vec![assistant(message)];
@@ -161,7 +162,7 @@ fn content(block: &Block) -> Option<Value> {
         Block::Image { media_type, data } => {
             Some(json!({"type": "image", "media_type": media_type, "data": data}))
         }
-        // An attachment was refused before anything is sent.
+        // Attachments were refused before the request was sent.
         Block::Attachment(_) => None,
         Block::Reasoning { .. } | Block::ToolUse { .. } | Block::ToolResult { .. } => None,
     }

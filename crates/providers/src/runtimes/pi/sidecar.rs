@@ -1,5 +1,5 @@
-//! The sidecar's process: started when needed, one for all calls, ended when idle for a while, and
-//! after each failure in a row restarted later.
+//! The sidecar's process. It is started when needed, serves all calls, and is ended when idle for a
+//! while. After each failure in a row it is restarted later.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +13,10 @@ use tokio::time::Instant;
 use super::protocol::{Reply, VERSION, cancel};
 use crate::runtimes::child::{Child, Launch, Silence, Spawner};
 
-/// Orders on their way to the process.
+/// How many orders may wait to be written to the process.
 const ORDERS: usize = 64;
-/// Pieces of one answer that wait for their reader. A reader that falls further behind is dropped,
-/// or it would hold up all others.
+/// How many pieces of one answer may wait for their reader. A reader that falls further behind is
+/// dropped, because it would hold up all others.
 const REPLIES: usize = 16 * 1024;
 const START_LIMIT: Duration = Duration::from_secs(30);
 const FIRST_REST: Duration = Duration::from_secs(1);
@@ -36,7 +36,7 @@ pub(super) struct Supervisor {
 struct State {
     process: Option<Arc<Process>>,
     at_work: usize,
-    /// Counts uses, so that a timer knows whether there was one since.
+    /// Counts uses, so that a timer knows whether the process was used since the timer started.
     uses: u64,
     failures: u32,
     rests_until: Option<Instant>,
@@ -179,7 +179,7 @@ async fn run(mut child: Child, mut orders: mpsc::Receiver<Value>, open: Open) {
         }
     };
     drop(child);
-    // Waiting calls learn of it because their channels close.
+    // The waiting calls notice the end because their channels close.
     *lock(&open) = Err(why);
 }
 
@@ -218,8 +218,8 @@ impl Drop for Replies {
             if let Ok(open) = &mut *lock(&self.process.open) {
                 open.remove(&self.id);
             }
-            // If the queue of orders is full, the cancellation is dropped and one answer is made
-            // for no reader.
+            // If the queue of orders is full, the cancellation is dropped, and the sidecar finishes
+            // an answer that nobody reads.
             let _ = self.process.orders.try_send(cancel(self.id));
         }
         let mut state = lock(&self.state);

@@ -36,14 +36,14 @@ pub struct PiSettings {
     pub name: String,
     /// The sidecar: a JavaScript file for `node`, or a program.
     pub command: PathBuf,
-    /// Pi's file of sign-ins, where it is not at its usual place.
+    /// Pi's file of sign-ins, if it is not at its usual place.
     pub auth_file: Option<PathBuf>,
-    /// The address in place of the providers' own.
+    /// The address that replaces the providers' own.
     pub base_url: Option<String>,
     pub models: Vec<ModelSettings>,
-    /// Our environment, as far as it may be passed on.
+    /// The part of our environment that may be passed on.
     pub environment: Vec<(String, OsString)>,
-    /// The folder in which it works.
+    /// The folder in which the sidecar runs.
     pub folder: PathBuf,
     pub wrapper: Option<ChildWrapper>,
     pub limits: PiLimits,

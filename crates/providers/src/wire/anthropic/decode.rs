@@ -213,7 +213,7 @@ impl AnthropicAnswer {
 
     fn stop(&mut self, index: u32, events: &mut Vec<ModelEvent>) {
         self.calls.close(index, None, events);
-        // The server would refuse it without its signature, so it is dropped.
+        // The server would refuse thinking without its signature, so unsigned thinking is dropped.
         if let Some(thinking) = self.thinking.take_if(|thinking| thinking.index == index)
             && !thinking.signature.is_empty()
         {
@@ -283,7 +283,7 @@ impl From<WireUsage> for Usage {
     }
 }
 
-/// An unknown reason may mean anything, so it is no success.
+/// An unknown reason may mean anything, so it is not a success.
 fn finish_reason(reason: &str) -> Result<FinishReason, ModelFailure> {
     Ok(match reason {
         "end_turn" | "stop_sequence" => FinishReason::Stop,

@@ -12,12 +12,12 @@ use crate::wire::names::{object_arguments, portable, portable_id};
 use crate::wire::schema::schema_for;
 use crate::wire::{ModelPlace, Target};
 
-/// The wire wants a limit with every request.
+/// The wire requires a limit in every request.
 const DEFAULT_MAX_TOKENS: u32 = 8_192;
 
 const VERTEX_VERSION: &str = "vertex-2023-10-16";
 
-/// The least the wire takes.
+/// The smallest thinking budget that the wire accepts.
 const MIN_THINKING_TOKENS: u32 = 1_024;
 
 /// The request's body. Borrows the history, which is by far its largest part.
@@ -25,7 +25,7 @@ const MIN_THINKING_TOKENS: u32 = 1_024;
 struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
-    /// Vertex AI takes the version here; elsewhere it is a header.
+    /// Vertex AI expects the version in this field; elsewhere it is a header.
     #[serde(skip_serializing_if = "Option::is_none")]
     anthropic_version: Option<&'static str>,
     max_tokens: u32,
@@ -57,7 +57,7 @@ struct WireMessage<'a> {
     content: Vec<Marked<WireBlock<'a>>>,
 }
 
-/// A part of the prompt, and whether the prefix up to it is to be cached.
+/// A part of the prompt, and whether the prefix that ends with it is cached.
 #[derive(Serialize)]
 struct Marked<T> {
     #[serde(flatten)]
@@ -70,7 +70,7 @@ struct Marked<T> {
 #[serde(untagged)]
 enum WireBlock<'a> {
     Known(KnownBlock<'a>),
-    /// Unchanged thinking, signature included; a changed byte would be refused.
+    /// Unchanged thinking, signature included; the server would refuse a changed byte.
     Thinking(&'a Value),
 }
 
@@ -123,9 +123,9 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
         tools: tools(&request.tools, target),
         tool_choice: tool_choice(&request.tool_use),
         stream: true,
-        // The wire's range ends at one, and a thinking model takes none.
+        // The wire's range ends at one, and a thinking model accepts no temperature.
         temperature: request.temperature.filter(|_| thinking.is_none()).map(|heat| heat.min(1.0)),
-        // A thinking model takes no other ways to draw its words either.
+        // A thinking model accepts no other sampling settings either.
         top_p: request.sampling.top_p.filter(|_| thinking.is_none()),
         top_k: request.sampling.top_k.filter(|_| thinking.is_none()),
         stop_sequences: &request.sampling.stop,
@@ -136,7 +136,8 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
         .map_err(|error| failure(ModelFailureClass::InvalidRequest, error.to_string()))
 }
 
-/// One mark, on the last block that stays equal: the cache holds everything before it too.
+/// Sets one cache mark, on the last block that stays equal: the cache also holds everything before
+/// it.
 fn system(blocks: &[SystemBlock]) -> Vec<Marked<WireBlock<'_>>> {
     let last_stable = blocks.iter().rposition(|block| block.stable && has_words(&block.text));
     let spoken = blocks.iter().enumerate().filter(|(_, block)| has_words(&block.text));
@@ -148,7 +149,7 @@ fn system(blocks: &[SystemBlock]) -> Vec<Marked<WireBlock<'_>>> {
         .collect()
 }
 
-/// Tools come first in the prefix and rarely change, so they have a mark of their own.
+/// Tools come first in the prefix and rarely change, so they get a cache mark of their own.
 fn tools<'a>(offers: &'a [ToolOffer], target: &Target) -> Vec<Marked<WireTool<'a>>> {
     let mut tools: Vec<_> = offers
         .iter()
@@ -166,8 +167,8 @@ fn tools<'a>(offers: &'a [ToolOffer], target: &Target) -> Vec<Marked<WireTool<'a
     tools
 }
 
-/// Neighbours of one role become one message, as the server would make of them; the last block is
-/// marked, so that the next step of a run finds this one cached.
+/// Neighbouring messages of one role become one message, as the server would merge them. The last
+/// block gets a cache mark, so that the next step of a run finds this one cached.
 fn messages<'a>(request: &'a ModelRequest, target: &Target) -> Vec<WireMessage<'a>> {
     let mut messages: Vec<WireMessage<'a>> = Vec::new();
     for message in request.messages.iter() {
@@ -189,7 +190,7 @@ fn messages<'a>(request: &'a ModelRequest, target: &Target) -> Vec<WireMessage<'
     messages
 }
 
-/// Tool results come first: the wire wants them right after the calls they answer.
+/// Tool results come first: the wire requires them right after the calls they answer.
 fn user(message: &Message) -> Vec<Marked<WireBlock<'_>>> {
     let (mut results, mut parts) = (Vec::new(), Vec::new());
     for block in &message.content {
@@ -204,7 +205,7 @@ fn user(message: &Message) -> Vec<Marked<WireBlock<'_>>> {
                 source: json!({"type": "base64", "media_type": media_type, "data": data}),
             }),
             Block::Attachment(attachment) => parts.push(attached(attachment)),
-            // A text without words is refused, and a user message has neither of the others.
+            // The server refuses an empty text, and a user message has no reasoning or calls.
             Block::Text { .. } | Block::Reasoning { .. } | Block::ToolUse { .. } => {}
         }
     }
@@ -239,7 +240,8 @@ fn assistant<'a>(message: &'a Message, target: &Target) -> Vec<Marked<WireBlock<
         Block::Reasoning { model, data } if *model == target.id && is_thinking(data) => {
             Some(WireBlock::Thinking(data))
         }
-        // Reasoning of another model, and what an assistant cannot say.
+        // Empty text, reasoning of another model, and content that an assistant cannot send are left
+        // out.
         Block::Text { .. }
         | Block::Reasoning { .. }
         | Block::Image { .. }
@@ -247,7 +249,8 @@ fn assistant<'a>(message: &'a Message, target: &Target) -> Vec<Marked<WireBlock<
         | Block::ToolResult { .. } => None,
     };
     let blocks: Vec<_> = message.content.iter().filter_map(block).collect();
-    // Thinking alone is no message: what it led to was left out of the history.
+    // A message with only thinking is left out: the text or call that it led to was left out of the
+    // history.
     if blocks.iter().all(|block| matches!(block, WireBlock::Thinking(_))) {
         return Vec::new();
     }

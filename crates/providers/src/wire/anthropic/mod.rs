@@ -23,7 +23,7 @@ impl WireFormat for AnthropicFormat {
     }
 
     fn complete(&self, url: &mut Url, target: &Target) {
-        // The base URL was checked to be one that has a path.
+        // The base URL was checked to be one that can have a path.
         if target.compat.model_place == ModelPlace::VertexPath
             && let Ok(mut path) = url.path_segments_mut()
         {

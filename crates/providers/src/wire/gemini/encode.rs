@@ -14,10 +14,10 @@ use crate::wire::names::{object_arguments, portable};
 use crate::wire::schema::schema_for;
 use crate::wire::{Target, attachments};
 
-/// What the provider documents for calls that another model made.
+/// The signature that the provider documents for calls that another model made.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// Models that know no signatures; all later ones refuse a call without one.
+/// Models that use no signatures; all later ones refuse a call without one.
 const WITHOUT_SIGNATURES: [&str; 3] = ["gemini-1", "gemini-2", "gemma"];
 
 /// The request's body. Borrows the history, which is by far its largest part.
@@ -143,7 +143,8 @@ fn system_instruction(request: &ModelRequest) -> Option<Value> {
     (!parts.is_empty()).then(|| json!({"parts": parts}))
 }
 
-/// Neighbours of one role become one content: the wire wants the results of a step together.
+/// Neighbouring messages of one role become one content: the wire requires the results of a step
+/// together.
 fn contents<'a>(messages: &'a [Message], target: &Target) -> Vec<Content<'a>> {
     let names = tool_names(messages);
     let mut contents: Vec<Content<'a>> = Vec::new();
@@ -198,9 +199,9 @@ fn user<'a>(message: &'a Message, names: &HashMap<&'a str, &'a str>) -> Vec<Part
                 source: AttachmentSource::Data(data),
                 ..
             }) => parts.push(PartData::InlineData(InlineData { mime_type: media_type, data })),
-            // Addresses were refused before.
+            // Attachments by address were refused before.
             Block::Attachment(_) => {}
-            // A user message has neither; the server would refuse such a block.
+            // A user message has no reasoning or calls; the server would refuse such a block.
             Block::Reasoning { .. } | Block::ToolUse { .. } => {}
         }
     }
@@ -223,7 +224,7 @@ fn model<'a>(message: &'a Message, target: &Target) -> Vec<Part<'a>> {
                 let thought_signature = data.get(SIGNATURE).and_then(Value::as_str);
                 signatures.extend(thought_signature);
             }
-            // Reasoning of another model, and what an assistant cannot say.
+            // Reasoning of another model and content that an assistant cannot send are left out.
             Block::Reasoning { .. }
             | Block::Image { .. }
             | Block::Attachment(_)
@@ -237,7 +238,8 @@ fn model<'a>(message: &'a Message, target: &Target) -> Vec<Part<'a>> {
         let foreign = knows_signatures.then_some(FOREIGN_SIGNATURE);
         first.thought_signature = first.thought_signature.or(foreign);
     }
-    // The server sends a text's signature in an empty part at its end, and so does this.
+    // The server sends a text's signature in an empty part at its end, so it is sent back in the
+    // same way.
     let closing = signatures
         .into_iter()
         .map(|signature| Part { data: PartData::Text(""), thought_signature: Some(signature) });

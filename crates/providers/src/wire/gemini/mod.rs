@@ -30,7 +30,7 @@ impl WireFormat for GeminiFormat {
 
     fn complete(&self, url: &mut Url, target: &Target) {
         url.set_query(Some("alt=sse"));
-        // The base URL was checked to be one that has a path.
+        // The base URL was checked to be one that can have a path.
         if let Ok(mut path) = url.path_segments_mut() {
             path.push(&format!("{}:streamGenerateContent", target.model));
         }

@@ -62,7 +62,7 @@ impl AnswerReader for OllamaAnswer {
         events: &mut Vec<ModelEvent>,
     ) -> Result<Flow, ModelFailure> {
         let line: Line = parse(&frame.data)?;
-        // Its errors are words alone, so inside a stream they have no class of their own.
+        // Ollama's errors are plain text, so inside a stream they have no class of their own.
         if let Some(error) = line.error.filter(|error| !error.is_null()) {
             return Err(frame_failure(&error));
         }
@@ -76,7 +76,8 @@ impl AnswerReader for OllamaAnswer {
         self.usage = Some(Usage {
             input: line.prompt_eval_count.unwrap_or(0),
             output: line.eval_count.unwrap_or(0),
-            // It keeps the prompt of the last call and does not say how much of it was of use.
+            // Ollama keeps the prompt of the last call, but does not report how much of it was
+            // reused.
             ..Usage::default()
         });
         self.complete(line.done_reason.as_deref(), events)
@@ -134,7 +135,7 @@ impl OllamaAnswer {
         events: &mut Vec<ModelEvent>,
     ) -> Result<Flow, ModelFailure> {
         let reason = match reason {
-            // Old servers give none.
+            // Old versions of Ollama report no reason.
             Some("stop") | None => FinishReason::Stop,
             Some("length") => FinishReason::Length,
             Some(other) => {

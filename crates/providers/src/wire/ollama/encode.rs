@@ -31,7 +31,8 @@ struct Body<'a> {
 
 #[derive(Serialize)]
 struct Options {
-    /// Without it the server takes a small window and drops the beginning of the prompt in silence.
+    /// The context window. Without it the server uses a small one and silently drops the beginning
+    /// of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     num_ctx: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,7 +156,7 @@ fn user<'a>(
             Block::ToolResult { id, content, is_error } => messages.push(WireMessage {
                 // The wire names the tool, not the call.
                 tool_name: names.get(id.0.as_str()).map(|name| portable(name)),
-                // It has no flag for a failed call either.
+                // The wire has no flag for a failed call either.
                 ..plain(
                     "tool",
                     if *is_error {
@@ -170,9 +171,9 @@ fn user<'a>(
             Block::Attachment(Attachment { source: AttachmentSource::Data(data), .. }) => {
                 images.push(data.as_str());
             }
-            // Addresses were refused before.
+            // Attachments by address were refused before.
             Block::Attachment(_) => {}
-            // A user message has neither.
+            // A user message has no reasoning or calls.
             Block::Reasoning { .. } | Block::ToolUse { .. } => {}
         }
     }
@@ -182,7 +183,8 @@ fn user<'a>(
     }
 }
 
-/// `None` when nothing is left to say, as when only another model's reasoning was in it.
+/// `None` if nothing is left to send, for example because the message held only another model's
+/// reasoning.
 fn assistant<'a>(
     message: &'a Message,
     target: &Target,
@@ -201,7 +203,7 @@ fn assistant<'a>(
             Block::Reasoning { model, data } if *model == target.id => {
                 thinking = data.get(THINKING).and_then(Value::as_str);
             }
-            // Reasoning of another model, and what an assistant cannot say.
+            // Reasoning of another model and content that an assistant cannot send are left out.
             Block::Reasoning { .. }
             | Block::Image { .. }
             | Block::Attachment(_)

@@ -1,4 +1,4 @@
-//! Ollama's own chat: one JSON value a line.
+//! Ollama's own chat API, with one JSON value a line.
 
 mod decode;
 mod encode;

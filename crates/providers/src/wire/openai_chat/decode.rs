@@ -100,7 +100,7 @@ impl AnswerReader for ChatAnswer {
         frame.data == "[DONE]" || serde_json::from_str::<Chunk>(&frame.data).is_ok()
     }
 
-    /// Ends the answer, which is only one if it has a finish reason.
+    /// Ends the answer, which is complete only if it has a finish reason.
     fn end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelFailure> {
         let Some(reason) = self.finish else {
             return Err(truncated("the answer ended without a finish reason"));
@@ -128,7 +128,7 @@ impl ChatAnswer {
             events.push(ModelEvent::ReasoningDelta(text));
         }
         self.reasoning_details.extend(delta.reasoning_details.into_iter().flatten());
-        // A refusal is what the model says in place of an answer, so a person reads it as text.
+        // The model sends a refusal in place of an answer, so people read it as text.
         for text in [delta.content, delta.refusal] {
             events.extend(non_empty(text).map(ModelEvent::TextDelta));
         }
@@ -170,7 +170,8 @@ impl From<WireUsage> for Usage {
     }
 }
 
-/// The words compatible servers use. An unknown one may mean anything, so it is no success.
+/// The finish reasons that compatible servers use. An unknown one may mean anything, so it is not a
+/// success.
 fn finish_reason(reason: &str) -> Result<FinishReason, ModelFailure> {
     Ok(match reason {
         "stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" => FinishReason::Stop,

@@ -148,8 +148,8 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
     })
 }
 
-/// Writes the request piece by piece: nearly all of it was sent before, most of it short, and to
-/// make a value of each piece first costs more than the writing.
+/// Writes the request piece by piece. Nearly all of it was sent before and most pieces are short,
+/// so making a JSON value of each piece would cost more than the writing.
 fn written(request: &ModelRequest, target: &Target) -> serde_json::Result<Vec<u8>> {
     let compat = &target.compat;
     let (max_tokens, max_completion_tokens) = max_tokens(request, target);
@@ -178,7 +178,7 @@ fn written(request: &ModelRequest, target: &Target) -> serde_json::Result<Vec<u8
     messages(&mut body, request, target)?;
     body.push(b']');
     tools(&mut body, request, compat)?;
-    // `stream` is always in it.
+    // `rest` is not empty, because `stream` is always in it.
     let rest = serde_json::to_vec(&rest)?;
     body.push(b',');
     body.extend_from_slice(&rest[1..]);
@@ -201,7 +201,7 @@ fn length_about(request: &ModelRequest) -> usize {
     system + said + request.messages.len() * 48 + tools + 1024
 }
 
-/// A string, as it is where nothing in it needs another form.
+/// Writes a string directly if no character in it needs escaping.
 fn text(body: &mut Vec<u8>, text: &str) -> serde_json::Result<()> {
     let special = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
     if text.bytes().fold(false, |any, byte| any | special(byte)) {
@@ -270,7 +270,7 @@ fn message(body: &mut Vec<u8>, message: &WireMessage<'_>) -> serde_json::Result<
     serde_json::to_writer(body, message)
 }
 
-/// One text and nothing else, as nearly all messages are.
+/// Writes a message with a single text, as nearly all messages are.
 fn plain(body: &mut Vec<u8>, role: &str, words: &str) -> serde_json::Result<()> {
     comma(body);
     for piece in ["{\"role\":\"", role, "\",\"content\":"] {
@@ -293,7 +293,7 @@ fn system(request: &ModelRequest, role: SystemRole) -> Option<WireMessage<'_>> {
     })
 }
 
-/// Tool results become messages of their own and come first: the wire wants them right after the
+/// Tool results become messages of their own and come first: the wire requires them right after the
 /// calls they answer.
 fn user(message: &Message) -> Vec<WireMessage<'_>> {
     let (mut messages, mut parts) = (Vec::new(), Vec::new());
@@ -313,7 +313,7 @@ fn user(message: &Message) -> Vec<WireMessage<'_>> {
                 image_url: ImageUrl { url: format!("data:{media_type};base64,{data}") },
             }),
             Block::Attachment(attachment) => parts.push(attached(attachment)),
-            // A user message has neither; the server would refuse such a block.
+            // A user message has no reasoning or calls; the server would refuse such a block.
             Block::Reasoning { .. } | Block::ToolUse { .. } => {}
         }
     }
@@ -335,7 +335,8 @@ fn attached(attachment: &Attachment) -> Part<'_> {
     Part::File { file: WireFile { filename: attachment.file_name(), file_data: address } }
 }
 
-/// Text alone is sent as a string: not every compatible server takes a list of parts.
+/// A message with only text is sent as a string: not every compatible server accepts a list of
+/// parts.
 fn user_content(parts: Vec<Part<'_>>) -> UserContent<'_> {
     let texts: Option<Vec<&str>> = parts
         .iter()
@@ -351,7 +352,8 @@ fn user_content(parts: Vec<Part<'_>>) -> UserContent<'_> {
     }
 }
 
-/// `None` when nothing is left to say, as when only another model's reasoning was in it.
+/// `None` if nothing is left to send, for example because the message held only another model's
+/// reasoning.
 fn assistant<'a>(message: &'a Message, target: &Target) -> Option<WireMessage<'a>> {
     let (mut texts, mut tool_calls) = (Vec::new(), Vec::new());
     let (mut reasoning_content, mut reasoning_details) = (None, None);
@@ -369,7 +371,7 @@ fn assistant<'a>(message: &'a Message, target: &Target) -> Option<WireMessage<'a
                 }
                 reasoning_details = data.get("reasoning_details").or(reasoning_details);
             }
-            // Reasoning of another model, and what an assistant cannot say.
+            // Reasoning of another model and content that an assistant cannot send are left out.
             Block::Reasoning { .. }
             | Block::Image { .. }
             | Block::Attachment(_)

@@ -24,7 +24,7 @@ impl WireFormat for OpenAiChatFormat {
     }
 
     fn complete(&self, url: &mut Url, target: &Target) {
-        // The base URL was checked to be one that has a path.
+        // The base URL was checked to be one that can have a path.
         if target.compat.model_place == ModelPlace::AzurePath
             && let Ok(mut path) = url.path_segments_mut()
         {

@@ -17,7 +17,7 @@ enum Event {
     ItemAdded { output_index: u32, item: Item },
     #[serde(rename = "response.output_item.done")]
     ItemDone { output_index: u32, item: Value },
-    /// A refusal is what the model says in place of an answer, so a person reads it as text.
+    /// The model sends a refusal in place of an answer, so people read it as text.
     #[serde(rename = "response.output_text.delta", alias = "response.refusal.delta")]
     Text { delta: String },
     #[serde(
@@ -242,7 +242,7 @@ impl From<WireUsage> for Usage {
     }
 }
 
-/// A status or cause that is not known may mean anything, so it is no success.
+/// An unknown status or cause may mean anything, so it is not a success.
 fn finish_reason(status: Option<&str>, cause: Option<&str>) -> Result<FinishReason, ModelFailure> {
     Ok(match (status, cause) {
         (Some("completed"), _) => FinishReason::Stop,

@@ -30,9 +30,9 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
     stream: bool,
-    /// The conversation is ours; the server keeps none of it.
+    /// Onyx keeps the conversation; the server stores none of it.
     store: bool,
-    /// Without storage, reasoning can be replayed only in this form.
+    /// Because the server stores nothing, reasoning can be replayed only if it is encrypted.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     include: &'static [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,7 @@ struct WireTool<'a> {
     name: Cow<'a, str>,
     description: &'a str,
     parameters: Cow<'a, Value>,
-    /// If this were left out it would mean yes, and the server would refuse most schemas.
+    /// A missing field would mean `true`, and the server would refuse most schemas.
     strict: bool,
 }
 
@@ -151,7 +151,7 @@ fn input<'a>(messages: &'a [Message], target: &Target) -> Vec<Item<'a>> {
     items
 }
 
-/// Tool results are items of their own and come first, right after the calls they answer.
+/// Tool results become items of their own and come first, right after the calls they answer.
 fn user<'a>(message: &'a Message, items: &mut Vec<Item<'a>>) {
     let mut content = Vec::new();
     for block in &message.content {
@@ -171,7 +171,7 @@ fn user<'a>(message: &'a Message, items: &mut Vec<Item<'a>>) {
             Block::Image { media_type, data } => content
                 .push(Part::InputImage { image_url: format!("data:{media_type};base64,{data}") }),
             Block::Attachment(attachment) => content.push(attached(attachment)),
-            // A user message has neither; the server would refuse such a block.
+            // A user message has no reasoning or calls; the server would refuse such a block.
             Block::Reasoning { .. } | Block::ToolUse { .. } => {}
         }
     }
@@ -197,7 +197,8 @@ fn attached(attachment: &Attachment) -> Part<'_> {
     }
 }
 
-/// Reasoning is refused without the item it led to, so it is only sent before one.
+/// The server refuses reasoning without the item that it led to, so reasoning is only sent before
+/// one.
 fn assistant<'a>(message: &'a Message, target: &Target, items: &mut Vec<Item<'a>>) {
     let mut reasoning = Vec::new();
     for block in &message.content {
@@ -215,7 +216,7 @@ fn assistant<'a>(message: &'a Message, target: &Target, items: &mut Vec<Item<'a>
                 reasoning.push(Item::Reasoning(data));
                 continue;
             }
-            // Reasoning of another model, and what an assistant cannot say.
+            // Reasoning of another model and content that an assistant cannot send are left out.
             Block::Reasoning { .. }
             | Block::Image { .. }
             | Block::Attachment(_)
@@ -226,7 +227,8 @@ fn assistant<'a>(message: &'a Message, target: &Target, items: &mut Vec<Item<'a>
     }
 }
 
-/// The server keeps nothing, so an item that only names its reasoning would not be found.
+/// Whether the item holds its encrypted reasoning. The server stores nothing, so it would not find
+/// an item that only names its reasoning.
 fn is_encrypted(data: &Value) -> bool {
     data["type"] == "reasoning" && data["encrypted_content"].is_string()
 }

@@ -26,7 +26,7 @@ fn fault(fault: &str) -> Value {
 async fn a_process_that_dies_ends_the_turn_within_two_seconds_and_the_next_one_works() {
     let setting = answering([fault("dies"), json!({"text": "Here again."})]);
     let mut events = setting.model.stream(request(hello()), Cancel::new());
-    // It kills itself right after these words.
+    // The scripted CLI kills itself right after these words.
     assert_eq!(events.next().await, Some(ModelEvent::TextDelta("Half an ".to_owned())));
     let start = Instant::now();
     let rest: Vec<ModelEvent> = events.collect().await;
@@ -199,7 +199,7 @@ async fn a_cli_that_is_not_installed_is_disabled_until_it_is() {
 async fn the_token_is_in_no_failure_that_the_cli_words() {
     let fake = FakeProgram::scripted_claude(&json!({"answers": [], "start": "unknown_option"}));
     let mut with_echo = settings(&fake, LIMITS);
-    // The words of the failure are taken for the token here, so that the mask shows.
+    // The text of the failure is used as the token here, so that the mask shows.
     with_echo.token = Some(Secret::new("unknown option"));
     let source = ClaudeCli::new(with_echo, Arc::new(SystemClock::new()));
     let model = registry(Arc::new(source)).model("claude-subscription/sonnet").unwrap();

@@ -1,4 +1,4 @@
-//! The Claude CLI as a model, against a CLI of our own that speaks its protocol.
+//! The Claude CLI as a model, against a fake CLI that speaks its protocol.
 
 mod faults;
 mod processes;
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::support::{NO_BREAKER, NO_RETRY};
 
-/// Holds the mark that nothing but the child's environment may hold.
+/// A token with a mark that may appear only in the child's environment.
 const TOKEN: &str = "sk-ant-oat01-canary7f3a91c5";
 
 const LIMITS: ClaudeLimits = ClaudeLimits {
@@ -93,7 +93,7 @@ fn offer(name: &str) -> ToolOffer {
     }
 }
 
-/// A request of the session `one` with two tools, one of them with a name that no wire takes.
+/// A request of the session `one` with two tools, one of them with a name that no wire accepts.
 fn request(messages: Vec<Message>) -> ModelRequest {
     request_of("one", messages)
 }

@@ -11,7 +11,7 @@ use onyx_types::{Cancel, Message, ModelEvent, ModelFailureClass};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-/// A process that has ended and was not waited for counts as gone.
+/// Whether the process runs. A process that has ended but was not waited for counts as gone.
 fn is_there(process: u32) -> bool {
     let stat = std::fs::read_to_string(PathBuf::from(format!("/proc/{process}/stat")));
     stat.is_ok_and(|stat| !stat.rsplit_once(')').is_some_and(|(_, rest)| rest.starts_with(" Z")))
@@ -107,8 +107,8 @@ async fn cancelling_ends_the_process_and_whatever_it_started() {
 
 #[tokio::test]
 async fn a_program_does_not_outlive_the_process_that_started_it() {
-    // The parent starts the program through the wrapper and says its id; then it is killed, and can
-    // end nothing itself.
+    // The parent starts the program through the wrapper and prints its id. Then the parent is
+    // killed, so that it cannot end anything itself.
     let parent = "import os, subprocess, sys, time\n\
         child = subprocess.Popen([sys.argv[1], str(os.getpid()), 'sleep', '600'])\n\
         print(child.pid, flush=True)\n\

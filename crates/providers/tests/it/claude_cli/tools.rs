@@ -15,7 +15,7 @@ fn two_calls(more: Value) -> Value {
     answer
 }
 
-/// The portable name of `mcp:notes/find` as the CLI was given it.
+/// The portable name of `mcp:notes/find` in the list that the CLI was given.
 fn listed(setting: &super::Setting) -> String {
     setting.fake.noted("tools")[0][1].as_str().unwrap().to_owned()
 }
@@ -57,7 +57,7 @@ async fn onyx_executes_the_tools_and_one_process_goes_through_the_whole_conversa
             ("toolu_2", "mcp:notes/find", json!({"path": "b.md"})),
         ],
     ));
-    // The second result first: each goes to the call that it belongs to.
+    // The second result comes first: each goes to the call that it belongs to.
     history.push(results(&[("toolu_2", "two"), ("toolu_1", "one")]));
     let events = ask(&setting.model, history.clone()).await;
     assert_eq!(text_of(&events), "They say hello.");
@@ -141,7 +141,7 @@ async fn the_token_and_the_prompt_are_in_no_argument_and_the_environment_is_a_sh
     assert_eq!(environment["CLAUDE_CODE_OAUTH_TOKEN"], TOKEN);
     assert_eq!(environment["CLAUDE_CODE_DISABLE_ATTACHMENTS"], "1");
     for name in environment.keys() {
-        // `LC_CTYPE` is the interpreter's own doing.
+        // The Python interpreter sets `LC_CTYPE` itself.
         let expected = ["PATH", "HOME", "LANG", "LC_CTYPE", "MCP_TOOL_TIMEOUT"].contains(&&**name)
             || ["CLAUDE_CODE_", "DISABLE_", "ENABLE_TOOL_SEARCH", "MAX_MCP_"]
                 .iter()

@@ -1,4 +1,4 @@
-//! One history, with the traces of every wire in it, as each wire writes it.
+//! One history with content from every wire, as each wire encodes it.
 
 use super::own;
 use onyx_providers::wire::{Compat, PromptCacheKey, Target, portable};
@@ -44,7 +44,7 @@ fn encrypted() -> Value {
     json!({"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "b3BhcXVl"})
 }
 
-/// What was said by models of all wires, one after the other.
+/// A history with answers of models on all wires, one after the other.
 fn history() -> Vec<Message> {
     let signed = json!({"model": "gemini/g", "thoughtSignature": "Z2Vt"});
     vec![
@@ -392,7 +392,7 @@ fn arguments_that_are_no_object_become_one_where_the_wire_wants_one() {
     assert_eq!(sent, [&wrapped, &empty, &wrapped, &empty, &wrapped, &empty]);
 }
 
-/// `Err` names the field that the wire has no words for.
+/// `Err` names the field that the wire does not support.
 fn chosen(wire: Wire, choice: ToolChoice, at_once: CallsAtOnce) -> Result<Value, &'static str> {
     let request = ModelRequest { tool_use: ToolUse { choice, at_once }, ..request() };
     let body = own(wire).encode(&request, &super::target("mine/x"));

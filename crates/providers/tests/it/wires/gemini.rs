@@ -37,7 +37,7 @@ fn thoughts_text_signed_calls_and_usage_come_in_order() {
         last,
     ]);
     let signed = json!({"model": "mine/some-model", "thoughtSignature": "c2ln"});
-    // The id the provider did not give is made of its response and the call's place.
+    // The provider gave no id, so it is made of the id of the response and the call's position.
     let ModelEvent::ToolCallStart { id: made, .. } = &events[4] else { panic!("{events:?}") };
     assert!(made.0.starts_with("call_r_1_1_"), "{made:?}");
     let usage = Usage { input: 102, output: 7, cache_read: 64, cache_write: 0, cost: None };

@@ -1,4 +1,4 @@
-//! Wires × faults. Every pair is run; one that a wire cannot have says why.
+//! Tests every pair of wire and fault. A pair that a wire cannot have says why.
 
 use super::{decoder, model};
 use crate::support::{assert_nothing_executable, hello, parallel_calls, text_of};
@@ -82,7 +82,7 @@ fn impossible(wire: Wire, fault: Fault) -> Option<&'static str> {
     reasons.iter().find(|(known, _)| *known == wire).map(|(_, reason)| *reason)
 }
 
-/// What a cell comes to, in few words.
+/// The outcome of one pair, in a few words.
 async fn outcome(wire: Wire, fault: Fault) -> String {
     if impossible(wire, fault).is_some() {
         return "-".into();
@@ -147,7 +147,7 @@ async fn outcome(wire: Wire, fault: Fault) -> String {
     }
 }
 
-/// One wire's finish reason stands before its mark of the end, and counts by itself.
+/// On one wire the finish reason comes before the end marker and is enough by itself.
 fn parallel_calls_without_marker(wire: Wire) -> Script {
     let mut script = parallel_calls().without_terminator();
     match wire {
@@ -165,7 +165,8 @@ async fn told(wire: Wire, answer: Answer, settings: Value) -> String {
     word(&events)
 }
 
-/// The last event; a success must be the whole answer, and a failure leave nothing to run.
+/// Names the last event. A success must be the whole answer, and a failure must leave nothing to
+/// run.
 fn word(events: &[ModelEvent]) -> String {
     match events.last().expect("a stream has a last event") {
         ModelEvent::Finish(FinishReason::ToolCalls) => {
@@ -188,7 +189,7 @@ fn word(events: &[ModelEvent]) -> String {
     }
 }
 
-/// Calls, usage and finish. Wires number their calls in ways of their own.
+/// Calls, usage and finish. Each wire numbers its calls in its own way.
 fn ending(events: &[ModelEvent]) -> Vec<ModelEvent> {
     let unnumbered = |event: &ModelEvent| match event.clone() {
         ModelEvent::ToolCallEnd { index: _, id, name, arguments, provider_data } => {
@@ -215,8 +216,8 @@ fn expected_ending() -> Vec<ModelEvent> {
     ]
 }
 
-/// The answer ended cleanly after each byte. Up to the frame of the marker that is truncated; from
-/// some byte of it on, and for good, it is the answer.
+/// Ends the answer cleanly after each byte. Before the frame of the finish marker the answer is
+/// truncated; from some byte of that frame on it is complete.
 fn every_cut(wire: Wire) -> String {
     let request = json!({"model": "some-model", "stream_options": {"include_usage": true}});
     for line_end in [LineEnd::Lf, LineEnd::Crlf] {
@@ -246,7 +247,7 @@ fn every_cut(wire: Wire) -> String {
     "truncated".into()
 }
 
-/// All outcomes side by side.
+/// The outcomes of all pairs.
 const TABLE: &str = "\
 ParallelSplitCalls        | calls             | calls             | calls             | calls             | calls
 ErrorMidStream            | unavailable       | unavailable       | unavailable       | unavailable       | unavailable
@@ -283,7 +284,8 @@ async fn every_cell_of_wires_and_faults_has_the_right_outcome() {
 
 #[test]
 fn the_table_names_every_fault_and_every_wire_once() {
-    // `outcome` matches all faults, so a new one stops the build; here it must join the list.
+    // `outcome` matches all faults, so a new fault does not compile until it is added there; this
+    // test shows whether it was also added to the list.
     for (position, fault) in Fault::ALL.into_iter().enumerate() {
         assert_eq!(fault as usize, position, "{fault:?}");
     }

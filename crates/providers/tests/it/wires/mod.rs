@@ -1,4 +1,4 @@
-//! Every wire by the same measure: faults, cuts, histories that change wires.
+//! Every wire is tested in the same way: faults, cuts, and histories that change wires.
 
 mod anthropic;
 mod encoding;

@@ -1,4 +1,4 @@
-//! A conversation that begins with a model on one wire and goes on with one on another.
+//! A conversation that begins with a model on one wire and continues with a model on another.
 
 use super::model;
 use crate::support::{hello, text_of};
@@ -7,7 +7,7 @@ use onyx_test_support::{Answer, Finish, Script, ScriptedCall, ScriptedModel, Ste
 use onyx_types::{Block, Cancel, Message, ModelEvent, ModelRequest, Role};
 use serde_json::{Value, json};
 
-/// Thought, words and two calls at once.
+/// An answer with reasoning, text and two calls at once.
 fn first_answer() -> Script {
     Script::new([Step::Reasoning("secret thought".into()), Step::Text("let me".into())])
         .then(Step::ToolCalls(vec![
@@ -55,7 +55,7 @@ fn results(answer: &Message) -> Message {
     Message { role: Role::User, content: answer.content.iter().filter_map(result).collect() }
 }
 
-/// What a request says, read without the help of the code that wrote it.
+/// The content of a request, read without the code that wrote it.
 fn gist(wire: Wire, body: &Value) -> Vec<String> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -138,7 +138,7 @@ fn gist(wire: Wire, body: &Value) -> Vec<String> {
     said
 }
 
-/// What only the model that made it may see again, as the scripted server makes it.
+/// The content that only the model that made it may see again, as the scripted server makes it.
 fn own_mark(wire: Wire) -> Option<&'static str> {
     match wire {
         Wire::OpenAiResponses => Some("c2NyaXB0ZWQgcmVhc29uaW5n"),
@@ -190,7 +190,7 @@ async fn reasoning_goes_back_to_the_model_that_made_it_and_to_no_other() {
             server.push(first_answer());
             let events: Vec<ModelEvent> =
                 model(first, &server, json!({})).stream(hello(), Cancel::new()).collect().await;
-            // As the registry names them: one provider a wire.
+            // The ids are those that the registry gives: one provider a wire.
             let answer = answered(&format!("{first:?}/m"), &renamed(&events, first));
             let messages =
                 [hello().messages.to_vec(), vec![answer.clone(), results(&answer)]].concat();
