@@ -8,11 +8,11 @@ use crate::embed;
 use crate::llama::{self, Load};
 use crate::worker::{FailedClass, Job, Order, Replies, Reply};
 
-/// Orders that wait for the engine.
+/// How many orders may wait for the engine.
 const ORDERS: usize = 256;
 
-/// Runs the process from start to end; the first line of stdin is its job. `hold` restricts it to
-/// the files it is given, before it opens any of them.
+/// Runs the process from start to end; the first line of stdin is its job. `hold` restricts the
+/// process to the files that it is given, before any of them is opened.
 pub fn serve(hold: impl FnOnce(&[PathBuf])) {
     be_the_first_to_go();
     let mut replies = Replies::to_starter();
@@ -34,12 +34,12 @@ pub fn serve(hold: impl FnOnce(&[PathBuf])) {
         Err(error) => Err((FailedClass::Invalid, format!("the job could not be parsed: {error}"))),
     };
     if let Err((class, message)) = done {
-        // The gateway reads the reply, or it is gone.
+        // If nobody reads this reply, the gateway is gone.
         let _ = replies.send(&Reply::Broken { class, message });
     }
 }
 
-/// Every file and folder that the job needs, where links lead to.
+/// Every file and folder that the job needs, with links resolved.
 fn inputs(job: &Job) -> Vec<PathBuf> {
     let named: Vec<&Path> = match job {
         Job::Embed { folder, .. } => vec![folder.as_path()],
@@ -78,8 +78,8 @@ fn leave() -> ! {
     std::process::exit(0)
 }
 
-/// Where memory runs out, this process is to be taken and not the gateway.
+/// Asks the system to end this process and not the gateway if memory runs out.
 fn be_the_first_to_go() {
-    // Only Linux has this setting; where it is missing, all processes are equal.
+    // Only Linux has this setting; elsewhere the system chooses by its own rules.
     let _ = std::fs::write("/proc/self/oom_score_adj", "800");
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The number of physical cores: arithmetic gains nothing from a second thread on a core. Never
-/// more than this process may use.
+/// The number of physical cores, but never more than this process may use. A second thread on a
+/// core does not make arithmetic faster.
 pub(crate) fn physical_cores() -> usize {
     let usable = std::thread::available_parallelism().map_or(2, usize::from);
     counted(Path::new("/sys/devices/system/cpu")).map_or(usable, |cores| cores.min(usable)).max(1)
 }
 
-/// The groups of threads that share a core; `None` where the system does not tell.
+/// The number of groups of threads that share a core; `None` if the system does not report it.
 fn counted(folder: &Path) -> Option<usize> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let siblings = entries.filter_map(|entry| {

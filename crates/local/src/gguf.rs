@@ -1,6 +1,6 @@
-//! Reads the header of a GGUF file: which model it is, and whether the file is complete. llama.cpp
-//! is not used for it, because it aborts the process on some damaged files and says little about
-//! others.
+//! Reads the header of a GGUF file: which model it holds, and whether the file is complete. This is
+//! not left to llama.cpp, because it aborts the process on some damaged files and reports little
+//! about others.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
@@ -12,12 +12,12 @@ pub struct Gguf {
     pub architecture: String,
     pub name: Option<String>,
     pub licence: Option<String>,
-    /// The window it was trained with.
+    /// The context window with which the model was trained.
     pub context_length: Option<u32>,
     pub chat_template: Option<String>,
     pub parameters: u64,
     pub bytes: u64,
-    /// What one token of a conversation takes in memory.
+    /// How many bytes of memory one token of a conversation needs.
     pub(crate) bytes_per_token: u64,
 }
 
@@ -41,7 +41,8 @@ impl From<std::io::Error> for GgufError {
     }
 }
 
-/// No model has more of anything than this: a file with more is damaged or made to harm.
+/// No model has more entries, items or text than these limits: a file with more is damaged or made
+/// to harm.
 const MAX_ENTRIES: u64 = 1 << 20;
 const MAX_ITEMS: u64 = 1 << 24;
 const MAX_TEXT: u64 = 1 << 24;
@@ -75,7 +76,7 @@ impl Gguf {
         Ok(gguf)
     }
 
-    /// Whether its template supports tools.
+    /// Whether the file's chat template supports tools.
     pub fn takes_tools(&self) -> bool {
         self.chat_template.as_ref().is_some_and(|template| template.contains("tools"))
     }
@@ -161,7 +162,7 @@ enum Value {
     Other,
 }
 
-/// The bytes of a value, where its kind decides them.
+/// How many bytes a value has, if its kind decides that.
 const fn width(kind: u32) -> Option<u64> {
     match kind {
         0 | 1 | 7 => Some(1),
@@ -216,7 +217,7 @@ impl Metadata {
             licence: self.text("general.license"),
             context_length: number("context_length").and_then(|number| number.try_into().ok()),
             chat_template: self.text("tokenizer.chat_template"),
-            // A key and a value of two bytes each.
+            // Each number of the cache is a key and a value of two bytes each.
             bytes_per_token: layers.saturating_mul(heads_kept).saturating_mul(per_head) * 4,
             parameters: 0,
             architecture,
@@ -229,7 +230,7 @@ impl Metadata {
 #[derive(Default)]
 struct Layout {
     elements: u64,
-    /// The end, counted from where the tensors' bytes begin.
+    /// The end of the tensors, counted from the first byte of the first one.
     end: u64,
 }
 
@@ -256,7 +257,7 @@ impl Layout {
     }
 }
 
-/// How many numbers a block of a kind of tensor has, and in how many bytes. For later kinds only
+/// How many numbers a block of a kind of tensor has, and in how many bytes. For newer kinds only
 /// the position is known.
 const fn block(kind: u32) -> (u64, u64) {
     match kind {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::gguf::Gguf;
 
-/// What llama.cpp works with beside weights and cache.
+/// The memory that llama.cpp needs beside weights and cache.
 const WORKSPACE: u64 = 64 * 1024 * 1024;
 
 pub(crate) fn check(model: &Gguf, window: u32) -> Result<(), String> {
@@ -16,7 +16,7 @@ pub(crate) fn check(model: &Gguf, window: u32) -> Result<(), String> {
             needed / 1_000_000,
             free / 1_000_000
         )),
-        // Systems that do not say what is free find out by trying.
+        // If the system does not report its free memory, the model is loaded without a check.
         Some(_) | None => Ok(()),
     }
 }
@@ -26,7 +26,7 @@ fn needed(model: &Gguf, window: u32) -> u64 {
     model.bytes.saturating_add(cache).saturating_add(WORKSPACE)
 }
 
-/// What the machine has, or the container that this runs in.
+/// The free memory of the machine, or of the container that this process runs in.
 fn available() -> Option<u64> {
     let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| free(&text));
     let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -35,14 +35,14 @@ fn available() -> Option<u64> {
     machine.into_iter().chain(limited).min()
 }
 
-/// The free memory as Linux reckons it: what can be had without swapping.
+/// The free memory as Linux estimates it: what can be used without swapping.
 fn free(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kilobytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kilobytes * 1024)
 }
 
-/// The least that a control group and those around it leave. `None`: none of them has a limit.
+/// The least free memory of a control group and those around it; `None` if none has a limit.
 fn free_within(root: &Path, group: &str) -> Option<u64> {
     let folder = root.join(group);
     let around = folder.ancestors().take_while(|folder| folder.starts_with(root));
@@ -54,8 +54,8 @@ fn left(folder: &Path) -> Option<u64> {
     // Without a limit the file contains `max`.
     let most: u64 = read("memory.max")?.trim().parse().ok()?;
     let taken: u64 = read("memory.current")?.trim().parse().ok()?;
-    // Pages of files that were not used lately count as taken, but the system gives them back on
-    // demand.
+    // Pages of files that were not used lately count as taken, but the system frees them when
+    // needed.
     let stat = read("memory.stat").unwrap_or_default();
     let resting = stat.lines().find_map(|line| line.strip_prefix("inactive_file "));
     let resting: u64 = resting.and_then(|bytes| bytes.trim().parse().ok()).unwrap_or(0);

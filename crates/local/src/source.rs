@@ -22,13 +22,13 @@ use crate::{Allowance, Launch, LocalEmbedder, Released, embed, llama};
 /// has.
 const USUAL_WINDOW: u32 = 8_192;
 
-/// What runs here costs nothing that a budget counts.
+/// A model that runs here costs nothing that a budget counts.
 const FREE: Price =
     Price { input: 0.0, output: 0.0, cache_read: None, cache_write: None, long_prompt: None };
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalSettings {
-    /// The first part of its models' ids.
+    /// The first part of the ids of the source's models.
     pub name: String,
     pub folder: ModelsFolder,
     pub launch: Launch,
@@ -41,8 +41,7 @@ pub struct LocalSettings {
     pub named: Named,
 }
 
-/// Whether the config names the source. A source that it does not name and that has no models is
-/// hidden.
+/// Whether the config names the source. Without that, a source that has no models is hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     InConfig,
@@ -83,7 +82,7 @@ impl LocalModels {
         Ok(Arc::clone(self.embedder.get_or_init(make)))
     }
 
-    /// The files of a model that is known by name.
+    /// The weights and files of a model that Onyx knows by name.
     fn known(&self, name: &str) -> Option<(&'static Weights, Vec<WeightsFile>)> {
         let known = Weights::named(name)?;
         let Stored { path, .. } = self.settings.folder.known(known)?;
@@ -156,7 +155,8 @@ impl LocalModels {
     }
 }
 
-/// The advice is part of the message: not every way to the person carries a hint.
+/// The fault of missing weights. The message includes the advice, because a hint is not shown
+/// everywhere.
 fn missing(name: &str) -> Fault {
     let message = format!(
         "the weights of local/{name} are not on this machine: fetch them with `onyx models pull \
@@ -170,7 +170,8 @@ fn damaged(name: &str, path: &Path, error: &GgufError) -> Fault {
     unavailable(format!("{}: {error}", path.display()), &hint)
 }
 
-/// The usual hint of its code is for providers with an address.
+/// The fault with a hint of its own, because the code's usual hint is for providers with an
+/// address.
 fn unavailable(message: String, hint: &str) -> Fault {
     Fault::new(ErrorCode::ProviderUnavailable, message).with_hint(hint)
 }
@@ -205,7 +206,7 @@ impl ModelSource for LocalModels {
         }
         let mut names: Vec<String> =
             self.settings.models.iter().map(|model| model.id.clone()).collect();
-        // A folder that cannot be read offers nothing; a request for a model of it gets the reason.
+        // If the folder cannot be read, no models are offered; a request for one gets the reason.
         let mut stored = self.settings.folder.list().unwrap_or_default();
         stored.retain(|stored| stored.name != MINILM);
         stored.sort_by_key(|stored| stored.name != SMOLLM2);
@@ -248,13 +249,13 @@ impl ModelSource for LocalModels {
         Ok(Arc::new(LocalModel::new(id, window, ability, self.keeper(&path, window))))
     }
 
-    /// One that has only vectors is of use to the memory.
+    /// A folder with only an embedding model is no obstacle, because the memory uses that model.
     fn obstacle(&self) -> Option<Fault> {
         let stored = self.settings.folder.list().is_ok_and(|stored| !stored.is_empty());
         if stored || !self.models().is_empty() {
             return None;
         }
-        // Pulling a language model also pulls llama.cpp where there is a package of it.
+        // Pulling a language model also pulls llama.cpp, if there is a package for this machine.
         let can_be_had = self.has_llama() || Runtime::here().is_some();
         Some(if can_be_had { missing(SMOLLM2) } else { without_llama(SMOLLM2) })
     }
@@ -270,7 +271,7 @@ impl ModelSource for LocalModels {
                 loaded: self.embedder.get().is_some_and(|embedder| embedder.is_loaded()),
             });
         }
-        // For an unusable model, a request gets the reason.
+        // An unusable model has no facts; a request for it gets the reason.
         let path = self.gguf(name).ok().filter(|_| self.has_llama())?;
         let header = self.header(&path).ok()?;
         let own =

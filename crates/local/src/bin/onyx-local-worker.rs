@@ -2,6 +2,6 @@
 //! instead.
 
 fn main() {
-    // This worker is not restricted to its files; the tests of `onyx` look at the real one.
+    // This worker is not restricted to its files; the tests of `onyx` cover the restricted one.
     onyx_local::serve_worker(|_| {});
 }

@@ -11,19 +11,19 @@ use crate::worker::{Chat, ChatMessage};
 /// What a model is capable of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ability {
-    /// A short prompt and no tools: more would take it longer to read than a person waits, and it
-    /// would not understand it.
+    /// A short prompt and no tools: the model would take longer to read more than a person waits,
+    /// and would not understand it.
     SmallTalk,
-    /// Everything but tools.
+    /// Everything except tools.
     Chat,
     Tools,
 }
 
-/// What is longer takes a very small model seconds to read.
+/// A very small model takes seconds to read a longer prompt.
 const MAX_SMALL_TALK_PROMPT: usize = 600;
 
-/// The whole system prompt then. With a name or a request for brevity in it, SmolLM2 no longer knew
-/// the capital of France.
+/// The whole system prompt of a very small model. With a name or a request for brevity in it,
+/// SmolLM2 no longer knew the capital of France.
 const SHORT_PROMPT: &str = "You are a helpful AI assistant.";
 
 /// The longest answer of a very small model; a longer one is no longer useful.
@@ -101,7 +101,8 @@ fn push(messages: &mut Vec<ChatMessage>, message: &Message, ability: Ability) {
             Block::ToolResult { content, .. } if ability == Ability::Tools => {
                 messages.push(plain("tool", content.clone()));
             }
-            // What another model called and thought is of no use to one that can do neither.
+            // A model that can neither call nor think has no use for the calls and reasoning of
+            // another one.
             Block::ToolUse { .. } | Block::ToolResult { .. } | Block::Reasoning { .. } => {}
         }
     }
@@ -115,7 +116,7 @@ fn push(messages: &mut Vec<ChatMessage>, message: &Message, ability: Ability) {
     messages.push(ChatMessage { tool_calls: calls, ..plain(role, texts.join("\n")) });
 }
 
-/// Removes the time before a person's words: a very small model takes it for a part of the
+/// Removes the time before a person's words: a very small model takes the time for a part of the
 /// question, and its answer would change each minute.
 fn without_time(text: &str) -> &str {
     const SHAPE: &[u8] = b"[0000-00-00T00:00Z] ";

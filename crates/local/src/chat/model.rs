@@ -14,7 +14,8 @@ use super::encode::{Ability, encode};
 use crate::gguf::Gguf;
 use crate::worker::{Chat, Ended, Keeper, Order, OrderReplies, Reply};
 
-/// Below this a model cannot choose tools: SmolLM2-135M took the right one 2 times in 10.
+/// Models with fewer parameters cannot choose tools: SmolLM2-135M chose the right one 2 times in
+/// 10.
 const SMALL: u64 = 500_000_000;
 
 pub(crate) struct LocalModel {
@@ -44,12 +45,12 @@ impl LocalModel {
 }
 
 impl Ability {
-    /// Whether a model gets tools if the config does not say.
+    /// Whether a model is offered tools if the config does not say.
     pub(crate) fn takes_tools(gguf: &Gguf) -> bool {
         gguf.parameters >= SMALL && gguf.takes_tools()
     }
 
-    /// `tools`: whether it gets tools.
+    /// `tools`: whether the model is offered tools.
     pub(crate) fn of(gguf: &Gguf, tools: bool) -> Self {
         if tools {
             Self::Tools
@@ -75,7 +76,7 @@ impl Model for LocalModel {
             Ok(chat) => chat,
             Err(failure) => return once(async { ModelEvent::Failed(failure) }).boxed(),
         };
-        // A session's messages grow with each call, so its calls' ids differ.
+        // A session's messages grow with each call, so the number makes the ids of calls differ.
         let seed = request.messages.len();
         let offered = || request.tools.iter().map(|tool| tool.name.clone()).collect();
         let words =
@@ -93,7 +94,7 @@ impl Model for LocalModel {
 
 struct Running {
     phase: Phase,
-    /// The words are taken when the answer ends.
+    /// The reader of the model's words; it is taken when the answer ends.
     words: Option<Words>,
     ready: VecDeque<ModelEvent>,
     keeper: Arc<Keeper>,
@@ -112,7 +113,8 @@ impl Running {
             if let Some(event) = self.ready.pop_front() {
                 return Some((event, self));
             }
-            // On failure the phase stays `Over`: the answer is dropped, and with it the work.
+            // After a failure the phase stays `Over`: the answer is dropped, and the worker's task
+            // with it.
             let advanced = match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Request(chat) => self.request(*chat).await,
                 Phase::Body(answer) => self.read(answer).await,

@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use crate::worker::ChatMessage;
 
-/// The most common form, for files without a template.
+/// The most common template, for files that have none.
 const USUAL: &str = "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + \
                      message.content + '<|im_end|>\n' }}{% endfor %}{{ '<|im_start|>assistant\n' }}";
 
 const NAME: &str = "chat";
 
-/// Steps that a template may take: a loop without end is a file made to harm.
+/// How many steps a template may take: a template with an endless loop was made to harm.
 const FUEL: u64 = 5_000_000;
 
 pub(crate) struct Template {
@@ -23,7 +23,7 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// `begin` and `end` are the marks around a whole text, as words of the model.
+    /// `begin` and `end` are the marks around a whole text, as strings of the model's vocabulary.
     pub(crate) fn new(source: Option<&str>, begin: String, end: String) -> Result<Self, String> {
         let mut environment = Environment::new();
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
@@ -41,14 +41,15 @@ impl Template {
         Ok(Self { environment, begin, end })
     }
 
-    /// The conversation as one text, up to the point where the model continues.
+    /// Renders the conversation as one text, up to the point where the model continues.
     pub(crate) fn render(
         &self,
         messages: &[ChatMessage],
         tools: &[Value],
     ) -> Result<String, String> {
         self.try_render(messages, tools).or_else(|first| {
-            // Some templates know no system message, so it opens the first of the person's.
+            // Some templates support no system message, so the system prompt becomes the beginning
+            // of the person's first message.
             let merged = without_system(messages).ok_or_else(|| unusable(&first))?;
             self.try_render(&merged, tools).map_err(|_| unusable(&first))
         })

@@ -1,4 +1,4 @@
-//! all-MiniLM-L6-v2 by ONNX Runtime.
+//! all-MiniLM-L6-v2, run by ONNX Runtime.
 
 use std::path::Path;
 
@@ -39,14 +39,15 @@ impl MiniLm {
         self.tokenizer.count(text)
     }
 
-    /// The mean of the last layer, of length one.
+    /// The mean of the last layer, normalised to length one.
     pub(super) fn vector(&mut self, text: &str) -> Result<Vec<f32>, String> {
         let tokens = self.tokenizer.sequence(text, usize::from(WINDOW));
         let states = self.states(&tokens)?;
         mean(&states)
     }
 
-    /// The same, and the last layer itself as bytes, for each token that is a word or a part of one.
+    /// The vector of a text, and the last layer itself as bytes, for each token that is a word or a
+    /// part of one.
     pub(super) fn token_vectors(&mut self, text: &str) -> Result<(Vec<f32>, TokenVectors), String> {
         let (tokens, words) = self.tokenizer.sequence_of_words(text, usize::from(WINDOW));
         let states = self.states(&tokens)?;
@@ -60,7 +61,7 @@ impl MiniLm {
         Ok((mean(&states)?, made))
     }
 
-    /// The last layer, a token after the other.
+    /// The last layer: the numbers of one token after the other.
     fn states(&mut self, tokens: &[u32]) -> Result<Vec<f32>, String> {
         let ids: Vec<i64> = tokens.iter().copied().map(i64::from).collect();
         let (ones, zeros) = (vec![1_i64; ids.len()], vec![0_i64; ids.len()]);
@@ -93,7 +94,7 @@ fn mean(states: &[f32]) -> Result<Vec<f32>, String> {
     Ok(mean.into_iter().map(|number| number / length).collect())
 }
 
-/// The library is run as code, so it is checked each time.
+/// Checks the library before each use, because it is run as code.
 fn check_library(path: &Path) -> Result<(), Refusal> {
     let parts = Weights::named(MINILM).and_then(Weights::parts).unwrap_or_default();
     let expected = parts.iter().find(|part| part.file == LIBRARY).map(|part| part.sha256);

@@ -19,17 +19,17 @@ use onyx_types::{Embedded, Embedder, EmbedderIdentity, ModelFailure, TokenVector
 use crate::worker::{FailedClass, Job, Keeper, Launch, Order, Refusal, Released, Replies, Reply};
 use crate::{Allowance, LOCAL, MINILM};
 
-/// The numbers of a vector.
+/// How many numbers a vector has.
 pub const DIMS: usize = 384;
 
-/// The positions that the model knows.
+/// How many positions the model has.
 pub(crate) const WINDOW: u16 = 512;
 
-/// Texts on their way at once: enough to keep the process at work, few enough that a search's one
-/// text does not wait behind an index's thousands.
+/// How many texts are sent at once: enough to keep the process busy, and few enough that the single
+/// text of a search does not wait behind the thousands of an index.
 const AT_ONCE: usize = 2;
 
-/// This is longer than any window, so it is a mistake of the caller.
+/// A longer text exceeds every window, so sending one is a mistake of the caller.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
 
 /// all-MiniLM-L6-v2 in a process of its own.
@@ -129,7 +129,7 @@ impl Embedder for LocalEmbedder {
     }
 }
 
-/// The process's work: texts in, vectors out, one after the other.
+/// Runs the process's work: it receives texts and returns vectors, one after the other.
 #[cfg(feature = "embed")]
 pub(crate) fn work(
     folder: &Path,

@@ -8,9 +8,9 @@ use icu_normalizer::DecomposingNormalizerBorrowed;
 use serde::Deserialize;
 use unicode_general_category::{GeneralCategory as Category, get_general_category};
 
-/// Longer words are not split.
+/// The longest word that is split; longer ones become a single unknown token.
 const MAX_WORD_CHARS: usize = 100;
-/// The prefix of a piece that does not begin its word.
+/// The prefix of a piece that is not the first one of its word.
 const INSIDE: &str = "##";
 
 pub(super) struct WordPiece {
@@ -44,7 +44,7 @@ impl WordPiece {
         Ok(Self { unknown, begin, end, vocabulary })
     }
 
-    /// The tokens of a text, without the marks around it.
+    /// The tokens of a text, without the marks around a text.
     pub(super) fn tokens(&self, text: &str) -> Vec<u32> {
         let mut tokens = Vec::new();
         for word in words(text) {
@@ -62,8 +62,8 @@ impl WordPiece {
         tokens
     }
 
-    /// Does what `sequence` does, and adds the index of each token's word; `None` for marks and
-    /// other non-words.
+    /// Returns the same as `sequence`, and adds the index of each token's word; `None` for marks
+    /// and other non-words.
     pub(super) fn sequence_of_words(
         &self,
         text: &str,
@@ -100,7 +100,7 @@ impl WordPiece {
             tokens.push(self.unknown);
             return;
         }
-        // What follows the first piece is looked up with a mark before it.
+        // The vocabulary holds pieces after the first one with a prefix.
         let mut marked = String::new();
         let mut rest = word;
         while !rest.is_empty() {
@@ -128,7 +128,7 @@ impl WordPiece {
     }
 }
 
-/// Words and single marks, as the model was taught to see them.
+/// Splits a text into words and single punctuation marks, as the model was trained.
 fn words(text: &str) -> Vec<String> {
     let spaced: String = text.chars().filter(|c| !is_noise(*c)).collect();
     let plain = DecomposingNormalizerBorrowed::new_nfd().normalize(&spaced).into_owned();

@@ -13,14 +13,14 @@ use super::{Load, grammar};
 use crate::chat::Template;
 use crate::worker::{Chat, Ended, FailedClass, NobodyListens, Order, Refusal, Replies, Reply};
 
-/// Answers under way at once; others wait their turn.
+/// How many answers are generated at once; others wait for a slot.
 const SLOTS: i32 = 4;
 
 /// How many tokens are read at once: few enough that a stop takes effect soon and that other
 /// conversations do not wait long behind a long prompt.
 const BATCH: usize = 128;
 
-/// Runs the process's work: receives conversations, sends words.
+/// Runs the process's work: it receives conversations and sends words.
 pub(super) fn work(
     llama: Llama,
     load: &Load<'_>,
@@ -57,7 +57,7 @@ pub(super) fn work(
         pace: Pace::new(load.threads),
     };
     if replies.send(&Reply::Ready).is_ok() {
-        // It returns when its reader is gone, which is no failure.
+        // The engine returns when its reader is gone, which is not a failure.
         let NobodyListens = engine.run(orders, replies);
     }
     Ok(())
@@ -67,7 +67,7 @@ struct Engine<'m> {
     model: &'m Model,
     context: Context<'m>,
     template: Template,
-    /// The words that structure a conversation: only the template may write them.
+    /// The marks that structure a conversation: only the template may write them.
     marks: Vec<String>,
     window: usize,
     slots: Vec<Slot>,
@@ -158,7 +158,8 @@ impl Engine<'_> {
         Ok(Task { id, prompt, cached: 0, sampler, next, said: 0, most, text })
     }
 
-    /// A person's or a document's words cannot pass for marks of the conversation.
+    /// Changes the words of a person or a document so that they cannot pass for marks of the
+    /// conversation.
     fn defuse(&self, content: &mut String) {
         for mark in &self.marks {
             if !mark.is_empty() && content.contains(mark.as_str()) {
@@ -178,7 +179,8 @@ impl Engine<'_> {
                     .map_err(|error| format!("the schema makes no grammar: {error}"))?;
                 steps.push(Sampling::Grammar(grammar));
             }
-            // Small models tend to repeat themselves endlessly; JSON needs repetitions.
+            // Small models tend to repeat themselves endlessly. An answer in JSON gets no penalty,
+            // because JSON needs repetitions.
             None => steps.push(Sampling::Penalty { last_tokens: LAST_TOKENS, repeated: REPEATED }),
         }
         if chat.temperature > 0.0 {
@@ -219,7 +221,7 @@ impl Engine<'_> {
         task.cached = self.cut(place, keep);
         self.slots[place].used = self.uses;
         self.slots[place].task = Some(task);
-        // Conversations that rest make room for those at work, the oldest first.
+        // Idle conversations make room for those at work, the oldest first.
         while self.slots.iter().map(Slot::cells).sum::<usize>() > self.window {
             let resting = (0..self.slots.len())
                 .filter(|other| self.slots[*other].task.is_none())
@@ -232,7 +234,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Forgets what a slot holds beyond a length; what it holds then.
+    /// Forgets what a slot holds beyond a length, and returns the length that it then holds.
     fn cut(&mut self, place: usize, keep: usize) -> usize {
         let slot = &mut self.slots[place];
         let from = i32::try_from(keep).unwrap_or(0);
@@ -297,7 +299,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// The next word of a slot, and its end where it comes to one.
+    /// Emits the next word of a slot, and the end of its answer if it has one.
     fn speak(
         &mut self,
         place: usize,
@@ -347,9 +349,9 @@ impl Engine<'_> {
     }
 }
 
-/// A token becomes less likely to come again within this many tokens.
+/// A token becomes less likely if it was among this many last tokens.
 const LAST_TOKENS: i32 = 64;
 const REPEATED: f32 = 1.1;
 
-/// The same request gives the same answer.
+/// The seed is fixed, so that the same request gives the same answer.
 const SEED: u32 = 1;

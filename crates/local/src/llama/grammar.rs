@@ -1,17 +1,17 @@
 //! The grammar (GBNF, llama.cpp's notation) of the JSON that a schema describes.
 //!
-//! A grammar cannot say everything: `pattern`, `format`, `uniqueItems` and the bounds of numbers
-//! are left to the model. Objects with `properties` have no others unless `additionalProperties`
-//! says so, and write them in the schema's order.
+//! A grammar cannot express everything: `pattern`, `format`, `uniqueItems` and the bounds of
+//! numbers are left to the model. Objects with `properties` have no others unless
+//! `additionalProperties` allows them, and their members come in the schema's order.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-/// Deeper schemas are a mistake, or made to harm.
+/// A schema that is nested more deeply is a mistake, or made to harm.
 const MAX_DEPTH: usize = 64;
 const MAX_RULES: usize = 4_000;
-/// llama.cpp writes repetitions out, so a longer bound is left out.
+/// llama.cpp expands repetitions, so a higher bound is left out.
 const MAX_REPETITIONS: u64 = 1_000;
 
 const BASICS: &str = r#"ws ::= ("\n" [ ]{0,8} | " ")?
@@ -37,14 +37,13 @@ pub(super) fn of_schema(schema: &Value) -> Result<String, String> {
 
 struct Grammar<'s> {
     whole: &'s Value,
-    /// Finished rules.
+    /// The text of the finished rules.
     rules: String,
     count: usize,
     /// The rules of what `$ref` points to, so that a schema may contain itself.
     named: HashMap<String, String>,
 }
 
-/// The only name that a rule can have twice is one of this program's own making.
 type Rule = String;
 
 impl Grammar<'_> {
@@ -141,7 +140,8 @@ impl Grammar<'_> {
         target.cloned().ok_or_else(|| format!("`{pointer}` leads nowhere in it"))
     }
 
-    /// One schema of several that must all hold: the members of all, the last word on the rest.
+    /// Merges several schemas that must all hold: the result has the members of all, and of any
+    /// other keyword the last value.
     fn merged(
         &self,
         schema: &Map<String, Value>,
@@ -193,8 +193,8 @@ impl Grammar<'_> {
         Ok(rule)
     }
 
-    /// Members in their order, from the last to the first: each is written or, if it is optional,
-    /// left out, and a comma precedes all but the first that is written.
+    /// Writes the members in their order, built from the last to the first: each is written or, if
+    /// it is optional, left out, and a comma precedes all but the first that is written.
     fn members(
         &mut self,
         members: &[(String, Need)],
@@ -287,12 +287,12 @@ fn one_of(choices: &[String]) -> Result<String, String> {
     Ok(format!("({})", choices.join(" | ")))
 }
 
-/// An alternative that may be empty has to be written as something.
+/// An empty alternative must be written as an empty string.
 fn or_empty(expression: &str) -> &str {
     if expression.is_empty() { "\"\"" } else { expression }
 }
 
-/// A text that is to be written as it is.
+/// A text as a literal of the grammar.
 fn literal(text: &str) -> String {
     let mut quoted = String::from('"');
     for character in text.chars() {
@@ -315,7 +315,7 @@ mod tests {
 
     use super::*;
 
-    /// The rules of a schema, without the basic ones.
+    /// The rules of a schema, without the basic rules that every grammar has.
     fn rules(schema: &Value) -> Vec<String> {
         let grammar = of_schema(schema).unwrap();
         let own = grammar.strip_suffix(BASICS).unwrap();

@@ -1,8 +1,8 @@
-//! Language models by llama.cpp, in a process of their own.
+//! Language models that llama.cpp runs, in a process of their own.
 //!
 //! llama.cpp comes as a library that is loaded at run time (`onyx models pull llama.cpp`), or is
-//! compiled into the binary (feature `llama`) where no package is made for the machine. Both are
-//! called through `native`, which holds all unsafe code.
+//! compiled into the binary (feature `llama`) for machines that have no package. Both are called
+//! through `native`, which holds all unsafe code.
 
 mod engine;
 mod grammar;
@@ -40,7 +40,7 @@ impl Load<'_> {
     }
 }
 
-/// Runs the process's work: receives conversations, sends words.
+/// Runs the process's work: it receives conversations and sends words.
 pub(crate) fn work(
     load: &Load<'_>,
     orders: &Receiver<Order>,
@@ -53,7 +53,7 @@ pub(crate) fn work(
     engine::work(llama, load, orders, replies)
 }
 
-/// The library is run as code, so it is checked each time.
+/// Checks the library before each use, because it is run as code.
 fn loaded(folder: &Path) -> Result<Llama, Refusal> {
     let unusable = |why: String| {
         let message = format!(
@@ -85,7 +85,7 @@ pub(crate) fn is_here(folder: &ModelsFolder) -> bool {
     COMPILED_IN || folder.runtime().is_some()
 }
 
-/// The message if they cannot.
+/// The message for a machine on which language models cannot run.
 pub fn no_llama() -> String {
     let way = if Runtime::here().is_some() {
         "fetch it with `onyx models pull llama.cpp`"

@@ -1,37 +1,37 @@
 //! How many threads work on a batch.
 //!
-//! llama.cpp's threads wait for each other by spinning, so one that gets no core holds up all the
-//! others. Measured on 2 cores with SmolLM2 and 470 prompt tokens: on a machine with a load of 17,
-//! two threads took 18.7 s to the first word and made 0.7 tokens a second, one thread 3.3 s and 20.
-//! That two are faster on an idle machine is expected and not measured yet, nor is this module's
-//! choice. All cores are used as long as no other program needs them, which this thread's share of
-//! time shows, and one otherwise.
-//! thread gets shows, and one otherwise.
+//! llama.cpp's threads wait for each other by spinning, so a thread that gets no core holds up all
+//! the others. Measured on 2 cores with SmolLM2 and 470 prompt tokens: on a machine with a load of
+//! 17, two threads took 18.7 s to the first word and made 0.7 tokens a second, one thread 3.3 s and
+//! 20. It is expected, but not measured yet, that two threads are faster on an idle machine; this
+//! module's choice is not measured either. All cores are used as long as no other program needs
+//! them, which the share of time that this thread gets shows; otherwise one is used.
 
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A thread that works all the time gets less than this of it where cores are taken by others.
+/// If a thread that works all the time gets less than this share of it, other programs take the
+/// cores.
 const OWN_SHARE: f64 = 0.75;
-/// Shorter batches say little.
+/// Shorter batches are too short to measure.
 const LONG_ENOUGH: Duration = Duration::from_millis(5);
 /// How often the load of other programs is checked while one thread works.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
-/// How long one thread works after all of them had to wait; doubled each time.
+/// How long only one thread works after all of them had to wait; the time is doubled each time.
 const FIRST_REST: Duration = Duration::from_secs(2);
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
 pub(super) struct Pace {
     most: i32,
-    /// Cores beyond those, which others may have.
+    /// Cores beyond `most`, which other programs may use.
     spare: u32,
-    /// One thread until then.
+    /// Until this time only one thread works.
     rests_until: Option<Instant>,
     rest: Duration,
 }
 
-/// A batch under way.
+/// The measurement of a batch that is under way.
 pub(super) struct Measured {
     threads: i32,
     began: Instant,
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(pace.begin().threads(), 4);
         pace.judge(4, SECOND, SECOND / 3);
         assert_eq!(pace.begin().threads(), 1);
-        // One thread that waits for its core is no reason to rest longer.
+        // A single thread that waits for its core is no reason to rest longer.
         let until = pace.rests_until;
         pace.judge(1, SECOND, SECOND / 3);
         assert_eq!(pace.rests_until, until);

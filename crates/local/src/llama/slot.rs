@@ -7,21 +7,21 @@ use super::words::Utf8;
 /// is not read again from its beginning.
 pub(super) struct Slot {
     pub(super) sequence: i32,
-    /// What the cache holds of it.
+    /// The tokens of the conversation that the cache holds.
     pub(super) tokens: Vec<Token>,
     pub(super) task: Option<Task>,
-    /// When it was last used, as a count.
+    /// When the slot was last used, as a count of uses.
     pub(super) used: u64,
 }
 
-/// An answer under way.
+/// An answer that is being generated.
 pub(super) struct Task {
     pub(super) id: u64,
     pub(super) prompt: Vec<Token>,
     /// How much of the prompt was in the cache.
     pub(super) cached: usize,
     pub(super) sampler: Sampler,
-    /// The token that was generated last and is not read yet.
+    /// The token that was generated last and that the model has not read yet.
     pub(super) next: Option<Token>,
     pub(super) said: usize,
     pub(super) most: usize,
@@ -29,7 +29,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// Cells of the cache that it may need.
+    /// How many cells of the cache the answer may need.
     pub(super) fn reserved(&self) -> usize {
         self.prompt.len() + self.most
     }
@@ -47,7 +47,7 @@ impl Slot {
         same.min(prompt.len().saturating_sub(1))
     }
 
-    /// The cells that it uses, or may use before its answer ends.
+    /// The cells that the slot uses, or may use before its answer ends.
     pub(super) fn cells(&self) -> usize {
         self.task.as_ref().map_or(self.tokens.len(), |task| task.reserved().max(self.tokens.len()))
     }

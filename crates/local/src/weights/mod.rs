@@ -1,4 +1,4 @@
-//! Weights on disk: which there are, where they come from, and whether they are intact.
+//! Weights on disk: which models are stored, where they come from, and whether they are intact.
 
 mod checked;
 mod folder;

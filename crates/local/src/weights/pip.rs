@@ -42,10 +42,10 @@ impl Pip {
             .args(["--only-binary", ":all:", "--dest"])
             .arg(folder)
             .stdin(Stdio::null())
-            // Results go to stdout, and this is none.
+            // stdout is for results, and pip's output is not one.
             .stdout(std::io::stderr());
         if let Some(platform) = part.platform {
-            // The library inside is the same for every Python; one wheel of them is pinned.
+            // The library inside is the same for every Python; the wheel of one version is pinned.
             pip.args(["--platform", platform.tag()]);
             pip.args(["--python-version", "311", "--implementation", "cp", "--abi", "cp311"]);
         }

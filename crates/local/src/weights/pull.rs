@@ -63,7 +63,7 @@ impl ModelsFolder {
             GgufLocation::Address(url) => fetch(url, &part, progress).await?,
         }
         if let Err(fault) = accept(&part, sha256) {
-            // Going on with it would only make it longer.
+            // Resuming this file would only append to it.
             let _ = std::fs::remove_file(&part);
             return Err(fault);
         }
@@ -92,7 +92,7 @@ async fn fetch(url: &str, part: &Path, progress: Progress<'_>) -> Result<(), Fau
         let before = length(part);
         match go_on(url, part, progress).await {
             Ok(()) => return Ok(()),
-            // Only what moves is worth another try.
+            // Only a download that made progress is tried again.
             Err(_) if attempt < ATTEMPTS && length(part) > before => attempt += 1,
             Err(fault) => return Err(fault),
         }

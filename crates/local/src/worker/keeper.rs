@@ -25,7 +25,7 @@ pub(crate) struct Keeper {
 struct State {
     worker: Option<Arc<Worker>>,
     at_work: usize,
-    /// Counts uses, so that a timer knows whether there was one since.
+    /// Counts uses, so that a timer knows whether the process was used since the timer started.
     uses: u64,
 }
 
@@ -80,7 +80,7 @@ fn locked(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A use of the process, which is not ended while this lives.
+/// A use of the process. The process is not ended while a lease exists.
 struct Lease {
     worker: Arc<Worker>,
     state: Arc<Mutex<State>>,
@@ -115,7 +115,7 @@ pub(crate) struct OrderReplies {
     id: u64,
     replies: mpsc::Receiver<Reply>,
     lease: Lease,
-    /// Its last reply has not come.
+    /// Whether the last reply is still to come.
     open: bool,
 }
 

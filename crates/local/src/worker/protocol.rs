@@ -9,7 +9,7 @@ use serde_json::Value;
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Job {
     Embed {
-        /// The folder of the model, its tokenizer and the runtime's library.
+        /// The folder that holds the model, its tokenizer and the runtime's library.
         folder: PathBuf,
         threads: usize,
     },
@@ -42,7 +42,7 @@ pub(crate) enum Order {
         id: u64,
         chat: Chat,
     },
-    /// The answer is no longer needed.
+    /// Cancels an order whose answer is no longer needed.
     Cancel {
         id: u64,
     },
@@ -55,7 +55,7 @@ pub(crate) struct Chat {
     /// The tools in the form of OpenAI's functions, which templates are written for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) tools: Vec<Value>,
-    /// What the answer must be an instance of.
+    /// The JSON schema that the answer must match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) schema: Option<Value>,
     pub(crate) max_tokens: u32,
@@ -76,7 +76,7 @@ pub(crate) struct ChatMessage {
 pub(crate) enum Reply {
     /// The model is loaded.
     Ready,
-    /// It cannot be; the process ends.
+    /// The model cannot be loaded; the process ends.
     Broken {
         class: FailedClass,
         message: String,
@@ -89,7 +89,7 @@ pub(crate) enum Reply {
         id: u64,
         values: Vec<f32>,
         words: Vec<String>,
-        /// A byte for each number, in base64.
+        /// The vectors of the tokens with one byte for each number, in base64.
         tokens: String,
     },
     Counted {
@@ -100,7 +100,7 @@ pub(crate) enum Reply {
         id: u64,
         text: String,
     },
-    /// The last of an answer. What was `cached` is part of the prompt.
+    /// The last reply of an answer. The `cached` tokens are part of the prompt.
     End {
         id: u64,
         how: Ended,
@@ -159,7 +159,7 @@ pub(crate) enum Ended {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FailedClass {
-    /// The request or the file is at fault: the same again fails again.
+    /// The request or the file is at fault: the same request fails again.
     Invalid,
     ContextLength,
     Unavailable,

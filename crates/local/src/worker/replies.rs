@@ -1,4 +1,4 @@
-//! How the process of a model sends its replies.
+//! Sends the replies of a model's process.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use super::protocol::{FailedClass, Reply};
 /// Why a model cannot be loaded or answer.
 pub(crate) type Refusal = (FailedClass, String);
 
-/// Where an engine's replies go. When their reader is gone, the process must end.
+/// The output for an engine's replies. When nobody reads it any more, the process must end.
 pub(crate) struct Replies(std::io::Stdout);
 
 #[derive(Clone, Copy, Debug)]

@@ -19,7 +19,7 @@ struct Reference {
     vector: Vec<f32>,
 }
 
-/// Vectors of the f32 model, by `fixtures/reference.py`.
+/// The reference vectors of the f32 model, made by `fixtures/reference.py`.
 fn references() -> Vec<Reference> {
     let rows: Vec<Value> = serde_json::from_str(include_str!("../fixtures/minilm.json")).unwrap();
     let number = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().unwrap());
@@ -54,11 +54,11 @@ async fn vectors_are_those_of_the_full_model() {
     assert_eq!(embedder.identity(), expected);
     for ((known, vector), count) in references.iter().zip(&vectors).zip(counts) {
         let close = cosine(&known.vector, vector);
-        // The rounding of int8 adds up over hundreds of tokens that say the same.
+        // In long repetitive texts the rounding of int8 adds up.
         let floor = if known.tokens <= 128 { 0.999 } else { 0.998 };
         assert!(close >= floor, "{close} for {:?}", known.text);
         assert_eq!(vector.len(), DIMS);
-        // The reference counts the two marks around each text too.
+        // The reference also counts the two marks around each text.
         assert_eq!(count + 2, known.tokens, "{:?}", known.text);
         assert_eq!(embedder.tokens_in(&known.text), Some(count));
     }

@@ -1,4 +1,4 @@
-//! A whole GGUF file with next to nothing in it.
+//! A complete GGUF file with as little in it as possible.
 
 fn text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend((text.len() as u64).to_le_bytes());

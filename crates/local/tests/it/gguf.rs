@@ -52,7 +52,8 @@ fn other_files_and_harmful_ones_are_told_apart() {
     let (_folder, path) = written(&old);
     assert!(matches!(Gguf::read(&path), Err(GgufError::Version(1))));
 
-    // More tensors, entries or letters than any file has: refused before memory is asked for.
+    // A file that claims more tensors, entries or letters than any file has must be refused before
+    // memory is allocated.
     for place in [8, 16, 24] {
         let mut huge = gguf();
         huge[place..place + 8].copy_from_slice(&u64::MAX.to_le_bytes());

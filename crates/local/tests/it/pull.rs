@@ -11,7 +11,7 @@ use crate::file::gguf;
 
 const SUM_OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// A server of one file that keeps what it was asked, and breaks off its first answer half-way.
+/// A server of one file that records the requests, and breaks off its first answer half-way.
 struct Hub {
     address: String,
     asked: Arc<Mutex<Vec<String>>>,

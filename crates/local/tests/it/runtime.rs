@@ -1,4 +1,4 @@
-//! llama.cpp as it is fetched, unpacked and removed.
+//! llama.cpp is fetched, unpacked and removed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -33,7 +33,7 @@ fn it_is_unpacked_once_told_of_and_removed() {
         .sum();
     assert_eq!(on_disk, stored.bytes);
     assert!(!wants_llama(&folder));
-    // It is no model: lists of models do not show it.
+    // llama.cpp is not a model, so lists of models do not show it.
     assert_eq!(folder.list().unwrap(), []);
     folder.remove_runtime().unwrap();
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
@@ -72,7 +72,7 @@ fn a_library_of_another_length_is_as_good_as_none_and_is_replaced() {
     assert_eq!(folder.install_runtime(&wheels_folder()).unwrap(), stored);
 }
 
-/// A stand-in for npm that writes down how it was called.
+/// A stand-in for npm that records how it was called.
 fn npm(folder: &Path, exit: u8) -> Npm {
     let program = folder.join("npm");
     let script = format!("#!/bin/sh\necho \"$@\" >> {}/calls\nexit {exit}\n", folder.display());

@@ -42,7 +42,7 @@ pub(crate) fn embedder(folder: &Path, idle: Duration) -> LocalEmbedder {
     telling_embedder(folder, idle, || {})
 }
 
-/// One that says when its process has ended.
+/// An embedder that calls `released` when its process has ended.
 pub(crate) fn telling_embedder(folder: &Path, idle: Duration, released: Released) -> LocalEmbedder {
     LocalEmbedder::new(folder, launch(), Allowance { threads: 2, idle }, released)
 }

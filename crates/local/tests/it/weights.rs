@@ -89,7 +89,7 @@ fn names_lead_to_files_and_nowhere_else() {
     }
 }
 
-/// A stand-in for Python that writes down how it was called.
+/// A stand-in for Python that records how it was called.
 fn python(folder: &Path, exit: u8) -> Pip {
     let program = folder.join("python3");
     let script = format!("#!/bin/sh\necho \"$@\" >> {}/calls\nexit {exit}\n", folder.display());

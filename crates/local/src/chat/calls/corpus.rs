@@ -1,5 +1,5 @@
-//! Answers as small models write them, right and wrong, each with its expected result. One a line
-//! in `corpus.jsonl`: the `form` of the call, the `answer`, the words that are `said`, and the
+//! Answers as small models write them, right and wrong, each with its expected result. Each line of
+//! `corpus.jsonl` has the `form` of the call, the `answer`, the words that are `said`, and the
 //! `calls`; or `broken`, for a call that cannot be read.
 
 use onyx_types::{FinishReason, ModelEvent};
@@ -35,7 +35,8 @@ fn calls(events: &[ModelEvent]) -> Vec<(String, Value)> {
     events.iter().filter_map(call).collect()
 }
 
-/// The flaw in reading an answer that arrives in these pieces.
+/// Describes what is wrong when an answer is read that arrives in these pieces; `None` if nothing
+/// is.
 fn flaw(expected: &CorpusCase, pieces: &[&str]) -> Option<String> {
     let (reason, events) = read(pieces, FinishReason::Stop);
     let found = json!({"said": said(&events).trim(), "calls": calls(&events)});

@@ -1,4 +1,4 @@
-//! The ways in which models write calls: with their template's own marks, in a fence, or as bare
+//! The forms in which models write calls: with their template's own marks, in a fence, or as bare
 //! JSON that names a tool. Each is read from the beginning of a text.
 
 use serde_json::{Map, Value};
@@ -17,11 +17,11 @@ pub(super) struct WrittenCall {
 pub(super) enum Reading {
     /// Calls, and where they end.
     Calls(Vec<WrittenCall>, usize),
-    /// It may become one.
+    /// The text may become one or more calls.
     Unfinished,
-    /// A mark of calls, and after it nothing that is one.
+    /// A mark of calls that is followed by no call.
     Broken,
-    /// Words up to here.
+    /// Words up to this position.
     Words(usize),
     /// A mark after which words follow, up to this position.
     Mark(usize),
@@ -48,8 +48,8 @@ const ARROWS: &str = ">>>";
 
 const FENCE: &str = "```";
 
-/// The position of the first piece of a text that is or may become a call. `fresh`: the text begins
-/// a line.
+/// The position of the first piece of a text that is or may become a call. `fresh`: the text starts
+/// at the beginning of a line.
 pub(super) fn candidate(text: &str, fresh: bool) -> Option<usize> {
     let marks = TAGS.iter().map(|(open, _)| *open).chain([FUNCTION]);
     let marked = marks.filter_map(|mark| text.find(mark)).min();
@@ -87,7 +87,7 @@ fn overlap(text: &str, mark: &str) -> usize {
     (1..=longest).rev().find(fits).unwrap_or(0)
 }
 
-/// Where the words of each line begin.
+/// The position of the first word in each line.
 fn line_starts(text: &str, fresh: bool) -> impl Iterator<Item = usize> {
     let first = fresh.then_some(0).into_iter();
     let starts = first.chain(text.match_indices('\n').map(|(at, _)| at + 1));
@@ -118,7 +118,7 @@ pub(super) fn read(text: &str, offered: &[String], over: bool) -> Reading {
 }
 
 impl Reading {
-    /// The same, after a mark of this length.
+    /// The same reading with its positions moved by the length of the mark before it.
     fn moved(self, by: usize) -> Self {
         match self {
             Self::Calls(calls, end) => Self::Calls(calls, end + by),
@@ -154,7 +154,7 @@ fn tagged(rest: &str, open: &str, close: Option<&str>, over: bool) -> Reading {
         Some(close) if after.starts_with(close) => {
             Reading::Calls(calls, rest.len() - after.len() + close.len())
         }
-        // The mark that closes it may be on its way.
+        // The closing mark may still be arriving.
         Some(close) if !over && close.starts_with(after) => Reading::Unfinished,
         _ => Reading::Calls(calls, end),
     }
@@ -185,7 +185,7 @@ fn several(body: &str, over: bool) -> Reading {
         let start = body.len() - rest.len();
         let (value, length) = match literal::value(rest) {
             Ok(read) => read,
-            // The end was forgotten: small models often close one bracket too few.
+            // Small models often forget the end and close one bracket too few.
             Err(Flaw::Unfinished) if over => match literal::value(&closed(rest)) {
                 Ok((value, _)) => (value, rest.len()),
                 Err(_) => break,
@@ -207,7 +207,7 @@ fn several(body: &str, over: bool) -> Reading {
     if calls.is_empty() { Reading::Broken } else { Reading::Calls(calls, end) }
 }
 
-/// The text with the brackets closed that are open at its end.
+/// The text with its open brackets closed at the end.
 fn closed(text: &str) -> String {
     let mut open = Vec::new();
     let (mut quoted, mut escaped) = (false, false);
@@ -291,7 +291,7 @@ fn function(rest: &str, over: bool) -> Reading {
     Reading::Calls(vec![WrittenCall { name: name.to_owned(), arguments }], length)
 }
 
-/// Values that read as JSON are taken so; the rest is text.
+/// The parameters as an object. A value that parses as JSON is that value; any other is text.
 fn parameters(text: &str) -> Value {
     let mut fields = Map::new();
     for part in text.split("<parameter=").skip(1) {
@@ -303,7 +303,8 @@ fn parameters(text: &str) -> Value {
     fields.into()
 }
 
-/// Functionary 3: `name\n{…}`; `all` is for people.
+/// Functionary 3: `name
+/// {…}`, where the name `all` begins text for people.
 fn arrows(rest: &str, offered: &[String], over: bool) -> Reading {
     let Some(line) = rest.find('\n') else {
         let may_be = "all".starts_with(rest) || offered.iter().any(|name| name.starts_with(rest));
@@ -329,7 +330,7 @@ fn named_object(name: &str, text: &str, over: bool) -> Reading {
     }
 }
 
-/// A fence whose content begins like JSON, or says that it is a call.
+/// Reads a fence whose content begins like JSON, or whose first line says that it is a call.
 fn fenced(rest: &str, offered: &[String], over: bool) -> Reading {
     let Some(line) = rest.find('\n') else {
         let short = rest.len() < 16 && !rest.contains([' ', '`']);
@@ -355,7 +356,7 @@ fn fenced(rest: &str, offered: &[String], over: bool) -> Reading {
     }
 }
 
-/// A text that is calls and nothing else, or words up to `end`.
+/// Returns the calls if a text holds nothing else; otherwise the text is words up to `end`.
 fn whole(text: &str, offered: &[String], end: usize) -> Reading {
     let text = text.trim();
     let read = match literal::value(text) {
@@ -379,7 +380,7 @@ fn bare(text: &str, offered: &[String], over: bool) -> Reading {
         Ok(read) => read,
         Err(Flaw::Unfinished) if !over => return Reading::Unfinished,
         Err(Flaw::Unfinished) => {
-            // The end of a call that was cut is nothing to show.
+            // A call that was cut off is not shown.
             let names_one = offered.iter().any(|name| text.contains(&format!("\"{name}\"")));
             return match whole(&closed(text), offered, text.len()) {
                 Reading::Words(_) if names_one => Reading::Broken,
@@ -433,7 +434,8 @@ fn python_calls(text: &str) -> Option<(Vec<WrittenCall>, usize)> {
     }
 }
 
-/// The calls that a value is. With `offered` it must name one of those and hold nothing else.
+/// The calls that a value describes. With `offered`, each must name one of these tools and hold
+/// nothing else.
 fn calls_in(value: Value, offered: Option<&[String]>) -> Option<Vec<WrittenCall>> {
     match value {
         Value::Array(items) => {
@@ -476,7 +478,7 @@ fn one_call(fields: &mut Map<String, Value>, offered: Option<&[String]>) -> Opti
     Some(WrittenCall { name, arguments: arguments(given, offered.is_some())? })
 }
 
-/// Some write the arguments as text, as OpenAI does.
+/// Some models write the arguments as text, as OpenAI does.
 fn arguments(given: Option<Value>, strict: bool) -> Option<Value> {
     match given {
         None | Some(Value::Null) => Some(Value::Object(Map::new())),
@@ -491,7 +493,7 @@ fn arguments(given: Option<Value>, strict: bool) -> Option<Value> {
     }
 }
 
-/// `{"tool": {…}}`, where the only field is the name of a tool.
+/// Reads `{"tool": {…}}`, where the only field is the name of a tool.
 fn keyed_call(fields: &Map<String, Value>, offered: &[String]) -> Option<WrittenCall> {
     let mut all = fields.iter();
     match (all.next(), all.next()) {

@@ -4,12 +4,12 @@ use serde_json::{Map, Number, Value};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flaw {
-    /// More text has to come before it is a value.
+    /// The text ends before the value is complete.
     Unfinished,
     Bad,
 }
 
-/// Deeper values are nonsense.
+/// A value that is nested more deeply is nonsense.
 const MAX_DEPTH: usize = 32;
 
 /// The value at the beginning of a text, and where it ends.
@@ -141,7 +141,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Line ends within the quotes are taken as they are: small models do not escape them.
+    /// Line ends within the quotes become part of the text: small models do not escape them.
     fn text_in(&mut self, quote: char) -> Result<String, Flaw> {
         self.expect(quote)?;
         let mut text = String::new();
@@ -169,7 +169,8 @@ impl Reader<'_> {
                 let digits = self.text.get(self.at..self.at + 4).ok_or(Flaw::Unfinished)?;
                 let code = u32::from_str_radix(digits, 16).map_err(|_| Flaw::Bad)?;
                 self.at += 4;
-                // Half of a pair, as JSON writes letters beyond the first 65,536.
+                // This is half of a surrogate pair, by which JSON writes characters beyond the
+                // first 65,536.
                 text.push(char::from_u32(code).unwrap_or('\u{fffd}'));
             }
             other => text.push(other),

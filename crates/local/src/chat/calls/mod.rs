@@ -1,6 +1,5 @@
 //! Finds tool calls in a model's text. A call is never shown to a person as a part of the answer:
-//! text that may be one is held back until that is decided. `forms.rs` knows the ways of writing
-//! one.
+//! text that may be a call is held back until that is decided. `forms.rs` knows the forms of calls.
 
 #[cfg(test)]
 mod corpus;
@@ -15,22 +14,22 @@ use forms::{Reading, WrittenCall, beginning_of_mark, candidate, read};
 /// Separates words from calls while they arrive.
 #[derive(Debug)]
 pub(super) struct Words {
-    /// The text that is not decided yet: a call, or what may become one.
+    /// The text that is not decided yet: a call, or text that may become one.
     held: String,
-    /// What is held begins a line.
+    /// Whether the held text starts at the beginning of a line.
     fresh: bool,
-    /// There were no words since the last call.
+    /// Whether no words have come since the last call.
     after_call: bool,
     calls: Calls,
     count: u32,
     /// Makes the ids of this answer's calls differ from those of others.
     seed: usize,
-    /// The tools that the model was offered; `None`: nothing is looked for.
+    /// The tools that the model was offered; `None` if calls are not looked for.
     offered: Option<Vec<String>>,
 }
 
 impl Words {
-    /// Reads the words of a model with these tools.
+    /// Reads the answer of a model that was offered these tools.
     pub(super) fn with_calls(seed: usize, offered: Vec<String>) -> Self {
         let offered = Some(offered);
         let (held, fresh, calls) = (String::new(), true, Calls::default());
@@ -54,7 +53,8 @@ impl Words {
         self.decide(None, events)
     }
 
-    /// Emits the words and calls that are certain. `end`: the text is complete, and why.
+    /// Emits the words and calls that are certain. `end` is the reason why the text is complete, if
+    /// it is.
     fn decide(
         &mut self,
         end: Option<FinishReason>,
@@ -71,7 +71,7 @@ impl Words {
             };
             match read(&self.held[at..], &offered, end.is_some()) {
                 Reading::Unfinished if end.is_none() => {
-                    // The space before what may be a call is not a part of the answer yet.
+                    // The space before a possible call is not part of the answer yet.
                     let before = self.held[..at].trim_end().len();
                     self.say_before(before, events);
                     return Ok(());
@@ -91,7 +91,7 @@ impl Words {
                     self.fresh = true;
                 }
                 Reading::Words(length) => self.say_before(at + length.max(1), events),
-                // A call that the length limit cut is no call and nothing to show.
+                // A call that the length limit cut off is neither executed nor shown.
                 Reading::Broken | Reading::Unfinished if end == Some(FinishReason::Length) => {
                     let before = self.held[..at].trim_end().to_owned();
                     say(&before, events);

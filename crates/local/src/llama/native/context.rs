@@ -3,7 +3,7 @@ use std::ffi::c_void;
 use super::layout::RawBatch;
 use super::{Model, Token};
 
-/// What a context may take.
+/// The limits of a context.
 pub(in crate::llama) struct Room {
     pub(in crate::llama) window: u32,
     pub(in crate::llama) batch: u32,
@@ -18,9 +18,9 @@ pub(in crate::llama) struct Context<'m> {
 }
 
 impl<'m> Context<'m> {
-    /// `None`: there is not enough memory.
+    /// Makes a context; `None` if there is not enough memory.
     pub(in crate::llama) fn new(model: &'m Model, room: &Room) -> Option<Self> {
-        // SAFETY: the parameters begin as the library's own; the model outlives the context.
+        // SAFETY: the parameters begin with the library's defaults; the model outlives the context.
         let raw = unsafe {
             let mut params = (model.functions.llama_context_default_params)();
             params.n_ctx = room.window;
@@ -35,7 +35,7 @@ impl<'m> Context<'m> {
         (!raw.is_null()).then_some(Self { model, raw })
     }
 
-    /// Forgets a conversation from a position on. `false`: this kind of model cannot go back by a
+    /// Forgets a conversation from a position on. `false`: this kind of model cannot forget only a
     /// part.
     pub(in crate::llama) fn forget(&mut self, sequence: i32, from: i32) -> bool {
         const TO_THE_END: i32 = -1;
@@ -48,11 +48,11 @@ impl<'m> Context<'m> {
 
     /// How many threads work on the next batches.
     pub(in crate::llama) fn set_threads(&mut self, threads: i32) {
-        // SAFETY: the context is alive and at no batch.
+        // SAFETY: the context is alive and not working on a batch.
         unsafe { (self.model.functions.llama_set_n_threads)(self.raw, threads, threads) }
     }
 
-    /// Reads a batch. The error is llama.cpp's number for what went wrong.
+    /// Reads a batch. The error is llama.cpp's error code.
     pub(in crate::llama) fn decode(&mut self, batch: &mut Batch) -> Result<(), i32> {
         let mut sequences: Vec<*mut i32> =
             batch.sequences.iter_mut().map(std::ptr::from_mut).collect();
@@ -75,12 +75,12 @@ impl<'m> Context<'m> {
 
 impl Drop for Context<'_> {
     fn drop(&mut self) {
-        // SAFETY: it was made once and is freed once.
+        // SAFETY: the context was made once and is freed once.
         unsafe { (self.model.functions.llama_free)(self.raw) }
     }
 }
 
-/// Tokens that are read in one go, each of one conversation.
+/// Tokens of several conversations that are read at once.
 #[derive(Default)]
 pub(in crate::llama) struct Batch {
     tokens: Vec<i32>,
@@ -90,7 +90,7 @@ pub(in crate::llama) struct Batch {
     outputs: Vec<i8>,
 }
 
-/// Whether what comes after a token is wanted.
+/// Whether the prediction after a token is needed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::llama) enum Output {
     Wanted,

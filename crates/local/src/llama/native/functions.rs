@@ -1,4 +1,4 @@
-//! The functions that are called, and where their addresses come from.
+//! The C functions that are called, and where their addresses come from.
 
 use std::ffi::{c_char, c_void};
 
@@ -87,7 +87,8 @@ both! { Functions {
 }}
 
 table! {
-    /// Only the loaded library has its backends in files beside it.
+    /// The functions that load backends. Only the loaded library has its backends in separate
+    /// files.
     Backends {
         fn ggml_backend_load_all_from_path(*const c_char);
         fn ggml_backend_dev_count() -> usize;

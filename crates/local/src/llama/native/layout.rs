@@ -94,8 +94,8 @@ pub(super) struct ChainParams {
 /// `ggml_log_callback`
 pub(super) type Log = Option<extern "C" fn(c_int, *const c_char, *mut c_void)>;
 
-// The binary's own llama.cpp is of another release: that it lays these out alike is checked when
-// it is compiled in.
+// The llama.cpp that is compiled in is of another release, so the compiler checks that its layouts
+// are the same.
 #[cfg(feature = "llama")]
 mod alike {
     use std::mem::{offset_of, size_of};

@@ -32,8 +32,8 @@ pub(super) use sampler::{Sampler, Sampling};
 
 use crate::weights::LIBLLAMA;
 
-/// llama.cpp, ready to load a model. It stays in memory until the process ends: there is one model
-/// for each process, and unloading a library whose threads may still run is not safe.
+/// llama.cpp, ready to load a model. It stays in memory until the process ends: each process has
+/// one model, and unloading a library whose threads may still run is not safe.
 #[derive(Clone, Copy)]
 pub(super) struct Llama {
     functions: &'static Functions,
@@ -43,7 +43,7 @@ impl Llama {
     /// Loads the library of a checked folder, and its best backend for this processor.
     pub(super) fn load(folder: &Path) -> Result<Self, String> {
         let path = folder.join(LIBLLAMA);
-        // SAFETY: the file is the pinned library; what it runs on loading is part of it.
+        // SAFETY: the file is the pinned library; the code that it runs on loading is part of it.
         let library =
             unsafe { libloading::Library::new(&path) }.map_err(|error| error.to_string())?;
         let functions = Functions::loaded(&library).map_err(|error| error.to_string())?;
@@ -54,7 +54,7 @@ impl Llama {
             .map_err(|_| "the folder's name holds a zero byte".to_owned())?;
         // SAFETY: the text ends with a zero byte and is read during the call only.
         unsafe { (backends.ggml_backend_load_all_from_path)(folder.as_ptr()) };
-        // SAFETY: takes nothing.
+        // SAFETY: the function takes no argument.
         if unsafe { (backends.ggml_backend_dev_count)() } == 0 {
             return Err("none of its backends can work on this processor".to_owned());
         }
@@ -69,13 +69,14 @@ impl Llama {
 
     fn begin(functions: Functions) -> Self {
         let functions: &'static Functions = Box::leak(Box::new(functions));
-        // SAFETY: the callback has the type that is asked for and reads nothing.
+        // SAFETY: the callback has the required type and reads nothing.
         unsafe { (functions.llama_log_set)(Some(say_nothing), std::ptr::null_mut()) };
-        // SAFETY: called once, before anything else of the library.
+        // SAFETY: the function is called once, before any other of the library.
         unsafe { (functions.llama_backend_init)() };
         Self { functions }
     }
 }
 
-/// llama.cpp logs a great deal while it loads a model; its results say what a person needs to know.
+/// Discards llama.cpp's log. It logs a great deal while it loads a model, and its results tell a
+/// person enough.
 extern "C" fn say_nothing(_level: c_int, _text: *const c_char, _data: *mut c_void) {}

@@ -9,7 +9,7 @@ use super::functions::Functions;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::llama) struct Token(pub(super) i32);
 
-/// Whether the marks of a conversation are read as marks, or written out.
+/// Makes `tokenize` read the marks of a conversation as marks and not as text.
 const AS_MARKS: bool = true;
 
 /// Weights in memory, and their vocabulary.
@@ -23,7 +23,7 @@ impl Model {
     pub(in crate::llama) fn load(llama: Llama, file: &Path) -> Option<Self> {
         let functions = llama.functions;
         let path = CString::new(file.as_os_str().as_bytes()).ok()?;
-        // SAFETY: the path ends with a zero byte; the parameters are the library's own.
+        // SAFETY: the path ends with a zero byte; the parameters are the library's defaults.
         let raw = unsafe {
             let params = (functions.llama_model_default_params)();
             (functions.llama_model_load_from_file)(path.as_ptr(), params)
@@ -36,9 +36,10 @@ impl Model {
         Some(Self { functions, raw, vocab })
     }
 
-    /// The template by which a conversation becomes text, if the file has one.
+    /// The template that turns a conversation into text, if the file has one.
     pub(in crate::llama) fn chat_template(&self) -> Option<String> {
-        // SAFETY: the model is alive; the text, if there is one, ends with a zero byte and belongs to it.
+        // SAFETY: the model is alive. The text, if there is one, ends with a zero byte and belongs
+        // to the model.
         unsafe {
             let text = (self.functions.llama_model_chat_template)(self.raw, std::ptr::null());
             if text.is_null() {
@@ -55,37 +56,38 @@ impl Model {
         (0..count).map(Token)
     }
 
-    /// The token that begins a text. A model may have none: then it is no token's number.
+    /// The token that begins a text. If the model has none, the number belongs to no token.
     pub(in crate::llama) fn first(&self) -> Token {
-        // SAFETY: as above.
+        // SAFETY: the vocabulary lives as long as the model.
         Token(unsafe { (self.functions.llama_vocab_bos)(self.vocab) })
     }
 
     /// The token that ends a text.
     pub(in crate::llama) fn last(&self) -> Token {
-        // SAFETY: as above.
+        // SAFETY: the vocabulary lives as long as the model.
         Token(unsafe { (self.functions.llama_vocab_eos)(self.vocab) })
     }
 
-    /// Whether texts are to begin with the first token.
+    /// Whether texts must begin with the first token.
     pub(in crate::llama) fn begins_with_first(&self) -> bool {
-        // SAFETY: as above.
+        // SAFETY: the vocabulary lives as long as the model.
         unsafe { (self.functions.llama_vocab_get_add_bos)(self.vocab) }
     }
 
     /// Whether a token structures a conversation.
     pub(in crate::llama) fn is_control(&self, token: Token) -> bool {
-        // SAFETY: as above; `tokens` and the model itself give only numbers that it knows.
+        // SAFETY: the vocabulary lives as long as the model; `tokens` and the model return only
+        // numbers that it knows.
         unsafe { (self.functions.llama_vocab_is_control)(self.vocab, token.0) }
     }
 
     /// Whether an answer ends with this token.
     pub(in crate::llama) fn ends_answer(&self, token: Token) -> bool {
-        // SAFETY: as above.
+        // SAFETY: the vocabulary lives as long as the model.
         unsafe { (self.functions.llama_vocab_is_eog)(self.vocab, token.0) }
     }
 
-    /// The bytes of a token as text; none for a number that is no token's.
+    /// The bytes of a token as text; empty for a number that belongs to no token.
     pub(in crate::llama) fn bytes_of(&self, token: Token, marks: Marks) -> Vec<u8> {
         if token.0 < 0 {
             return Vec::new();
@@ -95,7 +97,7 @@ impl Model {
         loop {
             let room = i32::try_from(bytes.len()).unwrap_or(i32::MAX);
             let buffer = bytes.as_mut_ptr().cast::<c_char>();
-            // SAFETY: the buffer has `room` bytes; no more are written.
+            // SAFETY: the buffer has `room` bytes, and no more are written.
             let length = unsafe {
                 (self.functions.llama_token_to_piece)(self.vocab, token.0, buffer, room, 0, written)
             };
@@ -104,13 +106,13 @@ impl Model {
                     bytes.truncate(length);
                     return bytes;
                 }
-                // A negative length is how much room is needed.
+                // A negative length says how much room is needed.
                 Err(_) => bytes = vec![0; length.unsigned_abs() as usize],
             }
         }
     }
 
-    /// A text as tokens; the marks of a conversation in it are read as such.
+    /// Converts a text to tokens; the marks of a conversation in it become marks.
     pub(in crate::llama) fn tokenize(&self, text: &str, first: First) -> Vec<Token> {
         let add = matches!(first, First::Added);
         let length = i32::try_from(text.len()).unwrap_or(i32::MAX);
@@ -124,7 +126,7 @@ impl Model {
             };
             match usize::try_from(count) {
                 Ok(count) => return tokens.into_iter().take(count).map(Token).collect(),
-                // A negative count is how much room is needed.
+                // A negative count says how much room is needed.
                 Err(_) => tokens = vec![0; count.unsigned_abs() as usize],
             }
         }
@@ -133,7 +135,7 @@ impl Model {
 
 impl Drop for Model {
     fn drop(&mut self) {
-        // SAFETY: it was loaded once and is freed once; contexts borrow it, so none is left.
+        // SAFETY: the model was loaded once and is freed once; contexts borrow it, so none is left.
         unsafe { (self.functions.llama_model_free)(self.raw) }
     }
 }

@@ -5,9 +5,9 @@ use super::{Context, Model, Token};
 
 /// How the next token is chosen.
 pub(in crate::llama) enum Sampling {
-    /// Allows only what fits this grammar (GBNF, its rule `root`).
+    /// Allows only text that fits this grammar (GBNF, its rule `root`).
     Grammar(String),
-    /// Words within the last tokens become less likely.
+    /// Makes tokens that were among the last ones less likely.
     Penalty {
         last_tokens: i32,
         repeated: f32,
@@ -15,7 +15,7 @@ pub(in crate::llama) enum Sampling {
     TopK(i32),
     TopP(f32),
     Temperature(f32),
-    /// Draws by chance, which is the same for the same seed.
+    /// Draws at random; the same seed gives the same draws.
     Chance {
         seed: u32,
     },
@@ -31,7 +31,7 @@ pub(in crate::llama) struct Sampler {
 impl Sampler {
     pub(in crate::llama) fn new(model: &Model, steps: &[Sampling]) -> Result<Self, &'static str> {
         let functions = model.functions;
-        // SAFETY: the parameters are the library's own.
+        // SAFETY: the parameters are the library's defaults.
         let chain = unsafe {
             let params = (functions.llama_sampler_chain_default_params)();
             (functions.llama_sampler_chain_init)(params)
@@ -42,7 +42,7 @@ impl Sampler {
         let sampler = Self { functions, chain };
         for step in steps {
             let step = sampler.step(model, step)?;
-            // SAFETY: both were just made; the chain owns the step from here on.
+            // SAFETY: chain and step were just made; the chain owns the step from here on.
             unsafe { (functions.llama_sampler_chain_add)(chain, step) };
         }
         Ok(sampler)
@@ -81,9 +81,10 @@ impl Sampler {
         if made.is_null() { Err("llama.cpp cannot use it") } else { Ok(made) }
     }
 
-    /// The token that comes after one of the last batch, by its place there.
+    /// The token that follows one of the last batch; `place` is the position of that one in the
+    /// batch.
     pub(in crate::llama) fn next(&mut self, context: &Context<'_>, place: i32) -> Token {
-        // SAFETY: the context is alive, and `place` is one whose output was asked for.
+        // SAFETY: the context is alive, and output was requested for `place`.
         Token(unsafe { (self.functions.llama_sampler_sample)(self.chain, context.raw, place) })
     }
 }

@@ -4,7 +4,7 @@ use super::layout::{ContextParams, ModelParams};
 use super::*;
 use crate::weights::ModelsFolder;
 
-/// llama.cpp as `make setup` fetched it.
+/// The llama.cpp that `make setup` fetched.
 #[allow(clippy::disallowed_methods, reason = "the cache is where the machine keeps caches")]
 fn llama() -> Llama {
     let home = || std::path::PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache");
@@ -18,8 +18,8 @@ fn llama() -> Llama {
     crate::llama::loaded(&stored.path).map_err(|(_, why)| why).unwrap()
 }
 
-/// Every byte that the library writes lies in a field, and holds what its documentation says the
-/// field begins with: a field more, less or moved shows here and not as a crash.
+/// Every byte that the library writes must lie in a field, and each field must hold its documented
+/// default: a field that was added, removed or moved fails this test and does not cause a crash.
 #[test]
 fn the_library_fills_the_parameters_as_they_are_laid_out_here() {
     let functions = llama().functions;
@@ -52,7 +52,7 @@ fn the_library_fills_the_parameters_as_they_are_laid_out_here() {
     assert_eq!(booleans, [false, true, true, true, true, false]);
     assert_eq!((context.n_samplers, context.ctx_other.is_null()), (0, true));
 
-    // SAFETY: as above.
+    // SAFETY: the function takes nothing and returns the structure.
     let model: ModelParams = unsafe { (functions.llama_model_default_params)() };
     assert_eq!((model.n_gpu_layers, model.split_mode, model.load_mode), (-1, 1, -1));
     assert_eq!((model.lazy_mode, model.main_gpu, model.kv_overrides.is_null()), (1, 0, true));
@@ -68,14 +68,14 @@ fn the_library_fills_the_parameters_as_they_are_laid_out_here() {
     assert_eq!(booleans, [false, false, true, false, false, false]);
 }
 
-/// Its last field ends where the library stops writing.
+/// The last field of each structure must end where the library stops writing.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn the_structures_have_the_library_s_size() {
     type Fill = unsafe extern "C" fn(*mut u8);
     let functions = llama().functions;
-    // SAFETY: on this machine, a function that returns a large structure takes the place to write
-    // it to as its first argument.
+    // SAFETY: on this machine, a function that returns a large structure takes the address to which
+    // it writes as its first argument.
     let (context, model) = unsafe {
         (
             std::mem::transmute::<unsafe extern "C" fn() -> ContextParams, Fill>(
@@ -89,7 +89,7 @@ fn the_structures_have_the_library_s_size() {
     for (fill, size) in [(context, size_of::<ContextParams>()), (model, size_of::<ModelParams>())] {
         let written = |pattern: u8| {
             let mut room = [pattern; 512];
-            // SAFETY: there is more room than the structure takes.
+            // SAFETY: the room is larger than the structure.
             unsafe { fill(room.as_mut_ptr()) };
             room
         };
