@@ -1,4 +1,4 @@
-//! Turns events of the service into ours. A pure fold.
+//! Turns events of the service into ours. It is a pure fold.
 
 use aws_sdk_bedrockruntime::types::{
     ContentBlockDelta, ContentBlockStart, ConverseStreamOutput, ReasoningContentBlockDelta,
@@ -9,11 +9,12 @@ use onyx_providers::wire::{Calls, failure};
 use onyx_types::{FinishReason, ModelEvent, ModelFailure, ModelFailureClass, Usage};
 use serde_json::{Value, json};
 
-/// Complete with `messageStop` and the end of the stream; the usage comes between the two.
+/// An answer that is complete with `messageStop` and the end of the stream; the usage comes between
+/// the two.
 #[derive(Debug, Default)]
 pub(crate) struct ConverseAnswer {
     calls: Calls,
-    /// The stream contained something invalid; reported when it ends.
+    /// The failure if the stream contained something invalid; it is reported when the stream ends.
     broken: Option<ModelFailure>,
     thought: Thought,
     reasoning: Vec<Value>,
@@ -58,7 +59,8 @@ impl ConverseAnswer {
         }
     }
 
-    /// The stream ended properly: with a stop reason it is an answer, without one it is none.
+    /// Called when the stream ended properly: with a stop reason the answer is complete, without
+    /// one it is truncated.
     pub(crate) fn end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelFailure> {
         let stop = self.stop.take();
         let stop = stop.ok_or_else(|| truncated("the answer ended without a stop reason"))?;
@@ -74,7 +76,7 @@ impl ConverseAnswer {
         Ok(())
     }
 
-    /// The usage counted so far. It was charged, even if the rest fails.
+    /// The usage counted so far, which was charged even if the rest of the answer fails.
     pub(crate) fn take_usage(&mut self) -> Option<Usage> {
         self.usage.take()
     }
@@ -112,21 +114,22 @@ impl ConverseAnswer {
         }
     }
 
-    /// Blocks come one after the other, so what was thought belongs to the one that ends.
+    /// Blocks come one after the other, so the collected reasoning belongs to the block that ends.
     fn close(&mut self, index: u32, events: &mut Vec<ModelEvent>) {
         self.calls.close(index, None, events);
         let thought = std::mem::take(&mut self.thought);
         if !thought.redacted.is_empty() {
             self.reasoning.push(json!({"redactedContent": base64::encode(thought.redacted)}));
         }
-        // The service would refuse it without its signature, so it is dropped.
+        // The service would refuse reasoning without its signature, so unsigned reasoning is
+        // dropped.
         if !thought.signature.is_empty() {
             self.reasoning.push(json!({"text": thought.text, "signature": thought.signature}));
         }
     }
 }
 
-/// An unknown reason may mean anything, so it is no success.
+/// An unknown reason may mean anything, so it is not a success.
 fn finish_reason(stop: &StopReason) -> Result<FinishReason, ModelFailure> {
     Ok(match stop {
         StopReason::EndTurn | StopReason::StopSequence => FinishReason::Stop,
@@ -142,7 +145,7 @@ fn finish_reason(stop: &StopReason) -> Result<FinishReason, ModelFailure> {
     })
 }
 
-/// Cached tokens are counted beside the others.
+/// The usage in our form. The service counts cached tokens beside the other input tokens.
 fn usage(usage: &TokenUsage) -> Usage {
     let count = |tokens: i32| u64::try_from(tokens).unwrap_or(0);
     let cache_read = count(usage.cache_read_input_tokens.unwrap_or(0));

@@ -61,7 +61,7 @@ impl Running {
                 Phase::Body(stream) => self.read(stream).await,
                 Phase::Over => return None,
             };
-            // On failure the phase stays `Over`: stream and connection are dropped by now.
+            // After a failure the phase stays `Over`: stream and connection are dropped by then.
             match advanced {
                 Ok(phase) => self.phase = phase,
                 Err(failure) => {

@@ -10,7 +10,7 @@ pub(crate) fn document(value: &Value) -> Document {
         Value::Number(number) => Document::Number(match (number.as_u64(), number.as_i64()) {
             (Some(positive), _) => Number::PosInt(positive),
             (None, Some(negative)) => Number::NegInt(negative),
-            // Every number of JSON is a float at the least.
+            // A number that is no integer can always be read as a float.
             (None, None) => Number::Float(number.as_f64().unwrap_or_default()),
         }),
         Value::String(text) => Document::String(text.clone()),

@@ -55,7 +55,8 @@ pub(crate) fn encode(
         .inference_config(settings))
 }
 
-/// A mark after the last block that stays equal: the cache holds everything before it too.
+/// Puts a cache mark after the last block that stays equal: the cache also holds everything before
+/// it.
 fn system(request: &ModelRequest) -> Result<Vec<SystemContentBlock>, BuildError> {
     let last_stable = request.system.iter().rposition(|block| block.stable);
     let mut blocks = Vec::new();
@@ -69,7 +70,7 @@ fn system(request: &ModelRequest) -> Result<Vec<SystemContentBlock>, BuildError>
 }
 
 fn tools(request: &ModelRequest) -> Result<Option<ToolConfiguration>, BuildError> {
-    // The service has no word for tools that are not to be called.
+    // The service has no option for tools that must not be called, so none are sent.
     if request.tools.is_empty() || request.tool_use.choice == ToolChoice::None {
         return Ok(None);
     }
@@ -77,7 +78,7 @@ fn tools(request: &ModelRequest) -> Result<Option<ToolConfiguration>, BuildError
     for offer in &*request.tools {
         let tool = ToolSpecification::builder()
             .name(portable(&offer.name))
-            // An empty one is refused.
+            // The service refuses an empty description.
             .set_description(Some(offer.description.clone()).filter(|words| !words.is_empty()))
             .input_schema(ToolInputSchema::Json(document(&offer.input_schema)))
             .build()?;
@@ -101,7 +102,7 @@ fn tool_choice(choice: &ToolChoice) -> Result<Option<WireToolChoice>, BuildError
     })
 }
 
-/// Neighbours of one role become one message: the service wants roles to alternate.
+/// Neighbouring messages of one role become one message: the service requires roles to alternate.
 fn messages(request: &ModelRequest, id: &str) -> Result<Vec<WireMessage>, BuildError> {
     let mut turns: Vec<(Role, Vec<ContentBlock>)> = Vec::new();
     for message in request.messages.iter() {
@@ -146,8 +147,8 @@ fn user(message: &Message) -> Result<Vec<ContentBlock>, BuildError> {
             Block::Image { media_type, data } => {
                 parts.extend(image(media_type, data)?.map(ContentBlock::Image));
             }
-            // Attachments were refused before, a text without words would be refused, and a user
-            // message has neither of the others.
+            // Attachments were refused before, the service would refuse an empty text, and a user
+            // message has no reasoning or calls.
             Block::Attachment(_)
             | Block::Text { .. }
             | Block::Reasoning { .. }
@@ -166,7 +167,7 @@ fn assistant(message: &Message, own: &str) -> Result<Vec<ContentBlock>, BuildErr
                 blocks.push(ContentBlock::Text(text.clone()));
             }
             Block::ToolUse { id, name, input, provider_data: _ } => {
-                // The service takes objects alone; a model may have written anything that parses.
+                // The service accepts only objects, but a model may have written any JSON.
                 let input = match input {
                     Value::Object(_) => document(input),
                     Value::Null => document(&json!({})),
@@ -182,7 +183,8 @@ fn assistant(message: &Message, own: &str) -> Result<Vec<ContentBlock>, BuildErr
             Block::Reasoning { model, data } if model == own => {
                 blocks.extend(reasoning(data)?.map(ContentBlock::ReasoningContent));
             }
-            // Reasoning of another model, and what an assistant cannot say.
+            // Empty text, reasoning of another model, and content that an assistant cannot send are
+            // left out.
             Block::Text { .. }
             | Block::Reasoning { .. }
             | Block::Image { .. }
@@ -190,12 +192,13 @@ fn assistant(message: &Message, own: &str) -> Result<Vec<ContentBlock>, BuildErr
             | Block::ToolResult { .. } => {}
         }
     }
-    // Reasoning alone is no message: what it led to was left out of the history.
+    // A message with only reasoning is left out: the text or call that it led to was left out of
+    // the history.
     let spoken = blocks.iter().any(|block| !block.is_reasoning_content());
     Ok(if spoken { blocks } else { Vec::new() })
 }
 
-/// Reads both forms as `answer` keeps them.
+/// Reads reasoning in either of the two forms that `answer` stores.
 fn reasoning(data: &Value) -> Result<Option<ReasoningContentBlock>, BuildError> {
     let field = |name: &str| data.get(name).and_then(Value::as_str);
     if let Some(bytes) = field("redactedContent").and_then(|text| base64::decode(text).ok()) {
@@ -208,7 +211,7 @@ fn reasoning(data: &Value) -> Result<Option<ReasoningContentBlock>, BuildError> 
     Ok(Some(ReasoningContentBlock::ReasoningText(block)))
 }
 
-/// `None` for a form that the service does not read.
+/// The image; `None` for a format that the service does not accept.
 fn image(media_type: &str, data: &str) -> Result<Option<ImageBlock>, BuildError> {
     let format = match media_type {
         "image/png" => ImageFormat::Png,

@@ -9,7 +9,7 @@ use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError;
 use onyx_providers::wire::failure;
 use onyx_types::{ModelFailure, ModelFailureClass};
 
-/// The request was refused, or never arrived.
+/// The failure of a request that was refused or never arrived.
 pub(crate) fn of_request(error: &SdkError<ConverseStreamError, HttpResponse>) -> ModelFailure {
     let class = match error {
         SdkError::ServiceError(context) => {
@@ -21,7 +21,7 @@ pub(crate) fn of_request(error: &SdkError<ConverseStreamError, HttpResponse>) ->
     failure(class, message(error))
 }
 
-/// The answer broke off.
+/// The failure of an answer that broke off.
 pub(crate) fn of_stream<R>(error: &SdkError<ConverseStreamOutputError, R>) -> ModelFailure
 where
     R: std::fmt::Debug,
@@ -29,7 +29,7 @@ where
     let class = match error {
         SdkError::ServiceError(context) => broken(context.err()),
         SdkError::TimeoutError(_) => ModelFailureClass::Timeout,
-        // The connection ended, or sent something that is no event.
+        // The connection ended, or sent bytes that are not an event.
         _ => ModelFailureClass::Transport,
     };
     failure(class, message(error))
@@ -55,7 +55,8 @@ fn refused(
         ConverseStreamError::InternalServerException(_)
         | ConverseStreamError::ModelErrorException(_)
         | ConverseStreamError::ModelStreamErrorException(_) => ModelFailureClass::Unavailable,
-        // Exceptions of the gateway before the service, as for a wrong signature.
+        // These are exceptions of the gateway before the service, for example for a wrong
+        // signature.
         _ => by_status(status, retry_after),
     }
 }

@@ -1,5 +1,5 @@
 //! Models of Amazon Bedrock, through Amazon's own client, which does the signing and the
-//! event-stream framing; everything else is as for our own wires.
+//! event-stream framing. Everything else works as for our own wires.
 //!
 //! A leaf: only the `onyx` program may depend on it, and only with its feature `bedrock`. What may
 //! not enter: reading the environment or the machine's AWS files (credentials are passed in).

@@ -28,7 +28,7 @@ pub struct BedrockSettings {
     /// The provider's name, the first part of its models' ids.
     pub name: String,
     pub region: String,
-    /// The address in place of the region's own.
+    /// The address that replaces the region's own.
     pub endpoint: Option<String>,
     pub key: BedrockKey,
     pub models: Vec<ModelSettings>,
@@ -45,7 +45,7 @@ pub enum BedrockKey {
     },
     /// A Bedrock API key.
     Bearer(Secret),
-    /// A profile of Amazon's own files, whose keys are read when they are needed.
+    /// A profile of Amazon's own files. Its keys are read when they are needed.
     Profile(AwsIdentity),
 }
 
@@ -56,7 +56,7 @@ impl BedrockKey {
                 std::iter::once(secret_key.clone()).chain(session_token.clone()).collect()
             }
             Self::Bearer(key) => vec![key.clone()],
-            // They change, and are held by the client alone.
+            // The keys of a profile change, and only Amazon's client holds them.
             Self::Profile(_) => Vec::new(),
         }
     }
@@ -142,7 +142,7 @@ impl ModelSource for Bedrock {
 #[derive(Debug)]
 struct BedrockModel {
     id: String,
-    /// A model's id, an inference profile's, or an ARN.
+    /// The id of a model or of an inference profile, or an ARN.
     model: String,
     context_window: Option<u32>,
     max_output_tokens: Option<u32>,
@@ -174,7 +174,7 @@ impl Model for BedrockModel {
     }
 }
 
-/// Asks the files of a profile for keys; the client keeps them until they end.
+/// Reads keys from the files of a profile; the client keeps them until they expire.
 #[derive(Debug)]
 struct Profile(AwsIdentity);
 
@@ -204,7 +204,7 @@ fn config(settings: &BedrockSettings) -> Config {
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new(settings.region.clone()))
         .http_client(http)
-        // Retries and deadlines are ours, the same for every provider.
+        // Onyx does retries and deadlines itself, in the same way for every provider.
         .retry_config(RetryConfig::disabled())
         .timeout_config(TimeoutConfig::builder().connect_timeout(settings.timeouts.connect).build())
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled());

@@ -1,4 +1,5 @@
-//! A stand-in for the service's endpoint: one connection an answer, event-stream framing by hand.
+//! A stand-in for the service's endpoint: it serves one answer a connection and frames the event
+//! stream by hand.
 
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -6,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What a connection is answered with, byte for byte.
+/// The bytes with which a connection is answered.
 pub(crate) struct Reply {
     status: u16,
     headers: Vec<(&'static str, String)>,
@@ -48,7 +49,7 @@ impl Reply {
         self
     }
 
-    /// Only the first bytes of the body, then this end.
+    /// Sends only the first bytes of the body, and then this end.
     pub(crate) fn after(mut self, bytes: usize, end: End) -> Self {
         self.body.truncate(bytes);
         self.end = end;
@@ -137,7 +138,7 @@ pub(crate) fn exception(kind: &str) -> Vec<u8> {
     frame(&headers, &serde_json::json!({"message": "scripted"}))
 }
 
-/// Lengths, their checksum, headers, payload, checksum of it all.
+/// A frame: lengths and their checksum, headers, payload, and a checksum of everything.
 fn frame(headers: &[(&str, &str)], payload: &Value) -> Vec<u8> {
     let mut fields = Vec::new();
     for (name, value) in headers.iter().chain(&[(":content-type", "application/json")]) {

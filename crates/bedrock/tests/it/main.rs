@@ -83,7 +83,7 @@ fn metadata() -> Vec<u8> {
     event("metadata", &json!({"usage": usage, "metrics": {"latencyMs": 1}}))
 }
 
-/// Thought, text, two calls, usage.
+/// An answer with reasoning, text, two calls and usage.
 fn answer() -> Vec<Vec<u8>> {
     [
         vec![
