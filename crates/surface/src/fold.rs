@@ -21,12 +21,12 @@ pub enum Part<'a> {
         model: &'a str,
         action: Option<&'a ActionRun>,
     },
-    /// An answer has grown.
+    /// New text of an answer.
     Text {
         turn_id: TurnId,
         words: Words<'a>,
     },
-    /// The text of a turn is complete; all of it was sent before.
+    /// Says that the text of a turn is complete. The whole text was sent before.
     TextComplete {
         turn_id: TurnId,
         text: &'a str,
@@ -59,12 +59,12 @@ pub enum Part<'a> {
         summary: &'a str,
         /// The line of the call itself, for surfaces that show both as one.
         call_summary: String,
-        /// The call's label for people; none where the call had no event.
+        /// The call's label for people; `None` if the call itself had no event.
         call_label: Option<Box<CallLabel>>,
         duration_ms: u64,
         report: &'a CallReport,
     },
-    /// A draft that waits for a person. With `expires_at`, the run waits for the answer too.
+    /// A draft that waits for a person. If `expires_at` is set, the run waits for the answer too.
     Proposal {
         draft_id: DraftId,
         tool: &'a str,
@@ -88,7 +88,7 @@ pub enum Part<'a> {
         /// When a retry may succeed.
         retry_after: Option<Duration>,
     },
-    /// This is always the last part.
+    /// The end of the run, which is always the last part.
     Done {
         status: RunStatus,
         assistant_turn_ids: &'a [TurnId],
@@ -120,8 +120,9 @@ impl RunFold {
         self.read(envelope.lane, &envelope.event).into_iter().flatten()
     }
 
-    /// The parts that remain when the events end: none after a run's own end, otherwise that it was
-    /// interrupted, because no reader may take half an answer for a whole one.
+    /// The parts that remain when the events end. There are none after a run's own end; otherwise
+    /// the run is reported as interrupted, because no reader may take half an answer for a whole
+    /// one.
     pub fn finish(&mut self) -> impl Iterator<Item = Part<'static>> + use<> {
         let was_over = std::mem::replace(&mut self.is_over, true);
         let code = ErrorCode::Interrupted;
@@ -135,12 +136,12 @@ impl RunFold {
         [error, done].into_iter().filter(move |_| !was_over)
     }
 
-    /// `None` before the first event.
+    /// The run's id; `None` before the first event.
     pub fn run(&self) -> Option<RunId> {
         self.run
     }
 
-    /// `None` before the run's start.
+    /// The session's id; `None` before the run's start.
     pub fn session(&self) -> Option<SessionId> {
         self.session
     }
@@ -154,7 +155,7 @@ impl RunFold {
         self.agents.get(usize::from(lane.0))
     }
 
-    /// The first turn of the answer, which names it.
+    /// The first turn of the answer, whose id identifies the answer.
     pub fn first_turn(&self) -> Option<TurnId> {
         self.first_turn
     }

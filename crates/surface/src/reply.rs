@@ -21,7 +21,8 @@ pub struct ChatReply {
     pub tools: Vec<ToolView>,
     pub drafts: Vec<DraftView>,
     pub usage: Usage,
-    /// Not part of the body of a good answer: any other end is reported as a problem.
+    /// The run's status. It is not part of the body of a good answer, because any other end is
+    /// reported as a problem.
     #[serde(skip)]
     pub status: RunStatus,
     #[serde(skip)]
@@ -57,7 +58,7 @@ pub enum ToolState {
 }
 
 impl ToolState {
-    /// `None` while there is no result.
+    /// The state by a call's result, which is `None` while there is none.
     pub const fn of(ok: Option<bool>) -> Self {
         match ok {
             None => Self::Running,
@@ -67,7 +68,7 @@ impl ToolState {
     }
 }
 
-/// Collects a run. Its one frame comes at the end.
+/// Collects a run and emits it as one frame at the end.
 #[derive(Debug, Default)]
 pub struct Collect {
     fold: RunFold,
@@ -115,7 +116,8 @@ impl Collect {
     }
 }
 
-/// The text of a single agent as it is; of several agents, each with its name before it.
+/// The text of a single agent as it is; the texts of several agents, each with the agent's name
+/// before it.
 fn joined(mut texts: Vec<(AgentId, String)>) -> String {
     if let [(_, text)] = texts.as_mut_slice() {
         return std::mem::take(text);
@@ -134,7 +136,7 @@ impl ChatReply {
             tools: Vec::new(),
             drafts: Vec::new(),
             usage: Usage::default(),
-            // The status if no `done` comes.
+            // This status stays if no `done` event comes.
             status: RunStatus::Interrupted,
             error: None,
         }

@@ -1,9 +1,9 @@
 use onyx_types::{LaneId, TurnId};
 
-/// Separates the texts of two steps of one answer, where they are shown as one.
+/// Separates the texts of two steps of one answer when they are shown as one text.
 pub const PARAGRAPH: &str = "\n\n";
 
-/// Words that an answer has grown by.
+/// New words of an answer, and the kind of text before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words<'a> {
     pub text: &'a str,
@@ -19,12 +19,12 @@ enum After {
     SameTurn,
     /// An earlier step of the same agent's answer.
     EarlierStep,
-    /// Another agent's text; this is the first of its own agent.
+    /// The text of another agent; this is the first text of its own agent.
     OtherAgent,
 }
 
 impl Words<'_> {
-    /// The separator before the text where each agent's answer is shown on its own.
+    /// The separator before the text if each agent's answer is shown on its own.
     pub const fn lead_in_answer(&self) -> &'static str {
         match self.after {
             After::EarlierStep => PARAGRAPH,
@@ -32,8 +32,8 @@ impl Words<'_> {
         }
     }
 
-    /// The separator before the text where all answers are shown as paragraphs of one text, because
-    /// the client knows no agents.
+    /// The separator before the text if all answers are shown as paragraphs of one text, because
+    /// the client has no notion of agents.
     pub const fn lead_in_run(&self) -> &'static str {
         match self.after {
             After::EarlierStep | After::OtherAgent => PARAGRAPH,
@@ -41,12 +41,12 @@ impl Words<'_> {
         }
     }
 
-    /// The text with its separator, where each agent's answer is shown on its own.
+    /// The text with its separator, if each agent's answer is shown on its own.
     pub fn in_answer(&self) -> String {
         [self.lead_in_answer(), self.text].concat()
     }
 
-    /// The text with its separator, where all answers are shown as one text.
+    /// The text with its separator, if all answers are shown as one text.
     pub fn in_run(&self) -> String {
         [self.lead_in_run(), self.text].concat()
     }
@@ -59,9 +59,9 @@ pub(crate) struct LaneTexts(Vec<LaneText>);
 
 #[derive(Debug, Default)]
 struct LaneText {
-    /// The turn whose text is coming.
+    /// The turn whose text is arriving.
     turn: Option<TurnId>,
-    /// Bytes of that turn's text that were sent.
+    /// How many bytes of that turn's text were sent.
     said: usize,
 }
 
@@ -95,7 +95,7 @@ impl LaneTexts {
         Some(Words { text, after })
     }
 
-    /// The part of a turn's whole text that no delta has brought. `None` if there is none.
+    /// The part of a turn's whole text that no delta contained; `None` if there is none.
     pub(crate) fn complete<'a>(
         &mut self,
         lane: LaneId,

@@ -1,4 +1,4 @@
-//! A run as every surface sees it, whatever it then writes.
+//! Tests the view of a run that every surface gets, whatever the surface then writes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -42,7 +42,7 @@ fn envelopes(events: impl IntoIterator<Item = (u16, Event)>) -> Vec<Envelope> {
     (1..).zip(events).map(envelope).collect()
 }
 
-/// What a client that knows no agents reads, and what the answer of each agent is by itself.
+/// The text that a client without agents reads, and each agent's own answer.
 fn texts(events: impl IntoIterator<Item = (u16, Event)>) -> (String, [String; 2]) {
     let (mut fold, mut all, mut each) =
         (RunFold::default(), String::new(), [const { String::new() }; 2]);
