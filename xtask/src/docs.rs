@@ -1,4 +1,4 @@
-//! Pages of `docs/` that are written from code, so that they cannot lie.
+//! Writes the pages of `docs/` that come from code, so that they always match it.
 
 mod events;
 
@@ -51,7 +51,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Each by its path.
+/// The generated pages, each with its path.
 fn pages(root: &Path) -> Result<[(&'static str, String); 2]> {
     let openapi = std::fs::read_to_string(root.join(OPENAPI))
         .with_context(|| format!("cannot read {OPENAPI}"))?;
@@ -68,7 +68,7 @@ fn errors_page() -> String {
     page
 }
 
-/// A bar would end the cell.
+/// The text with bars escaped, because a bar would end the cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }

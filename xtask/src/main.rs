@@ -1,5 +1,5 @@
-//! The workspace's own chores: `cargo xtask tidy` checks the house rules that clippy cannot see, `cargo xtask docs`
-//! writes the pages that come from code. Nothing of the product may enter.
+//! The workspace's own chores. `cargo xtask tidy` checks the house rules that clippy cannot check,
+//! and `cargo xtask docs` writes the pages that come from code. No code of the product may be here.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

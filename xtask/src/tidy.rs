@@ -1,5 +1,6 @@
-//! House rules that no lint checks: which crate may see which, how long a file may be, what may not be committed.
-//! Each check is a pure function from what was read to problems, so that its tests can show it failing.
+//! Checks house rules that no lint checks: which crate may depend on which, how long a file may be,
+//! what may not be committed. Each check is a pure function from the files that were read to
+//! problems, so that its tests can show it failing.
 
 mod edges;
 mod glossary;
@@ -32,10 +33,10 @@ impl Problem {
     }
 }
 
-/// A file of the workspace that is text.
+/// A text file of the workspace.
 #[derive(Debug)]
 struct SourceFile {
-    /// Relative to the workspace, with forward slashes.
+    /// The path relative to the workspace, with forward slashes.
     path: String,
     text: String,
 }
@@ -97,17 +98,19 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     bail!("tidy: {} broken rule(s), listed above", problems.len())
 }
 
-/// Tracked files, and new ones that are not ignored: a problem should show before it is committed.
+/// Lists tracked files, and new ones that are not ignored: a problem should show before it is
+/// committed.
 fn list_files(root: &Path) -> Result<BTreeSet<String>> {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let listing = output(Command::new("git").args(arguments).current_dir(root))?;
     let listed = listing.split('\0').filter(|path| !path.is_empty());
-    // A tracked file may be deleted, or be a link or a submodule: none holds text to check.
+    // A tracked file may be deleted, or be a link or a submodule, and none of these holds text to
+    // check.
     let is_file = |path: &&str| root.join(path).symlink_metadata().is_ok_and(|meta| meta.is_file());
     Ok(listed.filter(is_file).map(str::to_owned).collect())
 }
 
-/// Those of them that are text.
+/// Reads those of the files that are text.
 fn read_files(root: &Path, paths: &BTreeSet<String>) -> Result<Vec<SourceFile>> {
     let mut files = Vec::new();
     for path in paths {
@@ -120,7 +123,7 @@ fn read_files(root: &Path, paths: &BTreeSet<String>) -> Result<Vec<SourceFile>> 
     Ok(files)
 }
 
-/// The characters right before and after each place where `part` stands in the line.
+/// The characters directly before and after each occurrence of `part` in the line.
 fn neighbours<'a>(
     line: &'a str,
     part: &'a str,

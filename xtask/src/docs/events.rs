@@ -1,4 +1,4 @@
-//! The page of events, from the schemas that the server publishes of itself.
+//! Writes the page of events from the schemas that the server publishes.
 
 use std::fmt::Write as _;
 
@@ -31,7 +31,7 @@ const STREAMS: [Stream; 2] = [
     },
 ];
 
-/// What each type says, in either stream.
+/// The description of each event type, in either stream.
 const SENTENCES: [(&str, &str); 15] = [
     ("start", "the run has begun; the question is on disk"),
     ("text", "a piece of the answer"),

@@ -1,21 +1,23 @@
-//! Which crate may depend on which, and which outside crates stay behind one door.
+//! Checks which crate may depend on which, and which outside crates only certain crates may use.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::{Problem, SourceFile};
 
-/// The table of layers is the code map of this document: its one source.
+/// The document whose code map is the only source of the layers.
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
 /// Programs: nothing may depend on them, not even a test.
 const PROGRAMS: &[&str] = &["onyx", "onyx-bench", "xtask"];
-/// It enters the product nowhere.
+/// The crate with helpers for tests, which the product may not depend on.
 const TEST_SUPPORT: &str = "onyx-test-support";
 
-/// Outside crates that only the named crates may use, so that what they do has one place.
+/// Outside crates that only the named crates may use, so that their kind of work stays in one
+/// place.
 const DOORS: &[(&str, &[&str])] = &[
-    // Some of the homes that people move from are databases.
+    // `onyx-import` reads databases, because some programs that people come from store their data
+    // in one.
     ("rusqlite", &["onyx-storage", "onyx-import"]),
     ("reqwest", &["onyx-providers", "onyx-egress", "onyx", "onyx-test-support", "onyx-bench"]),
     ("axum", &["onyx-api", "onyx", "onyx-test-support"]),
@@ -86,12 +88,12 @@ struct Layer {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Sees {
-    /// Everything but other programs and what belongs to tests.
+    /// Everything except other programs and crates for tests.
     All,
     Only(Vec<String>),
 }
 
-/// The rows of the table whose third column is headed "sees", top to bottom.
+/// The rows of the table whose third column has the heading "sees", from top to bottom.
 fn layers(architecture: &str) -> Vec<Layer> {
     let mut layers = Vec::new();
     let mut is_in_table = false;
@@ -127,7 +129,7 @@ fn seen(cell: &str) -> Sees {
     }
 }
 
-/// A layer that sees one that does not stand below it.
+/// Finds layers that see a layer that is not below them.
 fn upward(layers: &[Layer]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (row, layer) in layers.iter().enumerate() {
@@ -205,7 +207,8 @@ mod tests {
         check(&[SourceFile::new(ARCHITECTURE, map)], packages)
     }
 
-    /// The problems of a package that needs all that its layer sees, and these.
+    /// The problems of a package that has all dependencies that its layer sees, and these in
+    /// addition.
     fn problems(name: &str, dependencies: &[(&str, Kind)]) -> Vec<Problem> {
         let mut package = package(name, dependencies);
         let rows = layers(MAP);

@@ -1,4 +1,5 @@
-//! The glossary lists each word once, in the order of the alphabet, so that a reader finds it and its one meaning.
+//! Checks that the glossary lists each word once and in alphabetical order, so that a reader finds
+//! each word and its one meaning.
 
 use super::{Problem, SourceFile};
 
@@ -19,7 +20,7 @@ pub(super) fn check(files: &[SourceFile]) -> Vec<Problem> {
     problems
 }
 
-/// The first column of the table, with its lines.
+/// The words in the first column of the table, with their line numbers.
 fn words(text: &str) -> Vec<(usize, String)> {
     let rows = (1..).zip(text.lines()).skip_while(|(_, line)| !line.starts_with("|---"));
     rows.skip(1)

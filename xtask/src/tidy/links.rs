@@ -1,5 +1,5 @@
-//! Links between the papers and the pages of the manual: each leads to a file and a heading that are there, and what
-//! the manual shows leads to nothing that it leaves out.
+//! Checks the links of the documents and of the manual: each leads to an existing file and heading,
+//! and no page of the manual links to a page that the manual leaves out.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ const SUMMARY: &str = "docs/SUMMARY.md";
 /// Documents for developers of Onyx; the manual leaves them out.
 const LEFT_OUT: &[&str] = &[SUMMARY, "docs/seed-tests.md", "docs/web-tests.md"];
 
-/// `paths` are all files of the workspace, pictures too.
+/// `paths` are all files of the workspace, including pictures.
 pub(super) fn check(files: &[SourceFile], paths: &BTreeSet<String>) -> Vec<Problem> {
     let pages: Vec<&SourceFile> = files.iter().filter(|file| is_paper(&file.path)).collect();
     let shown: BTreeSet<String> = pages
@@ -34,7 +34,7 @@ pub(super) fn check(files: &[SourceFile], paths: &BTreeSet<String>) -> Vec<Probl
     problems
 }
 
-/// At the root, or of the manual or a client.
+/// Whether a file is a document: at the root, of the manual, or of a client.
 fn is_paper(path: &str) -> bool {
     let is_markdown = path.ends_with(".md");
     is_markdown
@@ -51,7 +51,7 @@ fn left_out(pages: &[&SourceFile], shown: &BTreeSet<String>) -> Vec<Problem> {
         .collect()
 }
 
-/// What is wrong with a link, if anything is.
+/// The problem of a link, if it has one.
 fn wrong(
     page: &SourceFile,
     link: &Link,
@@ -78,7 +78,7 @@ fn wrong(
     (!is_there).then(|| format!("leads to {target}, and {path} has no such heading"))
 }
 
-/// A path relative to the page that names it.
+/// Resolves a path relative to the page that contains it.
 fn resolve(page: &str, target: &str) -> String {
     let file = target.split('#').next().unwrap_or_default();
     let mut parts: Vec<&str> = page.split('/').collect();
@@ -118,7 +118,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// `[words](target)` and `![words](target)`, not inside of code.
+/// Finds `[words](target)` and `![words](target)` outside of code.
 fn links(text: &str) -> Vec<Link> {
     let mut found = Vec::new();
     for (line, words) in prose(text) {
@@ -136,12 +136,12 @@ fn links(text: &str) -> Vec<Link> {
     found
 }
 
-/// Every second piece between ticks is code.
+/// The line without its code, which is every second piece between backquotes.
 fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect::<Vec<_>>().join("``")
 }
 
-/// The names that links know headings by, as mdBook and GitHub make them.
+/// The anchors of a document's headings, as mdBook and GitHub make them.
 fn headings(text: &str) -> BTreeSet<String> {
     let titles = prose(text).filter_map(|(_, line)| {
         let title = line.trim_start_matches('#');

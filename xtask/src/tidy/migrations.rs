@@ -1,10 +1,11 @@
-//! Migrations are numbered one after the other: a hole means that one was lost, or that two branches took the same.
+//! Checks that migrations are numbered one after the other: a gap means that one was lost, or that
+//! two branches used the same number.
 
 use std::collections::BTreeMap;
 
 use super::{Problem, SourceFile};
 
-/// Numbers that were never given, from before this was checked. A migration that has run is not renumbered.
+/// Gaps from before this check existed. A migration that has run is not renumbered.
 const OLD_HOLES: &[(&str, &[u32])] = &[("crates/storage/migrations/ledger", &[5, 8])];
 
 pub(super) fn check(files: &[SourceFile]) -> Vec<Problem> {

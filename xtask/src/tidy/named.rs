@@ -1,5 +1,5 @@
-//! The files, types and functions that ARCHITECTURE.md and the glossary name are there: a document that leads a newcomer
-//! astray is worse than none.
+//! Checks that the files, types and functions that ARCHITECTURE.md and the glossary name exist: a
+//! document that misleads a newcomer is worse than none.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ const DOCUMENTS: &[&str] = &["ARCHITECTURE.md", "docs/glossary.md"];
 /// Folders of a home and of a build, which are not in the repository.
 const ELSEWHERE: &[&str] = &["cache/", "web/dist"];
 const ENDINGS: &[&str] = &["rs", "ts", "tsx", "md", "html", "py"];
-/// Words that say who may see what a line declares.
+/// The words of a visibility, which may precede a declared name.
 const BEFORE_A_NAME: &[&str] = &["pub", "crate", "super", "in"];
 const KEYWORDS: &[&str] = &["fn", "struct", "enum", "trait", "mod", "const", "type"];
 
-/// `paths` are all files of the workspace, pictures too.
+/// `paths` are all files of the workspace, including pictures.
 pub(super) fn check(files: &[SourceFile], paths: &BTreeSet<String>) -> Vec<Problem> {
     let documents = files.iter().filter(|file| DOCUMENTS.contains(&file.path.as_str()));
     documents.flat_map(|document| missing_names(document, files, paths)).collect()
@@ -45,7 +45,8 @@ enum Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    /// `None`: commands, routes, config keys and names of other programs.
+    /// What the name refers to; `None` for commands, routes, config keys and names of other
+    /// programs.
     fn read(name: &'a str) -> Option<Self> {
         let is_path = |c: char| c.is_alphanumeric() || "._-/".contains(c);
         let is_word = |word: &str| word.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -81,7 +82,7 @@ fn quoted(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// A file or folder with these last names.
+/// Whether a file or folder of the workspace has a path that ends like this.
 fn is_path(path: &str, paths: &BTreeSet<String>) -> bool {
     let path = path.trim_end_matches('/');
     let inner = format!("/{path}/");
@@ -103,7 +104,7 @@ fn declared(line: &str) -> Option<&str> {
     if named { words.find(|word| !word.is_empty()) } else { Some(first) }
 }
 
-/// Is this the file of that type or module, and does it declare the name?
+/// Whether this is the file of that type or module, and declares the name.
 fn is_part(file: &SourceFile, owner: &str, name: &str) -> bool {
     let is_owner = if owner.starts_with(|c: char| c.is_ascii_uppercase()) {
         has_word(&file.text, owner)

@@ -1,4 +1,4 @@
-//! The papers a reader starts from, and what every crate must say of itself.
+//! Checks the documents that a reader starts from, and what every crate must say about itself.
 
 use super::{Problem, SourceFile};
 
@@ -85,7 +85,8 @@ fn place_on_the_map(manifest: &SourceFile, files: &[SourceFile]) -> Option<Probl
     })
 }
 
-/// Clippy reads the nearest configuration only, so a crate's own must hold all that the workspace forbids.
+/// Clippy reads only the nearest configuration, so a crate's own must forbid everything that the
+/// workspace's forbids.
 fn whole_clippy_config(manifest: &SourceFile, files: &[SourceFile]) -> Option<Problem> {
     let own = find(files, &format!("{}/clippy.toml", crate_folder(manifest)))?;
     let shared = find(files, "clippy.toml")?;

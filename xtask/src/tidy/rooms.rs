@@ -1,7 +1,8 @@
-//! Whether a crate shows its design: how large its structs are, over how many files a type's methods are spread, whether
-//! folders import each other in circles, how many entries its `src` has. Counted for every crate, a rule for some.
+//! Checks whether a crate shows its design: how many fields its structs have, over how many files a
+//! type's methods are spread, whether folders import each other in circles, and how many entries
+//! its `src` has. Every crate is counted, but only some must keep the limits.
 //!
-//! Read from the text as rustfmt writes it, which is enough for counting.
+//! The text is read as rustfmt writes it, which is enough for counting.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,25 +15,26 @@ const MOST_FIELDS: usize = 18;
 const MOST_FILES_OF_A_TYPE: usize = 4;
 const MOST_ENTRIES: usize = 18;
 
-/// What may be over a limit: the crate, the name of the struct (`file: name`), type, circle (`a, b`) or `src`, and why.
+/// Exceptions from a limit: the crate, what exceeds the limit (a struct as `file: name`, a type, a
+/// circle as `a, b`, or `src`), and why.
 const EXCEPTIONS: &[(&str, &str, &str)] =
     &[("api", "wire/decode/chat.rs: Request", "the fields of OpenAI's request, each named once")];
 
-/// What was counted in one crate.
+/// The numbers of one crate.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) name: String,
     entries: usize,
-    /// Fields by struct, with its file: names may stand twice in a crate.
+    /// The number of fields by struct, with its file, because a crate may use a name twice.
     fields: BTreeMap<String, usize>,
-    /// Files with methods by type.
+    /// The number of files with methods, by type.
     spread: BTreeMap<String, usize>,
-    /// Folders that import each other, each circle in the order of the alphabet.
+    /// Folders that import each other, each circle in alphabetical order.
     circles: Vec<Vec<String>>,
 }
 
 impl Counts {
-    /// One line for people.
+    /// The numbers as one line for people.
     pub(super) fn line(&self) -> String {
         let largest = self.fields.iter().max_by_key(|(_, count)| **count);
         let widest = self.spread.iter().max_by_key(|(_, count)| **count);
@@ -77,7 +79,7 @@ impl Counts {
     }
 }
 
-/// The limits that crates break which must keep them.
+/// The limits that are exceeded by crates that must keep them.
 pub(super) fn check(counts: &[Counts]) -> Vec<Problem> {
     let strict = counts.iter().filter(|counts| STRICT.contains(&counts.name.as_str()));
     strict.flat_map(Counts::problems).collect()
@@ -119,7 +121,7 @@ fn count_crate(name: &str, files: &[(&str, &str)]) -> Counts {
     counts
 }
 
-/// Structs with named fields, and how many each has.
+/// The structs with named fields, and how many fields each has.
 fn structs(text: &str) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     let mut open: Option<(String, usize, usize)> = None;
@@ -187,7 +189,8 @@ fn inherent_impl(line: &str) -> Option<&str> {
     Some(identifier(rest.strip_prefix(' ')?)).filter(|name| !name.is_empty())
 }
 
-/// Which folder of `src` names which other one beside it, at any depth: `routes/spaces` names `routes/sessions`.
+/// The folders of `src` that each folder imports, at any depth: `routes/spaces` may import
+/// `routes/sessions`.
 fn imports(files: &[(&str, &str)]) -> BTreeMap<String, BTreeSet<String>> {
     let folders: BTreeSet<&str> = files.iter().flat_map(|(path, _)| folders_of(path)).collect();
     let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -195,7 +198,7 @@ fn imports(files: &[(&str, &str)]) -> BTreeMap<String, BTreeSet<String>> {
         let code: Vec<&str> =
             text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
         for named in named_modules(path, &code.join("\n")) {
-            // The outermost folder in which the two are not together.
+            // The outermost folder that only one of the two is in.
             let apart = |folder: &&str| !format!("{path}/").starts_with(&format!("{folder}/"));
             let Some(other) = folders_of(&format!("{named}/")).find(apart).map(str::to_owned)
             else {
@@ -237,7 +240,7 @@ fn named_modules(path: &str, code: &str) -> Vec<String> {
     named
 }
 
-/// Adds what `a::b::C` or `{a::b, c}` names below a module.
+/// Adds the modules that `a::b::C` or `{a::b, c}` names below a module.
 fn add_paths(below: &str, code: &str, named: &mut Vec<String>) {
     let join =
         |name: &str| if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
@@ -266,7 +269,7 @@ fn add_paths(below: &str, code: &str, named: &mut Vec<String>) {
     }
 }
 
-/// Folders that reach each other.
+/// Groups of folders that import each other, directly or through others.
 fn circles(imports: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
     let reached = |from: &str| {
         let mut seen: BTreeSet<&str> = BTreeSet::new();

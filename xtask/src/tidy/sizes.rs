@@ -1,4 +1,4 @@
-//! How long a source file may be: think at 500 lines, act at 800.
+//! Checks how long source files are: think at 500 lines, act at 800.
 
 use super::{Problem, SourceFile};
 
@@ -14,7 +14,7 @@ pub(super) fn check(files: &[SourceFile]) -> Vec<Problem> {
         .collect()
 }
 
-/// Files to think about; not a broken rule yet.
+/// Files that are long, but do not break the rule yet.
 pub(super) fn long_files(files: &[SourceFile]) -> Vec<Problem> {
     with_lines(files)
         .filter(|(_, lines)| (THINK + 1..=ACT).contains(lines))

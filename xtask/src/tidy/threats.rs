@@ -1,5 +1,5 @@
-//! THREAT_MODEL.md names tests as proof: each must exist, a row without one must say so, and
-//! every row says what its tests do not prove.
+//! Checks the tests that THREAT_MODEL.md names as proof: each must exist, a row without one must
+//! say so, and every row says what its tests do not prove.
 
 use super::{Problem, SourceFile, neighbours};
 
@@ -18,7 +18,7 @@ pub(super) fn check(files: &[SourceFile]) -> Vec<Problem> {
     unproven.chain(places_that_are_gone(&paper.text, files)).collect()
 }
 
-/// Files and folders that it names.
+/// Files and folders that the document names but that do not exist.
 fn places_that_are_gone(text: &str, files: &[SourceFile]) -> Vec<Problem> {
     let named = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
     let places = named.filter(|name| PLACES.iter().any(|folder| name.starts_with(folder)));
@@ -35,7 +35,7 @@ fn holds_tests(file: &SourceFile) -> bool {
     file.is_code() && (holds_tests || file.text.contains("#[cfg(test)]"))
 }
 
-/// What a table row is about, and its last cell; `None` for other lines, headings included.
+/// The subject and the last cell of a table row; `None` for other lines, including headings.
 fn proof_of_row(line: &str) -> Option<(&str, &str)> {
     let cells = line.strip_prefix("| ")?.strip_suffix(" |")?;
     let (threat, _) = cells.split_once(" | ")?;
@@ -57,7 +57,8 @@ fn problems_of(threat: &str, proof: &str, tests: &[&SourceFile]) -> Vec<Problem>
     missing.map(|name| Problem::new(PAPER, format!("no test is called {name}"))).collect()
 }
 
-/// The name as a whole word; some tests are made by macros, so no `fn` is asked for.
+/// Whether the file contains the name as a whole word. No `fn` before it is required, because
+/// macros make some tests.
 fn has_test(file: &SourceFile, name: &str) -> bool {
     let of_name = |c: char| c.is_alphanumeric() || c == '_';
     file.text.lines().any(|line| {

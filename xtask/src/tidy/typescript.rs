@@ -1,4 +1,5 @@
-//! One TypeScript for the web app, the client and the generator of its types: two of them disagree in silence.
+//! Checks that the web app, the client and the generator of its types use one version of
+//! TypeScript: two versions may disagree without an error.
 
 use super::{Problem, SourceFile};
 

@@ -1,8 +1,9 @@
-//! What may not stand in a committed file: unfinished work, places of one machine, secrets, SQL glued together.
+//! Checks what may not be in a committed file: unfinished work, paths of one machine, secrets, and
+//! SQL that is glued together.
 
 use super::{Problem, SourceFile, neighbours};
 
-/// This file must name what it forbids.
+/// This file must contain the words that it forbids.
 const SELF: &str = "xtask/src/tidy/words.rs";
 
 const UNFINISHED_CALLS: &[&str] = &["todo!(", "unimplemented!("];
@@ -14,7 +15,7 @@ const SECRETS: &[&str] = &["PRIVATE KEY-----", "sk-ant-api", "ghp_", "AKIA"];
 const SQL_VERBS: &[&str] =
     &["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "ALTER ", "CREATE ", "DROP "];
 
-/// Cargo writes this name of its index into every lock file.
+/// The name of Cargo's index, which every lock file contains.
 const LOCKFILE_INDEX: &str = "crates.io-index";
 
 pub(super) fn check(files: &[SourceFile]) -> Vec<Problem> {
@@ -55,7 +56,7 @@ fn is_a_word(line: &str, word: &str) -> bool {
     neighbours(line, word).any(|(before, after)| !is_letter(before) && !is_letter(after))
 }
 
-/// Calls and secrets go on after their mark.
+/// Whether a word begins with the mark; calls and secrets continue after theirs.
 fn begins_a_word(line: &str, mark: &str) -> bool {
     neighbours(line, mark).any(|(before, _)| !is_letter(before))
 }
@@ -64,7 +65,8 @@ fn is_letter(character: Option<char>) -> bool {
     character.is_some_and(|character| character.is_ascii_alphanumeric())
 }
 
-/// `/work/` is a machine's folder at the start of a path, and any folder's name further in.
+/// Whether `folder` begins a path. `/work/` is a machine's folder only at the start of a path;
+/// further in, any folder may have that name.
 fn starts_a_path(line: &str, folder: &str) -> bool {
     let goes_on = |character: char| character.is_alphanumeric() || "._-~}>*/$".contains(character);
     neighbours(line, folder).any(|(before, _)| !before.is_some_and(goes_on))
