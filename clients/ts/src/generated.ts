@@ -1698,7 +1698,7 @@ export interface components {
             field: string | null;
         };
         ImportReport: {
-            /** @description Nothing was written. */
+            /** @description Whether this was a dry run, in which nothing was written. */
             dry_run: boolean;
             counts: {
                 agent?: components["schemas"]["ImportCounts"];
@@ -1713,9 +1713,9 @@ export interface components {
                 skill?: components["schemas"]["ImportCounts"];
             };
             entries: components["schemas"]["ImportEntry"][];
-            /** @description What the other program has and Onyx did not take, with the reason. */
+            /** @description Items of the other program that Onyx did not take, with the reason. */
             left_out: components["schemas"]["ImportRemark"][];
-            /** @description What has another name here. */
+            /** @description Items that have another name in Onyx. */
             renamed: components["schemas"]["ImportRemark"][];
         };
         ImportCounts: {
@@ -1723,14 +1723,14 @@ export interface components {
             new: number;
             /**
              * Format: uint64
-             * @description Something of it was here; the rest was added.
+             * @description A part of the item existed; the rest was added.
              */
             added: number;
             /** Format: uint64 */
             already_there: number;
             /**
              * Format: uint64
-             * @description Something else is here in its place, and stays.
+             * @description Another item exists in its place, and was not changed.
              */
             kept: number;
         };
@@ -1743,7 +1743,7 @@ export interface components {
         /** @enum {string} */
         ImportKind: "agent" | "provider" | "connector" | "mcp_server" | "persona" | "memory" | "file" | "skill" | "job" | "session";
         /**
-         * @description What became of one thing; in a dry run, what would. `kept`: What is here is something else, and stays as it is.
+         * @description The result for one item; in a dry run, the result that it would have. `kept`: Another item exists in its place, and was not changed.
          * @enum {string}
          */
         ImportOutcome: "new" | "added" | "already_there" | "kept";
@@ -2389,7 +2389,7 @@ export interface components {
         /** @enum {string} */
         Role: "owner" | "member";
         /**
-         * @description How a caller came in. `local_user`: The home's own socket: the kernel says that it is the same user. `owner_token`: The owner's token of the config or the token file. `access`: A short-lived token that a refresh token was exchanged for.
+         * @description How a caller proved who they are. `local_user`: The home's own socket: the kernel reports that the caller is the user who runs the server. `owner_token`: The owner's token, from the config or the token file. `access`: A short-lived token, which a refresh token was exchanged for.
          * @enum {string}
          */
         CallerKind: "token" | "session" | "password" | "local_user" | "owner_token" | "access";
@@ -2444,7 +2444,7 @@ export interface components {
             has_password: boolean;
         };
         /**
-         * @description Where it is written that there is such a person: there they are changed. `config`: `people` of onyx.json, or VALID_PERSONS. `added`: Made at the first start, or added since.
+         * @description Where a person is declared, which is where they can be changed. `config`: `people` of onyx.json, or VALID_PERSONS. `added`: The person was made at the first start, or added later.
          * @enum {string}
          */
         PersonSource: "config" | "added";
@@ -2496,7 +2496,7 @@ export interface components {
             expires_in: number;
         };
         /**
-         * @description What the device wants to have in the end. `browser`: A cookie. `device`: An API token.
+         * @description The credential that the device asks for. `browser`: A cookie. `device`: An API token.
          * @enum {string}
          */
         PairingFor: "browser" | "device";
@@ -2510,17 +2510,17 @@ export interface components {
         /** @description A secret as it may be shown. */
         SecretView: {
             name: string;
-            /** @description Enough to recognise it by, and no more. */
+            /** @description A shortened value, just enough to recognise the secret. */
             hint: string;
             /** Format: date-time */
             updated_at: string;
-            /** @description Where the key lies that opens it. */
+            /** @description The place of the key that opens the secret. */
             key: components["schemas"]["KeyPlace"];
-            /** @description Why it cannot be used, if it cannot. */
+            /** @description Why the secret cannot be used, if it cannot. */
             error?: string | null;
         };
         /**
-         * @description Where a key lies. `master_key`: Made from the key that all gateways of a server are given.
+         * @description The place of a key. `master_key`: The key is made from the key that all gateways of a server are given.
          * @enum {string}
          */
         KeyPlace: "keyring" | "file" | "master_key";

@@ -4,21 +4,21 @@ use std::net::IpAddr;
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt<'a> {
     pub proof: Proof<'a>,
-    /// Where it comes from; `None` is this machine's own user.
+    /// The address of the sender; `None` is this machine's own user.
     pub from: Option<IpAddr>,
-    /// The person that a credential of several is to speak for.
+    /// The person to speak for, if the credential may speak for several.
     pub speaks_for: Option<&'a str>,
 }
 
 #[derive(Clone, Copy)]
 pub enum Proof<'a> {
-    /// The kernel reports that it is the user who runs the server.
+    /// The kernel reports that the sender is the user who runs the server.
     LocalUser,
     /// An API token, the owner's token, or a short-lived access token.
     Bearer(&'a str),
-    /// What a signed-in browser sends: the cookie, which it sends automatically, also to other
-    /// ports of the machine, and the key that only pages of the server's own origin can read. One
-    /// without the other is refused.
+    /// The two credentials of a signed-in browser: the cookie, which the browser sends
+    /// automatically, also to other ports of the machine, and the key that only pages of the
+    /// server's own origin can read. One without the other is refused.
     Session {
         cookie: &'a str,
         page_key: Option<&'a str>,

@@ -8,7 +8,8 @@ pub struct Caller {
     pub person: PersonId,
     pub is_owner: bool,
     pub kind: CallerKind,
-    /// The caller's own credential, if it has an id: credentials made with it end with it.
+    /// The caller's own credential, if it has an id. Credentials that were made with it end with
+    /// it.
     pub credential: Option<CredentialId>,
     pub(crate) grants: Grants,
     pub expires_at: Option<Timestamp>,
@@ -17,24 +18,24 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// What the credential is good for. Read only: code that could change it could create any other
-    /// credential.
+    /// The rights of the credential. They are read-only, because code that could change them could
+    /// create any other credential.
     pub fn grants(&self) -> Grants {
         self.grants
     }
 }
 
-/// How a caller came in.
+/// How a caller proved who they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallerKind {
-    /// The home's own socket: the kernel says that it is the same user.
+    /// The home's own socket: the kernel reports that the caller is the user who runs the server.
     LocalUser,
-    /// The owner's token of the config or the token file.
+    /// The owner's token, from the config or the token file.
     OwnerToken,
     Token,
     Session,
     Password,
-    /// A short-lived token that a refresh token was exchanged for.
+    /// A short-lived token, which a refresh token was exchanged for.
     Access,
 }

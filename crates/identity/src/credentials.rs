@@ -1,5 +1,5 @@
-//! All valid credentials, in memory. The ledger holds the same rows; a change is written there
-//! first.
+//! All valid credentials, in memory. The ledger holds the same rows, and each change is written
+//! there first.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub enum Lifetime {
     For(Duration),
 }
 
-/// Sessions, and refresh tokens, that one person has at once.
+/// How many sessions, and how many refresh tokens, one person can have at once.
 const MOST_SIGNED_IN: usize = 64;
 
 pub(crate) struct Register {
@@ -44,7 +44,7 @@ pub(crate) struct Register {
     ending: Vec<Cancel>,
 }
 
-/// A proof that can create other credentials and has no row of its own.
+/// A credential that can create others and has no row of its own.
 #[derive(Clone)]
 pub(crate) struct Root {
     pub(crate) id: CredentialId,
@@ -101,7 +101,7 @@ impl Register {
         register
     }
 
-    /// The config's owner, else the one made at the first start.
+    /// The config's owner, else the owner that was made at the first start.
     pub(crate) fn owner(&self) -> Option<&PersonId> {
         let first = self.added.values().find(|row| row.role == Role::Owner);
         self.declared.owner.as_ref().or_else(|| first.map(|row| &row.person))
@@ -115,7 +115,7 @@ impl Register {
         let added =
             self.added.values().map(|row| (&row.person, row.name.clone(), PersonSource::Added));
         let mut people: BTreeMap<&PersonId, Person> = BTreeMap::new();
-        // For a person who is in both, the config wins.
+        // For a person who is both added and in the config, the config takes precedence.
         for (id, name, source) in added.chain(declared) {
             let role = if Some(id) == self.owner() { Role::Owner } else { Role::Member };
             let has_password = self.passwords.contains_key(id);
@@ -177,7 +177,7 @@ impl Register {
 
     fn insert(&mut self, row: CredentialRow) {
         let id = row.credential;
-        // A refresh token that was exchanged: the same credential, a new secret.
+        // A refresh token that is exchanged keeps its credential and gets a new secret.
         let before = self.held.remove(&id);
         if let Some(before) = &before {
             self.by_hash.remove(&before.row.hash);
@@ -199,7 +199,7 @@ impl Register {
         gone
     }
 
-    /// Each person's oldest credentials beyond `MOST_SIGNED_IN` of a kind: no one has so many
+    /// Each person's oldest credentials beyond `MOST_SIGNED_IN` of a kind: no one uses so many
     /// browsers.
     pub(crate) fn surplus(&self) -> Vec<CredentialId> {
         let mut signed_in: HashMap<_, Vec<CredentialId>> = HashMap::new();
@@ -223,7 +223,7 @@ impl Register {
         over.map(|held| held.row.credential).collect()
     }
 
-    /// Applies the config. Returns the credentials that this ended.
+    /// Applies the config. Returns the credentials that ended because of it.
     pub(crate) fn declare(&mut self, declared: Declared) -> Vec<CredentialId> {
         let before = self.everybody();
         if self.declared.owner_token != declared.owner_token {
@@ -240,7 +240,7 @@ impl Register {
     }
 
     /// Applies the ledger's rows after another gateway changed them. Returns the credentials that
-    /// this ended and that are still in the ledger.
+    /// ended because of it and that are still in the ledger.
     pub(crate) fn replace(
         &mut self,
         people: Vec<PersonRow>,
@@ -316,8 +316,8 @@ impl Register {
         self.people().into_iter().map(|person| person.id).collect()
     }
 
-    /// Who is no longer a person here keeps their credentials (they may come back) but nothing
-    /// that is open.
+    /// Ends the open connections of people who are no longer here. They keep their credentials,
+    /// because they may come back.
     fn close_for_those_who_left(&mut self, before: &HashSet<PersonId>) {
         let after = self.everybody();
         let left: Vec<_> = before.difference(&after).collect();

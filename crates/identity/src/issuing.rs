@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::caller::Caller;
 use crate::credentials::KnownCredential;
 
-/// What a new credential may be: for which people, and with which rights. A permit is stored only
-/// where the server keeps a credential that waits to be picked up.
+/// The people and rights that a new credential may have. A permit is stored only where the server
+/// keeps a credential that waits to be picked up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Permit {
     people: Vec<PersonId>,
@@ -34,8 +34,8 @@ pub(crate) struct Particulars {
 pub(crate) struct IssuedCredential(CredentialRow);
 
 impl Permit {
-    /// The rule: no one gives a right that their own credential lacks, and only the owner, with a
-    /// credential for administration, creates one for another person.
+    /// Applies the rule: no one gives a right that their own credential lacks, and only the owner,
+    /// with a credential for administration, creates a credential for another person.
     pub(crate) fn new(
         maker: &Caller,
         people: Vec<PersonId>,

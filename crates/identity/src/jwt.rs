@@ -1,5 +1,5 @@
-//! Short-lived access tokens for SDKs: JWTs of one fixed form (HS256), so that nothing in a token
-//! chooses how it is checked. The key lives as long as the process: after a restart an SDK
+//! Short-lived access tokens for SDKs. They are JWTs of one fixed form (HS256), so that nothing in
+//! a token chooses how it is checked. The key lives as long as the process: after a restart an SDK
 //! refreshes once.
 
 use base64::Engine as _;
@@ -21,9 +21,9 @@ pub(crate) struct Signer {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Claims {
     pub(crate) sub: PersonId,
-    /// The refresh token's credential.
+    /// The credential of the refresh token.
     pub(crate) cid: CredentialId,
-    /// Seconds since 1970.
+    /// The time of issue, in seconds since 1970.
     pub(crate) iat: i64,
     pub(crate) exp: i64,
 }
@@ -33,7 +33,7 @@ impl Signer {
         Ok(Self { key: random::bytes()? })
     }
 
-    /// Uses a key that other gateways have too.
+    /// Makes a signer with a key that other gateways also use.
     pub(crate) fn with_key(key: [u8; 32]) -> Self {
         Self { key }
     }
@@ -45,7 +45,7 @@ impl Signer {
         Ok(format!("{message}.{signature}"))
     }
 
-    /// `None`: the token is not ours, or has expired.
+    /// The claims of a token; `None` if the token is not ours or has expired.
     pub(crate) fn verify(&self, token: &str, now: Timestamp) -> Option<Claims> {
         let (message, signature) = token.rsplit_once('.')?;
         let claims = message.strip_prefix(HEADER)?.strip_prefix('.')?;
@@ -63,7 +63,7 @@ impl Signer {
     }
 }
 
-/// Whether the text looks like a JWT. It is then not tried as anything else.
+/// Whether the text looks like a JWT. Such a text is not tried as any other credential.
 pub(crate) fn is_jwt(text: &str) -> bool {
     text.starts_with("eyJ")
 }
@@ -99,7 +99,8 @@ mod tests {
             let mut bytes = token.clone().into_bytes();
             bytes[index] = if bytes[index] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(bytes).unwrap();
-            // The last digit of a signature has spare bits; a decoder that takes them is refused.
+            // The last digit of a signature has unused bits; a decoder must refuse a token in which
+            // they are set.
             assert_eq!(signer.verify(&changed, Timestamp::UNIX_EPOCH), None, "byte {index}");
         }
         let (message, _) = token.rsplit_once('.').unwrap();

@@ -1,8 +1,8 @@
 //! Who callers are and how they prove it: people, passwords, tokens, browser sessions, one-time links,
 //! pairing, and the store of sealed secrets.
 //!
-//! Decides who a caller is and what their credential is good for. No HTTP, no cookie and no route
-//! may enter: a surface takes a proof out of its request and passes it in.
+//! This crate decides who a caller is and which rights their credential has. No HTTP, no cookie and
+//! no route may enter: a surface takes a proof out of its request and passes it in.
 
 mod attempt;
 mod caller;

@@ -12,7 +12,7 @@ use crate::issuing::Permit;
 use crate::random::Secret;
 
 const LASTS: Duration = Duration::from_secs(10 * 60);
-/// Links that wait; a new one takes the place of the oldest.
+/// How many links can wait; a new one replaces the oldest.
 const MAX_LINKS: usize = 8;
 
 pub(crate) struct Links(Arc<dyn PendingEntries>);

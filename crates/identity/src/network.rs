@@ -3,9 +3,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde::{Deserialize, Serialize};
 
-/// All the addresses that one sender can have: this machine, an IPv4 network of 256 addresses, an
-/// IPv6 network of one household. Guesses are counted by network, so changing the address within it
-/// allows no further guesses.
+/// All the addresses that one sender can have: this machine, an IPv4 network of 256 addresses, or
+/// an IPv6 network of one household. Guesses are counted by network, so changing the address within
+/// it allows no further guesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Network(IpAddr);
 

@@ -1,5 +1,6 @@
-//! A device that is not signed in shows a short code; the owner approves it from a place that
-//! is signed in; the device picks up its credential with a long id that only it knows.
+//! Pairing of a device that is not signed in: it shows a short code; the owner approves the code
+//! from a place that is signed in; the device picks up its credential with a long id that only it
+//! knows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +16,14 @@ use crate::random::{self, Secret};
 
 const LASTS: Duration = Duration::from_secs(10 * 60);
 const MAX_WAITING: usize = 100;
-/// The limit is lower than the one for all, so that one network does not keep the devices of
-/// another out.
+/// How many devices of one network can wait. The limit is lower than the one for all, so that one
+/// network does not keep the devices of another out.
 const MAX_OF_ONE_NETWORK: usize = 20;
-/// None of these reads like another letter, and they form no words.
+/// The letters of codes. None of them looks like another, and without vowels they form no words.
 const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 const LONGEST_NAME: usize = 100;
 
-/// What the device wants to have in the end.
+/// The credential that the device asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PairingFor {
@@ -60,7 +61,7 @@ struct PendingPairing {
     code: String,
     name: String,
     client: PairingFor,
-    /// Where it asked from; `None` is this machine's own user.
+    /// The network that the device asked from; `None` is this machine's own user.
     network: Option<Network>,
     decision: Option<Decision>,
 }
@@ -111,8 +112,8 @@ impl Pairings {
         Ok((id, device.view(LASTS)))
     }
 
-    /// Leaves out those that a newer gateway wrote in a form that this one cannot read: they are
-    /// decided on there.
+    /// All waiting pairings that this gateway can read. A newer gateway may have written some in
+    /// another form, and they are decided there.
     async fn all(&self) -> Result<Vec<(PendingEntry, PendingPairing)>, Fault> {
         let mut all = Vec::new();
         for entry in self.0.list(PendingKind::Pairing).await? {
@@ -147,7 +148,7 @@ impl Pairings {
         Ok(open)
     }
 
-    /// What the device with this code asks for.
+    /// The credential that the device with this code asks for.
     pub(crate) async fn wanted(&self, code: &str) -> Result<PairingFor, Fault> {
         Ok(self.by_code(code).await?.1.client)
     }
@@ -160,7 +161,8 @@ impl Pairings {
         if is_first { Ok(()) } else { Err(no_device()) }
     }
 
-    /// Letters only count; however a person writes them.
+    /// The pairing with this code. Only the letters count, so people may write the code with any
+    /// spaces and signs.
     async fn by_code(&self, code: &str) -> Result<(PendingEntry, PendingPairing), Fault> {
         let plain = |text: &str| -> String {
             text.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_uppercase()).collect()
@@ -221,12 +223,12 @@ fn unreadable(error: &serde_json::Error) -> Fault {
     Fault::new(ErrorCode::Internal, format!("a pairing that waits is not understood: {error}"))
 }
 
-/// `BCDF-GHJK`: a person reads it from one screen and types it at another.
+/// A new code such as `BCDF-GHJK`, which a person reads from one screen and types at another.
 fn fresh_code() -> Result<String, Fault> {
     let mut code = String::new();
     while code.len() < 9 {
         let [byte] = random::bytes()?;
-        // 240 is a multiple of 20: no letter comes more often than another.
+        // 240 is a multiple of 20, so no letter is more frequent than another.
         if byte < 240 {
             code.push(char::from(LETTERS[usize::from(byte) % LETTERS.len()]));
         }

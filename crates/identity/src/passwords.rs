@@ -1,4 +1,4 @@
-//! Passwords: argon2id, a few at a time, never on a thread that serves requests.
+//! Passwords are hashed with argon2id, a few at a time, and never on a thread that serves requests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,22 +12,22 @@ use tokio::sync::Semaphore;
 
 use crate::random;
 
-/// Each takes 19 MiB and a core for tens of milliseconds.
+/// How many are hashed at once. Each hash takes 19 MiB and a core for tens of milliseconds.
 const AT_ONCE: usize = 2;
 
 const SHORTEST: usize = 8;
-/// Longer texts are no passwords; hashing them would be work for nothing.
+/// The longest password. Hashing longer texts would only cost time.
 const LONGEST: usize = 1024;
 
-/// What an unknown person's password is compared with, so that they take as long as others. Zeros
-/// in the place of salt and hash: no password gives it.
+/// The hash with which the password of an unknown person is compared, so that the answer takes as
+/// long as for others. Salt and hash are zeros, which no password gives.
 const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA\
     $AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 pub(crate) struct Passwords {
     places: Arc<Semaphore>,
-    /// The passwords that were verified, so that Basic does not cost a hash for every request. They
-    /// are kept under a key of this process and are worthless outside it.
+    /// The verified passwords, so that Basic authentication does not cost a hash for every request.
+    /// They are stored under a key of this process and are worthless outside it.
     verified: Mutex<HashMap<PersonId, (CredentialId, [u8; 32])>>,
     key: [u8; 32],
 }

@@ -3,7 +3,7 @@ use onyx_types::PersonId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The owner's name when no other was chosen.
+/// The owner's name if no other was chosen.
 pub const OWNER: &str = "owner";
 
 /// A human with an account here.
@@ -16,12 +16,12 @@ pub struct Person {
     pub has_password: bool,
 }
 
-/// Where it is written that there is such a person: there they are changed.
+/// Where a person is declared, which is where they can be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PersonSource {
     /// `people` of onyx.json, or VALID_PERSONS.
     Config,
-    /// Made at the first start, or added since.
+    /// The person was made at the first start, or added later.
     Added,
 }

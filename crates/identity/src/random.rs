@@ -13,7 +13,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// 24 random bytes after a prefix that names their kind.
+    /// Makes a credential of 24 random bytes after a prefix that names its kind.
     pub(crate) fn fresh(mark: &str) -> Result<Self, Fault> {
         let bytes: [u8; 24] = bytes()?;
         let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -35,7 +35,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Creates a key that is kept.
+/// Creates a key that will be stored.
 pub fn fresh_key() -> Result<[u8; 32], Fault> {
     bytes()
 }

@@ -40,7 +40,7 @@ pub enum PersonSettings {
         name: Option<String>,
         #[serde(default)]
         role: Role,
-        /// Where they have chosen none themselves.
+        /// The person's time zone if they have chosen none themselves.
         #[serde(default)]
         timezone: Option<Zone>,
     },
@@ -86,7 +86,8 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// The owner of this home: the person that the config names, else the one of the first start.
+    /// The owner of this home: the person that the config names, else the one made at the first
+    /// start.
     pub fn owner(&self) -> Result<PersonId, Fault> {
         match &self.owner {
             Some(owner) => Ok(owner.clone()),
@@ -94,7 +95,7 @@ impl Declared {
         }
     }
 
-    /// `valid_persons` is a list with commas, as the variable of that name holds it.
+    /// `valid_persons` is a comma-separated list, the value of the variable of that name.
     pub fn new(
         people: Vec<PersonSettings>,
         valid_persons: Option<&str>,

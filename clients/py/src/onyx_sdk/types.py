@@ -1560,22 +1560,22 @@ class ImportReportCounts(TypedDict):
 
 
 class ImportReport(TypedDict):
-    # Nothing was written.
+    # Whether this was a dry run, in which nothing was written.
     dry_run: bool
     counts: ImportReportCounts
     entries: list[ImportEntry]
-    # What the other program has and Onyx did not take, with the reason.
+    # Items of the other program that Onyx did not take, with the reason.
     left_out: list[ImportRemark]
-    # What has another name here.
+    # Items that have another name in Onyx.
     renamed: list[ImportRemark]
 
 
 class ImportCounts(TypedDict):
     new: int
-    # Something of it was here; the rest was added.
+    # A part of the item existed; the rest was added.
     added: int
     already_there: int
-    # Something else is here in its place, and stays.
+    # Another item exists in its place, and was not changed.
     kept: int
 
 
@@ -1587,7 +1587,7 @@ class ImportEntry(TypedDict):
 
 ImportKind: TypeAlias = "Literal['agent', 'provider', 'connector', 'mcp_server', 'persona', 'memory', 'file', 'skill', 'job', 'session']"
 
-# What became of one thing; in a dry run, what would. `kept`: What is here is something else, and stays as it is.
+# The result for one item; in a dry run, the result that it would have. `kept`: Another item exists in its place, and was not changed.
 ImportOutcome: TypeAlias = "Literal['new', 'added', 'already_there', 'kept']"
 
 
@@ -2217,7 +2217,7 @@ class SignedIn(TypedDict):
 
 Role: TypeAlias = "Literal['owner', 'member']"
 
-# How a caller came in. `local_user`: The home's own socket: the kernel says that it is the same user. `owner_token`: The owner's token of the config or the token file. `access`: A short-lived token that a refresh token was exchanged for.
+# How a caller proved who they are. `local_user`: The home's own socket: the kernel reports that the caller is the user who runs the server. `owner_token`: The owner's token, from the config or the token file. `access`: A short-lived token, which a refresh token was exchanged for.
 CallerKind: TypeAlias = "Literal['token', 'session', 'password', 'local_user', 'owner_token', 'access']"
 
 # One right that a credential may have. `read`: Reading the person's data. `write`: Changing it, and approving what agents propose to change. `chat`: Using agents and models. `admin`: Rights of the owner; without effect in the hands of anyone else.
@@ -2269,7 +2269,7 @@ class Person(TypedDict):
     source: PersonSource
     has_password: bool
 
-# Where it is written that there is such a person: there they are changed. `config`: `people` of onyx.json, or VALID_PERSONS. `added`: Made at the first start, or added since.
+# Where a person is declared, which is where they can be changed. `config`: `people` of onyx.json, or VALID_PERSONS. `added`: The person was made at the first start, or added later.
 PersonSource: TypeAlias = "Literal['config', 'added']"
 
 
@@ -2318,7 +2318,7 @@ class Pairing(TypedDict):
     client: PairingFor
     expires_in: int
 
-# What the device wants to have in the end. `browser`: A cookie. `device`: An API token.
+# The credential that the device asks for. `browser`: A cookie. `device`: An API token.
 PairingFor: TypeAlias = "Literal['browser', 'device']"
 
 
@@ -2335,15 +2335,15 @@ class SecretView(TypedDict):
     """A secret as it may be shown."""
 
     name: str
-    # Enough to recognise it by, and no more.
+    # A shortened value, just enough to recognise the secret.
     hint: str
     updated_at: str
-    # Where the key lies that opens it.
+    # The place of the key that opens the secret.
     key: KeyPlace
-    # Why it cannot be used, if it cannot.
+    # Why the secret cannot be used, if it cannot.
     error: NotRequired[str | None]
 
-# Where a key lies. `master_key`: Made from the key that all gateways of a server are given.
+# The place of a key. `master_key`: The key is made from the key that all gateways of a server are given.
 KeyPlace: TypeAlias = "Literal['keyring', 'file', 'master_key']"
 
 

@@ -30,8 +30,8 @@ pub struct Tokens {
 }
 
 /// The credentials of a signed-in browser. The browser sends the cookie automatically, to every
-/// port of the machine; the key lies in the storage of the server's own origin and only its pages
-/// send it.
+/// port of the machine. The key is in the storage of the server's own origin, and only pages of
+/// that origin send it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrowserSession {
     pub cookie: Secret,
@@ -94,7 +94,7 @@ impl Identity {
         Ok((self.make(making, self.new_id(), secret.hash()).await?, secret))
     }
 
-    /// Signs a browser in. The session ends together with the credential that it was signed in by.
+    /// Signs a browser in. The session ends together with the credential that signed it in.
     pub async fn create_session(
         &self,
         caller: &Caller,
@@ -118,7 +118,7 @@ impl Identity {
         self.session(permit, None, "link").await
     }
 
-    /// Creates the code of a link that signs the owner in, once, with all of the owner's rights.
+    /// Creates the code of a link that signs the owner in once, with all of the owner's rights.
     pub async fn create_link(&self, maker: &Caller) -> Result<Secret, Fault> {
         let permit = Permit::new(maker, vec![self.owner()?], Grants::all())?;
         self.links.make(&permit).await
@@ -140,8 +140,8 @@ impl Identity {
         self.access(&row, refresh)
     }
 
-    /// The same for a program that the caller allows: with the rights that they agreed to, and
-    /// valid after their browser session has ended.
+    /// Creates the same tokens for a program that the caller allows: with the rights that they
+    /// agreed to, and valid after their browser session has ended.
     pub async fn create_client_tokens(
         &self,
         caller: &Caller,
@@ -166,12 +166,12 @@ impl Identity {
         self.access(&row, refresh)
     }
 
-    /// A refresh token is valid once: the answer holds the next one.
+    /// Exchanges a refresh token, which is valid once: the answer holds the next one.
     pub async fn refresh(&self, text: &str, from: Option<IpAddr>) -> Result<Tokens, Fault> {
         let hash = Hash::of(text.as_bytes());
         let is_known =
             || self.read().find(hash, CredentialKind::Refresh, self.clock.wall()).is_some();
-        // One that another gateway gave out must not be taken for one that was used before.
+        // A token that another gateway issued must not be mistaken for one that was used before.
         if self.looked.is_some() && !is_known() {
             self.follow().await?;
         }
@@ -222,8 +222,8 @@ impl Identity {
         self.pairings.waiting().await
     }
 
-    /// Approves a device: a browser gets all rights of the person, another device those that people
-    /// need for themselves; neither gets more than its approver has.
+    /// Approves a device. A browser gets all rights of the person, and another device those that
+    /// people need for themselves; neither gets more than its approver has.
     pub async fn approve_pairing(
         &self,
         maker: &Caller,
@@ -250,7 +250,7 @@ impl Identity {
         self.pairings.decide(code, Decision::Rejected).await
     }
 
-    /// The state of a pairing; when it was approved, its credential, once.
+    /// The state of a pairing. If it was approved, its credential is returned once.
     pub async fn pick_up_pairing(
         &self,
         id: &str,
@@ -332,7 +332,8 @@ impl Identity {
         Ok(row)
     }
 
-    /// Writes to the ledger first: a credential that was given out must exist after a crash.
+    /// Stores the credential in the ledger first: a credential that was given out must exist after
+    /// a crash.
     async fn hold(&self, issued: IssuedCredential) -> Result<(), Fault> {
         self.accounts.put_credential(issued.row().clone()).await?;
         let now = self.clock.wall();
@@ -340,14 +341,15 @@ impl Identity {
             register.hold(issued);
             let mut over = register.over(now);
             over.extend(register.surplus());
-            // This also takes what was made with something that ended in the meantime.
+            // This also removes credentials whose maker's credential ended in the meantime.
             register.drop_credentials(&over)
         })
         .await
     }
 }
 
-/// Names the credential that it is the newest secret of, so that an older one gives itself away.
+/// A new secret of a refresh token. It names its credential, so that an older secret of the same
+/// credential is recognised.
 fn refresh_secret(credential: CredentialId) -> Result<Secret, Fault> {
     Secret::fresh(&format!("{REFRESH_MARK}{credential}_"))
 }

@@ -79,8 +79,8 @@ impl Identity {
         self.read().password(id).is_some()
     }
 
-    /// Sets a password. It gives all rights of its person, so the maker must have all of them.
-    /// Sessions that were signed in with the old password end.
+    /// Sets a password. A password gives all rights of its person, so the maker must have all of
+    /// them. Sessions that were signed in with the old password end.
     pub async fn set_password(
         &self,
         maker: &Caller,
@@ -97,7 +97,8 @@ impl Identity {
         self.change(|register| register.set_password(&permit, &phc)).await
     }
 
-    /// A person who edits the config could write the owner's token into it, which has every right.
+    /// Checks that the maker may set the owner's token. A person who edits the config could write
+    /// that token into it, and it has every right.
     pub fn may_set_owner_token(&self, maker: &Caller) -> Result<(), Fault> {
         Permit::new(maker, vec![self.owner()?], Grants::all()).map(|_| ())
     }
@@ -111,7 +112,7 @@ impl Identity {
         self.change(|register| register.remove_password(id)).await
     }
 
-    /// Revokes a credential, the credentials made with it, and their requests under way.
+    /// Revokes a credential and the credentials made with it, and ends their requests under way.
     pub async fn revoke(&self, id: CredentialId) -> Result<(), Fault> {
         if self.read().by_id(id, self.clock.wall()).is_none() {
             self.catch_up().await?;

@@ -1,5 +1,5 @@
-//! The one place that decides who a caller is. All it knows is in memory; what must outlive the
-//! process is written to the ledger before a caller learns of it.
+//! The one place that decides who a caller is. Everything that it knows is in memory; what must
+//! outlive the process is written to the ledger before the caller gets an answer.
 
 mod making;
 mod manage;
@@ -32,7 +32,7 @@ use crate::settings::Declared;
 pub use making::{BrowserSession, DeviceCredential, Tokens};
 pub use shared::SharedAuthentication;
 
-/// This is longer than a password takes to be checked.
+/// How long an answer takes while guesses flood in; it is longer than the check of a password.
 const CROWDED_ANSWER: Duration = Duration::from_secs(1);
 
 pub struct Identity {
@@ -48,8 +48,8 @@ pub struct Identity {
     issue: Mutex<IdGenerator>,
     passwords: Passwords,
     signer: Signer,
-    /// When the ledger was last read for an unknown credential; only if other gateways change it
-    /// too.
+    /// When the ledger was last read for an unknown credential; `None` if no other gateway changes
+    /// the ledger.
     looked: Option<tokio::sync::Mutex<Duration>>,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// A credential that is valid, before it is decided for which person it speaks.
+/// A valid credential, before it is decided which person it speaks for.
 struct Opened {
     kind: CallerKind,
     people: Vec<PersonId>,
@@ -82,7 +82,7 @@ impl Identity {
             let person = OWNER.parse()?;
             let owner = PersonRow { person, name: None, role: Role::Owner, added_at };
             match accounts.add_person(owner.clone()).await {
-                // Another gateway that starts at the same moment made it.
+                // Another gateway that starts at the same moment created the owner.
                 Ok(()) | Err(StoreError::Conflict) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -91,7 +91,7 @@ impl Identity {
         let passwords = accounts.passwords().await?;
         let rows = accounts.credentials().await?;
         let mut register = Register::new(declared, people, passwords, rows);
-        // Credentials that expired while the server was not running.
+        // These credentials expired while the server was not running.
         let over = register.over(clock.wall());
         let gone = register.drop_credentials(&over);
         accounts.remove_credentials(&gone).await?;
@@ -123,7 +123,7 @@ impl Identity {
         self.speaking(opened, attempt.speaks_for)
     }
 
-    /// `None`: it opens nothing here.
+    /// The valid credential of an attempt; `None` if it is not valid here.
     async fn opened(&self, attempt: Attempt<'_>) -> Result<Option<Opened>, Fault> {
         Ok(match attempt.proof {
             Proof::LocalUser => Some(self.by_local_user()?),
@@ -142,7 +142,7 @@ impl Identity {
         })
     }
 
-    /// The local user, for whom the server itself acts: it prints their link.
+    /// The user who runs the server, for whom the server itself acts when it prints their link.
     pub fn local_user(&self) -> Result<Caller, Fault> {
         self.speaking(self.by_local_user()?, None)
     }
@@ -154,14 +154,14 @@ impl Identity {
             Proof::Bearer(_) | Proof::LocalUser => "the token is not known, or it has expired",
         };
         let counted = match (attempt.from, attempt.proof) {
-            // A password was counted as a guess where it was tried.
+            // A guess at a password was counted when it was checked.
             (_, Proof::Password { .. }) | (None, _) => Ok(()),
             (Some(from), _) => self.limits.failed(from),
         };
         counted.err().unwrap_or_else(|| Fault::new(ErrorCode::Unauthenticated, what))
     }
 
-    /// The person of a credential: its own, or the one of its people who was named.
+    /// The person of a credential: its own person, or the one of its people who was named.
     fn speaking(&self, opened: Opened, named: Option<&str>) -> Result<Caller, Fault> {
         let register = self.read();
         let person = match named {
@@ -261,9 +261,9 @@ impl Identity {
         }))
     }
 
-    /// Checks a guess while guesses flood in from the same network: made-up names cost no hash, and
-    /// every wrong guess gets the same answer after the same time, whether or not there is such a
-    /// person.
+    /// Checks a guess while guesses flood in from the same network. Names that do not exist cost no
+    /// hash, and every wrong guess gets the same answer after the same time, whether or not the
+    /// person exists.
     async fn compare_in_a_crowd(
         &self,
         person: &str,
@@ -288,7 +288,8 @@ impl Identity {
         self.register.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes what is in memory, and takes what ended with it out of the ledger.
+    /// Changes the state in memory, and deletes the credentials that ended with the change from the
+    /// ledger.
     async fn change(
         &self,
         change: impl FnOnce(&mut Register) -> Vec<CredentialId>,
@@ -329,7 +330,7 @@ fn is_password(attempt: Attempt<'_>) -> bool {
     matches!(attempt.proof, Proof::Password { .. })
 }
 
-/// What the ledger knows a browser's session by: both of its halves in one.
+/// The hash by which the ledger knows a browser's session: both of its halves in one.
 fn session_hash(cookie: &str, page_key: &str) -> Hash {
     Hash::of_parts([b"session".as_slice(), cookie.as_bytes(), page_key.as_bytes()])
 }

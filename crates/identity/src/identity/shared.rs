@@ -1,5 +1,6 @@
-//! Identity in one of several gateways over the same ledger: changes of the others are applied
-//! here, and a credential that is unknown here is looked up there before its caller is refused.
+//! Identity in one of several gateways over the same ledger. Changes by other gateways are applied
+//! here, and a credential that is unknown here is looked up in the ledger before its caller is
+//! refused.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,18 +18,19 @@ use crate::settings::Declared;
 /// Limits the database queries that guessed credentials can cause.
 const LEAST_BETWEEN: Duration = Duration::from_millis(200);
 
-/// The state that several gateways share, so that a sign-in that one began is finished at another.
+/// The state that several gateways share, so that a sign-in that began at one can be finished at
+/// another.
 pub struct SharedAuthentication {
     /// The key that signs access tokens.
     pub access_key: [u8; 32],
-    /// Links and pairings that wait.
+    /// Links and pairings that wait to be redeemed or approved.
     pub pending: Arc<dyn PendingEntries>,
     /// The counts of failed guesses.
     pub failures: SharedFailures,
 }
 
 impl Identity {
-    /// The same as `open`, with the state that all gateways share.
+    /// Does the same as `open`, with the state that all gateways share.
     pub async fn open_shared(
         accounts: Arc<dyn Accounts>,
         clock: Arc<dyn Clock>,
@@ -55,9 +57,9 @@ impl Identity {
         self.change(|register| register.replace(people, passwords, rows)).await
     }
 
-    /// Reloads after an unknown credential, since another gateway may have created it a moment ago.
-    /// Callers that come during a reload, or soon after, wait for the next one. `false`: this is
-    /// the only gateway.
+    /// Reloads after an unknown credential, because another gateway may have created it a moment
+    /// ago. Callers that come during a reload, or soon after, wait for the next one. `false`: this
+    /// is the only gateway.
     pub(super) async fn catch_up(&self) -> Result<bool, Fault> {
         let Some(looked) = &self.looked else { return Ok(false) };
         let came = self.clock.now().mono;

@@ -1,5 +1,5 @@
-//! One connection to a person's message bus: a socket of this machine, on which the kernel reports
-//! who we are.
+//! A connection to a person's message bus, which is a socket of this machine. The kernel tells the
+//! bus which user we are.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use tokio::net::UnixStream;
 use super::KeyringError;
 use super::wire::{Call, Head, Message, Writer};
 
-/// The longest line with which a bus answers while it gets to know us.
+/// The longest line with which a bus may answer during authentication.
 const LONGEST_LINE: usize = 512;
 
 pub(super) struct Bus {
@@ -62,7 +62,8 @@ impl Bus {
         Message::decode(&head, &rest).ok_or_else(KeyringError::not_understood)
     }
 
-    /// `EXTERNAL` without a name: the bus asks the kernel whose socket it is.
+    /// Authenticates with `EXTERNAL` and no name: the bus asks the kernel which user owns the
+    /// socket.
     async fn introduce(&mut self) -> io::Result<()> {
         self.say("\0AUTH EXTERNAL\r\n", "DATA").await?;
         self.say("DATA\r\n", "OK ").await?;
@@ -110,7 +111,7 @@ async fn connect(addresses: &str) -> io::Result<UnixStream> {
 fn connect_abstract(name: &[u8]) -> io::Result<UnixStream> {
     use std::os::linux::net::SocketAddrExt as _;
     use std::os::unix::net::{SocketAddr, UnixStream as Blocking};
-    // A socket of this machine is connected to at once or not at all.
+    // A socket of this machine is connected at once or not at all, so this does not block.
     let socket = Blocking::connect_addr(&SocketAddr::from_abstract_name(name)?)?;
     socket.set_nonblocking(true)?;
     UnixStream::from_std(socket)
@@ -119,12 +120,12 @@ fn connect_abstract(name: &[u8]) -> io::Result<UnixStream> {
 #[derive(Debug, PartialEq, Eq)]
 enum SocketAddress {
     Path(PathBuf),
-    /// A name that is no file.
+    /// An abstract name, which is not a file.
     #[cfg(target_os = "linux")]
     Abstract(Vec<u8>),
 }
 
-/// `unix:path=/run/user/1000/bus,guid=…`
+/// The socket of an address such as `unix:path=/run/user/1000/bus,guid=…`.
 fn place_of(address: &str) -> Option<SocketAddress> {
     use std::os::unix::ffi::OsStringExt as _;
     let pairs = address.trim().strip_prefix("unix:")?;
@@ -138,7 +139,7 @@ fn place_of(address: &str) -> Option<SocketAddress> {
     })
 }
 
-/// `%20` and the like.
+/// Replaces escapes such as `%20`.
 fn unescaped(text: &str) -> Option<Vec<u8>> {
     let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
     while let Some((first, after)) = rest.split_first() {

@@ -1,6 +1,6 @@
 //! The keyring of a person's desktop: the freedesktop.org Secret Service (GNOME, KDE, KeePassXC) on
-//! their message bus. It does not know what the stored values mean.
-//! The few calls are implemented here: a D-Bus library would add some sixty crates for them.
+//! their message bus. This module does not know what the stored values mean. The few calls are
+//! implemented here, because a D-Bus library would add some sixty crates.
 
 mod bus;
 mod wire;
@@ -17,11 +17,12 @@ const SERVICE: &str = "org.freedesktop.secrets";
 const ROOT: &str = "/org/freedesktop/secrets";
 /// The path that the service returns for "nothing".
 const NOTHING: &str = "/";
-/// This collection is kept in memory until the person logs out, so it is no place for a key.
+/// This collection is kept in memory until the person logs out, so a key must not be stored in it.
 const SESSION_COLLECTION: &str = "/org/freedesktop/secrets/collection/session";
-/// A new value can also be kept elsewhere, so the wait is short.
+/// How long to wait when storing. A new value can be stored elsewhere, so the wait is short.
 const TO_KEEP: Duration = Duration::from_millis(900);
-/// A stored value exists nowhere else, and the service may still be starting.
+/// How long to wait when reading. A stored value exists nowhere else, and the service may still be
+/// starting.
 const TO_FETCH: Duration = Duration::from_secs(5);
 
 /// A keyring, which may be absent.
@@ -34,9 +35,9 @@ pub struct Keyring {
 pub(crate) enum KeyringError {
     /// There is no bus, no service on it, or no answer.
     Absent(String),
-    /// It wants its person's password first.
+    /// The keyring requires its person's password first.
     Locked,
-    /// It answers, and has nothing of this name.
+    /// The keyring answers, but has no value of this name.
     NotThere,
     Refused(String),
 }
@@ -73,7 +74,7 @@ impl KeyringError {
 }
 
 impl Keyring {
-    /// `addresses` as in `DBUS_SESSION_BUS_ADDRESS`.
+    /// The keyring on a bus; `addresses` has the form of `DBUS_SESSION_BUS_ADDRESS`.
     pub fn on_bus(addresses: impl Into<String>) -> Self {
         Self { addresses: addresses.into() }
     }
@@ -125,7 +126,7 @@ impl Service {
     async fn open(addresses: &str) -> Result<Self, KeyringError> {
         let mut bus = Bus::connect(addresses).await?;
         let mut arguments = Writer::default();
-        // A plain session is enough, because only the bus of this machine is between us and the
+        // A plain session is enough, because only the bus of this machine is between Onyx and the
         // service.
         arguments.string("plain");
         arguments.signature("s");
@@ -177,7 +178,7 @@ impl Service {
         }
     }
 
-    /// Where the person keeps things, if that outlives their session.
+    /// The person's default collection, if it outlives their session.
     async fn collection(&mut self) -> Result<String, KeyringError> {
         let mut arguments = Writer::default();
         arguments.string("default");
@@ -228,7 +229,7 @@ impl Service {
     }
 }
 
-/// What an item is found by.
+/// The attributes by which an item is found.
 fn attributes(name: &str) -> [(&str, &str); 2] {
     [("application", "onyx"), ("key", name)]
 }

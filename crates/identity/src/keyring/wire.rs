@@ -1,8 +1,8 @@
 //! The part of D-Bus's wire format that calls to a keyring need: strings, lists of bytes and of
-//! strings, small dictionaries. Bytes from the bus are read within bounds, and `None` means "not
-//! understood".
+//! strings, small dictionaries. Bytes from the bus are read within bounds, and `None` means that
+//! they were not understood.
 
-/// The longest message that is read: a key and some paths are far shorter.
+/// The longest message that is read. Messages with a key and some paths are far shorter.
 const LONGEST: usize = 64 * 1024;
 const FIXED_HEADER: usize = 16;
 
@@ -26,7 +26,7 @@ pub(super) struct Call<'a> {
     pub(super) path: &'a str,
     pub(super) interface: &'static str,
     pub(super) member: &'static str,
-    /// The types of `arguments`.
+    /// The D-Bus types of `arguments`.
     pub(super) signature: &'static str,
     pub(super) arguments: Writer,
 }
@@ -76,7 +76,7 @@ impl Writer {
         self.u32(value.into());
     }
 
-    /// A string or the path of an object.
+    /// Writes a string or the path of an object.
     pub(super) fn string(&mut self, text: &str) {
         self.byte_list(text.as_bytes());
         self.bytes.push(0);
@@ -93,7 +93,7 @@ impl Writer {
         self.bytes.push(0);
     }
 
-    /// `alignment` is that of the list's items.
+    /// Writes a list; `alignment` is that of the list's items.
     pub(super) fn list(&mut self, alignment: usize, fill: impl FnOnce(&mut Self)) {
         self.u32(0);
         let length_at = self.bytes.len() - 4;
@@ -104,7 +104,7 @@ impl Writer {
         self.bytes[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
     }
 
-    /// A dictionary of strings, as `a{ss}`.
+    /// Writes a dictionary of strings, as `a{ss}`.
     pub(super) fn dictionary(&mut self, entries: &[(&str, &str)]) {
         self.list(8, |list| {
             for (key, value) in entries {
@@ -158,7 +158,7 @@ impl Head {
         is_bounded.then_some(Self { order, kind: bytes[1], fields, body })
     }
 
-    /// How many bytes follow.
+    /// How many bytes follow the head.
     pub(super) fn rest(&self) -> usize {
         self.fields.next_multiple_of(8) + self.body
     }
@@ -175,7 +175,7 @@ pub(super) struct Message {
 }
 
 impl Message {
-    /// `rest` is what follows the head.
+    /// Decodes a message; `rest` is the part after the head.
     pub(super) fn decode(head: &Head, rest: &[u8]) -> Option<Self> {
         let mut message = Self {
             kind: head.kind,
@@ -206,7 +206,7 @@ impl Message {
         matches!(self.kind, RETURN | ERROR)
     }
 
-    /// The error's name, if it is one.
+    /// The error's name, if the message is an error.
     pub(super) fn error(&self) -> Option<&str> {
         (self.kind == ERROR).then(|| self.error.as_deref().unwrap_or_default())
     }
@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn strings(&mut self) -> Option<Vec<String>> {
         let bytes = self.byte_list()?;
-        // Four bytes are their own alignment, so the list may be read as if it stood alone.
+        // Four bytes are their own alignment, so the list may be read without the part before it.
         let mut list = Reader { bytes, at: 0, order: self.order };
         let mut strings = Vec::new();
         while list.at < list.bytes.len() {
@@ -283,7 +283,7 @@ mod tests {
             b'l' => value.to_le_bytes(),
             _ => value.to_be_bytes(),
         };
-        // An error with a name, in answer to call 7, that holds one list of one string.
+        // The message is an error with a name that answers call 7 and holds a list of one string.
         let mut fields = vec![field::ERROR_NAME, 1, b's', 0];
         fields.extend(number(3));
         fields.extend(b"a.b\0");

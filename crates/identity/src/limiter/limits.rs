@@ -1,4 +1,4 @@
-//! Which counts apply: those of this process, or those that several gateways share.
+//! Chooses the counts that apply: those of this process, or those that several gateways share.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,7 +38,7 @@ impl Limits {
         }
     }
 
-    /// The guess was right and does not count.
+    /// Takes back the count of a guess that was right.
     pub(crate) async fn guessed_right(&self, guess: Guess) -> Result<(), Fault> {
         let Some(shared) = &self.shared else {
             self.here().guessed_right(guess);
@@ -49,7 +49,7 @@ impl Limits {
         Ok(shared.remember(guess.name, &network, MAX_KNOWN_NETWORKS).await?)
     }
 
-    /// A device asks to be paired.
+    /// Counts a device that asks to be paired.
     pub(crate) async fn pairing(&self, from: IpAddr) -> Result<(), Fault> {
         let Some(shared) = &self.shared else { return self.here().pairing(from, &*self.clock) };
         let network = Network::of(from).to_string();
@@ -60,8 +60,8 @@ impl Limits {
         }
     }
 
-    /// Counts a token that is not known. Each gateway counts for itself: a token cannot be guessed,
-    /// and counts in the database would let any sender cause work there.
+    /// Counts an unknown token. Each gateway counts for itself: a token cannot be guessed, and
+    /// counts in the database would let any sender cause work there.
     pub(crate) fn failed(&self, from: IpAddr) -> Result<(), Fault> {
         self.here().failed(from, &*self.clock)
     }
@@ -71,7 +71,7 @@ impl Limits {
     }
 }
 
-/// The same three that one process counts.
+/// The three shared counts of a guess, which are the same as those of a single process.
 fn buckets(guess: Guess, is_known: bool) -> [FailureBucket; 3] {
     let (name, network) = (guess.name.as_bytes().as_slice(), guess.network.to_string());
     let network = network.as_bytes();

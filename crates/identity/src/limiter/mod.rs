@@ -1,5 +1,5 @@
-//! Counts failures. A password can be guessed, so guesses are bounded: of one name from one
-//! network, of one name from everywhere, and of all names from one network. Failures for one name
+//! Counts failures. A password can be guessed, so guesses are limited: for one name from one
+//! network, for one name from everywhere, and for all names from one network. Failures for one name
 //! never lock out another person. A token or a link is random and cannot be guessed: a valid one
 //! always passes, and only failures have to wait.
 
@@ -29,10 +29,11 @@ const NETWORK: Rate = Rate { burst: 100, every: Duration::from_secs(3) };
 const PAIRINGS: Rate = Rate { burst: 20, every: Duration::from_secs(6) };
 const FAILURES: Rate = Rate { burst: 120, every: Duration::from_millis(500) };
 
-/// Names, networks and addresses that are remembered; those with the fewest failures are forgotten
-/// first.
+/// How many names, networks and addresses are remembered; those with the fewest failures are
+/// forgotten first.
 const MAX_REMEMBERED: usize = 10_000;
-/// Networks that a person has signed in from: what happens elsewhere does not lock them out there.
+/// How many networks are remembered from which a person has signed in: failures elsewhere do not
+/// lock the person out there.
 const MAX_KNOWN_NETWORKS: usize = 8;
 
 #[derive(Debug, Default)]
@@ -53,7 +54,7 @@ pub(crate) struct Guess {
     network: Network,
 }
 
-/// Whether a guess is checked.
+/// Whether there is room for a guess, and how it is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
     Free,
@@ -90,7 +91,7 @@ impl Limiter {
         Ok(Room::Free)
     }
 
-    /// The guess was right and does not count. Failures of others stay counted.
+    /// Takes back the count of a guess that was right. Failures of others stay counted.
     pub(crate) fn guessed_right(&mut self, guess: Guess) {
         self.names_from_networks.take_back((guess.name, guess.network), NAME_FROM_NETWORK);
         self.names.take_back(guess.name, NAME_FROM_EVERYWHERE);
@@ -103,7 +104,7 @@ impl Limiter {
         }
     }
 
-    /// Counts a pairing request: each is a chance that the owner approves the wrong device.
+    /// Counts a pairing request: with each one the owner might approve the wrong device.
     pub(crate) fn pairing(&mut self, from: IpAddr, clock: &dyn Clock) -> Result<(), Fault> {
         let (network, now) = (Network::of(from), clock.now().mono);
         if self.pairings.is_full(network, PAIRINGS, now) {
@@ -113,8 +114,9 @@ impl Limiter {
         Ok(())
     }
 
-    /// Counts a token that is not known; `Err` if there were too many. Counted by address, since
-    /// this only quiets programs that keep asking: it protects nothing that can be guessed.
+    /// Counts an unknown token; `Err` if there were too many. Tokens are counted by address,
+    /// because this only slows down programs that keep asking and protects nothing that can be
+    /// guessed.
     pub(crate) fn failed(&mut self, from: IpAddr, clock: &dyn Clock) -> Result<(), Fault> {
         let (address, now) = (from.to_canonical(), clock.now().mono);
         if self.failures.is_full(address, FAILURES, now) {
@@ -153,7 +155,8 @@ impl<K: Key + Eq + Copy> Buckets<K> {
         }
     }
 
-    /// Forgets half at once, so that a flood pays for looking through all of them once in thousands.
+    /// Forgets half of the entries at once, so that a flood causes a search through all of them
+    /// only once in thousands of entries.
     fn make_room(&mut self, now: Duration) {
         if self.0.len() < MAX_REMEMBERED {
             return;
@@ -200,8 +203,8 @@ mod tests {
         ];
         assert!(sizes.into_iter().all(|size| size <= MAX_REMEMBERED), "{sizes:?}");
         assert!(limiter.known.is_empty());
-        // The largest count is kept in favour of smaller ones: time has passed, so there is room
-        // for exactly one more guess.
+        // The largest count is kept rather than smaller ones: time has passed, so there is room for
+        // exactly one more guess.
         assert_eq!(limiter.guess(held, &clock), Ok(Room::Free));
         assert_eq!(limiter.guess(held, &clock), Err(too_many()));
     }

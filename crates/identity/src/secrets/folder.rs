@@ -1,5 +1,5 @@
-//! Keys in files: one file each, readable by its owner only, in a folder outside the home. A copy
-//! of the home therefore does not contain what opens its secrets.
+//! Keys in files: one file each, readable only by its owner, in a folder outside the home. A copy
+//! of the home therefore does not contain the keys of its secrets.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write as _};
@@ -51,7 +51,8 @@ impl KeyFolder {
         }
     }
 
-    /// The name comes from the database: it must not lead out of the folder.
+    /// The path of a key's file. The name comes from the database, so it must not lead out of the
+    /// folder.
     fn path(&self, name: &str) -> Result<PathBuf, Fault> {
         let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_hexdigit());
         if !is_name {

@@ -1,11 +1,12 @@
-//! Secrets in a JSON5 text such as the config: shortened for showing. When a person saves the shown
-//! text, each shortened key is replaced by the original one.
+//! Secrets in a JSON5 text such as the config, which are shortened when the text is shown. When a
+//! person saves the shown text, each shortened key is replaced by the original one.
 
 use std::collections::BTreeMap;
 
 use onyx_types::{Hash, shortened_key};
 
-/// A shortened key that stands for no known key, or for several. Holds the name it is the value of.
+/// A shortened key that matches no known key, or several. Holds the name of the setting whose value
+/// it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownKey(pub String);
 
@@ -13,7 +14,7 @@ pub struct UnknownKey(pub String);
 /// The URL of a database holds its password.
 const SECRET_NAMES: &[&str] =
     &["key", "token", "secret", "password", "authorization", "cookie", "database"];
-/// Objects whose values all are.
+/// Objects all of whose values are secrets.
 const ALL_SECRET: &[&str] = &["headers", "env"];
 /// Values that only refer to a secret.
 const REFERENCES: &[&str] = &["${", "env:", "file:", "secret:", "vaultwarden:"];
@@ -26,7 +27,7 @@ pub fn redacted(text: &str) -> String {
     rewritten(text, |_, value| is_secret(value).then(|| shortened(value)))
 }
 
-/// Replaces shortened keys by the original ones from these files.
+/// Replaces shortened keys by the original ones, which are taken from these files.
 pub fn restored(text: &str, known: &[&str]) -> Result<String, UnknownKey> {
     let mut whole: BTreeMap<String, Option<String>> = BTreeMap::new();
     for file in known {
@@ -70,20 +71,20 @@ fn shortened(value: &str) -> String {
     if shown.chars().count() > 1 {
         return shown;
     }
-    // Nothing of a short secret is shown; the mark only tells it from the others.
+    // A short secret is not shown at all; the mark only distinguishes it from others.
     let mark: String = Hash::of(value.as_bytes()).to_string().chars().take(4).collect();
     format!("{CUT}{mark}")
 }
 
 fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    // Numbers of tokens are no tokens, and neither is where they are given.
+    // Settings that count tokens are not secrets, and neither is the address that issues them.
     let others = ["maxtokens", "max_tokens", "max_output_tokens", "maxoutputtokens", "tokenurl"];
     SECRET_NAMES.iter().any(|secret| name.contains(secret)) && !others.contains(&name.as_str())
 }
 
-/// The text with every string that belongs to a secret's name replaced by what `replace` makes of
-/// name and value.
+/// The text in which each string whose name is that of a secret is replaced by the result of
+/// `replace`, which gets name and value.
 fn rewritten(text: &str, mut replace: impl FnMut(&str, &str) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut place = ValuePosition::default();
@@ -112,11 +113,11 @@ fn rewritten(text: &str, mut replace: impl FnMut(&str, &str) -> Option<String>) 
     out
 }
 
-/// Where in the file a value stands, as far as signs and names tell.
+/// The position of a value in the file, as far as signs and names show it.
 #[derive(Default)]
 struct ValuePosition<'a> {
     name: Option<&'a str>,
-    /// The brackets around it, each with the name that it is the value of.
+    /// The brackets around the value, each with the name whose value they are.
     around: Vec<(char, Option<&'a str>)>,
 }
 
@@ -126,7 +127,7 @@ impl<'a> ValuePosition<'a> {
             ':' => self.name = Some(last),
             '{' | '[' => self.around.push((sign, self.name)),
             '}' | ']' => self.name = self.around.pop().and_then(|(_, name)| name),
-            // Every item of a list is of the list's name.
+            // Every item of a list has the name of the list.
             ',' if !matches!(self.around.last(), Some(('[', _))) => self.name = None,
             _ => {}
         }
@@ -152,7 +153,7 @@ enum Kind {
     Blank,
 }
 
-/// Takes everything for something: a broken file has tokens too.
+/// The next token. Every text has one, because a broken file must be read too.
 fn next_token(text: &str) -> Option<Token> {
     let first = text.chars().next()?;
     let until = |end: &str| text.find(end).map_or(text.len(), |at| at + end.len());
@@ -171,7 +172,7 @@ fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '_' | '$' | '-' | '.')
 }
 
-/// The length of a string up to its closing quote; one that nobody closed ends with its line.
+/// The length of a string up to its closing quote; an unclosed string ends with its line.
 fn string_length(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, letter) in text.char_indices().skip(1) {
@@ -186,7 +187,7 @@ fn string_length(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// Keys hold no other escapes than those of quotes and backslashes.
+/// Removes the escapes of quotes and backslashes, which are the only ones that keys contain.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars();

@@ -14,7 +14,7 @@ use super::master::MasterKey;
 use crate::keyring::{Keyring, KeyringError};
 use crate::random::{self, Secret};
 
-/// Begins the names of keys that lie in a keyring. Others are in files.
+/// The prefix of the names of keys in a keyring. Keys without it are in files.
 const IN_KEYRING: &str = "keyring-";
 /// The name of the key that is made from the master key.
 const OF_MASTER: &str = "master";
@@ -30,7 +30,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Where a key lies.
+/// The place of a key.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -38,7 +38,7 @@ impl fmt::Debug for Key {
 pub enum KeyPlace {
     Keyring,
     File,
-    /// Made from the key that all gateways of a server are given.
+    /// The key is made from the key that all gateways of a server are given.
     MasterKey,
 }
 
@@ -60,7 +60,7 @@ pub struct Keys {
     folder: KeyFolder,
     keyring: Option<Keyring>,
     master: Option<MasterKey>,
-    /// Where new ones go if they can.
+    /// The place where new keys go if possible.
     fresh: KeyPlace,
 }
 
@@ -77,14 +77,14 @@ impl Keys {
         Self { keyring, ..self }
     }
 
-    /// New secrets are sealed with the key that all gateways share.
+    /// Prefers the key that all gateways share for sealing new secrets.
     #[must_use]
     pub fn rather_of_master(self, master: Option<MasterKey>) -> Self {
         let fresh = if master.is_some() { KeyPlace::MasterKey } else { self.fresh };
         Self { master, fresh, ..self }
     }
 
-    /// New keys go into the keyring, if there is one and it is open.
+    /// Puts new keys into the keyring, if there is one and it is open.
     #[must_use]
     pub fn rather_in_keyring(self) -> Self {
         Self { fresh: KeyPlace::Keyring, ..self }
@@ -121,7 +121,7 @@ impl Keys {
 
     pub(super) async fn remove(&self, name: &str) -> Result<(), Fault> {
         match KeyPlace::of(name) {
-            // The master key is kept by the operator who provides it.
+            // The operator provides the master key and keeps it.
             KeyPlace::MasterKey => Ok(()),
             KeyPlace::File => self.folder.remove(name).await,
             KeyPlace::Keyring => self.keyring()?.remove(name).await.map_err(|e| closed(&e)),
@@ -151,7 +151,8 @@ impl Keys {
     }
 }
 
-/// The key may become available later, unless the keyring says that it does not have it.
+/// The fault of a key that cannot be read now. It may become available later, unless the keyring
+/// says that it does not have the key.
 fn closed(error: &KeyringError) -> Fault {
     let message = format!("the key lies in the keyring: {error}");
     match error {

@@ -1,4 +1,4 @@
-//! One key for all gateways of a server: keys that each of them needs and none may store are
+//! One key for all gateways of a server. Keys that each gateway needs and none may store are
 //! derived from it.
 
 use std::fmt;
@@ -7,7 +7,7 @@ use onyx_types::{ErrorCode, Fault, Hash};
 
 use super::key::from_hex;
 
-/// The master key, from a reference outside of all stored data. Never shown.
+/// The master key, which comes from a reference outside of all stored data. It is never shown.
 #[derive(Clone)]
 pub struct MasterKey([u8; 32]);
 
@@ -18,7 +18,7 @@ impl fmt::Debug for MasterKey {
 }
 
 impl MasterKey {
-    /// 64 hexadecimal digits.
+    /// Parses 64 hexadecimal digits.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let bytes = from_hex(text.trim()).ok_or_else(|| {
             Fault::new(ErrorCode::InvalidRequest, "ONYX_MASTER_KEY is not 64 hexadecimal digits")
@@ -27,7 +27,8 @@ impl MasterKey {
         Ok(Self(bytes))
     }
 
-    /// Derives a key for one use. It reveals neither the master key nor the key of another use.
+    /// Derives a key for one purpose. It reveals neither the master key nor the key of another
+    /// purpose.
     pub fn derived(&self, purpose: &str) -> [u8; 32] {
         *Hash::of(purpose.as_bytes()).keyed(&self.0).as_bytes()
     }

@@ -1,4 +1,4 @@
-//! The store of secrets: sealed in the database, opened with a key that lies outside the home.
+//! The store of secrets: they are sealed in the database, and opened with a key outside the home.
 
 mod folder;
 mod in_text;
@@ -25,13 +25,14 @@ pub use key::{KeyPlace, Keys};
 pub use master::MasterKey;
 pub use sealer::Sealer;
 
-/// What the config's `secret:<name>` refers to.
+/// The group of secrets that the config's `secret:<name>` refers to.
 const HOME: &str = "home";
-/// Tokens of sign-ins at providers: no reference leads to them, and no list shows them.
+/// The group of tokens of sign-ins at providers: no reference leads to them, and no list shows
+/// them.
 const SIGN_INS: &str = "sign-in";
 const LONGEST_NAME: usize = 64;
 const LONGEST_VALUE: usize = 16 * 1024;
-/// How the files of private keys begin.
+/// The beginning of a file with a private key.
 const KEY_FILE: &str = "-----BEGIN ";
 
 pub struct Secrets {
@@ -55,12 +56,12 @@ struct Opened {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SecretView {
     pub name: String,
-    /// Enough to recognise it by, and no more.
+    /// A shortened value, just enough to recognise the secret.
     pub hint: String,
     pub updated_at: Timestamp,
-    /// Where the key lies that opens it.
+    /// The place of the key that opens the secret.
     pub key: KeyPlace,
-    /// Why it cannot be used, if it cannot.
+    /// Why the secret cannot be used, if it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -111,18 +112,18 @@ impl Secrets {
         opened.values().filter(|secret| secret.row.id.provider == HOME).map(Opened::view).collect()
     }
 
-    /// Returns after a change. Supports one waiting reader.
+    /// Waits for a change. Only one reader may wait.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// All values, for masking them in texts.
+    /// All values, so that they can be masked in texts.
     pub fn values(&self) -> Vec<Secret> {
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
         opened.values().filter_map(|secret| secret.value.clone().ok()).collect()
     }
 
-    /// Reads all secrets again, because another gateway has changed something.
+    /// Reads all secrets again after another gateway changed something.
     pub async fn refresh(&self) -> Result<(), Fault> {
         let _order = self.changing.lock().await;
         let rows = open_all(&self.keys, self.store.secrets().await?).await;
@@ -167,7 +168,7 @@ impl Secrets {
 
     /// Removes the tokens of a sign-in; a missing one is no error.
     pub async fn remove_sign_in(&self, provider: &str) -> Result<(), Fault> {
-        // Nothing can be stored under an invalid name.
+        // An invalid name has no stored tokens.
         let Ok(id) = shelf_id(SIGN_INS, provider) else { return Ok(()) };
         let _order = self.changing.lock().await;
         match self.store.remove_secret(&id).await {
@@ -179,7 +180,8 @@ impl Secrets {
     }
 
     async fn seal(&self, id: SecretId, value: &str) -> Result<(), Fault> {
-        // Only a key file has several lines; anywhere else they are a slip, or a way into a header.
+        // Only a key file has several lines; in another value they are a mistake, or an attempt to
+        // inject a header.
         let has_lines = value.contains('\n') && !value.starts_with(KEY_FILE);
         if value.is_empty() || value.len() > LONGEST_VALUE || has_lines || value.contains('\0') {
             let message = format!(
@@ -192,7 +194,7 @@ impl Secrets {
         self.look_again().await;
         let key = match (self.current_key(), self.locked_away()) {
             (Some(name), _) => self.keys.load(&name).await?,
-            // A second key beside one that comes back would only hide that it is away.
+            // If the existing key is only unavailable for now, a second key would hide that.
             (None, Some(fault)) => return Err(fault),
             (None, None) => self.keys.make().await?,
         };
@@ -215,7 +217,8 @@ impl Secrets {
         Ok(())
     }
 
-    /// Seals all secrets again under a new key and deletes the old key. Returns how many.
+    /// Seals all secrets again under a new key and deletes the old keys. Returns the number of
+    /// secrets.
     pub async fn rotate(&self) -> Result<usize, Fault> {
         self.keys.check_rotation()?;
         let _order = self.changing.lock().await;
@@ -226,7 +229,7 @@ impl Secrets {
         let key = self.keys.make().await?;
         let (resealed, old) = self.reseal(&key)?;
         let count = resealed.len();
-        // Until this is done, every row still names the key that opens it.
+        // Until the new rows are stored, every row still names the key that opens it.
         self.keep(resealed).await?;
         self.changed.notify_one();
         for name in old {
@@ -235,12 +238,12 @@ impl Secrets {
         Ok(count)
     }
 
-    /// Rows under the new key, and the names of the keys that nothing needs after them.
+    /// The rows under the new key, and the names of the keys that are no longer needed.
     fn reseal(&self, key: &Key) -> Result<(Vec<Resealed>, Vec<String>), Fault> {
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
         let (mut rows, mut old) = (Vec::new(), Vec::new());
         for secret in opened.values() {
-            // What cannot be opened now may be one day, with its own key.
+            // A secret that cannot be opened now keeps its own key, which may come back.
             let Ok(value) = &secret.value else { continue };
             let id = secret.row.id.clone();
             rows.push((seal::seal(key, id, value, secret.row.updated_at)?, value.clone()));
@@ -255,8 +258,8 @@ impl Secrets {
         Ok((rows, old))
     }
 
-    /// All secrets sealed again with the keys of another place, for a move there. Fails if a secret
-    /// cannot be opened, because it would be lost.
+    /// All secrets sealed again with the keys of another place, to move them there. Fails if a
+    /// secret cannot be opened, because it would be lost.
     pub async fn sealed_for(&self, keys: &Keys) -> Result<Vec<SealedSecret>, Fault> {
         let _order = self.changing.lock().await;
         self.look_again().await;
@@ -303,20 +306,21 @@ impl Secrets {
         self.changed.notify_one();
     }
 
-    /// Why a key that is somewhere cannot be had.
+    /// The fault of a key that exists but cannot be read now.
     fn locked_away(&self) -> Option<Fault> {
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
         opened.values().find(|at| at.is_locked_away()).and_then(|at| at.value.clone().err())
     }
 
-    /// The key of any secret that opens: all have the same, except those whose key is lost.
+    /// The key of any secret that can be opened: all secrets have the same key, except those whose
+    /// key is lost.
     fn current_key(&self) -> Option<String> {
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
         opened.values().find(|secret| secret.value.is_ok()).map(|secret| secret.row.key.clone())
     }
 }
 
-/// Each key is read once, even if it opens many secrets.
+/// Opens all secrets. Each key is read once, even if it opens many of them.
 async fn open_all(
     keys: &Keys,
     rows: Vec<SealedSecret>,
@@ -337,7 +341,7 @@ async fn open_all(
 }
 
 impl Opened {
-    /// Its key is somewhere, and cannot be had now.
+    /// Whether the secret's key exists but cannot be read now.
     fn is_locked_away(&self) -> bool {
         self.value.as_ref().is_err_and(|fault| fault.code == ErrorCode::KeyUnavailable)
     }
@@ -369,7 +373,7 @@ fn shelf_id(shelf: &str, name: &str) -> Result<SecretId, Fault> {
     Ok(SecretId { person: OWNER.parse()?, provider: shelf.to_owned(), name: name.to_owned() })
 }
 
-/// Shortens a value to `sk-or-…xyz`; nothing of a short one is shown.
+/// Shortens a value to `sk-or-…xyz`; a short value is not shown at all.
 fn hint(value: &str) -> String {
     const SHORT: usize = 20;
     let characters: Vec<char> = value.chars().collect();

@@ -43,7 +43,7 @@ fn cipher(key: &Key) -> XChaCha20Poly1305 {
     XChaCha20Poly1305::new(&key.bytes.into())
 }
 
-/// Unambiguous: moving a letter from one name to the next changes it.
+/// The hash of a secret's names. Moving a letter from one name to the next changes it.
 fn bound_to(id: &SecretId) -> Hash {
     Hash::of_parts([
         b"onyx secret 1".as_slice(),

@@ -8,7 +8,7 @@ use super::seal;
 use crate::people::OWNER;
 use crate::random::Secret;
 
-/// Bytes of the nonce, which precedes the sealed text.
+/// The length of the nonce, which precedes the sealed text.
 const NONCE: usize = 24;
 
 /// Seals texts that wait in a shared database for a short while.

@@ -78,7 +78,7 @@ async fn a_person_is_added_once_and_removed_with_everything_that_opens() {
     let by_password = Proof::Password { person: "anna", password: "correct horse" };
     assert_eq!(world.who(by_password).await, Err(Unauthenticated));
     assert_eq!(world.rows().await, 0);
-    // Back under the same name, they have nothing of before.
+    // A person who comes back under the same name has no earlier credentials.
     world.identity.add_person(person("anna"), None).await.unwrap();
     assert_eq!(world.who(Proof::Bearer(token.reveal())).await, Err(Unauthenticated));
     let refused = async |name| world.identity.remove_person(&person(name)).await.unwrap_err().code;

@@ -25,10 +25,10 @@ async fn after_ten_wrong_guesses_even_the_right_one_waits_from_there_and_not_fro
     for from in ["192.0.2.1", "::ffff:192.0.2.1"] {
         assert_eq!(code(RIGHT, from).await.unwrap_err(), RateLimited);
     }
-    // Another address of the same network is no other place.
+    // Another address of the same network counts as the same network.
     assert_eq!(code(RIGHT, "192.0.2.2").await.unwrap_err(), RateLimited);
     assert!(code(RIGHT, "192.0.3.1").await.is_ok());
-    // A token cannot be guessed: who has one is let in.
+    // A token cannot be guessed, so a caller with a valid one is let in.
     assert!(code(Proof::Bearer(OWNER_TOKEN), "192.0.2.1").await.is_ok());
     world.clock.advance(Duration::from_secs(6));
     assert!(code(RIGHT, "192.0.2.1").await.is_ok());
@@ -50,7 +50,7 @@ async fn guesses_at_one_name_from_many_networks_are_limited_together_but_not_whe
     }
     assert_eq!(looked_at, 100);
     assert_eq!(code(RIGHT, "198.51.200.1").await, Err(RateLimited));
-    // Where the person signed in before, strangers elsewhere do not lock them out.
+    // Where the person signed in before, the guesses of strangers elsewhere do not lock them out.
     assert_eq!(code(RIGHT, "203.0.113.77").await, Ok(()));
 }
 

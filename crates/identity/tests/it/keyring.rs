@@ -1,4 +1,4 @@
-//! The key of the secrets in a real keyring: GNOME's, on a bus of its own.
+//! Keeps the key of the secrets in a real keyring, which is GNOME's on a bus of its own.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -45,7 +45,7 @@ async fn with_a_keyring_the_key_lies_there_and_in_no_file() {
     secrets.set("mine", CANARY).await.unwrap();
     secrets.set("other", "another value").await.unwrap();
     assert_eq!((place(&secrets, "mine"), key_files(&world)), (KeyPlace::Keyring, 0));
-    // Its own file has grown: it outlives the keyring's process.
+    // The keyring's file has grown, so the key outlives the keyring's process.
     assert!(desktop.keyring_file().len() > empty.len());
     let rows = world.store.secrets.secrets().await.unwrap();
     assert_eq!(rows[0].key, rows[1].key);
@@ -55,7 +55,7 @@ async fn with_a_keyring_the_key_lies_there_and_in_no_file() {
     let fresh = world.store.secrets.secrets().await.unwrap();
     assert_ne!(fresh[0].key, rows[0].key);
     assert_eq!(value(&open(&world, Some(of(&desktop))).await, "mine").unwrap(), CANARY);
-    // The old one is gone, so what was sealed with it is too.
+    // The old key is deleted, so secrets that were sealed with it can no longer be opened.
     world.store.secrets.put_secrets(rows).await.unwrap();
     let stale = open(&world, Some(of(&desktop))).await;
     assert_eq!(stale.get("mine").unwrap_err().code, StorageFailed);
@@ -68,7 +68,7 @@ async fn without_a_bus_or_a_keyring_on_it_the_key_goes_into_a_file_at_once() {
     let bare = Desktop::bare().await;
     let nowhere = Keyring::on_bus("unix:path=/nonexistent/bus;tcp:host=127.0.0.1,port=1");
     let silent = tempfile::tempdir().unwrap();
-    // Something takes the connection and never says a word.
+    // A listener accepts the connection and never answers.
     let mute = std::os::unix::net::UnixListener::bind(silent.path().join("bus")).unwrap();
     let waiting = Keyring::on_bus(format!("unix:path={}/bus", silent.path().display()));
     for keyring in [None, Some(nowhere), Some(of(&bare)), Some(waiting)] {
@@ -93,7 +93,7 @@ async fn a_key_in_a_file_goes_on_working_beside_a_keyring_and_rotating_moves_it(
     assert_eq!(secrets.rotate().await.unwrap(), 2);
     assert_eq!((place(&secrets, "mine"), key_files(&world)), (KeyPlace::Keyring, 0));
     assert_eq!(value(&open(&world, Some(of(&desktop))).await, "mine").unwrap(), CANARY);
-    // Who names a folder has new keys in it, and what lies in the keyring is still found.
+    // With a configured folder, new keys go into it, and keys in the keyring are still found.
     let folder = Keys::in_folder(Some(world.folder.path().join("keys")));
     let chosen = open_with(&world, folder.and_of(Some(of(&desktop)))).await;
     assert_eq!(value(&chosen, "mine").as_deref(), Some(CANARY));
@@ -127,10 +127,11 @@ async fn a_keyring_that_is_locked_or_gone_is_told_and_no_other_key_takes_its_pla
     secrets.reopen().await;
     assert_eq!(value(&secrets, "mine").as_deref(), Some(CANARY));
     secrets.set("other", "value").await.unwrap();
-    // It is opened for each new secret, not once for all.
+    // The keyring must be open for each new secret, not just for the first.
     desktop.lock().await;
     assert_eq!(secrets.set("third", "value").await.unwrap_err().code, KeyUnavailable);
-    // Who gives the secrets up can begin again, in a file as long as the keyring is locked.
+    // A person who removes the secrets can begin again, with a key in a file while the keyring is
+    // locked.
     for name in ["mine", "other"] {
         secrets.remove(name).await.unwrap();
     }

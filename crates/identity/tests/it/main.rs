@@ -1,4 +1,4 @@
-//! Identity and secrets over a real store, with a clock that the test moves.
+//! Tests identity and secrets over a real store, with a clock that the test moves.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

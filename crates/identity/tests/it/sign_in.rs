@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::world::{HERE, OWNER_TOKEN, World, declared, person, shown};
 
-/// One text in the place of both halves.
+/// A session proof with one text in the place of both halves.
 fn both(text: &str) -> Proof<'_> {
     Proof::Session { cookie: text, page_key: Some(text) }
 }
@@ -264,7 +264,7 @@ async fn a_refresh_token_that_comes_twice_closes_everything_of_its_family() {
     let second = world.identity.refresh(first.refresh.reveal(), None).await.unwrap();
     let holder = world.ask(Proof::Bearer(second.access.reveal())).await.unwrap();
     assert!(!holder.revoked.is_cancelled());
-    // Who stole the first one tries it, also after a restart.
+    // A thief uses the first token, also after a restart.
     world.reopen(OWNER_TOKEN).await;
     let stolen = world.identity.refresh(first.refresh.reveal(), None).await.unwrap_err();
     assert_eq!(stolen.code, Unauthenticated);

@@ -24,7 +24,7 @@ pub(crate) fn person(name: &str) -> PersonId {
     name.parse().unwrap()
 }
 
-/// What a signed-in browser shows.
+/// The proof that a signed-in browser sends.
 pub(crate) fn shown(session: &BrowserSession) -> Proof<'_> {
     Proof::Session { cookie: session.cookie.reveal(), page_key: Some(session.page_key.reveal()) }
 }
@@ -47,7 +47,7 @@ impl World {
         Self { identity, clock, store, folder }
     }
 
-    /// As after a restart, with a token of the config.
+    /// Reopens the store as after a restart, with a token of the config.
     pub(crate) async fn reopen(&mut self, token: &str) {
         self.identity = open(&self.store, &self.clock, token).await;
     }
@@ -63,7 +63,7 @@ impl World {
         (row.credential, secret)
     }
 
-    /// The user who runs the server: the owner, good for everything.
+    /// The user who runs the server, who is the owner with all rights.
     pub(crate) fn owner(&self) -> Caller {
         self.identity.local_user().unwrap()
     }
@@ -82,7 +82,7 @@ impl World {
         self.identity.caller(Attempt { proof, from: Some(from), speaks_for }).await
     }
 
-    /// The name of whoever this opens for.
+    /// The name of the person that a proof signs in.
     pub(crate) async fn who(&self, proof: Proof<'_>) -> Result<String, ErrorCode> {
         self.ask(proof).await.map(|caller| caller.person.to_string())
     }
