@@ -6,10 +6,10 @@ use onyx_types::{ErrorCode, Fault};
 /// Why an export cannot be read. Nothing was written when one of these is returned.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The program's own file is not as that program writes it.
+    /// The content of the program's file does not have the form that the program writes.
     #[error("{file}, line {line}: {why}")]
     Broken { file: String, line: usize, why: String },
-    /// Nothing of this program is there.
+    /// The path holds nothing of this program.
     #[error("{} is no {program}: {why}", path.display())]
     NotIt { path: PathBuf, program: &'static str, why: String },
     #[error("{}: {source}", path.display())]
@@ -29,7 +29,7 @@ impl ImportError {
         Self::Broken { file: file.to_owned(), line, why: why.into() }
     }
 
-    /// Whether only one file is broken, so that the others may be read without it.
+    /// Whether only one file is broken, so that the others may still be read.
     pub(crate) const fn is_of_one_file(&self) -> bool {
         match self {
             Self::Broken { .. } | Self::Database { .. } => true,

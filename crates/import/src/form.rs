@@ -1,5 +1,5 @@
-//! The imported items in Onyx's own form. It is also what the command line sends to the server, one
-//! item a line.
+//! The imported items in Onyx's own form. The command line also sends them to the server in this
+//! form, one item a line.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -27,14 +27,14 @@ pub enum Item {
     Note(Note),
 }
 
-/// An agent as `onyx.json` would have it.
+/// An agent in the form of `onyx.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedAgent {
     pub id: AgentId,
     pub settings: Map<String, Value>,
 }
 
-/// A part of the config beside agents.
+/// A part of the config that is not an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedSetting {
     pub place: SettingPlace,
@@ -62,11 +62,11 @@ pub struct ImportedFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "in", rename_all = "snake_case")]
 pub enum ImportTarget {
-    /// The file is one of those that make an agent.
+    /// One of the files that define an agent.
     Persona {
         agent: AgentId,
     },
-    /// What one agent remembers.
+    /// A file of an agent's memory.
     Memory {
         agent: AgentId,
     },
@@ -79,7 +79,7 @@ pub enum ImportTarget {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedSkill {
     pub name: String,
-    /// The files by their paths within the skill, without places of their own.
+    /// The files of the skill; their paths are relative to its folder.
     pub files: Vec<SkillFile>,
 }
 
@@ -93,18 +93,18 @@ pub struct SkillFile {
 /// A job file of the vault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedJob {
-    /// The name of its file, without `.md`.
+    /// The name of the job's file, without `.md`.
     pub id: String,
-    /// Front matter, as job files have it.
+    /// The front matter, in the form of job files.
     pub fields: Map<String, Value>,
     pub prompt: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedSession {
-    /// Names it among all of its program: what comes twice under one key is one session.
+    /// Identifies the session within its program: two items with one key are the same session.
     pub key: String,
-    /// `None`: the home's default agent.
+    /// The agent of the session; `None` is the home's default agent.
     pub agent: Option<AgentId>,
     pub title: Option<String>,
     pub archived: bool,
@@ -133,7 +133,7 @@ pub enum ImportedPart {
 pub struct Note {
     pub note: NoteKind,
     pub what: String,
-    /// Why it was left out, or what it is called now.
+    /// Why the item was left out, or what its new name is.
     pub why: String,
 }
 

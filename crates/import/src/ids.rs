@@ -5,7 +5,7 @@ use uuid::Builder;
 
 use crate::source::Source;
 
-/// A session of a program has the same id, even if it is read from different files.
+/// The id of a session. It is the same even if the session is read from different files.
 pub(crate) fn session_id(source: Source, key: &str) -> SessionId {
     let hash = hash(source, key);
     let mut bytes = [0; 16];

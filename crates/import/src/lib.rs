@@ -1,14 +1,14 @@
-//! Imports: homes and exports of other programs (OpenClaw, nanobot, Open WebUI, ChatGPT, Claude) become
-//! one plain form, [`Import`], which is then written into a home.
+//! Imports: homes and exports of other programs (OpenClaw, nanobot, Open WebUI, ChatGPT, Claude)
+//! become one plain form, [`Import`], which is then written into a home.
 //!
-//! Readers (`openclaw/`, `nanobot/`, `chats/`) know one foreign format each and nothing of a home;
-//! `writing/` knows homes and nothing of foreign formats. An export is read whole before anything
-//! is written, so an error in it stops the import and names the file and the line. Each item has an
-//! id derived from its origin, so that a second import finds it.
+//! Readers (`openclaw/`, `nanobot/`, `chats/`) each know one foreign format and nothing of a home;
+//! `writing/` knows homes and nothing of foreign formats. An export is read completely before
+//! anything is written, so an error in it stops the import and names the file and the line. Each
+//! item has an id derived from its origin, so that a second import finds it.
 //!
-//! Imported items are foreign: turns and files are `external`, jobs and skills lie in the vault,
-//! where they wait until a person accepts them. Originals are only read. Nothing here decides who
-//! may import, edits the config, or asks a model or the network.
+//! Imported items are foreign: turns and files are `external`, and jobs and skills wait in the
+//! vault until a person accepts them. The originals are only read. Nothing here decides who may
+//! import, edits the config, or calls a model or the network.
 
 mod chats;
 mod error;

@@ -9,13 +9,13 @@ use crate::form::{ImportTarget, Item, Note, NoteKind, SettingPlace};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportReport {
-    /// Nothing was written.
+    /// Whether this was a dry run, in which nothing was written.
     pub dry_run: bool,
     pub counts: BTreeMap<Kind, Counts>,
     pub entries: Vec<Entry>,
-    /// What the other program has and Onyx did not take, with the reason.
+    /// Items of the other program that Onyx did not take, with the reason.
     pub left_out: Vec<Remark>,
-    /// What has another name here.
+    /// Items that have another name in Onyx.
     pub renamed: Vec<Remark>,
 }
 
@@ -65,10 +65,10 @@ impl Kind {
 #[schemars(rename = "ImportCounts")]
 pub struct Counts {
     pub new: u64,
-    /// Something of it was here; the rest was added.
+    /// A part of the item existed; the rest was added.
     pub added: u64,
     pub already_there: u64,
-    /// Something else is here in its place, and stays.
+    /// Another item exists in its place, and was not changed.
     pub kept: u64,
 }
 
@@ -82,7 +82,7 @@ pub struct Entry {
     pub why: Option<String>,
 }
 
-/// What became of one thing; in a dry run, what would.
+/// The result for one item; in a dry run, the result that it would have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ImportOutcome")]
@@ -90,7 +90,7 @@ pub enum Outcome {
     New,
     Added,
     AlreadyThere,
-    /// What is here is something else, and stays as it is.
+    /// Another item exists in its place, and was not changed.
     Kept,
 }
 

@@ -38,7 +38,7 @@ impl Source {
     }
 }
 
-/// Reads a whole folder, file or ZIP archive of that program, and changes nothing there.
+/// Reads a whole folder, file or ZIP archive of that program without changing it.
 pub fn read(source: Source, path: &Path, broken: Broken) -> Result<Import, ImportError> {
     let opened = Opened::at(path)?;
     let mut reading = Reading::new(broken);
@@ -66,7 +66,7 @@ pub fn read_lines(path: &Path) -> Result<Import, ImportError> {
 }
 
 impl Import {
-    /// One item a line, to be sent to a server.
+    /// The items, one a line, to be sent to a server.
     pub fn lines(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut lines = Vec::new();
         for item in &self.items {

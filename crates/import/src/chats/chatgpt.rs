@@ -1,5 +1,5 @@
 //! ChatGPT's export: `conversations.json`, or several `conversations-000.json`. A conversation is a
-//! tree of messages; the one that was shown goes from `current_node` to the root.
+//! tree of messages; the branch that was shown goes from `current_node` to the root.
 
 use std::collections::HashMap;
 
@@ -43,7 +43,7 @@ fn conversation_files(opened: &Opened) -> Result<Vec<String>, ImportError> {
     Ok(files)
 }
 
-/// What else the archive holds is named, in one line a kind.
+/// Names the rest of the archive in the report, with one line for each kind.
 fn tell_the_rest(
     opened: &Opened,
     taken: &[String],
@@ -145,7 +145,7 @@ fn conversation(
 struct ChatGptChat {
     messages: Vec<ImportedMessage>,
     at: Timestamp,
-    /// A tool was asked and has not answered.
+    /// The call that has no answer yet.
     call: Option<String>,
     counts: Counts,
 }
@@ -192,7 +192,7 @@ impl ChatGptChat {
         self.messages.push(ImportedMessage { at: self.at, said });
     }
 
-    /// Tools also speak without having been asked, or several times.
+    /// Adds a result with a call of its own: tools may answer without a call, or several times.
     fn result_without_call(&mut self, id: String, tool: String, output: String) {
         if output.trim().is_empty() {
             return;

@@ -178,7 +178,7 @@ fn output(content: Option<&Value>) -> String {
     }
 }
 
-/// Texts that were sent along: the export has them whole.
+/// The texts of attachments, which the export holds completely.
 fn attachments(message: &Map<String, Value>) -> String {
     let attached = message.get("attachments").and_then(Value::as_array);
     let mut words = String::new();
@@ -191,7 +191,7 @@ fn attachments(message: &Map<String, Value>) -> String {
     words
 }
 
-/// Instructions and documents of projects become files of the vault.
+/// Imports the instructions and documents of projects as files of the vault.
 fn projects(opened: &Opened, reading: &mut Reading) -> Result<(), ImportError> {
     let file = "projects.json";
     if !opened.has(file) {

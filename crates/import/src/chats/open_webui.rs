@@ -150,7 +150,7 @@ fn database(opened: &Opened, file: &str, reading: &mut Reading) -> Result<(), Im
     Ok(())
 }
 
-/// The first administrator, or without one the account that has chats.
+/// The first administrator, or, if there is none, the account that has chats.
 fn whose(database: &Database, chats: &[StoredChat]) -> Result<Option<String>, ImportError> {
     if database.has_table("user")? {
         let sql = "SELECT id FROM user WHERE role = 'admin' ORDER BY created_at, id LIMIT 1";
@@ -178,7 +178,8 @@ fn take(
     Ok(())
 }
 
-/// Seconds in most versions; milliseconds and nanoseconds in some places of others.
+/// The time in seconds as most versions write it, or in the milliseconds or nanoseconds of some
+/// others.
 fn moment(number: f64) -> Timestamp {
     let mut number = number;
     while number > 1e11 {
@@ -187,7 +188,7 @@ fn moment(number: f64) -> Timestamp {
     seconds(number)
 }
 
-/// Reads a session, and counts the messages that lie beside the branch that was shown.
+/// Reads a session, and counts the messages that are not on the branch that was shown.
 fn session(row: &Row<'_>, chat: &Map<String, Value>) -> Option<(ImportedSession, usize)> {
     let history = object(chat, "history")?;
     let all = object(history, "messages")?;

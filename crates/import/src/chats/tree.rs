@@ -1,4 +1,5 @@
-//! Conversations that are kept as trees: each message names the one before it, and one is the newest.
+//! Conversations that are stored as trees: each message names the one before it, and one message is
+//! the newest.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +13,7 @@ pub(crate) fn path<'t, T>(
     let mut way = Vec::new();
     let mut next = nodes.get_key_value(leaf);
     while let Some((id, node)) = next {
-        // A message that comes before itself would never end.
+        // A message that comes before itself would make the loop endless.
         if !seen.insert(*id) {
             break;
         }

@@ -54,7 +54,7 @@ pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportE
     sessions::read(opened, workspace.as_ref(), &id, reading)
 }
 
-/// Usually `workspace`; the folder itself where that was given.
+/// The workspace, which is usually `workspace`, or the given folder itself if it is one.
 fn workspace(opened: &Opened) -> Option<PathBuf> {
     let is_one = |folder: &str| {
         opened.has(&format!("{folder}AGENTS.md")) || opened.has(&format!("{folder}SOUL.md"))
@@ -68,7 +68,7 @@ fn workspace(opened: &Opened) -> Option<PathBuf> {
 fn settings(config: &Map<String, Value>, reading: &mut Reading) {
     for (name, value) in object(config, "providers").into_iter().flatten() {
         let Some(fields) = value.as_object() else { continue };
-        // nanobot lists every provider that it knows; those that are used have a key or an address.
+        // nanobot lists every provider that it knows, but those in use have a key or an address.
         let is_used = text(fields, "apiKey").is_some() || text(fields, "apiBase").is_some();
         if is_used {
             provider(name, &with_kind(name, fields), reading);
@@ -106,7 +106,8 @@ fn agent(config: &Map<String, Value>, reading: &mut Reading) -> Map<String, Valu
     let mut settings = Map::new();
     let Some(defaults) = defaults else { return settings };
     if let Some(model) = text(defaults, "model") {
-        // `auto` finds the provider by the model's name, which Onyx writes before it.
+        // With `auto`, nanobot finds the provider by the model's name; Onyx requires the provider
+        // before the name.
         let named = text(defaults, "provider").filter(|provider| *provider != "auto");
         let theirs = match named {
             Some(provider) if !model.starts_with(&format!("{provider}/")) => {
@@ -126,7 +127,8 @@ fn agent(config: &Map<String, Value>, reading: &mut Reading) -> Map<String, Valu
     settings
 }
 
-/// `jobs.json`, and what has happened since it was last written (`action.jsonl` beside it).
+/// Reads `jobs.json`, and the changes since it was last written, which are in `action.jsonl` beside
+/// it.
 fn jobs(
     opened: &Opened,
     workspace: Option<&PathBuf>,

@@ -22,7 +22,8 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Reads the folders below too, because newer versions keep the sessions of each workspace apart.
+/// Reads a folder and the folders below it, because newer versions keep the sessions of each
+/// workspace in a folder of its own.
 fn read_folder(
     opened: &Opened,
     folder: &str,
@@ -118,7 +119,7 @@ impl NanobotSession {
         for call in calls.into_iter().flatten().filter_map(Value::as_object) {
             let Some(function) = object(call, "function") else { continue };
             let arguments = text(function, "arguments").unwrap_or("{}");
-            // Arguments that a model wrote wrongly are kept as text.
+            // Invalid arguments of a model are kept as text.
             let input = serde_json::from_str(arguments);
             let said = ImportedPart::Call {
                 id: text(call, "id").unwrap_or_default().to_owned(),

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use crate::form::{ImportedSetting, Item, SettingPlace};
 use crate::reading::{Reading, object, text};
 
-/// Tools of OpenClaw and nanobot that Onyx has none for. Named in a list here they would be mistakes:
-/// a tool that is denied and does not exist is one.
+/// Tools of OpenClaw and nanobot that Onyx does not have. They are left out of lists, because Onyx
+/// treats an unknown tool in a list as a mistake.
 const NOT_HERE: [&str; 26] = [
     "agents_list",
     "browser",
@@ -37,10 +37,10 @@ const NOT_HERE: [&str; 26] = [
     "x_search",
 ];
 
-/// Networks that Onyx speaks too.
+/// Networks that Onyx also supports.
 const NETWORKS: [&str; 2] = ["telegram", "discord"];
 
-/// A model's name with Onyx's name of its provider.
+/// A model's name with the name that its provider has in Onyx.
 pub(crate) fn our_model_name(model: &str) -> String {
     match model.split_once('/') {
         Some((provider, rest)) => format!("{}/{rest}", our_provider_name(provider)),
@@ -149,7 +149,7 @@ fn our_tools(tools: &Map<String, Value>, reading: &mut Reading) -> Option<Value>
         reading.left_out(format!("tool profile {profile}"), "name tools in `allow` and `deny`");
     }
     let mut ours = Map::new();
-    // `*` is what an agent may without any list.
+    // `*` allows what an agent may use without a list, so the list is left out.
     if let Some(allow) =
         allow.filter(|names| !names.is_empty() && !names.iter().any(|name| name == "*"))
     {
@@ -224,8 +224,8 @@ fn channel(network: &str, fields: &Map<String, Value>, reading: &mut Reading) {
     }
 }
 
-/// The connector is imported switched off: two programs with one token would take messages from
-/// each other.
+/// Imports a connector switched off: two programs with one token would take messages from each
+/// other.
 pub(crate) fn connector(
     network: &str,
     account: &str,
@@ -254,7 +254,7 @@ pub(crate) fn connector(
     reading.add(Item::Setting(ImportedSetting { place, settings }));
 }
 
-/// A server's tools are off until the owner accepts them, as with any other.
+/// Imports a server. Its tools are off until the owner accepts them, as for any other server.
 pub(crate) fn mcp_server(name: &str, fields: &Map<String, Value>, reading: &mut Reading) {
     let mut settings = Map::new();
     for key in ["command", "args", "env", "url", "headers"] {

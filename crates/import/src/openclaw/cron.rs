@@ -1,4 +1,4 @@
-//! Cron jobs: rows of `state/openclaw.sqlite`, or `cron/jobs.json` from before.
+//! Cron jobs, which are rows of `state/openclaw.sqlite`, or `cron/jobs.json` in older versions.
 
 use onyx_types::{Timestamp, slug};
 use serde_json::{Map, Value, json};
@@ -59,7 +59,7 @@ fn from_database(opened: &Opened) -> Result<Vec<Map<String, Value>>, ImportError
     Ok(jobs)
 }
 
-/// One job, also from programs that use the same format.
+/// Adds one job, also of other programs that use the same format.
 pub(crate) fn cron_job(
     job: &Map<String, Value>,
     agent: Option<String>,
@@ -102,7 +102,7 @@ pub(crate) fn cron_job(
     reading.add(Item::Job(ImportedJob { id: file, fields, prompt }));
 }
 
-/// A name that a job's file can have, and that no other one of this import has.
+/// A valid name for a job's file that no other job of this import has.
 fn file_name(name: &str, id: &str, taken: &mut Vec<String>) -> String {
     let plain = |text: &str| {
         let kept = slug(text);
@@ -153,7 +153,7 @@ fn moment(at: Timestamp) -> String {
     format!("{}T{}Z", at.utc_date(), at.utc_time())
 }
 
-/// The largest unit that expresses it exactly.
+/// The interval in the largest unit that expresses it exactly.
 fn every(millis: f64) -> String {
     let seconds = (millis / 1_000.0).round() as u64;
     for (unit, length) in [("d", 86_400), ("h", 3_600), ("m", 60)] {

@@ -20,9 +20,9 @@ pub(crate) use config::{connector, mcp_server, our_model_name, provider};
 pub(crate) use cron::cron_job;
 pub(crate) use workspace::{agent_id, skill_folder, workspace_files};
 
-/// What the config was called over the years.
+/// The names that the config had in different versions.
 const CONFIGS: [&str; 3] = ["openclaw.json", "moltbot.json", "clawdbot.json"];
-/// The agent's name where no config gives one.
+/// The agent's name if no config gives one.
 const FIRST_AGENT: &str = "main";
 
 pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportError> {
@@ -77,9 +77,9 @@ fn read_config(
     reading.tolerate(config)
 }
 
-/// An agent of the config, or one that has only a folder.
+/// An agent that is in the config, or that only has a folder.
 struct Agent<'c> {
-    /// The name as OpenClaw has it, in paths too.
+    /// The name that the agent has in OpenClaw, which is also part of paths.
     name: String,
     id: AgentId,
     settings: Option<&'c Map<String, Value>>,
@@ -116,14 +116,14 @@ fn agents<'c>(
 }
 
 fn push<'c>(agents: &mut Vec<Agent<'c>>, name: &str, settings: Option<&'c Map<String, Value>>) {
-    // A folder whose name cannot be an agent's is none.
+    // A folder whose name cannot be an agent's id is not an agent.
     let Some(id) = agent_id(name).filter(|id| agents.iter().all(|agent| agent.id != *id)) else {
         return;
     };
     agents.push(Agent { name: name.to_owned(), id, settings, is_first: agents.is_empty() });
 }
 
-/// The agent that is marked as default, else the first one.
+/// Marks the first agent: the one that the config marks as default, else the first in order.
 fn settle_first(agents: &mut [Agent<'_>]) {
     let is_marked = |agent: &Agent<'_>| {
         let mark = agent.settings.and_then(|settings| settings.get("default"));
@@ -135,7 +135,7 @@ fn settle_first(agents: &mut [Agent<'_>]) {
 }
 
 impl Agent<'_> {
-    /// The workspace that the config names, or the place where OpenClaw would put it.
+    /// The workspace that the config names, or the default one of OpenClaw.
     fn workspace(&self, config: &Map<String, Value>, opened: &Opened) -> Option<PathBuf> {
         let defaults = object(config, "agents").and_then(|agents| object(agents, "defaults"));
         let own = self.settings.and_then(|settings| text(settings, "workspace"));
@@ -148,11 +148,11 @@ impl Agent<'_> {
     }
 }
 
-/// What OpenClaw's own folder was called over the years.
+/// The names that OpenClaw's own folder had in different versions.
 const OWN_FOLDERS: [&str; 3] = [".openclaw", ".moltbot", ".clawdbot"];
 
-/// The path of a folder that a config names: within OpenClaw's own folder, it is looked for in the
-/// given home, which may be a copy. An archive never names a folder outside itself.
+/// The path of a folder that a config names. A folder within OpenClaw's own folder is looked up in
+/// the given home, which may be a copy. An archive may not name a folder outside itself.
 fn located(named: &str, opened: &Opened) -> Option<PathBuf> {
     let path = Path::new(named);
     let parts: Vec<_> = path.components().collect();

@@ -28,7 +28,7 @@ pub(super) fn read(
     from_files(opened, agent, id, &known, reading)
 }
 
-/// Which sessions the database has.
+/// Reads the sessions of a database and returns their names.
 fn from_database(
     opened: &Opened,
     file: &str,
@@ -43,7 +43,8 @@ fn from_database(
     let sessions = records(&database)?;
     let shown = shown(&database)?;
     for (session, records) in &sessions {
-        // The database knows which branch was shown; the records alone say it only of simple ones.
+        // The database stores which branch was shown; for sessions without that, the newest record
+        // decides.
         let places = shown.get(session);
         let branch = match places {
             Some(places) => Branch::Given(places),
@@ -66,7 +67,7 @@ fn from_database(
     Ok(sessions.into_keys().collect())
 }
 
-/// Every session's records in order. Old ones are compressed.
+/// Every session's records in order.
 fn records(database: &Database) -> Result<BTreeMap<String, Vec<Record>>, ImportError> {
     // Newer versions compress old records.
     let sql = if database.has_column("transcript_events", "event_zstd")? {
@@ -110,7 +111,7 @@ fn unpacked(packed: &[u8]) -> Result<String, String> {
     Ok(text)
 }
 
-/// The places of the records that were shown, by session.
+/// The positions of the records that were shown, by session.
 fn shown(database: &Database) -> Result<HashMap<String, HashSet<usize>>, ImportError> {
     let mut shown: HashMap<String, HashSet<usize>> = HashMap::new();
     if !database.has_table("session_transcript_active_events")? {
@@ -196,7 +197,7 @@ fn from_files(
     }
     for name in opened.names(&folder)? {
         let Some((session, rest)) = name.split_once(".jsonl") else { continue };
-        // Traces of runs and copies that OpenClaw made for itself.
+        // Names with a dot are traces of runs and copies that OpenClaw made for itself.
         if session.contains('.') || known.contains(session) {
             continue;
         }

@@ -1,5 +1,5 @@
-//! A session as OpenClaw writes it: a tree of records, each with its id and that of the one before it.
-//! The newest record says which branch was shown.
+//! A session as OpenClaw writes it: a tree of records, each with its id and that of the record
+//! before it. The newest record decides which branch was shown.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,10 +23,10 @@ pub(super) struct Transcript<'a> {
     pub(super) archived: bool,
 }
 
-/// Which records were shown.
+/// The branch of records that was shown.
 #[derive(Clone, Copy)]
 pub(super) enum Branch<'a> {
-    /// The newest one and those before it.
+    /// The newest record and those before it.
     OfNewest,
     /// The records at these positions.
     Given(&'a HashSet<usize>),
@@ -77,7 +77,8 @@ impl Transcript<'_> {
     }
 }
 
-/// The records of the branch that was shown, in order. Records of before branches came have no ids.
+/// The records of the branch that was shown, in order. Records of versions without branches have no
+/// ids.
 fn way(records: &[Record]) -> Vec<&Record> {
     let is_part = |record: &&Record| text(&record.1, "type") != Some("session");
     let parts: Vec<&Record> = records.iter().filter(is_part).collect();
@@ -90,7 +91,7 @@ fn way(records: &[Record]) -> Vec<&Record> {
     let mut next = parts.last().copied();
     while let Some(record) = next {
         way.push(record);
-        // A record that comes before itself would never end.
+        // A record that comes before itself would make the loop endless.
         if way.len() > parts.len() {
             return parts;
         }

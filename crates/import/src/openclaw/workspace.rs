@@ -44,7 +44,7 @@ fn found(folder: &Path, shown: &str, reading: &mut Reading) -> Result<Vec<FoundF
     Ok(files)
 }
 
-/// Imports each file to its place in Onyx, and all others into the vault.
+/// Imports each known file to its place in Onyx, and all others into the vault.
 pub(crate) fn workspace_files(
     files: Vec<FoundFile>,
     program: &str,
@@ -77,7 +77,8 @@ pub(crate) fn workspace_files(
     }
 }
 
-/// Days are daily logs; all else keeps its name.
+/// The path of a memory file in Onyx: files named after a day are daily logs, and others keep their
+/// names.
 fn in_memory(name: &str) -> String {
     let day = name.trim_end_matches(".md");
     let is_day = day.len() == 10
@@ -88,7 +89,7 @@ fn in_memory(name: &str) -> String {
     if is_day { format!("daily/{name}") } else { name.to_owned() }
 }
 
-/// The skills that every agent has.
+/// Adds the skills that every agent has.
 pub(super) fn skills(folder: &Path, reading: &mut Reading) -> Result<(), ImportError> {
     if folder.is_dir() {
         let files = found(folder, "skills", reading)?;
@@ -97,7 +98,7 @@ pub(super) fn skills(folder: &Path, reading: &mut Reading) -> Result<(), ImportE
     Ok(())
 }
 
-/// The skills below a folder.
+/// Adds the skills below a folder.
 pub(crate) fn skill_folder(folder: &Path, reading: &mut Reading) -> Result<(), ImportError> {
     skills(folder, reading)
 }
@@ -111,7 +112,7 @@ fn add_skills(files: Vec<FoundFile>, prefix: &str, reading: &mut Reading) {
                 let file = SkillFile { path: rest.to_owned(), content };
                 folders.entry(folder.to_owned()).or_default().push(file);
             }
-            // One markdown file is a skill too.
+            // A single markdown file is also a skill.
             None => match below.strip_suffix(".md") {
                 Some(name) => {
                     let file = SkillFile { path: "SKILL.md".to_owned(), content };

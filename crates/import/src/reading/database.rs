@@ -30,7 +30,7 @@ impl Database {
         let opened = Connection::open_with_flags(&copy, flags);
         let connection = opened.map_err(|error| Self::flaw(&file, &error))?;
         let database = Self { connection, file, _copy: folder };
-        // A file that is no database fails here, before anything of it is used.
+        // Opening a file that is no database fails here, before its content is used.
         database.has_table("sqlite_master")?;
         Ok(database)
     }

@@ -13,7 +13,7 @@ pub(crate) fn json_file(opened: &Opened, file: &str) -> Result<Value, ImportErro
         .map_err(|error| ImportError::broken(file, error.line(), plain(&error)))
 }
 
-/// Reads a config with comments, unquoted names and trailing commas.
+/// Reads a config, which may have comments, unquoted names and trailing commas.
 pub(crate) fn json5(file: &str, text: &str) -> Result<Map<String, Value>, ImportError> {
     let options = ParseOptions {
         allow_comments: true,
@@ -53,7 +53,7 @@ pub(crate) fn json_lines(file: &str, bytes: &[u8]) -> Result<Vec<NumberedLine>, 
     Ok(values)
 }
 
-/// The text of the error without the position that serde adds, because serde saw only one line.
+/// The text of the error without the position that serde adds, because serde parsed only one line.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let end = text.rfind(" at line ").unwrap_or(text.len());
@@ -64,8 +64,8 @@ pub(crate) fn text<'v>(value: &'v Map<String, Value>, key: &str) -> Option<&'v s
     value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
-/// The text of a message that is a text, or a list of blocks. `wordless` counts the blocks without
-/// text, such as pictures.
+/// The text of a message, which is a string or a list of blocks. `wordless` counts the blocks
+/// without text, such as pictures.
 pub(crate) fn words(content: Option<&Value>, wordless: &mut usize) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),

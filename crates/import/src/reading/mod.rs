@@ -1,5 +1,5 @@
-//! What every reader needs: the opened export, its files read within bounds, and a place for the
-//! items found and the reasons for those left out.
+//! The parts that every reader needs: the opened export, its files read within bounds, and a place
+//! for the items found and the reasons for those left out.
 
 mod database;
 mod json;
@@ -20,14 +20,14 @@ pub(crate) use walk::{FoundFile, walk};
 /// What to do with a file that is not in its program's format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Broken {
-    /// The import stops, and nothing of it is written.
+    /// The import stops, and nothing is written.
     #[default]
     Stop,
     /// The file is left out and named in the report.
     Skip,
 }
 
-/// The findings so far.
+/// The items and notes that were found so far.
 #[derive(Debug)]
 pub(crate) struct Reading {
     broken: Broken,
@@ -71,7 +71,7 @@ impl Reading {
         }
     }
 
-    /// A session without messages is not added.
+    /// Adds a session, unless it has no messages.
     pub(crate) fn add_session(&mut self, mut session: ImportedSession) {
         session.messages = without_orphans(session.messages);
         if session.messages.is_empty() {
@@ -87,7 +87,7 @@ impl Reading {
     }
 }
 
-/// Leaves out results of calls that are not there, because no prompt could hold them.
+/// Removes results whose calls are missing, because no prompt could hold them.
 fn without_orphans(messages: Vec<ImportedMessage>) -> Vec<ImportedMessage> {
     let mut called = std::collections::HashSet::new();
     let mut is_whole = |message: &ImportedMessage| match &message.said {

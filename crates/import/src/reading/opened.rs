@@ -1,4 +1,5 @@
-//! An export on disk: a folder, a ZIP archive that is unpacked into a folder of its own, or one file.
+//! An export on disk: a folder, a ZIP archive that is unpacked into a temporary folder, or a single
+//! file.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
@@ -18,7 +19,7 @@ const MOST_FILES: usize = 200_000;
 #[derive(Debug)]
 pub(crate) struct Opened {
     root: PathBuf,
-    /// Where the export is one file: its name in the root.
+    /// The name of the file, if the export is a single file.
     only: Option<String>,
     unpacked: Option<TempDir>,
 }
@@ -52,7 +53,7 @@ impl Opened {
         self.only.as_deref()
     }
 
-    /// Whether a config in it may name folders elsewhere. One from an archive may not.
+    /// Whether a config in the export may name folders outside. One from an archive may not.
     pub(crate) fn may_look_outside(&self) -> bool {
         self.unpacked.is_none()
     }
@@ -107,7 +108,8 @@ fn is_zip(path: &Path) -> Result<bool, ImportError> {
     }
 }
 
-/// Links and names that lead out of the folder are not unpacked; sizes are counted, not believed.
+/// Unpacks an archive. Links and names that lead out of the folder are skipped; sizes are counted,
+/// not believed.
 fn unpack(path: &Path) -> Result<TempDir, ImportError> {
     let shown = path.file_name().map(|name| name.display().to_string()).unwrap_or_default();
     let damaged = |why: &dyn std::fmt::Display| ImportError::broken(&shown, 1, why.to_string());
@@ -145,7 +147,7 @@ fn is_inside(name: &str) -> bool {
     !name.contains('\\') && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Archives of a folder often hold that folder and nothing else.
+/// The single folder of an archive that holds nothing else, as archives of a folder often do.
 fn single_folder(folder: &Path) -> Result<PathBuf, ImportError> {
     let entries = fs::read_dir(folder).map_err(ImportError::io(folder))?;
     let entries: Vec<_> = entries.flatten().collect();
@@ -156,7 +158,7 @@ fn single_folder(folder: &Path) -> Result<PathBuf, ImportError> {
 }
 
 /// An uploaded export while it arrives: a file in a folder of its own, which is deleted when this
-/// is dropped.
+/// value is dropped.
 #[derive(Debug)]
 pub struct Upload {
     file: File,

@@ -6,16 +6,16 @@ use std::path::Path;
 use super::opened::read_bounded;
 use crate::error::ImportError;
 
-/// Deeper than people sort their files.
+/// The deepest folder that is read; people do not nest files deeper.
 const DEEPEST: usize = 24;
 /// The largest file that is imported; larger ones are named in the report.
 const LARGEST: u64 = 16 * 1024 * 1024;
 const MOST_FILES: usize = 20_000;
-/// What programs can make again.
+/// Folders whose content programs can make again.
 const NOT_WORTH_IT: [&str; 3] = ["node_modules", "target", "__pycache__"];
 
 pub(crate) struct FoundFile {
-    /// The path below the folder, with `/`.
+    /// The path below the folder, separated by `/`.
     pub(crate) path: String,
     pub(crate) content: Vec<u8>,
 }

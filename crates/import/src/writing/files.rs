@@ -1,6 +1,6 @@
-//! Files, skills and jobs. All of them are foreign, except an agent's own files: these count as the
-//! owner's words, like everything in an agent's folder, and the owner names the folder they come
-//! from.
+//! Writes files, skills and jobs. All of them are foreign, except an agent's own files: these count
+//! as the owner's words, like everything in an agent's folder, and the owner names the folder that
+//! they come from.
 
 use onyx_storage::{Area, Change, Expect, Object, ObjectKey, StoreError};
 use onyx_types::{Author, Fault, Origin};
@@ -15,7 +15,7 @@ const SKILL_FILE: &str = "SKILL.md";
 /// The mark of a daily log's line whose origin is unknown, as `onyx_tools::DailyLog` reads it.
 const FOREIGN_LINE: &str = " <!-- agent_tainted -->";
 
-/// A file of a home: the area that has its history, and its path there.
+/// A file of a home: the area whose history it belongs to, and its path there.
 struct Target {
     area: Area,
     path: ObjectKey,
@@ -73,8 +73,8 @@ impl Writer<'_> {
         })
     }
 
-    /// `SKILL.md` is written last: without it a folder is no skill, so an interrupted import leaves
-    /// none.
+    /// Writes a skill. `SKILL.md` is written last: a folder without it is no skill, so an
+    /// interrupted import leaves none.
     pub(super) async fn skill(&self, skill: &ImportedSkill) -> Result<Written, Fault> {
         let mut files: Vec<_> = skill.files.iter().collect();
         files.sort_by_key(|file| (file.path == SKILL_FILE, file.path.clone()));
@@ -97,8 +97,8 @@ impl Writer<'_> {
         Ok(Outcome::New.into())
     }
 
-    /// A job that was not accepted does not fire: it waits in the Inbox. If another job has its
-    /// name, the name of its program is added.
+    /// Writes a job. A job that was not accepted does not fire: it waits in the Inbox. If another
+    /// job has the same name, the name of its program is added.
     pub(super) async fn job(&self, job: &ImportedJob) -> Result<Written, Fault> {
         let text = job_file(&job.fields, &job.prompt);
         let other = format!("{}-{}", job.id, self.source.as_str());
@@ -125,7 +125,7 @@ impl Writer<'_> {
     }
 
     async fn get(&self, target: &Target) -> Result<Option<Object>, Fault> {
-        // Asking for an area makes its folder, which a dry run must not.
+        // Opening an area creates its folder, which a dry run must not do.
         if self.mode == Mode::DryRun && !self.has_area(&target.area).await? {
             return Ok(None);
         }
@@ -168,7 +168,7 @@ impl Writer<'_> {
     }
 }
 
-/// A JSON value is YAML too, so each field takes one line.
+/// The text of a job's file. JSON values are also YAML, so each field takes one line.
 fn job_file(fields: &Map<String, Value>, prompt: &str) -> String {
     let lines: String = fields.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
     format!("---\n{lines}---\n{}\n", prompt.trim())
@@ -203,7 +203,7 @@ fn marked(content: &[u8]) -> Vec<u8> {
     marked.into_bytes()
 }
 
-/// Every character that some reader takes for the end of a line.
+/// Whether some reader takes this character for the end of a line.
 fn is_line_end(letter: char) -> bool {
     matches!(letter, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

@@ -1,7 +1,7 @@
-//! Writes what was read into a home, through the stores that everything else uses. Each item is written
-//! completely or not at all, and existing items are compared and left alone: an interrupted import
-//! continues where it stopped when it is run again. Changes of the config are not written here but by
-//! the owner of the config.
+//! Writes the items that were read into a home, through the stores that everything else uses. Each
+//! item is written completely or not at all, and existing items are compared and not changed: an
+//! interrupted import continues where it stopped when it is run again. The config is not changed
+//! here but by the config's owner.
 
 mod files;
 mod sessions;
@@ -18,7 +18,7 @@ use crate::source::Source;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Write,
-    /// Everything is compared and nothing is changed.
+    /// Compares everything and changes nothing.
     DryRun,
 }
 
@@ -59,7 +59,7 @@ impl From<Outcome> for Written {
 }
 
 impl Writer<'_> {
-    /// `None` for items that are not written here: agents, settings and notes.
+    /// Writes an item; `None` for agents, settings and notes, which are not written here.
     pub async fn write(&self, item: &Item) -> Result<Option<Written>, Fault> {
         Ok(Some(match item {
             Item::File(file) => self.file(file).await?,

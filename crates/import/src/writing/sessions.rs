@@ -1,4 +1,5 @@
-//! Sessions: a log that is written as one batch, the details beside it and the ledger's row.
+//! Writes sessions: a log that is written as one batch, the details beside it, and the ledger's
+//! row.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -21,14 +22,14 @@ use crate::report::Outcome;
 const LEASE: Duration = Duration::from_secs(60);
 const PAGE: usize = 256;
 
-/// How far a log has come with an imported session.
+/// How much of an imported session a log already holds.
 enum Progress {
     Nothing,
-    /// This many of the messages are in the log, and nothing else follows them.
+    /// The log holds this many of the messages, and no others follow.
     UpTo(usize),
-    /// All messages are already there, perhaps with others after them.
+    /// The log holds all messages, perhaps with others after them.
     All,
-    /// Something else follows a part of them, or none of them is there.
+    /// Other turns follow a part of the messages, or the log holds none of them.
     Elsewhere,
 }
 
@@ -44,7 +45,8 @@ impl Writer<'_> {
             Progress::Nothing => 0,
             Progress::UpTo(count) => count,
             Progress::All => {
-                // The log exists without its row: an earlier import was interrupted between them.
+                // The log exists without its row, because an earlier import was interrupted between
+                // the two.
                 if row.is_none() && self.mode == Mode::Write {
                     let all = self.turns_of(session, &ids, 0, &key.agent);
                     self.store.ledger.put_session(&self.person, &meta(session, &key, &all)).await?;
@@ -76,7 +78,8 @@ impl Writer<'_> {
         turns(session, ids, first, &who)
     }
 
-    /// The details first: a session is there as soon as its log is, which is written as one.
+    /// Writes the details before the log: a session exists as soon as its log does, and the log is
+    /// written as one batch.
     async fn append(
         &self,
         session: &ImportedSession,
@@ -127,7 +130,7 @@ fn meta(session: &ImportedSession, key: &SessionKey, turns: &[Turn]) -> SessionM
     turns.iter().for_each(|turn| messages.add(turn));
     let named = session.title.as_deref().and_then(title_of);
     let (title, titled_by) = match named {
-        // A title from the other program is kept, so no model is asked for one.
+        // The other program's title counts as the person's, so no model is asked for one.
         Some(title) => (Some(title), TitleSource::Person),
         None => (first_words(turns), TitleSource::Words),
     };

@@ -1,5 +1,5 @@
-//! Messages become turns of a log, in runs like those that Onyx itself writes: a run begins with a
-//! question and ends before the next one.
+//! Turns messages into the turns of a log, in runs like those that Onyx itself writes: a run begins
+//! with a question and ends before the next one.
 
 use std::collections::HashSet;
 
@@ -17,13 +17,13 @@ use crate::source::Source;
 /// The field of a run's start that names the program of the original conversation.
 const IMPORTED_FROM: &str = "imported_from";
 
-/// The id of each message's turn, the same at each import.
+/// The id of each message's turn, which is the same at each import.
 pub(super) fn message_ids(source: Source, session: &ImportedSession) -> Vec<TurnId> {
     let mut mint = ids::mint(source, &session.key);
     session.messages.iter().map(|message| mint.turn(message.at)).collect()
 }
 
-/// Who a session's turns belong to.
+/// The people and agents that a session's turns belong to.
 pub(super) struct Participants<'a> {
     pub(super) source: Source,
     pub(super) person: &'a PersonId,
@@ -52,7 +52,7 @@ pub(super) fn turns(
     log.turns
 }
 
-/// Calls that have a result: a prompt cannot hold one without.
+/// The ids of calls that have a result. A prompt cannot hold a call without a result.
 fn results(messages: &[ImportedMessage]) -> HashSet<&str> {
     let ids = messages.iter().filter_map(|message| match &message.said {
         ImportedPart::Result { id, .. } => Some(id.as_str()),
@@ -65,11 +65,11 @@ fn results(messages: &[ImportedMessage]) -> HashSet<&str> {
 
 struct Log<'a> {
     who: &'a Participants<'a>,
-    /// Makes the ids of runs and of the turns that mark their begin and end.
+    /// Makes the ids of runs and of the turns that mark their beginning and end.
     marks: onyx_types::IdGenerator,
     turns: Vec<Turn>,
     open: Option<RunId>,
-    /// The time of the newest turn: a log's times do not go back.
+    /// The time of the newest turn, because a log's times must not go back.
     at: Timestamp,
 }
 

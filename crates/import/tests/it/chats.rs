@@ -1,4 +1,5 @@
-//! Exports of conversations, written by hand as their makers document and write them.
+//! Tests exports of conversations, which are written by hand as their makers document and write
+//! them.
 
 use std::fs;
 use std::io::Write as _;
@@ -56,7 +57,7 @@ fn a_conversation_of_chatgpt_is_the_branch_that_was_shown() {
     );
 }
 
-/// As it is downloaded: one archive.
+/// The single archive is what a person downloads.
 #[test]
 fn an_archive_and_a_single_file_say_what_the_folder_says() {
     let folder = tempfile::tempdir().unwrap();

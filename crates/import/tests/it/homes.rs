@@ -1,4 +1,5 @@
-//! Homes of agents: OpenClaw 2026.9.6 and nanobot 0.3.5 wrote these, driven by a scripted model.
+//! Tests homes of agents, which OpenClaw 2026.9.6 and nanobot 0.3.5 wrote while a scripted model
+//! drove them.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ fn sessions(import: &Import) -> Vec<&ImportedSession> {
     sessions.collect()
 }
 
-/// Who said what, one line a message.
+/// The speakers and texts of a session, one line a message.
 fn talk(session: &ImportedSession) -> Vec<String> {
     let lines = session.messages.iter().map(|message| match &message.said {
         ImportedPart::Person { text } => format!("person: {text}"),
@@ -186,7 +187,7 @@ fn files_of_a_workspace_go_where_onyx_has_a_place_for_them() {
 #[test]
 fn skills_of_a_workspace_come_whole_beside_those_that_every_agent_has() {
     let home = copy_of("openclaw");
-    // A workspace that the config names elsewhere than where it usually lies.
+    // The config names a workspace that is not at its usual place.
     std::fs::rename(home.path().join("workspace-research"), home.path().join("lab")).unwrap();
     let skill = home.path().join("lab/skills/Look Up.md");
     std::fs::create_dir_all(skill.parent().unwrap()).unwrap();
@@ -240,7 +241,7 @@ fn the_older_generation_says_the_same_in_its_own_way() {
     );
     let newer = copy_of("openclaw");
     let newer = read_copy(Source::OpenClaw, newer.path());
-    // The same sessions, whichever store they were read from: the same keys, names, times and words.
+    // Sessions from either store must be the same: the same keys, names, times and texts.
     assert_eq!(sessions(&import)[..], sessions(&newer)[..2]);
     assert_eq!(kinds(&import)[&Kind::Job], 3);
     let notes = notes(&import);
@@ -260,7 +261,7 @@ fn records_that_openclaw_has_compressed_are_read() {
     let before = read_copy(Source::OpenClaw, home.path());
     let database = home.path().join("agents/main/agent/openclaw-agent.sqlite");
     let database = rusqlite::Connection::open(database).unwrap();
-    // What zstd makes of the record of "Please remember the milk".
+    // This is the record of "Please remember the milk", compressed by zstd.
     let packed = include_bytes!("../fixtures/milk.json.zst");
     let changed = database.execute(
         "UPDATE transcript_events SET event_json = NULL, event_zstd = ?1 WHERE event_json LIKE '%the milk%'",
@@ -364,7 +365,7 @@ fn a_home_of_nanobot_is_read_whole() {
             _ => None,
         })
         .collect();
-    // The second one is still in the log of actions and not in jobs.json.
+    // The second job is only in the log of actions, and not yet in jobs.json.
     assert_eq!(
         jobs,
         [

@@ -14,7 +14,8 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
-/// A copy that a test may change. Databases lie in the repository as the statements that make them.
+/// A copy that a test may change. The repository holds databases as the SQL statements that create
+/// them.
 pub(crate) fn copy_of(name: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     copy(&fixture(name), folder.path());
@@ -49,7 +50,7 @@ pub(crate) fn agent(name: &str) -> AgentId {
     name.parse().unwrap()
 }
 
-/// A home with nothing in it.
+/// An empty home.
 pub(crate) struct TestHome {
     pub(crate) store: Store,
     pub(crate) folder: TempDir,
@@ -63,7 +64,7 @@ impl TestHome {
         Self { store, folder }
     }
 
-    /// Writes everything that is not a part of the config.
+    /// Writes everything except the parts of the config.
     pub(crate) async fn bring(&self, source: Source, import: &Import, mode: Mode) -> ImportReport {
         let clock = SystemClock::new();
         let writer = Writer {
@@ -111,7 +112,7 @@ pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// How many there are of each kind.
+/// The number of items of each kind.
 pub(crate) fn kinds(import: &Import) -> BTreeMap<Kind, usize> {
     let mut kinds = BTreeMap::new();
     for (kind, _) in import.items.iter().filter_map(Item::described) {
@@ -120,7 +121,7 @@ pub(crate) fn kinds(import: &Import) -> BTreeMap<Kind, usize> {
     kinds
 }
 
-/// What was left out or renamed, one line each.
+/// The items that were left out or renamed, one line each.
 pub(crate) fn notes(import: &Import) -> Vec<String> {
     let notes = import.items.iter().filter_map(|item| match item {
         Item::Note(note) => Some(format!("{} -> {}", note.what, note.why)),

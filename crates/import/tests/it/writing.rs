@@ -1,4 +1,4 @@
-//! What is written into a home, and what a second import finds there.
+//! Tests what is written into a home, and what a second import finds there.
 
 use onyx_import::{
     Counts, Import, ImportedMessage, ImportedPart, ImportedSession, Item, Kind, Mode, Outcome,
@@ -77,7 +77,7 @@ async fn what_is_brought_is_foreign_but_for_what_makes_an_agent() {
         let history = home.store.files.history_of(&area).unwrap();
         assert_eq!(history.origin(&key, &object).await.unwrap(), expected, "{path}");
     }
-    // A daily log says it of each of its lines.
+    // A daily log has the mark on each of its lines.
     assert_eq!(
         home.text("people/owner/memory/main/daily/2026-11-16.md"),
         "- Anna asked about the bins. <!-- agent_tainted -->\n"
@@ -183,7 +183,7 @@ async fn a_session_that_went_on_there_goes_on_here_and_one_that_went_on_here_sta
     assert_eq!(turns_of(&home, "Grows").await.1.len(), turns.len() + 1);
 }
 
-/// Killed between the log and the ledger's row, it is made whole by the next import.
+/// The next import completes one that was killed between writing the log and the ledger's row.
 #[tokio::test]
 async fn an_import_that_was_cut_off_is_made_whole_by_the_next() {
     let home = TestHome::open().await;
@@ -194,7 +194,7 @@ async fn an_import_that_was_cut_off_is_made_whole_by_the_next() {
     assert_eq!(report.entries[0].outcome, Outcome::AlreadyThere);
     assert_eq!(turns_of(&home, "Grows").await, (key, turns));
 
-    // Half of a skill is no skill, and what is missing of it is added.
+    // A part of a skill is not yet a skill, and the next import adds what is missing.
     let copy = copy_of("openclaw");
     let import = read_copy(Source::OpenClaw, copy.path());
     home.bring(Source::OpenClaw, &import, Mode::Write).await;
