@@ -1,5 +1,5 @@
-//! A folder that is written beside its place and moved there when it is complete, so that other programs
-//! see all of it or nothing.
+//! A folder that is written beside its final place and moved there when complete, so that other
+//! programs see all of it or nothing.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
@@ -22,7 +22,7 @@ pub(crate) struct FolderAside {
 }
 
 impl FolderAside {
-    /// Starts over if a killed process left a folder.
+    /// Begins a folder, after removing one that a killed process left.
     pub(crate) fn begin(place: &Path, mark: &str) -> Result<Self, BackupError> {
         let (parent, name) = parts(place)?;
         let made = DirBuilder::new().recursive(true).mode(0o700).create(parent);
@@ -33,7 +33,8 @@ impl FolderAside {
         hidden.push(format!(".{mark}"));
         let aside = parent.join(hidden);
         if aside.symlink_metadata().is_ok() {
-            // The folder is held while it is removed, because another process may be at work on it.
+            // The lock on the folder is held while it is removed, because another process may be
+            // writing it.
             let _held = held(&aside)?;
             fs::remove_dir_all(&aside).map_err(BackupError::at(&aside))?;
         }
@@ -50,7 +51,8 @@ impl FolderAside {
         &self.aside
     }
 
-    /// Everything is on the disk before it gets its name. `clear` empties the place first.
+    /// Moves the folder to its place, after everything in it is on the disk. `clear` empties the
+    /// place first.
     pub(crate) fn put_in_place(
         self,
         clear: impl FnOnce(&Path) -> Result<(), BackupError>,
@@ -68,7 +70,7 @@ impl FolderAside {
 
     /// Removes the folder.
     pub(crate) fn give_up(self) {
-        // What stays is hidden, and removed by the next one.
+        // A folder that cannot be removed is hidden, and the next backup removes it.
         let _ = fs::remove_dir_all(&self.aside);
     }
 }
@@ -87,7 +89,7 @@ fn held(path: &Path) -> Result<Folder, BackupError> {
     }
 }
 
-/// What is mounted cannot be put in place of another folder.
+/// Refuses a mounted folder, because it cannot be replaced by another one.
 fn refuse_mount(place: &Path, parent: &Path) -> Result<(), BackupError> {
     let device = |path: &Path| -> io::Result<u64> { Ok(File::open(path)?.metadata()?.dev()) };
     let (Ok(of_place), Ok(of_parent)) = (device(place), device(parent)) else { return Ok(()) };

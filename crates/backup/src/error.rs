@@ -5,7 +5,7 @@ use onyx_storage::{MoveError, ServerError, StoreError};
 use onyx_types::{ErrorCode, Fault};
 use rustix::io::Errno;
 
-/// Why a backup, a restore or an export did not happen.
+/// Why a backup, a restore or an export failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     #[error("{}: {source}", path.display())]

@@ -1,5 +1,5 @@
-//! A folder by its handle. Names are opened one at a time and links are never followed, so that
-//! nothing put in a place meanwhile leads elsewhere.
+//! A folder that is accessed by its handle. Names are opened one at a time and links are never
+//! followed, so that nothing that is put in a place meanwhile leads elsewhere.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,7 +18,7 @@ const FOLDER: OFlags =
 pub(crate) struct Folder(File);
 
 impl Folder {
-    /// Links on the way to the folder itself are the owner's own and are followed.
+    /// Opens a folder. Links on the way to it are the owner's own and are followed.
     pub(crate) fn open(path: &Path) -> Result<Self, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self(rustix::fs::open(path, flags, Mode::empty())?.into()))
@@ -28,20 +28,20 @@ impl Folder {
         Ok(Self(openat(&self.0, name, FOLDER, Mode::empty())?.into()))
     }
 
-    /// Non-blocking, so that a fifo put in a file's place cannot hang the opener.
+    /// Opens a file without blocking, so that a fifo in the file's place cannot hang this process.
     pub(crate) fn file(&self, name: &OsStr) -> Result<File, Errno> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(openat(&self.0, name, flags, Mode::empty())?.into())
     }
 
-    /// Fails if the name exists.
+    /// Creates a file; fails if the name exists.
     pub(crate) fn create(&self, name: &OsStr) -> Result<File, Errno> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 
-    /// Creates a folder for its owner alone; an existing one is left unchanged.
+    /// Creates a folder that only its owner can access; an existing one is left unchanged.
     pub(crate) fn make_folder(&self, name: &OsStr) -> Result<Self, Errno> {
         match self.folder(name) {
             Err(Errno::NOENT) => {}
@@ -80,7 +80,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// The entries, in the order of the names' bytes.
+    /// The entries, in the byte order of their names.
     pub(crate) fn entries(&self) -> Result<Vec<(OsString, FileType)>, Errno> {
         let mut entries = Vec::new();
         for entry in Dir::read_from(&self.0)? {
@@ -93,7 +93,7 @@ impl Folder {
                 FileType::Unknown => {
                     match statat(&self.0, &name, AtFlags::SYMLINK_NOFOLLOW) {
                         Ok(stat) => FileType::from_raw_mode(stat.st_mode),
-                        // It went meanwhile.
+                        // The entry was removed meanwhile.
                         Err(Errno::NOENT) => continue,
                         Err(error) => return Err(error),
                     }

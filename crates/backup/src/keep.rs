@@ -7,7 +7,7 @@ use onyx_types::Hash;
 use crate::error::BackupError;
 use crate::repository::{EntryKind, Packs, Repository, Snapshot, UnusedChunks};
 
-/// Keeps the newest snapshots. Returns how many were removed.
+/// Keeps only the newest snapshots. Returns how many were removed.
 pub(crate) fn keep_newest(
     repository: &Repository,
     packs: &mut Packs,
@@ -15,7 +15,8 @@ pub(crate) fn keep_newest(
 ) -> Result<usize, BackupError> {
     let ids = repository.snapshot_ids()?;
     let old = &ids[..ids.len().saturating_sub(keep.max(1))];
-    // A damaged manifest may name any chunk, so nothing is removed until a person has dealt with it.
+    // A damaged manifest may name any chunk, so nothing is removed until a person has dealt with
+    // it.
     let mut wanted = HashSet::new();
     for id in &ids[old.len()..] {
         note_chunks(&repository.read(id)?, &mut wanted);

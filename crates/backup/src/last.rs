@@ -1,4 +1,4 @@
-//! When the last backup of a home was made and where, for `onyx doctor`.
+//! When and where the last backup of a home was made, for `onyx doctor`.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -19,11 +19,11 @@ pub struct LastBackup {
     pub snapshot: String,
     pub files: u64,
     pub bytes: u64,
-    /// Files that could not be read.
+    /// The number of files that could not be read.
     pub unreadable: u64,
 }
 
-/// `None`: none was made, or its note cannot be read.
+/// The last backup; `None` if none was made, or its note cannot be read.
 pub fn last_backup(home: &Path) -> Result<Option<LastBackup>, BackupError> {
     let path = home.join(FILE);
     match fs::read(&path) {

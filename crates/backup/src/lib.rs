@@ -1,15 +1,15 @@
-//! Backups of a home: made while a server works on it, kept in a folder or a bucket of their own, verified and
-//! restored; and the export of a home as plain files.
+//! Backups of a home, made while a server works on it, kept in a folder or a bucket of their own,
+//! verified and restored; and the export of a home as plain files.
 //!
-//! A repository (`repository/`) holds packs of chunks and one manifest for each snapshot.
-//! Files are cut into chunks that are named by their content, so that what two snapshots have in
-//! common is stored once. A manifest is written last: a backup that dies before leaves no snapshot, and
-//! the next backup uses what it wrote. `home/` knows which files of a home are kept and how they are read
-//! beside a running server; `restore/` and `export/` write them out again.
+//! A repository (`repository/`) holds packs of chunks and one manifest for each snapshot. Files are
+//! cut into chunks that are named by their content, so that content that two snapshots share is
+//! stored once. A manifest is written last: a backup that is killed earlier leaves no snapshot, and
+//! the next backup uses what it wrote. `home/` knows which files of a home are kept and how they
+//! are read beside a running server; `restore/` and `export/` write them out again.
 //!
-//! Everything here waits for disks and buckets, so callers must not be on a thread that answers requests. Callers
-//! decide who may back up or restore what. No prompt or server code may enter, and the network only through the
-//! store's own client of buckets.
+//! All calls wait for disks and buckets, so callers must not be on a thread that answers requests.
+//! Callers decide who may back up or restore what. No prompt or server code may enter, and the
+//! network only through the store's own client of buckets.
 
 mod aside;
 mod error;

@@ -1,4 +1,4 @@
-//! Paths in manifests. Nearly all are text; a name that is not UTF-8 is kept byte for byte as hex
+//! Paths in manifests. Nearly all are text; a name that is not UTF-8 is stored byte for byte as hex
 //! after a zero byte, which no path contains.
 
 use std::ffi::OsString;
@@ -14,12 +14,12 @@ const RAW: char = '\0';
 pub(crate) struct NamedPath(pub(crate) PathBuf);
 
 impl NamedPath {
-    /// Whether the path stays beneath the folder that it begins in. A manifest is read from a disk
-    /// that others may have written to.
+    /// Whether the path stays beneath the folder that it begins in. This is checked because a
+    /// manifest comes from a disk that others may have written to.
     pub(crate) fn is_beneath(&self) -> bool {
         let path = &self.0;
         let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
-        // Comparing the bytes leaves no other way to write the same path.
+        // The bytes are compared too, so that only one way to write a path is accepted.
         let same: PathBuf = path.components().collect();
         plain && path.file_name().is_some() && same.as_os_str() == path.as_os_str()
     }

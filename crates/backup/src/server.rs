@@ -1,5 +1,6 @@
-//! Backs up the data of server mode in the layout of a home: the database as it was at one moment, and the objects that
-//! it names. Content that has the same name as in the last backup is not read again.
+//! Backs up the data of server mode in the layout of a home: the database as it was at one moment,
+//! and the objects that it names. Content that has the same name as in the last backup is not read
+//! again.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -20,12 +21,12 @@ pub(crate) enum Stored<'a> {
 
 pub(crate) enum Content<'a> {
     Here(Vec<u8>),
-    /// The content is read only if it is needed.
+    /// Content outside of the database, which is read only if needed.
     Elsewhere(Box<dyn FnOnce() -> Result<Vec<u8>, MoveError> + 'a>),
 }
 
 impl Content<'_> {
-    /// The inner `Err(why)`: only this content is lost.
+    /// Reads the content. The inner `Err` says why only this content is lost.
     pub(crate) fn read(self) -> Result<Result<Vec<u8>, String>, BackupError> {
         let read = match self {
             Self::Here(bytes) => return Ok(Ok(bytes)),
@@ -39,7 +40,7 @@ impl Content<'_> {
     }
 }
 
-/// Passes everything but the ledgers to the caller: the config, files, then conversations.
+/// Passes everything except the ledgers to the caller: the config, files, then conversations.
 pub(crate) fn walk_server(
     copy: &ServerCopy,
     at: Timestamp,

@@ -1,6 +1,6 @@
-//! Takes a snapshot of a home, or of what gateways share (`server.rs`). For a home, first the
-//! ledger's database as it is at one moment, then the files: files are the truth, so ledgers that
-//! are a little older than they are the safe order.
+//! Takes a snapshot of a home, or of the data that gateways share (`server.rs`). For a home, the
+//! ledger's database is copied first, as it is at one moment, and then the files. This order is
+//! safe: the files are the truth, so ledgers may be a little older than they are.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ use crate::repository::{
 };
 use crate::server::{Stored, walk_server};
 
-/// A file that changed so shortly before it was read may change again within the same tick of the
-/// file system's clock: it is read once more by the next backup.
+/// A file that changed this shortly before it was read may change again within the same tick of the
+/// file system's clock, so the next backup reads it once more.
 const SETTLED_NANOS: i64 = 2_000_000_000;
 const NANOS_OF_MILLI: i64 = 1_000_000;
 
@@ -34,13 +34,13 @@ pub struct BackupRequest<'a> {
     /// In server mode the home holds only this gateway's own files: the copy of the database while
     /// it is read, and the note of the last backup.
     pub home: &'a Path,
-    /// Where everything is in server mode.
+    /// The data of the server in server mode.
     pub server: Option<&'a ServerCopy>,
-    /// The place of the repository, which is created if there is none.
+    /// The place of the repository, which is created if it does not exist.
     pub to: &'a BackupPlace,
     pub passphrase: Option<&'a Passphrase>,
     pub encryption: Encryption,
-    /// This many of the newest snapshots stay; `None`: all stay.
+    /// How many of the newest snapshots stay; `None` keeps all.
     pub keep: Option<usize>,
     pub clock: &'a dyn Clock,
     pub stop: &'a Cancel,
@@ -53,20 +53,20 @@ pub struct BackupReport {
     pub to: PathBuf,
     pub files: u64,
     pub bytes: u64,
-    /// Files that were read, since they were new or may have changed.
+    /// The number of files that were read, because they were new or may have changed.
     pub read_files: u64,
-    /// What the repository grew by, in chunks.
+    /// How many bytes of chunks were added to the repository.
     pub new_bytes: u64,
     /// Files that could not be read, with the reason; they are not in the snapshot.
     pub unreadable: Vec<String>,
-    /// Files that were written to all the while: they are stored, but may mix several states.
+    /// Files that were written to during every try: they are stored, but may mix several states.
     pub torn: Vec<String>,
-    /// Sockets and the like.
+    /// Sockets, fifos and devices, which are not backed up.
     pub special: Vec<String>,
     pub removed_snapshots: usize,
 }
 
-/// Backs a home up, whether a server works on it or not.
+/// Backs up a home, whether or not a server works on it.
 pub fn back_up(request: &BackupRequest<'_>) -> Result<BackupReport, BackupError> {
     let to = checked_place(request)?;
     let home = Folder::open(request.home).map_err(BackupError::at_errno(request.home))?;
@@ -110,7 +110,7 @@ pub fn back_up(request: &BackupRequest<'_>) -> Result<BackupReport, BackupError>
     taking.finish(request, &repository, started)
 }
 
-/// A folder by its real path, which is not inside the home.
+/// The place of the repository; a folder gets its real path, which must not be inside the home.
 fn checked_place(request: &BackupRequest<'_>) -> Result<BackupPlace, BackupError> {
     match request.to {
         BackupPlace::Folder(path) => refuse_inside(request.home, path).map(BackupPlace::Folder),
@@ -118,11 +118,11 @@ fn checked_place(request: &BackupRequest<'_>) -> Result<BackupPlace, BackupError
     }
 }
 
-/// The folder by its real path, if it does not lie inside the home.
+/// The folder by its real path; fails if it is inside the home.
 pub(crate) fn refuse_inside(home: &Path, folder: &Path) -> Result<PathBuf, BackupError> {
     let home = home.canonicalize().map_err(BackupError::at(home))?;
     let folder = std::path::absolute(folder).map_err(BackupError::at(folder))?;
-    // Only the part of the path that exists can be resolved; the rest will be made.
+    // Only the part of the path that exists can be resolved; the rest will be created.
     let known = folder.ancestors().find(|part| part.exists()).unwrap_or(Path::new("/"));
     let real = known.canonicalize().map_err(BackupError::at(known))?;
     let rest = folder.strip_prefix(known).unwrap_or(Path::new(""));
@@ -133,8 +133,8 @@ pub(crate) fn refuse_inside(home: &Path, folder: &Path) -> Result<PathBuf, Backu
     Ok(real)
 }
 
-/// The newest snapshot that can be read. Damage is for `verify` to tell of: here it costs only that
-/// files are read again.
+/// The newest snapshot that can be read. `verify` reports damage; here it only means that files are
+/// read again.
 fn newest(repository: &Repository) -> Result<Option<Snapshot>, BackupError> {
     for id in repository.snapshot_ids()?.iter().rev() {
         match repository.read(id) {
@@ -150,7 +150,7 @@ fn newest(repository: &Repository) -> Result<Option<Snapshot>, BackupError> {
 #[derive(Default)]
 struct Before<'a> {
     files: HashMap<&'a Path, &'a FileEntry>,
-    /// Times of change before this moment can be relied on.
+    /// Times of change before this moment are reliable.
     settled_before: i64,
 }
 
@@ -164,7 +164,7 @@ impl<'a> Before<'a> {
         Self { files: files.collect(), settled_before: started - SETTLED_NANOS }
     }
 
-    /// The entry of a file that is certainly as it was.
+    /// The entry of a file that is certainly unchanged.
     fn unchanged(&self, path: &Path, now: FileStamp) -> Option<&'a FileEntry> {
         let known = self.files.get(path)?;
         let is_settled = now.changed < self.settled_before && now.modified < self.settled_before;
@@ -227,7 +227,7 @@ impl Taking<'_> {
         };
         let (mode, now) = (kept_mode(&metadata), seen(&metadata));
         let known = self.before.unchanged(&path, now);
-        // In a damaged repository some chunks may be missing: then the file is read again.
+        // In a damaged repository some chunks may be missing; the file is then read again.
         if let Some(known) =
             known.filter(|file| file.chunks.iter().all(|name| self.packs.has(name)))
         {
@@ -255,7 +255,7 @@ impl Taking<'_> {
         Ok(())
     }
 
-    /// An item with the same name as in the previous snapshot is not read.
+    /// Adds an item. One with the same name as in the previous snapshot is not read.
     fn take_stored(&mut self, stored: Stored<'_>) -> Result<(), BackupError> {
         let (path, modified, state, content) = match stored {
             Stored::File { path, modified, state, content } => (path, modified, state, content),

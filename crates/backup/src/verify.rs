@@ -1,4 +1,4 @@
-//! Reads every byte of a repository and reports what is damaged: which file of which snapshot.
+//! Reads every byte of a repository and reports the damaged files of each snapshot.
 
 use std::collections::HashSet;
 
@@ -10,20 +10,20 @@ use crate::repository::{
     Snapshot, UnusedChunks,
 };
 
-/// What is done about damage.
+/// Whether damage is repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
     No,
     /// Damaged chunks and manifests are deleted, so that the next backup stores their content again
-    /// if the home still has it. That makes older snapshots whole again too.
+    /// if the home still has it. That also makes older snapshots complete again.
     Yes,
 }
 
-/// Something that cannot be restored as it was.
+/// A file or snapshot that cannot be restored as it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
     pub snapshot: String,
-    /// `None`: the manifest, and with it the whole snapshot.
+    /// The damaged file; `None` if the manifest, and with it the whole snapshot, is damaged.
     pub path: Option<String>,
 }
 

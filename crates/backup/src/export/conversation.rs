@@ -20,12 +20,12 @@ struct Details {
     title: Option<String>,
 }
 
-/// `None`: the conversation is empty.
+/// The page of a conversation; `None` if the conversation is empty.
 pub(super) fn page(log: &Path, text: &[u8], details: &[u8]) -> Option<ConversationPage> {
     let names: Vec<_> = log.components().map(Component::as_os_str).collect();
     let person = names.get(1)?.display().to_string();
     let session = log.file_stem()?.display().to_string();
-    // Lines that do not read are in the log itself, which is there too.
+    // Lines that cannot be read are skipped; the export also holds the log itself.
     let lines = text.split(|byte| *byte == b'\n');
     let turns: Vec<Turn> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
     let said = turns.iter().find_map(|turn| match &turn.body {

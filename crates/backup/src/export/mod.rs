@@ -1,4 +1,4 @@
-//! Exports a home as plain files: the files as they are, every conversation as a readable page, the
+//! Exports a home as plain files: its files unchanged, every conversation as a readable page, the
 //! ledgers as a SQLite file, and a README that explains all of it.
 
 mod conversation;
@@ -20,7 +20,7 @@ use crate::server::{Stored, walk_server};
 use crate::take::refuse_inside;
 
 const README: &str = include_str!("readme.md");
-/// Secrets, which an export leaves out.
+/// The files with secrets, which an export leaves out.
 const SECRETS: [&str; 2] = [".env", "token"];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -32,7 +32,7 @@ pub struct ExportReport {
     pub unreadable: Vec<String>,
 }
 
-/// Writes everything of a home, or of what gateways share, into a new or empty folder.
+/// Writes everything of a home, or of the data that gateways share, into a new or empty folder.
 pub fn export_everything(
     home: &Path,
     server: Option<&ServerCopy>,
@@ -173,11 +173,11 @@ fn copy(
     Ok(())
 }
 
-/// The page of a conversation, from the copy of its log.
+/// Writes the page of a conversation, from the copy of its log.
 fn page(log: &Path, aside: &FolderAside, report: &mut ExportReport) -> Result<(), BackupError> {
     let copied = aside.path().join("home").join(log);
     let text = std::fs::read(&copied).map_err(BackupError::at(&copied))?;
-    // The details are copied just before the log; a conversation without details has none.
+    // The details were copied just before the log; a conversation may have none.
     let details = std::fs::read(copied.with_extension("json")).unwrap_or_default();
     let Some(page) = conversation::page(log, &text, &details) else { return Ok(()) };
     let path = Path::new("conversations").join(&page.person).join(&page.name);

@@ -1,5 +1,5 @@
-//! The copy of the ledger's database, in the home's cache while a backup is under way. Not in the
-//! folder of backups: there nothing may lie unencrypted.
+//! The copy of the ledger's database, which is in the home's cache during a backup. It is not in
+//! the folder of backups, where nothing may be unencrypted.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::ErrorKind;
@@ -31,7 +31,7 @@ impl DatabaseCopy {
         Ok(copy)
     }
 
-    /// The ledgers of a server, in the form of a home's.
+    /// Makes a copy of a server's ledgers, in the form of a home's.
     pub(crate) fn of_server(home: &Path, server: &ServerCopy) -> Result<Self, BackupError> {
         let mut copy = Self::empty(home)?;
         copy.is_there = true;
@@ -45,12 +45,12 @@ impl DatabaseCopy {
         made.map_err(BackupError::at(&folder))?;
         let lock = lock(&folder)?;
         let copy = Self { folder, is_there: false, _lock: lock };
-        // This removes what a killed backup left.
+        // This removes the copy that a killed backup left.
         copy.remove()?;
         Ok(copy)
     }
 
-    /// `None`: the home has no database yet.
+    /// The file of the copy; `None` if the home has no database yet.
     pub(crate) fn file(&self) -> Result<Option<File>, BackupError> {
         if !self.is_there {
             return Ok(None);
@@ -79,7 +79,7 @@ impl DatabaseCopy {
 
 impl Drop for DatabaseCopy {
     fn drop(&mut self) {
-        // It lies in the cache, and the next backup removes leftovers there.
+        // The copy is in the cache, and the next backup removes leftovers there.
         let _ = self.remove();
     }
 }

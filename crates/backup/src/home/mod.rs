@@ -1,6 +1,6 @@
 //! Which files of a home are backed up, and how they are read while a server works on it: the
-//! ledger's database as a copy of one moment, logs up to their last whole line, other files as they
-//! are between two changes. Only the copy of the database in the cache is written.
+//! ledger's database as a copy of one moment, logs up to their last complete line, other files in a
+//! state between two changes. Only the copy of the database in the cache is written.
 
 mod database;
 mod reading;
@@ -26,7 +26,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("onyx.db-journal", "in the copy of onyx.db"),
 ];
 
-/// Unfinished files that a killed process left.
+/// The prefix of unfinished files that a killed process left.
 const UNFINISHED: &str = ".onyx-tmp-";
 
 pub(crate) fn is_left_out(path: &Path) -> bool {
@@ -39,7 +39,7 @@ pub(crate) fn is_left_out(path: &Path) -> bool {
         || name.starts_with(UNFINISHED.as_bytes())
 }
 
-/// Whether it is a conversation's log, to which whole lines are appended while we read.
+/// Whether the path is a conversation's log, to which whole lines are appended while it is read.
 pub(crate) fn is_log(path: &Path) -> bool {
     let parts: Vec<_> = path.components().map(Component::as_os_str).collect();
     let is_of_person = matches!(parts.as_slice(), [people, _, sessions, _, ..]

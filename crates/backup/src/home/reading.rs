@@ -9,7 +9,7 @@ use onyx_types::Hash;
 use crate::error::BackupError;
 use crate::repository::{CHUNK, FileStamp};
 
-/// A file that is written all the time is taken as it is after this many tries.
+/// After this many tries, a file that is written all the time is stored as it was read.
 const TRIES: usize = 3;
 const NANOS: i64 = 1_000_000_000;
 
@@ -18,7 +18,7 @@ pub(crate) struct Read {
     pub(crate) size: u64,
     pub(crate) chunks: Vec<Hash>,
     pub(crate) seen: FileStamp,
-    /// The file was written to all the while, so the copy may mix several states.
+    /// Whether the file was written to during every try, so that the copy may mix several states.
     pub(crate) is_torn: bool,
 }
 
@@ -26,8 +26,8 @@ pub(crate) struct Read {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     Whole,
-    /// The file up to its last whole line: the rest is still being written and was not confirmed to
-    /// a caller.
+    /// The file up to its last complete line: the rest is still being written and was not confirmed
+    /// to a caller.
     WholeLines,
 }
 
@@ -42,13 +42,13 @@ pub(crate) fn seen(metadata: &Metadata) -> FileStamp {
     }
 }
 
-/// The rights of a file, without its kind.
+/// The permission bits of a file, without its kind.
 pub(crate) fn kept_mode(metadata: &Metadata) -> u32 {
     metadata.mode() & 0o7777
 }
 
-/// Passes the file's chunks to the caller one after the other. `Err(Failed::Reading)` is the fault
-/// of the file itself.
+/// Passes the file's chunks to the caller one after the other. `Err(Failed::Reading)` concerns only
+/// this file.
 pub(crate) fn read_file(
     file: &File,
     extent: Extent,
@@ -62,7 +62,7 @@ pub(crate) fn read_file(
         };
         let (size, chunks) = read_chunks(file, end, add)?;
         let after = seen(&file.metadata().map_err(Failed::Reading)?);
-        // A log only grows: what was there stays as it is.
+        // A log only grows, so its earlier bytes have not changed.
         let grew = extent == Extent::WholeLines && after.size >= before.size;
         let is_torn = size != end || (after != before && !grew);
         if !is_torn || left == 0 {
@@ -74,7 +74,7 @@ pub(crate) fn read_file(
 
 /// Why a file was not backed up.
 pub(crate) enum Failed {
-    /// It cannot be read; others can.
+    /// The file cannot be read, but others may be.
     Reading(io::Error),
     /// The backup cannot store anything more.
     Keeping(BackupError),
@@ -99,7 +99,7 @@ fn read_chunks(
     Ok((at, chunks))
 }
 
-/// Reads as much as there is, up to the whole buffer.
+/// Reads up to the whole buffer, or to the end of the file.
 fn read_full(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -113,7 +113,7 @@ fn read_full(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// Where the last whole line ends.
+/// The position after the last complete line.
 fn whole_lines(file: &File, size: u64) -> io::Result<u64> {
     const STEP: u64 = 64 * 1024;
     let mut end = size;

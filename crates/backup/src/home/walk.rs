@@ -13,7 +13,7 @@ use crate::folder::Folder;
 
 /// One entry that was found. Paths begin at the folder that is walked.
 pub(crate) enum WalkEntry {
-    /// A folder comes before what is in it.
+    /// A folder, which comes before its entries.
     Folder {
         path: PathBuf,
         handle: Folder,
@@ -26,7 +26,7 @@ pub(crate) enum WalkEntry {
         path: PathBuf,
         target: PathBuf,
     },
-    /// A socket, a fifo, a device.
+    /// A socket, a fifo or a device.
     Special {
         path: PathBuf,
     },
@@ -62,7 +62,7 @@ fn walk_in(
             continue;
         }
         match look(folder, &name, kind, &path) {
-            // It went, or became something else, since the folder was read.
+            // The entry was removed or replaced since the folder was read.
             Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR | Errno::NXIO) => {}
             Err(error) => visit(WalkEntry::Unreadable { path, why: error.into() })?,
             Ok(WalkEntry::Folder { path, handle }) => {

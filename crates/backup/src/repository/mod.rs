@@ -41,9 +41,9 @@ const SNAPSHOTS: &str = "snapshots";
 /// Whether a folder of backups must be encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
-    /// The repository is to be encrypted; an existing folder that is not encrypted is refused.
+    /// The repository must be encrypted; an existing folder that is not encrypted is refused.
     Wanted,
-    /// An existing folder stays as it is; a new one is not encrypted.
+    /// An existing folder keeps its encryption; a new one is not encrypted.
     AsItIs,
 }
 
@@ -75,7 +75,7 @@ pub struct SnapshotListing {
     pub damaged: Vec<String>,
 }
 
-/// Whether the repository needs a passphrase. `None`: there is none yet.
+/// Whether the repository needs a passphrase; `None` if there is none yet.
 pub fn is_encrypted(place: &BackupPlace) -> Result<Option<bool>, BackupError> {
     match read_format(&*place.open(Purpose::Read)?) {
         Ok(format) => Ok(Some(format.encryption.is_some())),
@@ -148,7 +148,7 @@ impl Repository {
         let lock = files.lock(Purpose::Write)?;
         let format = read_format(&*files)?;
         let repository = Self::unlocked(files, format, passphrase, lock)?;
-        // Manifests that a killed backup had begun.
+        // These manifests were begun by a backup that was killed.
         for name in repository.files.list(SNAPSHOTS, "new")? {
             repository.files.remove(&name)?;
         }
@@ -159,7 +159,7 @@ impl Repository {
         Packs::open(&self.files, &self.cipher)
     }
 
-    /// The snapshot whose id begins with `wanted`, or else the newest.
+    /// The snapshot whose id begins with `wanted`; the newest one if `wanted` is not set.
     pub(crate) fn choose(&self, wanted: Option<&str>) -> Result<Snapshot, BackupError> {
         let ids = self.snapshot_ids()?;
         let wanted = wanted.unwrap_or_default();
@@ -178,7 +178,7 @@ impl Repository {
         }
     }
 
-    /// Oldest first: an id begins with its time.
+    /// The ids of the snapshots, oldest first: an id begins with its time.
     pub(crate) fn snapshot_ids(&self) -> Result<Vec<String>, BackupError> {
         let names = self.files.list(SNAPSHOTS, snapshot::EXTENSION)?;
         let stems = names.iter().filter_map(|name| Path::new(name).file_stem()?.to_str());
@@ -204,12 +204,13 @@ impl Repository {
         self.files.sync(SNAPSHOTS)
     }
 
-    /// Removals are durable when this returns.
+    /// Makes removals durable.
     pub(crate) fn sync_snapshots(&self) -> Result<(), BackupError> {
         self.files.sync(SNAPSHOTS)
     }
 
-    /// `20261117T081500Z-3f9a`: sorts by time, and two of one second differ.
+    /// A new id such as `20261117T081500Z-3f9a`, which sorts by time and differs from others of the
+    /// same second.
     pub(crate) fn fresh_id(at: Timestamp) -> Result<String, BackupError> {
         let random = seal::random::<2>().map_err(BackupError::at(Path::new(SNAPSHOTS)))?;
         let text = at.to_string();
@@ -240,7 +241,7 @@ fn damaged_format(path: &Path) -> BackupError {
     BackupError::Damaged(format!("{} is damaged", path.display()))
 }
 
-/// Makes a repository out of an empty or missing place. Its format is written last.
+/// Creates a repository in an empty or missing place. The format file is written last.
 fn make(
     files: &dyn PlaceFiles,
     passphrase: Option<&Passphrase>,

@@ -1,6 +1,6 @@
-//! One pack: chunks one after the other, each with its name and length before it, and at the end a
-//! list of all of them. Written from front to back and never changed afterwards. A pack whose writer
-//! died has no list; it is read from the front instead.
+//! One pack: chunks one after the other, each preceded by its name and length, and at the end a
+//! list of all of them. A pack is written from front to back and never changed afterwards. If the
+//! writer died, the pack has no list, and is read from the front instead.
 
 use std::io;
 
@@ -14,7 +14,7 @@ const END: &[u8; 8] = b"ONYXEND1";
 const HEAD: usize = 32 + 4;
 const ROW: usize = 32 + 8 + 4;
 const FOOT: usize = 32 + 4 + 8;
-/// This is longer than the stored form of any chunk.
+/// The limit of a chunk's stored form; no chunk is longer.
 const LONGEST: u32 = 4 * 1024 * 1024;
 
 /// The position of a chunk's stored form in its pack, without name and length.
@@ -79,7 +79,7 @@ fn list_of(placed: &[Placed]) -> Vec<u8> {
         list.extend_from_slice(&row.length.to_le_bytes());
     }
     let check = Hash::of(&list);
-    // A pack is far smaller than four thousand million chunks.
+    // A pack holds far fewer chunks than `u32::MAX`.
     let count = u32::try_from(placed.len()).unwrap_or(u32::MAX);
     list.extend_from_slice(check.as_bytes());
     list.extend_from_slice(&count.to_le_bytes());
@@ -126,8 +126,8 @@ fn row(bytes: &[u8]) -> Option<Placed> {
     is_sound.then_some(Placed { name: Hash::from_bytes(*name), offset, length })
 }
 
-/// The chunks according to their heads, read from the front as far as they are valid. Their
-/// contents must still be compared with their names.
+/// The chunks according to their heads, read from the front as far as they are valid. The caller
+/// must still compare their contents with their names.
 pub(super) fn scanned(file: &dyn ReadAt) -> io::Result<Vec<Placed>> {
     let end = file.length()?;
     let (mut at, mut placed) = (MAGIC.len() as u64, Vec::new());

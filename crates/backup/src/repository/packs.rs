@@ -1,4 +1,4 @@
-//! All chunks of a repository: which exist and in which pack, and how new ones are added.
+//! All chunks of a repository: which ones exist and in which pack, and how new ones are added.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -14,13 +14,15 @@ use super::place::{PlaceFiles, ReadAt};
 use super::seal::{self, Cipher};
 use crate::error::BackupError;
 
-/// Files are cut into pieces of this size, so that a log that grew shares its beginning.
+/// The size of the pieces into which files are cut. With fixed pieces, a log that grew shares its
+/// beginning with the earlier one.
 pub(crate) const CHUNK: usize = 256 * 1024;
-/// What a chunk of any version may become.
+/// The largest chunk that any version may have written.
 const LARGEST: usize = 1024 * 1024;
-/// A pack that is as long as this is finished and another one begun.
+/// A pack of this size is finished, and another one is begun.
 const PACK: u64 = 32 * 1024 * 1024;
-/// A pack is rewritten without unused chunks when they are more than a quarter of it.
+/// A pack is rewritten without its unused chunks when they are more than one in this many of its
+/// bytes, which is a quarter.
 const WASTE: u64 = 4;
 const EXTENSION: &str = "pack";
 
@@ -31,13 +33,13 @@ pub(crate) struct Packs {
     places: HashMap<Hash, ChunkLocation>,
     open: HashMap<usize, Box<dyn ReadAt>>,
     writer: Option<PackWriter>,
-    /// Bytes of new chunks in their stored form.
+    /// The total size of new chunks in their stored form.
     pub(crate) written: u64,
 }
 
 struct Pack {
     name: String,
-    /// It has its list at its end.
+    /// Whether the pack has its list at its end.
     is_listed: bool,
     chunks: Vec<Placed>,
 }
@@ -63,8 +65,8 @@ pub(crate) struct PacksState {
     pub(crate) flaws: Vec<PackFlaw>,
 }
 
-/// A pack whose list or beginning is damaged. No data is lost by that alone, and one that no
-/// snapshot uses was left by a killed backup.
+/// A pack whose list or beginning is damaged. That alone loses no data, and a pack that no snapshot
+/// uses was left by a killed backup.
 pub(crate) struct PackFlaw {
     pub(crate) what: String,
     pub(crate) chunks: Vec<Hash>,
@@ -96,7 +98,7 @@ impl Packs {
         let is_listed = listed.is_some();
         let chunks = match listed {
             Some(chunks) => chunks,
-            // Its writer died, so it is unknown whether its bytes reached the disk.
+            // The writer died, so it is unknown whether the pack's bytes reached the disk.
             None => self.whole_ones(&*file).map_err(self.at(&name))?,
         };
         self.note(Pack { name, is_listed, chunks });
@@ -154,7 +156,7 @@ impl Packs {
         self.places.contains_key(name)
     }
 
-    /// Stores a chunk unless it exists.
+    /// Stores a chunk unless it already exists.
     pub(crate) fn add(&mut self, content: &[u8]) -> Result<Hash, BackupError> {
         let name = self.cipher.name(content);
         if self.places.contains_key(&name) {
@@ -187,7 +189,7 @@ impl Packs {
         Ok(format!("{PACKS}/{:016x}.{EXTENSION}", u64::from_le_bytes(random)))
     }
 
-    /// Everything that was added is durable when this returns.
+    /// Makes everything that was added durable.
     pub(crate) fn finish(&mut self) -> Result<(), BackupError> {
         let Some(writer) = self.writer.take() else { return Ok(()) };
         let name = writer.name.clone();
@@ -196,7 +198,7 @@ impl Packs {
         self.files.sync(PACKS)
     }
 
-    /// A chunk as it was added; `None` where it is missing or damaged.
+    /// The content of a chunk; `None` if it is missing or damaged.
     pub(crate) fn read(&mut self, name: &Hash) -> Result<Option<Vec<u8>>, BackupError> {
         let Some(ChunkLocation { pack, placed }) = self.places.get(name).copied() else {
             return Ok(None);
@@ -229,7 +231,7 @@ impl Packs {
         Ok(content.map_or(ChunkState::Damaged, |content| ChunkState::Whole(content.len() as u64)))
     }
 
-    /// Reads every byte.
+    /// Reads and checks every byte.
     pub(crate) fn examine(&self) -> Result<PacksState, BackupError> {
         let mut state = PacksState::default();
         for pack in &self.packs {
@@ -247,7 +249,7 @@ impl Packs {
             }
             for placed in &pack.chunks {
                 let found = self.look(&*file, placed).map_err(self.at(name))?;
-                // One whole copy is enough.
+                // One intact copy of a chunk is enough.
                 let known = state.chunks.entry(placed.name).or_insert(found);
                 if found != ChunkState::Damaged {
                     *known = found;
@@ -257,7 +259,7 @@ impl Packs {
         Ok(state)
     }
 
-    /// Removes unwanted chunks, and damaged ones too if it is thorough.
+    /// Removes unwanted chunks. With `UnusedChunks::Yes`, damaged ones are removed too.
     pub(crate) fn retain(
         &mut self,
         wanted: &HashSet<Hash>,
@@ -286,7 +288,7 @@ impl Packs {
                 left.push(pack.name);
             }
         }
-        // Copies are durable before anything is removed.
+        // The copies must be durable before anything is removed.
         self.finish()?;
         for name in left {
             self.files.remove(&name)?;
@@ -338,7 +340,7 @@ pub(crate) enum UnusedChunks {
     No,
 }
 
-/// Names that were created or removed in a folder are on the disk when this returns.
+/// Makes the creation and removal of names in a folder durable.
 pub(crate) fn sync(folder: &Path) -> Result<(), BackupError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(BackupError::at(folder))
 }

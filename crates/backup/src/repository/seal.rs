@@ -27,13 +27,13 @@ const CONTENTS: &str = "onyx backup 2026-11-17 contents";
 
 const PLAIN: u8 = 0;
 const DEFLATED: u8 = 1;
-/// Most of what a home holds is text; the fast level already halves it.
+/// The compression level. Most of a home is text, which the fast level already halves.
 const EFFORT: u32 = 1;
 
 /// The cost of one guess at the passphrase of a new repository: tens of milliseconds and 64 MiB.
 const MEMORY_KIB: u32 = 64 * 1024;
 const PASSES: u32 = 3;
-/// A folder that asks for more than this was not made by us.
+/// The most memory that is accepted. A repository that asks for more was not made by Onyx.
 const MOST_MEMORY_KIB: u32 = 1024 * 1024;
 const MOST_PASSES: u32 = 16;
 
@@ -105,7 +105,7 @@ impl KeyBox {
         Ok((made, Cipher::with_key(&key)))
     }
 
-    /// `None`: the passphrase is wrong.
+    /// Opens the key; `None` if the passphrase is wrong.
     pub(super) fn open(&self, passphrase: &Passphrase) -> Option<Cipher> {
         if self.memory_kib > MOST_MEMORY_KIB || self.passes > MOST_PASSES {
             return None;
@@ -149,7 +149,7 @@ impl Cipher {
         }
     }
 
-    /// The stored form of bytes. It can only be opened for the purpose it is bound to.
+    /// The stored form of bytes, which can be opened only for the purpose that it is bound to.
     pub(crate) fn seal(&self, bound_to: &[u8], content: &[u8]) -> io::Result<Vec<u8>> {
         let packed = compressed(content)?;
         let Some(keys) = &self.0 else {
@@ -181,7 +181,7 @@ impl Cipher {
     }
 }
 
-/// Some bits of compressed bytes say nothing, and are to be found damaged all the same.
+/// A checksum. Some bits of compressed bytes have no effect, and damage to them must be found too.
 fn check_of(packed: &[u8]) -> [u8; CHECK] {
     let mut check = [0; CHECK];
     check.copy_from_slice(&Hash::of(packed).as_bytes()[..CHECK]);
@@ -198,7 +198,7 @@ fn compressed(content: &[u8]) -> io::Result<Vec<u8>> {
     Ok([&[PLAIN], content].concat())
 }
 
-/// A damaged or foreign chunk never becomes more than `most` bytes.
+/// Decompresses a chunk to at most `most` bytes, even if it is damaged or foreign.
 fn expanded(packed: &[u8], most: usize) -> Result<Vec<u8>, Unreadable> {
     match packed.split_first() {
         Some((&PLAIN, content)) if content.len() <= most => Ok(content.to_vec()),

@@ -17,7 +17,7 @@ use crate::named_path::NamedPath;
 const MAGIC: &[u8; 8] = b"ONYXSNP1";
 const CHECK: usize = 32;
 const LARGEST_HEAD: usize = 16 * 1024 * 1024;
-/// Two thousand million bytes are the manifest of ten million files.
+/// The largest manifest. One of ten million files has this size.
 const LARGEST_BODY: usize = 2_000_000_000;
 pub(super) const EXTENSION: &str = "snapshot";
 
@@ -27,12 +27,12 @@ pub(super) const EXTENSION: &str = "snapshot";
 pub struct SnapshotInfo {
     pub id: String,
     pub made_at: Timestamp,
-    /// The version of Onyx that made it.
+    /// The version of Onyx that made the snapshot.
     pub version: String,
     pub home: PathBuf,
     pub files: u64,
     pub bytes: u64,
-    /// What could not be read, and is therefore not in it.
+    /// Files that could not be read and are therefore not in the snapshot.
     pub unreadable: Vec<String>,
 }
 
@@ -55,14 +55,14 @@ pub(crate) enum EntryKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileEntry {
     pub(crate) mode: u32,
-    /// Nanoseconds since 1970.
+    /// The time of modification, in nanoseconds since 1970.
     pub(crate) modified: i64,
     pub(crate) size: u64,
     pub(crate) chunks: Vec<Hash>,
-    /// How the file looked when it was read; `None`: it is read again by every backup.
+    /// The properties of the file when it was read; `None` if every backup must read it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) seen: Option<FileStamp>,
-    /// What a server called the content when it was read from there: under the same name it is the same.
+    /// The name that the server gave the content: content with the same name is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) state: Option<String>,
 }
@@ -73,7 +73,7 @@ pub(crate) struct FileStamp {
     pub(crate) size: u64,
     pub(crate) inode: u64,
     pub(crate) modified: i64,
-    /// Changes even if a program sets the file's time of modification back.
+    /// The time of the last change of the file's metadata, which programs cannot set back.
     pub(crate) changed: i64,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Writes the manifest in one step: it is invisible until it is durable.
+    /// Writes the manifest so that it is invisible until it is durable.
     pub(super) fn write(&self, files: &dyn PlaceFiles, cipher: &Cipher) -> Result<(), BackupError> {
         let name = file_name(&self.info.id);
         let bytes = self.encoded(cipher).map_err(BackupError::at(&files.shown(&name)))?;
@@ -169,7 +169,7 @@ fn parts(bytes: &[u8]) -> Result<(&[u8], &[u8]), Unreadable> {
 fn read_head(id: &str, head: &[u8], cipher: &Cipher) -> Result<SnapshotInfo, Unreadable> {
     let head = cipher.open(&bound(id, Part::Head), head, LARGEST_HEAD)?;
     let info: SnapshotInfo = serde_json::from_slice(&head).map_err(|_| Unreadable)?;
-    // A manifest under another's name is not that snapshot.
+    // A manifest that has another snapshot's name is not accepted.
     if info.id == id { Ok(info) } else { Err(Unreadable) }
 }
 
@@ -188,7 +188,7 @@ fn bound(id: &str, part: Part) -> Vec<u8> {
     bound.as_bytes().to_vec()
 }
 
-/// Creates a new file, replacing one that a killed process left.
+/// Writes a new file, replacing one that a killed process left.
 pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;

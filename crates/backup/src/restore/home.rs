@@ -1,4 +1,4 @@
-//! Restores a whole home: written beside its place, and moved there at the end.
+//! Restores a whole home: it is written beside its final place, and moved there at the end.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::ErrorKind;
@@ -18,12 +18,12 @@ use crate::repository::{Entry, EntryKind, Packs, Purpose, Repository, Snapshot, 
 
 const LOCK: &str = "onyx.lock";
 
-/// What is done about a damaged file.
+/// How a damaged file is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenDamaged {
     /// Nothing is restored.
     Stop,
-    /// The others are restored, and it is named.
+    /// The other files are restored, and the damaged ones are reported.
     Skip,
 }
 
@@ -44,7 +44,7 @@ pub struct RestoreReport {
     pub damaged: Vec<String>,
 }
 
-/// Restores a home where there is none, or an empty one.
+/// Restores a home where there is none, or only an empty one.
 pub fn restore_home(request: &RestoreRequest<'_>) -> Result<RestoreReport, BackupError> {
     let Source { place, snapshot, passphrase } = request.source;
     let repository = Repository::open(place, passphrase, Purpose::Read)?;
@@ -66,7 +66,7 @@ pub fn restore_home(request: &RestoreRequest<'_>) -> Result<RestoreReport, Backu
     }
 }
 
-/// A link to the home stays; what it leads to is what is restored.
+/// The real path of the home. If the home is a link, the link stays and its target is restored.
 fn real_place(home: &Path) -> Result<PathBuf, BackupError> {
     match home.canonicalize() {
         Ok(real) => Ok(real),
@@ -77,7 +77,7 @@ fn real_place(home: &Path) -> Result<PathBuf, BackupError> {
     }
 }
 
-/// Holds the lock of a home that is there, so that no server starts meanwhile.
+/// Takes the lock of an existing home, so that no server starts meanwhile.
 fn refuse_used(home: &Path) -> Result<Option<File>, BackupError> {
     let path = home.join(LOCK);
     let file = match OpenOptions::new().read(true).write(true).open(&path) {
@@ -92,8 +92,8 @@ fn refuse_used(home: &Path) -> Result<Option<File>, BackupError> {
     }
 }
 
-/// Folders without a file, and the lock, are what looking at a home leaves: nothing is lost with
-/// them.
+/// Refuses a home that has files. Folders without a file, and the lock, appear when a program looks
+/// at a home, and nothing is lost with them.
 fn refuse_filled(home: &Path) -> Result<(), BackupError> {
     let folder = match Folder::open(home) {
         Ok(folder) => folder,
@@ -116,8 +116,7 @@ fn is_filled(folder: &Folder) -> Result<bool, Errno> {
     Ok(false)
 }
 
-/// Removes the lock and the empty folders. A file that was added meanwhile stays, and so does its
-/// home.
+/// Removes the lock and the empty folders. If a file was added meanwhile, it stays with its folder.
 fn empty(home: &Path) -> Result<(), BackupError> {
     refuse_filled(home)?;
     let Ok(entries) = fs::read_dir(home) else { return Ok(()) };
@@ -159,7 +158,7 @@ fn write_all(
             }
         }
     }
-    // The mode is set last, since files cannot be written to a read-only folder.
+    // The modes of folders are set last, because files cannot be written into a read-only folder.
     for entry in snapshot.entries.iter().rev() {
         if let EntryKind::Folder { mode } = entry.kind {
             let path = aside.path().join(&entry.path);

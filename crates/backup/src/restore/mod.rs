@@ -1,5 +1,5 @@
 //! Restores from a snapshot: a whole home where there is none, or one file or session into a home
-//! that is in use, under a new name. Every chunk is compared with its name on the way.
+//! that is in use, under a new name. Every chunk is compared with its name.
 
 mod home;
 mod one;
@@ -18,7 +18,7 @@ pub use session::{RestoredSession, SessionRequest, restore_session};
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     pub place: &'a BackupPlace,
-    /// The beginning of a snapshot's id; `None`: the newest.
+    /// The beginning of a snapshot's id; `None` is the newest snapshot.
     pub snapshot: Option<&'a str>,
     pub passphrase: Option<&'a Passphrase>,
 }

@@ -1,4 +1,4 @@
-//! Restores one file into a home that may be in use, where nothing is overwritten.
+//! Restores one file into a home that may be in use. Nothing is overwritten.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::error::BackupError;
 use crate::folder::Folder;
 use crate::repository::{EntryKind, FileEntry, Packs, Purpose, Repository, Snapshot};
 
-/// How many other names are tried if one is taken.
+/// How many other names are tried if the first is taken.
 const MOST_NAMES: usize = 100;
 /// The prefix that storage gives to unfinished files, so that they are not listed.
 const UNFINISHED: &str = ".onyx-tmp-restored";
@@ -21,11 +21,11 @@ const UNFINISHED: &str = ".onyx-tmp-restored";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoredFile {
     pub snapshot: String,
-    /// Where it is now, in the home.
+    /// The path of the restored file in the home.
     pub path: PathBuf,
 }
 
-/// Restores one file under its own name, or under a similar one if that is taken.
+/// Restores one file under its own name, or under a similar one if its own is taken.
 pub fn restore_file(
     source: Source<'_>,
     home: &Path,
@@ -67,7 +67,7 @@ pub(super) fn find<'a>(snapshot: &'a Snapshot, path: &Path) -> Result<&'a FileEn
     }
 }
 
-/// `note (restored 2026-11-17).md`, and with a number where that is taken too.
+/// A name such as `note (restored 2026-11-17).md`, with a number if that is taken too.
 fn beside(name: &OsStr, made_at: Timestamp, number: usize) -> OsString {
     let path = Path::new(name);
     let mut made = path.file_stem().unwrap_or_default().to_owned();
@@ -95,7 +95,7 @@ impl Placing<'_> {
         names: impl Iterator<Item = OsString>,
     ) -> Result<OsString, BackupError> {
         let hidden = OsString::from(format!("{UNFINISHED}-{}", std::process::id()));
-        // What a killed process of the same number left.
+        // This removes the file of a killed process that had the same number.
         let _ = unlinkat(parent.as_file(), &hidden, AtFlags::empty());
         let mut file = parent.create(&hidden).map_err(BackupError::at_errno(self.path))?;
         let written = write_file(self.packs, entry, &mut file, self.path);
@@ -108,7 +108,7 @@ impl Placing<'_> {
             Err(error) => Err(error),
         };
         if placed.is_err() {
-            // No unfinished file stays; the failure itself is already returned.
+            // The unfinished file is removed; the failure itself is already returned.
             let _ = unlinkat(parent.as_file(), &hidden, AtFlags::empty());
         }
         placed

@@ -1,4 +1,5 @@
-//! Reads one file or one conversation of a snapshot as bytes, for a destination that is no folder.
+//! Reads one file or one conversation of a snapshot as bytes, for a destination that is not a
+//! folder.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -47,7 +48,7 @@ pub struct SnapshotSession {
     pub snapshot: String,
     pub log: Vec<u8>,
     pub modified: SystemTime,
-    /// The details beside the log.
+    /// The details that are stored beside the log.
     details: Option<Vec<u8>>,
     path: PathBuf,
 }
@@ -58,7 +59,7 @@ impl SnapshotSession {
         self.path.with_file_name(format!("{session}.jsonl"))
     }
 
-    /// The details beside its log, with their path.
+    /// The details of the conversation, with their path.
     pub fn details(&self, session: SessionId) -> Option<(PathBuf, Vec<u8>)> {
         let path = self.path(session);
         let kept = self.details.as_deref()?;

@@ -29,7 +29,8 @@ pub struct RestoredSession {
     pub snapshot: String,
     pub person: String,
     pub agent: String,
-    /// Differs from the requested one if that conversation still exists.
+    /// The restored conversation's id, which differs from the requested one if that conversation
+    /// still exists.
     pub session: SessionId,
 }
 
@@ -97,7 +98,7 @@ struct Restoring<'a> {
 }
 
 impl Restoring<'_> {
-    /// Restores the details before the log, because a conversation is there as soon as its log is.
+    /// Restores the details before the log, because a conversation exists as soon as its log does.
     fn details(&self, packs: &mut Packs, is_copy: bool) -> Result<(), BackupError> {
         let path: PathBuf = self.path.with_extension("json");
         let found = self.snapshot.entries.iter().find(|entry| entry.path.0 == path);
@@ -105,7 +106,7 @@ impl Restoring<'_> {
         let name = OsString::from(format!("{}.json", self.session));
         let snapshot = &self.snapshot.info.id;
         if !is_copy {
-            // A leftover of that name belongs to a deleted conversation.
+            // Details without a log are left from a deleted conversation.
             if self.parent.has(&name).map_err(BackupError::at_errno(&path))? {
                 return Ok(());
             }

@@ -56,7 +56,7 @@ pub(super) fn modified(entry: &FileEntry) -> Option<SystemTime> {
     }
 }
 
-/// The whole content, for files that fit into memory.
+/// The whole content of a file that fits into memory.
 pub(super) fn content(
     packs: &mut Packs,
     entry: &FileEntry,

@@ -1,5 +1,5 @@
-//! A flipped bit in each kind of file is found and named; what is whole stays usable, and the next
-//! backup makes good what the home still has.
+//! A flipped bit in each kind of file must be found and reported. Intact files stay usable, and the
+//! next backup stores again what the home still has.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ fn flip(path: &Path, at: usize) {
     fs::write(path, bytes).unwrap();
 }
 
-/// In small packs, so that every byte can be tried.
+/// A world with small packs, so that every byte can be tried.
 fn small() -> World {
     let world = World::new();
     fs::remove_file(world.home().join("people/owner/vault/large.bin")).unwrap();
@@ -77,7 +77,7 @@ fn a_flipped_bit_in_the_file_of_the_format_is_found() {
     let world = small();
     let format = world.backups().join("onyx-backup.json");
     let before = fs::read(&format).unwrap();
-    // The last byte is the end of the line, which says nothing.
+    // The last byte is the end of the line, which has no meaning.
     for at in 0..before.len() - 1 {
         flip(&format, at);
         let refused = verify(&world.place(), None, Repair::No);
@@ -86,7 +86,7 @@ fn a_flipped_bit_in_the_file_of_the_format_is_found() {
     }
 }
 
-/// Flips a bit in the middle of the chunk of the note.
+/// Flips a bit in the middle of the chunk that holds the note.
 fn damage_note(world: &World) {
     let packs = files_of(&world.backups().join("packs"), "pack");
     for pack in packs {
@@ -153,7 +153,7 @@ fn a_pack_that_is_gone_or_cut_short_is_damage_of_the_files_in_it() {
 #[test]
 fn a_manifest_that_leads_out_of_the_home_is_refused() {
     use std::os::unix::fs::symlink;
-    // As somebody would who can write to the folder of backups: a link, and then a file through it.
+    // An attacker who can write to the folder of backups adds a link, and then a file through it.
     let world = World::new();
     let outside = world.other("outside");
     fs::create_dir(&outside).unwrap();

@@ -22,7 +22,7 @@ fn all_bytes(folder: &Path, out: &mut Vec<u8>) {
 #[test]
 fn nothing_of_the_home_stands_in_an_encrypted_folder_and_only_its_passphrase_opens_it() {
     let world = World::new();
-    // Neither compressible nor long: it would stand in a plain pack as it is.
+    // The text is short and cannot be compressed, so it would appear unchanged in a plain pack.
     let canary = "q7Xp-CANARY-93kd";
     world.write("people/owner/vault/canary-file-name.txt", canary);
     let right = Passphrase::new("correct horse battery staple");

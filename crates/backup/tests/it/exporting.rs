@@ -1,4 +1,4 @@
-//! A home as plain files for whoever leaves.
+//! Tests the export of a home as plain files, for people who leave Onyx.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! kill -9 at every change of a file that a backup and a restore make.
+//! Kills a backup and a restore at every change that they make to a file.
 
 use std::io::{BufRead as _, Write as _};
 use std::path::Path;
@@ -14,12 +14,12 @@ use onyx_types::{Cancel, SystemClock};
 use crate::test_bucket::place_at;
 use crate::world::{World, restored, rows};
 
-/// With fewer places to die at, the work does not do what it should.
+/// If the work has fewer places to be killed at, it does not do what it should.
 const FEWEST: usize = 6;
-/// So many of the places are tried: a case takes a while, and neighbours die alike.
+/// At most this many places are tried: a case takes a while, and neighbouring places behave alike.
 const TRIED: usize = 40;
 
-/// A folder, or how a bucket of the tests is reached.
+/// A folder, or a bucket of the tests in the form of an address.
 fn place_of(text: &str) -> BackupPlace {
     match text.strip_prefix("s3://") {
         Some(rest) => {
@@ -30,8 +30,8 @@ fn place_of(text: &str) -> BackupPlace {
     }
 }
 
-/// The work of a process that is killed: told on its standard input what to do, and nothing at all
-/// when it is told nothing.
+/// The process that is killed. It reads its task from its standard input, and does nothing if there
+/// is none.
 #[test]
 #[ignore = "the process that the tests beside it start and kill"]
 fn worker() {
@@ -76,7 +76,8 @@ pub(crate) fn start() -> Child {
         .unwrap()
 }
 
-/// Does the work in a process that meets its fate; the changes beneath `watched` up to then.
+/// Does the work in a process that is killed as `fate` says. Returns the changes beneath `watched`
+/// until then.
 fn meet(fate: Fate, watched: &Path, order: &[&str]) -> Vec<FileChange> {
     let mut child = start();
     let tracer = Tracer::attach(child.id(), watched, fate);
@@ -86,7 +87,7 @@ fn meet(fate: Fate, watched: &Path, order: &[&str]) -> Vec<FileChange> {
     seen
 }
 
-/// A first snapshot, then a second backup that dies.
+/// Takes a first snapshot, then runs a second backup that is killed.
 fn backup_case(fate: Fate) -> Vec<FileChange> {
     let world = World::new();
     world.back_up();
@@ -104,11 +105,11 @@ fn backup_case(fate: Fate) -> Vec<FileChange> {
     let listed = list(&to, None).unwrap();
     assert!(listed.damaged.is_empty() && !listed.snapshots.is_empty(), "{at}");
     assert!(verify(&to, None, Repair::No).unwrap().is_sound(), "{at}");
-    // The clock of the first one is ahead.
+    // The first snapshot is found by its time, because its clock is ahead.
     let first = &listed.snapshots.iter().max_by_key(|snapshot| snapshot.made_at).unwrap().id;
     world.restore_snapshot("first", Some(first), None).unwrap();
     assert_eq!(restored(&world.other("first")), kept, "{at}");
-    // The next one goes on.
+    // The next backup continues.
     world.later();
     let next = world.try_back_up(None, Some(2)).unwrap();
     world.restore_snapshot("next", Some(&next.snapshot), None).unwrap();
@@ -133,7 +134,7 @@ fn a_full_disk_is_told_keeps_earlier_snapshots_whole_and_the_next_backup_goes_on
     let world = World::new();
     std::fs::create_dir(world.backups()).unwrap();
     let disk = SmallDisk::mount(&world.backups(), 8 * 1024 * 1024);
-    // The disk keeps its ballast beside the folder of backups.
+    // The disk has a filler file of its own beside the folder of backups.
     let to = BackupPlace::Folder(world.backups().join("onyx"));
     let back_up = || {
         back_up(&BackupRequest {
@@ -172,7 +173,7 @@ fn a_full_disk_is_told_keeps_earlier_snapshots_whole_and_the_next_backup_goes_on
     assert_eq!(restored(&home), world.kept());
 }
 
-/// A restore that dies leaves no home, or a whole one.
+/// A restore that is killed leaves no home, or a complete one.
 fn restore_case(fate: Fate) -> Vec<FileChange> {
     let world = World::new();
     world.back_up();

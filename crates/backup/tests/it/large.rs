@@ -1,4 +1,4 @@
-//! A large home: 10,000 sessions and 100,000 files. `make proof-backup`.
+//! Tests a large home with 10,000 sessions and 100,000 files, for `make proof-backup`.
 
 use std::fs;
 use std::time::Instant;

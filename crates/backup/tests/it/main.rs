@@ -1,4 +1,4 @@
-//! Backups of real homes: real files, a real database, real kills.
+//! Tests backups of real homes, with real files, a real database and real kills.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 #![allow(clippy::disallowed_methods, reason = "tests look at the files from outside, as people do")]

@@ -1,4 +1,5 @@
-//! Restoring: a whole home where there is none, one file and one session beside what is there.
+//! Tests restoring: a whole home where there is none, one file and one session beside existing
+//! ones.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +29,8 @@ fn a_home_that_is_not_empty_or_is_in_use_is_refused_and_stays_as_it_is() {
     let refused = world.restore("served");
     assert!(matches!(refused, Err(BackupError::Busy { .. })), "{refused:?}");
     drop(served);
-    // Looking at a home leaves a lock and empty folders, and nothing is lost with them.
+    // A program that looks at a home leaves a lock and empty folders, and nothing is lost with
+    // them.
     world.restore("served").unwrap();
     assert_eq!(restored(&world.other("served")), world.kept());
 }

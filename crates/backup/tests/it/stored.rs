@@ -1,4 +1,5 @@
-//! Backups in a bucket of a real S3 server: the same as in a folder, and what only a store can do wrong.
+//! Tests backups in a bucket of a real S3 server: the same as in a folder, and failures that only a
+//! store can have.
 
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
@@ -53,7 +54,8 @@ fn a_home_comes_back_from_a_bucket_byte_for_byte_whole_by_file_and_by_session() 
     assert_eq!(std::fs::read_to_string(&log).unwrap(), turn("hello") + &turn("again"));
 }
 
-/// Passes everything on to the S3 server and counts what is sent there. Whoever waits is told when so much went by.
+/// Forwards everything to the S3 server, counts the bytes that are sent, and calls a function when
+/// a number is reached.
 struct Counter {
     host: String,
     sent: Arc<AtomicU64>,
@@ -107,7 +109,8 @@ fn new_noise(world: &World) {
     world.write("people/owner/vault/note.md", "two\n");
 }
 
-/// A first snapshot, then a second backup whose process is killed when it has sent so much. What it would send in all.
+/// Takes a first snapshot, then runs a second backup whose process is killed after it has sent this
+/// many bytes. Returns how many bytes were sent.
 fn killed_after(bytes: u64) -> u64 {
     let world = World::with_bucket();
     let bucket = world.bucket.as_ref().unwrap();
@@ -132,7 +135,7 @@ fn killed_after(bytes: u64) -> u64 {
     assert!(sound.damage.is_empty(), "after {bytes} bytes: {sound:?}");
     world.restore_snapshot("first", Some(&first.snapshot), None).unwrap();
     assert_eq!(restored(&world.other("first")), kept, "after {bytes} bytes");
-    // The next one goes on at once, also where the lock of the killed one still lies there.
+    // The next backup continues at once, even if the lock of the killed one still exists.
     world.later();
     let next = world.try_back_up(None, Some(2)).unwrap();
     world.restore_snapshot("next", Some(&next.snapshot), None).unwrap();
@@ -145,7 +148,8 @@ fn killed_after(bytes: u64) -> u64 {
 fn a_backup_killed_while_it_sends_leaves_earlier_snapshots_whole_and_the_next_one_goes_on() {
     let all = killed_after(u64::MAX);
     assert!(all > 300_000, "{all}");
-    // All over the large pack, and closely where the small requests before and after it are.
+    // The places cover the whole large pack, and are dense at the small requests before and after
+    // it.
     let places = (1..8).map(|part| all * part / 8);
     let ends = [1_000, 3_000, 5_000].into_iter().flat_map(|bytes| [bytes, all - bytes]);
     for bytes in places.chain(ends) {
@@ -213,7 +217,7 @@ fn a_flipped_bit_in_a_bucket_is_found_named_and_made_good_by_the_next_backup() {
     world.restore_snapshot("again", Some(&first.snapshot), None).unwrap();
     assert_eq!(restored(&world.other("again")), world.kept());
 
-    // The list at the end of a pack, and a manifest.
+    // These are the list at the end of a pack, and a manifest.
     let pack = &bucket.names("packs")[0];
     let length = bucket.objects().get(pack).unwrap().unwrap().len();
     bucket.flip(pack, length - 50);
@@ -270,7 +274,7 @@ fn two_writers_do_not_meet_and_a_lock_of_a_machine_that_is_gone_ends() {
     let refused = verify(&world.place(), None, Repair::No);
     assert!(matches!(refused, Err(BackupError::Busy { .. })), "{refused:?}");
     assert_eq!(bucket.names("locks"), ["locks/theirs.lock"], "ours went again");
-    // As a process of this machine left it that was killed.
+    // This is the lock that a killed process of this machine leaves.
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     let space = std::fs::read_link("/proc/self/ns/pid").unwrap();
     let dead = format!(

@@ -1,4 +1,4 @@
-//! What a backup keeps, what it reads again, and what it costs.
+//! Tests what a backup keeps, what it reads again, and what it costs.
 
 use std::fs;
 use std::io::Write as _;
@@ -49,11 +49,11 @@ fn only_what_changed_is_read_and_only_what_is_new_is_kept() {
     let first = world.back_up();
     world.later();
     let second = world.back_up();
-    // The database is always looked at; the note of the first backup is new.
+    // The database is always read, and the note of the first backup is new.
     assert_eq!(second.read_files, 1, "{second:?}");
     assert!(second.new_bytes < 2_000, "{second:?}");
     world.later();
-    // The last chunk of a file that grew and no other.
+    // Only the last chunk of a file that grew is new.
     let large = world.home().join("people/owner/vault/large.bin");
     fs::OpenOptions::new().append(true).open(&large).unwrap().write_all(b"more").unwrap();
     let third = world.back_up();
@@ -108,7 +108,7 @@ fn a_backup_while_others_write_is_of_one_moment_of_the_database_and_of_whole_lin
             connection.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
             let mut log = fs::OpenOptions::new().append(true).open(&log).unwrap();
             while !stop.load(Ordering::Relaxed) {
-                // Two rows of one transaction: a copy has both or neither.
+                // Both rows belong to one transaction, so a copy has both or neither.
                 let both = connection.transaction().unwrap();
                 both.execute("INSERT INTO rows VALUES ('pair')", []).unwrap();
                 both.execute("INSERT INTO rows VALUES ('pair')", []).unwrap();

@@ -1,4 +1,4 @@
-//! A bucket of its own in a real S3 server, and what lies in it as others see it.
+//! A bucket of the test's own in a real S3 server, and its objects as others see them.
 
 use onyx_backup::BackupPlace;
 use onyx_storage::{BlockingBucket, ObjectsUrl, S3Settings};
@@ -23,7 +23,7 @@ impl TestBucket {
         place_at(&self.servers.objects, &self.name)
     }
 
-    /// The objects beneath the prefix, without Onyx's idea of what they are.
+    /// The objects beneath the prefix, read without the repository's code.
     pub(crate) fn objects(&self) -> BlockingBucket {
         BlockingBucket::new(url(&self.name), &settings(&self.servers.objects)).unwrap()
     }
@@ -40,7 +40,7 @@ impl TestBucket {
     }
 }
 
-/// A bucket at an S3 server that listens there.
+/// A bucket of the S3 server that listens at this host.
 pub(crate) fn place_at(host: &str, bucket: &str) -> BackupPlace {
     BackupPlace::Bucket { url: url(bucket), settings: settings(host) }
 }

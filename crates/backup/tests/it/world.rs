@@ -1,4 +1,4 @@
-//! A home with something of every kind in it, and a place for backups beside it.
+//! A home with content of every kind, and a place for backups beside it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ pub(crate) struct World {
     pub(crate) clock: ManualClock,
 }
 
-/// Path to kind, rights and content of everything in a folder.
+/// Everything in a folder, by path: kind, permissions and content.
 pub(crate) type Tree = BTreeMap<String, (u32, String, Vec<u8>)>;
 
 impl World {
@@ -32,7 +32,7 @@ impl World {
         Self::with(None)
     }
 
-    /// With backups in a bucket of its own.
+    /// A world whose backups go to a bucket of its own.
     pub(crate) fn with_bucket() -> Self {
         Self::with(Some(TestBucket::make()))
     }
@@ -52,7 +52,7 @@ impl World {
         self.folder.path().join("backups")
     }
 
-    /// Where backups go: the folder beside the home, or a bucket.
+    /// The place of the backups: the folder beside the home, or a bucket.
     pub(crate) fn place(&self) -> BackupPlace {
         match &self.bucket {
             Some(bucket) => bucket.place(),
@@ -124,7 +124,7 @@ impl World {
         })
     }
 
-    /// A moment later, so that ids sort and times of change are settled.
+    /// Moves the clock on, so that ids sort and times of change are settled.
     pub(crate) fn later(&self) {
         self.clock.advance(Duration::from_secs(60));
     }
@@ -147,9 +147,9 @@ impl World {
         })
     }
 
-    /// Backs up a large file after each of its changes, keeping two snapshots. Both can be restored,
-    /// and of the large file and the two that are kept at most a quarter is waste: `size` of the
-    /// packs tells.
+    /// Backs up a large file after each of its changes, keeping two snapshots. Both must be
+    /// restorable, and at most a quarter of the packs may be waste; `size` reports the size of the
+    /// packs.
     pub(crate) fn keep_two_snapshots_of(&self, changes: u8, size: impl Fn() -> u64) {
         for number in 0..changes {
             let bytes: Vec<u8> = (0..400_000_u32)
@@ -169,7 +169,7 @@ impl World {
         assert!(size < (2_800_000 + 2 * 400_000) * 5 / 4 + 200_000, "{size}");
     }
 
-    /// What a backup of the home holds, but for the database.
+    /// The content of a backup of the home, except the database.
     pub(crate) fn kept(&self) -> Tree {
         let mut tree = tree(&self.home());
         let is_out = |path: &str| {
@@ -183,7 +183,7 @@ impl World {
     }
 }
 
-/// Ahead of the files' own clock, so that what was written is settled.
+/// A clock ahead of the files' own, so that written files are settled.
 fn clock() -> ManualClock {
     ManualClock::at(SystemClock::new().wall().saturating_add(Duration::from_secs(3600)))
 }
@@ -196,7 +196,7 @@ pub(crate) fn turn(text: &str) -> String {
     )
 }
 
-/// Everything beneath a folder, links not followed.
+/// Everything beneath a folder, without following links.
 pub(crate) fn tree(folder: &Path) -> Tree {
     let mut tree = Tree::new();
     gather(folder, folder, &mut tree);
@@ -224,7 +224,7 @@ fn gather(root: &Path, folder: &Path, tree: &mut Tree) {
     }
 }
 
-/// What a restored home holds beside its database and the note of the last backup.
+/// The content of a restored home, except its database and the note of the last backup.
 pub(crate) fn restored(folder: &Path) -> Tree {
     let mut tree = tree(folder);
     tree.retain(|path, _| path != "onyx.db" && path != "last-backup.json");

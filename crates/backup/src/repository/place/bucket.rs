@@ -1,5 +1,6 @@
-//! A repository in a prefix of a bucket. An object is there whole or not at all, so a killed backup leaves no half of
-//! one. Nothing rests on conditional requests, which some stores ignore.
+//! A repository in a prefix of a bucket. An object exists completely or not at all, so a killed
+//! backup leaves no partial one. The code does not rely on conditional requests, which some stores
+//! ignore.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,9 +15,10 @@ use super::bucket_reader::BucketReader;
 use super::{NewFile, PlaceFiles, ReadAt};
 use crate::error::BackupError;
 
-/// Each holds some megabytes that were read ahead.
+/// How many objects are open for reading; each holds some megabytes that were read ahead.
 const MOST_OPEN: usize = 8;
-/// What `BlockingBucket::probe` writes; a process that died in it leaves one.
+/// The prefix of the objects that `BlockingBucket::probe` writes; a process that dies during a
+/// probe leaves one.
 const PROBES: &str = "probe";
 
 pub(super) struct BucketFiles {
@@ -57,7 +59,8 @@ impl BucketFiles {
         sizes.insert(name.to_owned(), size);
     }
 
-    /// Another process may have taken the place over when this one was frozen or cut off for long.
+    /// Fails if another process has taken over the lock, which can happen when this one was frozen
+    /// or cut off for long.
     fn still_ours(&self) -> Result<(), BackupError> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(lock) = held else { return Ok(()) };
@@ -88,7 +91,8 @@ impl PlaceFiles for BucketFiles {
         Ok(())
     }
 
-    /// A reader takes no lock, because it may have no right to write. It is refused while another process writes.
+    /// Locks the place for writing. A reader takes no lock, because it may have no right to write,
+    /// but it is refused while another process writes.
     fn lock(&self, purpose: Purpose) -> Result<Option<Box<dyn Send>>, BackupError> {
         let busy = || BackupError::Busy { path: self.shown("") };
         if purpose == Purpose::Read {
@@ -168,7 +172,8 @@ impl PlaceFiles for BucketFiles {
     }
 }
 
-/// An object in memory until it is complete: a pack is at most some tens of megabytes.
+/// An object that is kept in memory until it is complete, because a pack has at most some tens of
+/// megabytes.
 struct NewObject {
     bucket: Arc<BlockingBucket>,
     name: String,

@@ -1,7 +1,8 @@
-//! One writer at a time in a bucket, without conditional requests: a writer puts an object of its
-//! own under `locks/`, then looks for others. Two that begin together both see the other, and at
-//! least one of them gives up. A lock is renewed while its process lives; only the clock of the
-//! store says how old it is. A lock whose process on this machine is gone no longer counts.
+//! Allows one writer at a time in a bucket, without conditional requests: a writer puts an object
+//! of its own under `locks/`, then looks for others. Two writers that begin together both see the
+//! other one, and at least one of them gives up. A lock is renewed while its process lives, and
+//! only the clock of the store decides how old it is. A lock of a process of this machine that is
+//! gone no longer counts.
 
 use std::fs;
 use std::sync::Arc;
@@ -23,10 +24,10 @@ const LIFE_MS: i64 = 10 * 60 * 1000;
 /// The holder of a lock, as far as a process on the same machine can recognise it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Holder {
-    /// The machine since its start, and the processes that can see each other there.
+    /// Identifies a boot of the machine, and its process namespace.
     machine: String,
     process: u32,
-    /// When the process began, in ticks of the machine: numbers of processes come again.
+    /// When the process began, in ticks of the machine, because process ids are reused.
     began: String,
 }
 
@@ -43,7 +44,7 @@ impl Holder {
     }
 }
 
-/// The name of this machine; empty where the system does not say.
+/// The name of this boot and process namespace; empty if the system does not report them.
 fn machine() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id");
     let space = fs::read_link("/proc/self/ns/pid");
@@ -53,10 +54,10 @@ fn machine() -> String {
     }
 }
 
-/// `None`: there is no such process.
+/// When a process began; `None` if there is no such process.
 fn began(process: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name of the program may hold anything; the fields follow its last bracket.
+    // The name of the program may contain anything, so the fields are read after its last bracket.
     let fields = stat.rsplit_once(')')?.1;
     fields.split_whitespace().nth(19).map(str::to_owned)
 }
@@ -65,13 +66,13 @@ fn began(process: u32) -> Option<String> {
 pub(super) struct BucketLock {
     bucket: Arc<BlockingBucket>,
     name: String,
-    /// Dropping it ends the thread that renews.
+    /// Dropping this sender ends the thread that renews the lock.
     stop: Option<SyncSender<()>>,
     renewing: Option<JoinHandle<()>>,
 }
 
 impl BucketLock {
-    /// `None`: another process writes.
+    /// Takes the lock; `None` if another process writes.
     pub(super) fn take(bucket: &Arc<BlockingBucket>) -> Result<Option<Self>, StoreError> {
         let random = seal::random::<8>()?;
         let name = format!("{LOCKS}/{:016x}.lock", u64::from_le_bytes(random));
@@ -80,7 +81,7 @@ impl BucketLock {
         bucket.put(&name, text.clone())?;
         let bucket = Arc::clone(bucket);
         let mut lock = Self { bucket, name, stop: None, renewing: None };
-        // From here on the lock is removed in any case.
+        // From here on, dropping `lock` removes it.
         if !lock.is_only_one()? {
             return Ok(None);
         }
@@ -107,11 +108,13 @@ impl BucketLock {
         self.stop = Some(stop);
         self.renewing = Some(std::thread::spawn(move || {
             while stopped.recv_timeout(RENEWED_EVERY) == Err(RecvTimeoutError::Timeout) {
-                // A lock that was removed is not put back, because another process may write now.
+                // A lock that was removed is not created again, because another process may be
+                // writing now.
                 if !matches!(bucket.length(&name), Ok(Some(_))) {
                     continue;
                 }
-                // It lives for some more minutes, and is tried again before those are over.
+                // If this fails, the lock is valid for some more minutes, and the next try comes
+                // before they are over.
                 drop(bucket.put(&name, text.clone()));
             }
         }));
@@ -129,13 +132,13 @@ impl Drop for BucketLock {
             // The thread ends at once; its error no longer matters.
             drop(renewing.join());
         }
-        // A lock that remains is recognised later, because its process is gone.
+        // If the lock cannot be removed, others see that its process is gone.
         drop(self.bucket.delete(&self.name));
     }
 }
 
 /// Whether the lock's process is gone, or the lock was not renewed for long before `now`. The store
-/// dates locks.
+/// sets the dates of locks.
 fn is_over(bucket: &BlockingBucket, lock: &ListedObject, now: i64) -> Result<bool, StoreError> {
     if now - lock.modified.as_millis() > LIFE_MS {
         return Ok(true);
@@ -145,7 +148,7 @@ fn is_over(bucket: &BlockingBucket, lock: &ListedObject, now: i64) -> Result<boo
     Ok(holder.is_ok_and(|holder| holder.is_gone()))
 }
 
-/// Whether no process writes there. A reader can only use the clock of this machine.
+/// Whether no process writes to the bucket. A reader can only use the clock of this machine.
 pub(super) fn is_free(bucket: &BlockingBucket) -> Result<bool, StoreError> {
     let now = SystemClock::new().wall().as_millis();
     for lock in bucket.list(LOCKS)? {

@@ -1,5 +1,5 @@
-//! Reads an object at chosen places, some megabytes with each request, because chunks mostly lie in
-//! a pack in the order in which they are asked for.
+//! Reads an object at chosen positions, some megabytes with each request, because the chunks of a
+//! pack are mostly requested in their order.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,8 @@ use onyx_storage::BlockingBucket;
 use super::ReadAt;
 
 const AHEAD: u64 = 4 * 1024 * 1024;
-/// When a repository is opened, only the list at the end of each pack is read.
+/// How much is read at the end of an object: when a repository is opened, only the list at the end
+/// of each pack is needed.
 const END: u64 = 32 * 1024;
 
 pub(super) struct BucketReader {

@@ -40,7 +40,7 @@ impl PlaceFiles for FolderFiles {
         self.make_folder("")?;
         for entry in fs::read_dir(&self.root).map_err(BackupError::at(&self.root))? {
             let name = entry.map_err(BackupError::at(&self.root))?.file_name();
-            // What a killed beginning left is ours.
+            // An unfinished file of a killed process also belongs to the repository.
             let is_ours = |ours: &&str| name == **ours || name == *format!("{ours}.new");
             if name != LOCK && !ours.iter().any(is_ours) {
                 return Err(BackupError::NotEmpty { path: self.root.clone() });
@@ -64,7 +64,7 @@ impl PlaceFiles for FolderFiles {
         };
         let file = match opened {
             Ok(file) => file,
-            // A copy on a read-only medium cannot have a writer.
+            // A copy on a read-only medium has no lock file, and cannot have a writer.
             Err(error) if purpose == Purpose::Read && error.kind() == ErrorKind::NotFound => {
                 return Ok(None);
             }
@@ -83,7 +83,7 @@ impl PlaceFiles for FolderFiles {
         for entry in fs::read_dir(&path).map_err(BackupError::at(&path))? {
             let name = PathBuf::from(entry.map_err(BackupError::at(&path))?.file_name());
             let is_wanted = name.extension().is_some_and(|found| found == extension);
-            // A name that is no text is not ours.
+            // The repository's own names are text, so other names are skipped.
             if let Some(name) = name.to_str().filter(|_| is_wanted) {
                 names.push(format!("{folder}/{name}"));
             }
@@ -127,7 +127,7 @@ impl PlaceFiles for FolderFiles {
         Ok(Box::new(BufWriter::with_capacity(BUFFER, file)))
     }
 
-    /// Replaces the end in place: the bytes before the new end stay as they are.
+    /// Replaces the end in place; the bytes before it do not change.
     fn replace_end(&self, name: &str, kept: u64, end: &[u8]) -> Result<(), BackupError> {
         let path = self.shown(name);
         let replaced = OpenOptions::new().write(true).open(&path).and_then(|file| {

@@ -34,7 +34,7 @@ impl BackupPlace {
         }
     }
 
-    /// Checks that the place can be read, or written for writing.
+    /// Opens the place after checking that it can be read, or written if the purpose is writing.
     pub(super) fn open(&self, purpose: Purpose) -> Result<Arc<dyn PlaceFiles>, BackupError> {
         Ok(match self {
             Self::Folder(path) => Arc::new(FolderFiles::new(path)),
@@ -53,13 +53,15 @@ impl From<&Path> for BackupPlace {
 
 /// The files of a repository, by names such as `packs/0a1b.pack`.
 pub(crate) trait PlaceFiles: Send + Sync {
-    /// How messages name a file; `""` is the place itself.
+    /// The name of a file in messages; `""` is the place itself.
     fn shown(&self, name: &str) -> PathBuf;
 
-    /// Prepares an empty or missing place. `NotEmpty` if it holds files that are not ours.
+    /// Prepares an empty or missing place. Fails with `NotEmpty` if it holds other files than
+    /// `ours`.
     fn prepare(&self, ours: &[&str]) -> Result<(), BackupError>;
 
-    /// One writer at a time. What is returned is held until it is dropped or the process ends.
+    /// Allows one writer at a time. The returned lock is held until it is dropped or the process
+    /// ends.
     fn lock(&self, purpose: Purpose) -> Result<Option<Box<dyn Send>>, BackupError>;
 
     /// The names in a folder with this extension, in order.
@@ -75,17 +77,17 @@ pub(crate) trait PlaceFiles: Send + Sync {
     /// Writes a file that is invisible until it is complete.
     fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), BackupError>;
 
-    /// A file that is written from front to back.
+    /// Creates a file that is written from front to back.
     fn create(&self, name: &str) -> io::Result<Box<dyn NewFile>>;
 
-    /// Puts another end after the first `kept` bytes of a file.
+    /// Replaces everything after the first `kept` bytes of a file by another end.
     fn replace_end(&self, name: &str, kept: u64, end: &[u8]) -> Result<(), BackupError>;
 
     fn rename(&self, from: &str, to: &str) -> Result<(), BackupError>;
 
     fn remove(&self, name: &str) -> Result<(), BackupError>;
 
-    /// Names that were created or removed in a folder are durable when this returns.
+    /// Makes the creation and removal of names in a folder durable.
     fn sync(&self, folder: &str) -> Result<(), BackupError>;
 }
 
@@ -110,6 +112,6 @@ impl ReadAt for File {
 pub(crate) trait NewFile: Send {
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// It is durable when this returns.
+    /// Finishes the file and makes it durable.
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
