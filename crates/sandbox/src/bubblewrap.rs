@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::{Job, Network};
 
-/// Fixed paths. A path from the environment would let its author replace bubblewrap.
+/// The fixed paths of bubblewrap. If the path came from the environment, its author could replace
+/// bubblewrap.
 const PLACES: [&str; 3] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"];
 
-/// Entries of the root: links where the system merged them into /usr, else folders.
+/// Entries of the root: links if the system merged them into /usr, else folders.
 const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
 /// The path of the child inside the sandbox.

@@ -4,18 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Program, SandboxKind};
 
-/// A command, and the files and resources it may use.
+/// A command, and the files and resources that it may use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// The program and its arguments; no shell reads them.
     pub argv: Vec<String>,
-    /// Where it starts; one of the folders below, or in it.
+    /// The folder in which the command starts: one of the folders below, or a folder in one.
     pub folder: PathBuf,
-    /// Folders it may read beside the system's.
+    /// The folders that the command may read beside the system's.
     pub readable: Vec<PathBuf>,
-    /// The folders it may change. They exist; links to them were followed.
+    /// The folders that the command may change. They exist, and links to them were resolved.
     pub writable: Vec<PathBuf>,
-    /// One of `writable`, for what is temporary: the command's home too.
+    /// One of `writable`, for temporary files. It is also the command's home.
     pub scratch: PathBuf,
     pub network: Network,
     pub input: Input,
@@ -25,10 +25,10 @@ pub struct Job {
 /// The command's standard input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Input {
-    /// What it is started with; nothing where its network is proxied.
+    /// The input with which the job is started; empty if its network is proxied.
     #[default]
     Given,
-    /// What is written to [`crate::Running::take_input`], also where its network is proxied.
+    /// Input that is written to [`crate::Running::take_input`], also if the network is proxied.
     Written,
 }
 
@@ -37,8 +37,8 @@ pub enum Network {
     #[default]
     None,
     /// No network of this machine either: a network namespace of its own, in which the job's caller
-    /// answers one loopback port ([`crate::PROXY_PORT`], [`crate::Running::take_listener`]). Only
-    /// where there are namespaces.
+    /// serves one loopback port ([`crate::PROXY_PORT`], [`crate::Running::take_listener`]). It
+    /// requires namespaces.
     Proxied,
 }
 
@@ -46,10 +46,10 @@ pub enum Network {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     pub processes: usize,
-    /// Resident, of all processes together.
+    /// The resident memory of all processes together.
     pub memory: u64,
     pub file_size: u64,
-    /// How much less free the disk of the folders may be than at the start.
+    /// By how much the free space of the folders' disk may shrink.
     pub disk: u64,
     /// CPU seconds of one process.
     pub cpu_seconds: u64,
@@ -67,7 +67,7 @@ impl Default for Bounds {
 pub(crate) struct Order {
     pub(crate) kind: SandboxKind,
     pub(crate) job: Job,
-    /// The process that gave the order; when it is gone, the job ends.
+    /// The process that gave the order; the job ends when that process is gone.
     pub(crate) parent: i32,
     pub(crate) program: Program,
 }

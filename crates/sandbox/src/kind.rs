@@ -45,12 +45,12 @@ pub struct NoSandbox {
 pub struct Sandbox {
     program: Program,
     kind: Arc<OnceCell<SandboxKind>>,
-    /// Something was found that may work: it is not looked for at every run.
+    /// Set once a kind was found that may work, so that it is not looked up at every run.
     likely: Arc<OnceLock<()>>,
 }
 
 impl Sandbox {
-    /// The first job finds out which kind works.
+    /// A sandbox whose first job finds out which kind works.
     pub fn new(program: Program) -> Self {
         Self { program, kind: Arc::default(), likely: Arc::default() }
     }
@@ -73,7 +73,7 @@ impl Sandbox {
         likely
     }
 
-    /// The best kind of sandbox in which a job ran.
+    /// The best kind of sandbox in which a job ran successfully.
     pub async fn kind(&self) -> Result<SandboxKind, NoSandbox> {
         self.kind.get_or_try_init(|| self.find()).await.copied()
     }
@@ -106,7 +106,7 @@ impl Sandbox {
         }
     }
 
-    /// Runs the smallest job there is.
+    /// Runs the smallest job in this kind of sandbox.
     async fn try_kind(&self, kind: SandboxKind) -> Result<(), String> {
         match kind {
             SandboxKind::Bubblewrap if bubblewrap::program().is_none() => {
@@ -117,7 +117,7 @@ impl Sandbox {
             }
             SandboxKind::Bubblewrap | SandboxKind::Landlock => {}
         }
-        // Nothing is written: a folder that always exists will do.
+        // The job writes nothing, so any folder that always exists is good enough.
         let folder = Path::new("/usr").to_owned();
         let job = Job {
             argv: vec!["true".to_owned()],

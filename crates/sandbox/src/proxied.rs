@@ -1,9 +1,9 @@
-//! The one port of a job with a proxied network, and how it is handed out.
+//! The only port of a job with a proxied network, and how it is handed out.
 //!
 //! The child listens on it inside the job's own network namespace and sends the listening socket up
-//! through its standard input, which is one end of a pair. A socket belongs to the namespace that
-//! it was made in, so the process outside answers connections from inside without a helper in
-//! between. The pair is gone before the command runs.
+//! through its standard input, which is one end of a pair of sockets. A socket belongs to the
+//! namespace in which it was made, so the process outside answers connections from inside without a
+//! helper in between. The pair is closed before the command runs.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -16,10 +16,11 @@ use rustix::net::{
 };
 use tokio::net::UnixStream;
 
-/// Where the proxy answers inside. Always free: nothing else is in a fresh namespace.
+/// The port of the proxy inside the job. It is always free, because nothing else runs in a fresh
+/// namespace.
 pub const PROXY_PORT: u16 = 3128;
 
-/// The names by which programs find a proxy.
+/// The variables by which programs find a proxy.
 const VARIABLES: [&str; 6] =
     ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 
@@ -34,7 +35,7 @@ pub(crate) fn hand_out() -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut message = SendAncillaryBuffer::new(&mut space);
     message.push(SendAncillaryMessage::ScmRights(&sockets));
-    // A descriptor travels only beside a byte.
+    // A descriptor can be sent only together with at least one byte.
     sendmsg(io::stdin().as_fd(), &[IoSlice::new(&[0])], &mut message, SendFlags::empty())?;
     Ok(())
 }

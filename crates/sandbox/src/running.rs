@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub enum SandboxError {
     #[error(transparent)]
     NoSandbox(#[from] NoSandbox),
-    /// Without namespaces a command with a network would have all of this machine's.
+    /// Without namespaces, a command with a network would have all of this machine's.
     #[error(
         "commands have no network on this machine: only bubblewrap gives them one of their own. \
          Install the package `bubblewrap`, or allow user namespaces"
@@ -35,7 +35,7 @@ pub enum SandboxError {
     Read(#[from] io::Error),
 }
 
-/// A job at work. Dropping it ends all of its processes.
+/// A running job. Dropping it ends all of its processes.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -78,7 +78,7 @@ impl Running {
     }
 
     fn of(mut child: Child) -> Self {
-        // The child leads a group or makes itself the leader of one, so its id is the group's.
+        // The child leads a group or makes itself the leader of one, so its id is the group's id.
         let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         Self { child, group, stdout, stderr, handed: None, input: Input::Given }
@@ -143,17 +143,17 @@ impl Running {
         Ok(status)
     }
 
-    /// Ends all of its processes now.
+    /// Ends all processes of the job now.
     pub fn kill(&mut self) {
         if let Some(group) = self.group.take() {
-            // The group may be gone already or not be one yet; the child itself is killed below in
-            // any case.
+            // The group may be gone or may not exist yet; the child itself is killed below in any
+            // case.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.child.start_kill();
     }
 
-    /// The whole output; for commands that write little.
+    /// The exit status and the whole output; for commands that write little.
     pub(crate) async fn finish(mut self) -> io::Result<(ExitStatus, Vec<u8>)> {
         let mut output = Vec::new();
         while let Some(piece) = self.next_output().await? {
@@ -163,8 +163,8 @@ impl Running {
     }
 }
 
-/// Starts a program of the owner outside of any sandbox, with a clean environment. Only for
-/// programs and options that we choose; a checked value from a model may be among the arguments.
+/// Starts a program of the owner outside of any sandbox, with a clean environment. Onyx must choose
+/// the program and its options; a checked value from a model may be among the arguments.
 #[allow(clippy::disallowed_methods, reason = "the one place where commands are started")]
 pub fn trusted(program: &Path, arguments: &[&str]) -> Result<Running, SandboxError> {
     let child = Command::new(program)

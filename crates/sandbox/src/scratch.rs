@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A folder for temporary files of one job. It is removed when dropped; a crash's leftovers are
+/// A folder for temporary files of one job. It is removed when dropped; leftovers of a crash are
 /// removed when the next one is made.
 #[derive(Debug)]
 pub struct Scratch(PathBuf);
@@ -28,7 +28,8 @@ impl Scratch {
         }
     }
 
-    /// Removes what earlier processes left. Must be called when a process begins to own the folder.
+    /// Removes the folders that earlier processes left. Must be called when a process begins to own
+    /// the folder.
     pub fn clean(root: &Path) {
         remove_leftovers(root, own_prefix());
     }
@@ -38,20 +39,20 @@ impl Scratch {
     }
 }
 
-/// The real path of a folder, with links resolved: they are the owner's.
+/// The real path of a folder. Its links are resolved, because they are the owner's own.
 pub fn real_path(folder: &Path) -> io::Result<PathBuf> {
     folder.canonicalize()
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next process.
+        // A folder that cannot be removed now is removed by the next process.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// The prefix of this process's folders. It holds the time too, because the first process of every
-/// container has the same number.
+/// The prefix of this process's folders. It also holds the time, because the first process of every
+/// container has the same id.
 #[allow(
     clippy::disallowed_methods,
     reason = "a name that no earlier process had; nothing is timed"
@@ -64,7 +65,7 @@ fn own_prefix() -> &'static str {
     })
 }
 
-/// One process owns a home, so folders of another are from one that is gone.
+/// Removes the folders of other processes. Only one process owns a home, so the others are gone.
 fn remove_leftovers(root: &Path, own: &str) {
     for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
         if !entry.file_name().to_string_lossy().starts_with(own) {
@@ -83,7 +84,7 @@ mod tests {
     fn a_scratch_folder_goes_with_its_job_and_leftovers_with_the_next() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("0-7/deep")).unwrap();
-        // This folder belongs to a process that had the same number.
+        // This folder belongs to a process that had the same id.
         let before = format!("{}-7", std::process::id());
         std::fs::create_dir_all(root.path().join(before)).unwrap();
         let (one, two) = (Scratch::make(root.path()).unwrap(), Scratch::make(root.path()).unwrap());

@@ -1,11 +1,12 @@
-//! System calls that no command of an agent needs and that could lead out: sockets (also those of
-//! this machine, behind which daemons listen), other ways to make one, other processes' memory,
-//! namespaces and mounts, leaving the group by which a job is killed, raising its own limits.
-//! Everything else is allowed: files are Landlock's.
+//! System calls that no command of an agent needs and that could lead out: sockets (including those
+//! of this machine, behind which daemons listen), other ways to make a socket, other processes'
+//! memory, namespaces and mounts, leaving the group by which a job is killed, raising its own
+//! limits. Everything else is allowed; Landlock restricts files.
 //!
-//! A job with a proxied network may make TCP sockets, of which its namespace knows nothing but one
-//! port. A Unix socket is made by no job in any kind of sandbox, but as a pair of two that are connected to
-//! each other for good: a pair of datagram sockets could still send to any other by its path.
+//! A job with a proxied network may make TCP sockets, which reach only the one port of its
+//! namespace. No job in any kind of sandbox may make a Unix socket, except a pair of two that are
+//! permanently connected to each other. A pair of datagram sockets is refused, because it could
+//! still send to any other socket by its path.
 
 use std::collections::BTreeMap;
 
@@ -16,17 +17,17 @@ use seccompiler::{
 
 use crate::Network;
 
-/// These calls are refused where there is no network, for sockets of any family.
+/// These calls are refused without a network, for sockets of any family.
 const SOCKETS: &[i64] = &[libc::SYS_socket, libc::SYS_connect];
 
-/// The bits of a socket's type that name its kind; the others say how it behaves.
+/// The bits of a socket's type that hold its kind; the others are options.
 const KINDS: u64 = 0xf;
 
 /// These calls are refused with any arguments.
 const REFUSED: &[i64] = &[
-    // A socket that others could find; listening needs it.
+    // This call gives a socket a name that others can find; listening needs it.
     libc::SYS_bind,
-    // I/O without system calls, sockets among it.
+    // io_uring does I/O without further system calls, including sockets.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -38,7 +39,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
     libc::SYS_perf_event_open,
-    // Leaving the group, raising the limits.
+    // These calls leave the process group or raise limits.
     libc::SYS_setsid,
     libc::SYS_setpgid,
     libc::SYS_setrlimit,
@@ -46,7 +47,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_sched_setscheduler,
     libc::SYS_sched_setparam,
     libc::SYS_sched_setattr,
-    // Namespaces, mounts, roots.
+    // These calls change namespaces, mounts or the root.
     libc::SYS_unshare,
     libc::SYS_setns,
     libc::SYS_mount,
@@ -62,7 +63,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_mount_setattr,
     libc::SYS_open_by_handle_at,
     libc::SYS_name_to_handle_at,
-    // The kernel itself.
+    // These calls change or use the kernel itself.
     libc::SYS_bpf,
     libc::SYS_userfaultfd,
     libc::SYS_add_key,
@@ -104,21 +105,21 @@ const NAMESPACES: &[i32] = &[
     libc::CLONE_NEWCGROUP,
 ];
 
-/// Typing into a terminal as if a person did.
+/// The requests that insert input into a terminal as if a person typed it.
 const TERMINAL_INPUT: &[u64] = &[0x5412, 0x541c];
 
-/// The same calls by another number; a kernel that knows them would not know ours.
+/// The bit of the x32 numbers of the same calls, which the filter would not recognise.
 #[cfg(target_arch = "x86_64")]
 const OTHER_NUMBERS: i64 = 0x4000_0000;
 
 pub(crate) fn apply(network: Network) -> Result<(), Error> {
-    // Its flags lie in memory, where no filter can read them; if it is refused, libraries use
-    // `clone`.
+    // The flags of `clone3` are in memory, where no filter can read them. If it is refused,
+    // libraries use `clone`.
     apply_filter(&program([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?)?;
     apply_filter(&program(rules(network)?, libc::EPERM)?)
 }
 
-/// The rules for commands without a network; starting other programs is refused as well.
+/// Applies the rules for commands without a network, and refuses to start other programs.
 pub(crate) fn apply_to_helper() -> Result<(), Error> {
     apply(Network::None)?;
     let programs = [libc::SYS_execve, libc::SYS_execveat].map(|call| (call, Vec::new()));
@@ -146,7 +147,7 @@ fn rules(network: Network) -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
         .iter()
         .map(|request| rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *request));
     rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
-    // Reading a limit is fine, setting one is not.
+    // Reading a limit is allowed, setting one is not.
     let setting = rule(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
     rules.insert(libc::SYS_prlimit64, vec![setting]);
     #[cfg(target_arch = "x86_64")]
@@ -156,7 +157,7 @@ fn rules(network: Network) -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
     Ok(rules)
 }
 
-/// Refuses every socket but those of these families and kinds.
+/// Refuses every socket except those of these families and kinds.
 fn sockets_but(families: &[i32], kinds: &[i32]) -> Result<Vec<SeccompRule>, Error> {
     let other = |family: &i32| {
         let family = u64::from(family.unsigned_abs());

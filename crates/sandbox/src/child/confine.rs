@@ -13,7 +13,8 @@ use super::{NETWORK_FILES, SYSTEM_FILES};
 use crate::job::Order;
 use crate::{Bounds, Input, Job, Network, SandboxKind, bubblewrap, proxied, seccomp};
 
-/// The first that keeps signals inside: without it a command could kill the process above it.
+/// The first version that restricts signals: without that, a command could kill the process above
+/// it.
 const LANDLOCK: ABI = ABI::V6;
 
 const SYSTEM_FOLDERS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -24,8 +25,8 @@ const MACHINE: [&str; 5] =
     ["/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/self", "/sys/devices/system"];
 
 const OPEN_FILES: u64 = 1_024;
-/// The most address space of one process. It is large because programs reserve far more than they
-/// use.
+/// The most address space of one process. The limit is large because programs reserve far more than
+/// they use.
 const ADDRESS_SPACE: u64 = 64 * 1024 * 1024 * 1024;
 
 /// Restricts this process permanently and becomes the command. Returns only on failure.
@@ -35,7 +36,7 @@ pub(super) fn confine(order: &Order) -> Result<ExitCode, String> {
         .map_err(|error| format!("{} cannot be entered: {error}", job.folder.display()))?;
     setpriority_process(None, 0).map_err(|error| format!("its priority cannot be set: {error}"))?;
     if job.network == Network::Proxied {
-        // The port is only listened to inside namespaces; outside it would be one of this
+        // The port is opened only inside namespaces, because elsewhere it would be one of this
         // machine's.
         if order.kind != SandboxKind::Bubblewrap {
             return Err("there is no network of its own here".to_owned());
@@ -45,7 +46,7 @@ pub(super) fn confine(order: &Order) -> Result<ExitCode, String> {
     limit(&job.bounds, order.kind).map_err(|error| format!("the limits cannot be set: {error}"))?;
     let held = hold(job, order.kind).map_err(|error| format!("Landlock: {error}"))?;
     match (order.kind, held) {
-        // Namespaces hold by themselves; a kernel without Landlock is no reason to run nothing.
+        // Namespaces are enough by themselves, so a job also runs on a kernel without Landlock.
         (SandboxKind::Bubblewrap, _) | (SandboxKind::Landlock, RulesetStatus::FullyEnforced) => {}
         (SandboxKind::Landlock, status) => {
             return Err(format!("Landlock holds only in part: {status:?}"));
@@ -64,14 +65,14 @@ pub(crate) fn is_supported() -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MayRead<'a> {
     Nothing,
-    /// The system's libraries, the files that describe the machine, and these.
+    /// The system's libraries, the files that describe the machine, and these paths.
     SystemAnd(&'a [PathBuf]),
 }
 
 /// Restricts this process permanently: it can read no other file, write none, open no socket and
-/// start no program. For helpers of ours that process untrusted input; called before they read a
-/// byte of it and while they have one thread. Restrictions that this kernel does not support are
-/// left out; the others still apply.
+/// start no program. It is for helpers of ours that process untrusted input, and is called before
+/// they read a byte of it and while they have one thread. Restrictions that this kernel does not
+/// support are left out; the others still apply.
 pub fn hold_this_process(may_read: MayRead<'_>) -> Result<(), String> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let rules = ruleset(CompatLevel::BestEffort).and_then(|rules| match may_read {
@@ -89,7 +90,7 @@ pub fn hold_this_process(may_read: MayRead<'_>) -> Result<(), String> {
 }
 
 fn limit(bounds: &Bounds, kind: SandboxKind) -> rustix::io::Result<()> {
-    // The kernel counts all of a user's tasks, within a user namespace only those in it.
+    // The kernel counts all of a user's tasks, but within a user namespace only those in it.
     let others = match kind {
         SandboxKind::Bubblewrap => 0,
         SandboxKind::Landlock => tasks(),
@@ -124,7 +125,7 @@ fn hold(job: &Job, kind: SandboxKind) -> Result<RulesetStatus, RulesetError> {
     let use_device = AccessFs::ReadFile | AccessFs::WriteFile;
     let write: BitFlags<AccessFs> =
         AccessFs::from_all(LANDLOCK) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
-    // Inside the namespaces these are the sandbox's own; outside, all users share them.
+    // Inside the namespaces these paths are the sandbox's own; outside, all users share them.
     let (own_read, own_write): (&[&str], &[&str]) = match kind {
         SandboxKind::Bubblewrap => (&["/proc"], &["/tmp", "/dev"]),
         SandboxKind::Landlock => (&[], &[]),
@@ -156,7 +157,8 @@ fn become_command(job: &Job) -> Result<ExitCode, String> {
         command.envs(proxied::variables());
     }
     if job.network == Network::Proxied && job.input == Input::Given {
-        // Its input was used to send the port's socket; the command must not have it.
+        // The supervisor sent the port's socket through this process's input, so the command must
+        // not have it.
         command.stdin(Stdio::null());
     }
     let error = command.exec();

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use crate::PROXY_PORT;
 
-/// This is more lines than a proxy of ours sends before the connection is open.
+/// The most lines that are read of the proxy's answer; a proxy of ours sends fewer.
 const MOST_LINES: usize = 64;
 
 pub(super) fn connect(host: &str, port: &str) -> Result<ExitCode, String> {
@@ -19,7 +19,7 @@ pub(super) fn connect(host: &str, port: &str) -> Result<ExitCode, String> {
     let mut from = BufReader::new(to.try_clone().map_err(lost)?);
     agreed(&mut from, &place)?;
     std::thread::spawn(move || {
-        // Either side has ended its part, so the connection ends.
+        // One side has ended its part, so the connection ends.
         let _ = io::copy(&mut io::stdin().lock(), &mut to);
         let _ = to.shutdown(Shutdown::Write);
     });

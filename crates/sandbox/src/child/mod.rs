@@ -1,5 +1,5 @@
 //! The code that runs in the child: `supervise`, which stays outside of the sandbox, and `confine`,
-//! which becomes the command. The command itself may use `connect`, if it has a proxied network.
+//! which becomes the command. The command itself may use `connect` if it has a proxied network.
 
 pub(crate) mod confine;
 mod connect;
@@ -17,10 +17,10 @@ pub(crate) const SUPERVISE: &str = "supervise";
 const CONFINE: &str = "confine";
 pub(crate) const CONNECT: &str = "connect";
 
-/// The code that shells use too: the command could not be run.
+/// The exit code that shells also use for a command that could not be run.
 const NOT_RUN: u8 = 126;
 
-/// Files of /etc that ordinary programs read and that hold nothing secret.
+/// Files of /etc that ordinary programs read and that contain no secrets.
 pub(crate) const SYSTEM_FILES: [&str; 14] = [
     "/etc/alternatives",
     "/etc/ca-certificates",
@@ -38,7 +38,8 @@ pub(crate) const SYSTEM_FILES: [&str; 14] = [
     "/etc/timezone",
 ];
 
-/// Files of /etc for network use. There is none for name servers: the proxy looks names up.
+/// Files of /etc for network use. The name servers' file is not among them, because the proxy
+/// resolves names.
 pub(crate) const NETWORK_FILES: [&str; 3] = ["/etc/hosts", "/etc/protocols", "/etc/services"];
 
 /// Runs the child from start to end. Takes the arguments after the program's own.
@@ -70,6 +71,6 @@ fn not_run(why: &str) -> ExitCode {
 
 /// Writes to the command's own error stream, which is read together with its output.
 fn say(words: &str) {
-    // If the stream has no reader any more, the words are dropped.
+    // If nobody reads the stream any more, the text is dropped.
     let _ = writeln!(std::io::stderr(), "{words}");
 }

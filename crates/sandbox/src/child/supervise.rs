@@ -6,7 +6,7 @@ use super::{CONFINE, watch};
 use crate::job::Order;
 use crate::{SandboxKind, bubblewrap};
 
-/// The only variables that a command sees.
+/// The `PATH` that a command sees.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 const LANG: &str = "C.UTF-8";
 
@@ -19,7 +19,8 @@ pub(super) fn supervise(order: &Order) -> Result<ExitCode, String> {
     // type into.
     rustix::process::setsid()
         .map_err(|error| format!("a session of its own could not be created: {error}"))?;
-    // Run ahead of a fork bomb, where allowed: root is not bound by the limit of processes.
+    // A higher priority lets this process act before a fork bomb, because root is not bound by the
+    // limit of processes. It is not always allowed, so a failure is ignored.
     let _ = rustix::process::setpriority_process(None, FIRST);
     let mut command = command(order)?;
     let mut child = command.spawn().map_err(|error| format!("not started: {error}"))?;
@@ -31,8 +32,7 @@ pub(super) fn supervise(order: &Order) -> Result<ExitCode, String> {
 
 #[allow(clippy::disallowed_methods, reason = "this process is the sandbox's own")]
 fn command(order: &Order) -> Result<Command, String> {
-    // The program is named by its path, because through /proc/self/exe bubblewrap would find
-    // itself.
+    // The program is named by its path, because `/proc/self/exe` would be bubblewrap itself there.
     let itself =
         std::env::current_exe().map_err(|error| format!("its program is gone: {error}"))?;
     let mut command = match order.kind {

@@ -1,5 +1,5 @@
-//! The bounds of a job as a whole, which no limit of one process keeps: how many processes there
-//! are, and how much memory and disk all of them use. They are checked from outside, a few times a
+//! The bounds of a job as a whole, which no limit of one process enforces: how many processes there
+//! are, and how much memory and disk all of them use. They are checked from outside a few times a
 //! second, and at once when the machine has many more tasks than before: a fork bomb doubles faster
 //! than that, and the kernel's own limit of processes does not bind root.
 
@@ -14,14 +14,14 @@ use crate::job::Order;
 const EVERY: Duration = Duration::from_millis(150);
 const GLANCE: Duration = Duration::from_millis(10);
 
-/// Ends everything, this process too, when a bound is exceeded or the caller is gone.
+/// Ends everything, including this process, when a bound is exceeded or the caller is gone.
 #[allow(clippy::disallowed_methods, reason = "this thread does nothing else")]
 pub(super) fn watch(order: &Order) {
     let free = free_space(&order.job.scratch);
     loop {
         if let Some(why) = met(order, free) {
             say(&format!("[sandbox: stopped: {why}]"));
-            // This cannot fail, because it is our own group. The command cannot leave it.
+            // This cannot fail, because it is our own group. The command cannot leave the group.
             let _ = kill_current_process_group(Signal::KILL);
         }
         let (looked, tasks) = (Instant::now(), tasks());
@@ -31,7 +31,7 @@ pub(super) fn watch(order: &Order) {
     }
 }
 
-/// All tasks of the machine, read from one small file.
+/// The number of all tasks of the machine, read from one small file.
 pub(super) fn tasks() -> usize {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let total = load.split_whitespace().nth(3).and_then(|tasks| tasks.split_once('/'));
@@ -59,12 +59,12 @@ struct Usage {
     memory: u64,
 }
 
-/// What every process of our session but ourselves uses. Stops at one too many, because counting a
-/// fork bomb to its end would take longer than it takes to grow.
+/// The resources that all processes of our session except this one use. Counting stops one above
+/// the limit, because counting a fork bomb to its end would take longer than it takes to grow.
 fn usage(most: usize) -> Usage {
     let own = getpid().as_raw_pid();
     let mut usage = Usage { processes: 0, memory: 0 };
-    // Without a list of processes there is nothing to count; the kernel's own limits stay.
+    // Without a list of processes there is nothing to count; the kernel's own limits still apply.
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(id) = name.to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
@@ -83,8 +83,8 @@ fn usage(most: usize) -> Usage {
     usage
 }
 
-/// Fields 6 and 24 of `/proc/<id>/stat`; the name before them may hold anything but ends with the
-/// last bracket.
+/// Fields 6 and 24 of `/proc/<id>/stat`. The name before them may contain anything but ends with
+/// the last bracket.
 fn session_and_pages(stat: &str) -> Option<(i32, u64)> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let session = fields.nth(3)?.parse().ok()?;

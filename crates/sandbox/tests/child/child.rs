@@ -1,5 +1,6 @@
-//! The child of a sandbox by itself, for tests; in the product the `onyx` binary is its own child.
-//! As `helper` it holds itself as helpers of ours do, and says what it can still do.
+//! The child of a sandbox as a separate binary, for tests; in the product the `onyx` binary is its
+//! own child. As `helper` it restricts itself as helpers of ours do, and prints what it can still
+//! do.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

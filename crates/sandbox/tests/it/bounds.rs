@@ -9,7 +9,8 @@ async fn a_fork_bomb_is_stopped() {
     for kind in KINDS {
         let mut place = Place::on(kind);
         place.bounds = Bounds { processes: 40, ..place.bounds };
-        // Doubles up to 2,047 processes, so that the machine survives where the bound does not hold.
+        // The script doubles up to 2,047 processes, so that the machine survives if the bound does
+        // not work.
         let script = "b() { [ $1 = 0 ] || { b $(($1-1)) & b $(($1-1)) & }; sleep 30; }; b 10";
         let ended = place.run(script).await;
         assert_ne!(ended.code, Some(0), "{kind:?}");

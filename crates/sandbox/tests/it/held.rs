@@ -93,7 +93,7 @@ async fn a_folder_that_may_only_be_read_stays_as_it_is() {
     }
 }
 
-/// Python, since it can try every kind of socket; it is needed for other tests too.
+/// Uses Python, because it can try every kind of socket and other tests need it too.
 #[tokio::test]
 async fn no_socket_of_any_kind_leads_out() {
     const TRY: &str = r#"
@@ -162,7 +162,7 @@ async fn other_processes_can_be_neither_seen_into_nor_killed() {
     }
 }
 
-/// Is a process of this mark there? Its arguments are visible from outside.
+/// Whether a process with this mark in its arguments exists.
 fn lives(mark: &str) -> bool {
     std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -176,7 +176,7 @@ fn lives(mark: &str) -> bool {
 async fn dropping_a_job_ends_all_of_its_processes() {
     for (number, kind) in KINDS.into_iter().enumerate() {
         let place = Place::on(kind);
-        // A number of seconds that no other process sleeps.
+        // The mark is a number of seconds that no other process sleeps.
         let mark = format!("86{number}17.{}", std::process::id());
         let script =
             format!("trap '' TERM INT HUP; (sleep {mark} &) ; nohup sleep {mark} & sleep {mark}");
@@ -204,7 +204,7 @@ async fn a_job_ends_when_the_process_above_it_dies() {
     for (number, kind) in KINDS.into_iter().enumerate() {
         let place = Place::on(kind);
         let mark = format!("88{number}17.{}", std::process::id());
-        // An order whose giver is not our parent looks like one whose giver died.
+        // An order from a process that is not our parent looks like one whose giver died.
         let job = place.job(&["sleep", &mark]);
         let order = serde_json::json!({
             "kind": kind, "job": job, "parent": 1, "program": program(),
@@ -226,7 +226,7 @@ async fn the_best_rung_is_found_and_the_caller_stays_free() {
     let sandbox = Sandbox::new(program());
     assert!(sandbox.is_likely());
     assert_eq!(sandbox.kind().await.unwrap(), SandboxKind::Bubblewrap);
-    // Whoever uses the sandbox is not in it.
+    // The process that uses the sandbox is not restricted itself.
     TcpListener::bind("127.0.0.1:0").unwrap();
     std::fs::read_dir("/").unwrap();
     let status = std::fs::read_to_string("/proc/self/status").unwrap();

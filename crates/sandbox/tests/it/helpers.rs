@@ -1,4 +1,4 @@
-//! Helpers of ours that work on what strangers made.
+//! Tests helpers of ours that process untrusted input.
 
 use std::process::Command;
 

@@ -1,4 +1,5 @@
-//! Sockets: none of this machine's in any kind of sandbox, and where a job has a network, one port.
+//! Tests sockets: no job in any kind of sandbox reaches those of this machine, and a job with a
+//! network reaches one port.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
@@ -10,8 +11,8 @@ use onyx_sandbox::{Job, Network, PROXY_PORT, Running, SandboxKind};
 
 use crate::support::{ATTEMPTS, KINDS, Place};
 
-/// Tries every way to a socket; the listeners' paths lie in the vault, so that it is not the file
-/// system that keeps the command from them.
+/// Tries every way to a socket. The listeners' paths are in the vault, so that the file system does
+/// not already keep the command from them.
 const TRY: &str = r#"
 attempt("unix stream", connect(socket.AF_UNIX, socket.SOCK_STREAM, "stream.sock"))
 attempt("unix datagram", connect(socket.AF_UNIX, socket.SOCK_DGRAM, "datagram.sock"))
@@ -110,11 +111,12 @@ async fn a_job_with_a_network_reaches_the_port_that_its_starter_answers() {
     assert!(told.contains("heard from outside"), "{told}");
     assert!(told.contains(&format!("http://127.0.0.1:{PROXY_PORT} b''")), "{told}");
     assert_eq!(told.lines().last(), Some(&*open_without_network().await), "nothing of ours stays");
-    // The same port of this machine is another one.
+    // The same port of this machine is a different port.
     assert!(std::net::TcpStream::connect(("127.0.0.1", PROXY_PORT)).is_err());
 }
 
-/// What a job without a network finds open: what this process itself was started with.
+/// The descriptors that are open in a job without a network, which are those that this process
+/// itself was started with.
 async fn open_without_network() -> String {
     let place = Place::on(SandboxKind::Bubblewrap);
     let script = "import os, socket\ns = open('/dev/null')\nprint(os.listdir('/proc/self/fd'))";

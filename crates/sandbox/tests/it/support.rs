@@ -5,7 +5,7 @@ use std::time::Duration;
 use onyx_sandbox::{Bounds, Job, Network, Program, Running, Sandbox, SandboxKind};
 use tempfile::TempDir;
 
-/// Every kind is tried: one that does not work on this machine fails its tests.
+/// Every kind is tested; one that does not work on this machine fails its tests.
 pub(crate) const KINDS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Landlock];
 
 /// The beginning of a Python script that tries to open sockets: for each way it prints `OPEN` or
@@ -33,10 +33,10 @@ def ring():
 attempt("io_uring", ring)
 "#;
 
-/// Stands in what no command may see.
+/// A text in everything that no command may see.
 pub(crate) const SENTINEL: &str = "SENTINEL-51b2";
 
-/// A home with a vault and a scratch folder in it, and secrets beside them.
+/// A home with a vault and a scratch folder, and secrets beside them.
 pub(crate) struct Place {
     pub(crate) home: TempDir,
     pub(crate) sandbox: Sandbox,
@@ -89,7 +89,7 @@ impl Place {
         self.sandbox.start(self.job(&["sh", "-c", script]), Stdio::null()).await.unwrap()
     }
 
-    /// Runs a shell's script to its end.
+    /// Runs a shell script to its end.
     pub(crate) async fn run(&self, script: &str) -> Ended {
         let mut running = self.start(script).await;
         let all = async {
