@@ -1,4 +1,5 @@
-//! Which addresses are allowed: the form of a URL, and the ranges that are not the internet.
+//! Which addresses are allowed: the form of a URL, and the ranges that do not belong to the
+//! internet.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,11 +9,11 @@ use reqwest::Url;
 
 use crate::EgressError;
 
-/// Longer texts are no addresses but loads.
+/// The longest address that is accepted.
 const LONGEST: usize = 8 * 1024;
 
 /// A web address in one spelling: `http` or `https`, with a host, without credentials or fragment.
-/// Hosts are as browsers read them, so `http://0x7f.1` is `http://127.0.0.1/`.
+/// Hosts are read as browsers read them, so `http://0x7f.1` is `http://127.0.0.1/`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address(Url);
 
@@ -35,7 +36,7 @@ impl Address {
         Self::of(url)
     }
 
-    /// The same host and path with this query.
+    /// The address with the same host and path, and this query.
     #[must_use]
     pub fn asking(&self, pairs: &[(&str, &str)]) -> Self {
         let mut url = self.0.clone();
@@ -90,7 +91,7 @@ fn not_an_address(text: &str, why: &str) -> EgressError {
 }
 
 /// Whether the address is public, by IANA's registries of special-purpose addresses. An IPv6
-/// address that contains a v4 address is as public as that one.
+/// address that contains an IPv4 address is public if that one is.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -113,7 +114,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         ([198, 18, 0, 0], 15),
         ([198, 51, 100, 0], 24),
         ([203, 0, 113, 0], 24),
-        // Multicast, reserved, broadcast.
+        // This range covers multicast, reserved and broadcast addresses.
         ([224, 0, 0, 0], 3),
     ];
     let bits = address.to_bits();
@@ -123,7 +124,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    /// Special ranges within the global unicast range: protocol assignments with Teredo,
+    /// Special ranges within the global unicast range: protocol assignments including Teredo,
     /// documentation, 6to4.
     const SPECIAL: &[(u128, u32)] =
         &[(0x2001 << 112, 23), (0x2001_0db8 << 96, 32), (0x2002 << 112, 16), (0x3fff << 112, 20)];

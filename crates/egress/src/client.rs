@@ -15,10 +15,10 @@ use crate::{Address, EgressError, HostPort, PrivateHost, PrivateHosts, Resolver,
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     pub connect: Duration,
-    /// The longest time for everything, redirects included.
+    /// The longest time for the whole fetch, including redirects.
     pub total: Duration,
     pub redirects: usize,
-    /// The largest unpacked body; the rest is not read.
+    /// The largest unpacked body; anything after it is not read.
     pub bytes: usize,
 }
 
@@ -42,7 +42,7 @@ pub struct Fetched {
     /// The type as the server sent it, in lower case; empty if it sent none.
     pub content_type: String,
     pub body: Vec<u8>,
-    /// There was more than the bounds allow.
+    /// Whether the body was longer than the bounds allow.
     pub is_cut: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct Answering {
     egress: Egress,
     address: Address,
     response: Response,
-    /// Bytes that may still come.
+    /// How many bytes may still come.
     left: usize,
     deadline: Instant,
 }
@@ -81,7 +81,7 @@ impl Answering {
         Ok(Some(chunk.to_vec()))
     }
 
-    /// The rest of the body.
+    /// Reads the rest of the body.
     pub async fn rest(mut self) -> Result<Vec<u8>, EgressError> {
         let mut body = Vec::new();
         while let Some(chunk) = self.chunk().await? {
@@ -91,7 +91,7 @@ impl Answering {
     }
 }
 
-/// Fetches for tools. Cheap to clone; clones share connections.
+/// Fetches addresses for tools. Cheap to clone; clones share connections.
 #[derive(Clone)]
 pub struct Egress {
     resolver: Arc<dyn Resolver>,
@@ -101,8 +101,8 @@ pub struct Egress {
     anywhere: LazyClient,
 }
 
-/// The client is made when it is first needed, because loading the machine's certificates costs
-/// more than a whole start may.
+/// The client, made when it is first needed, because loading the machine's certificates takes
+/// longer than Onyx may take to start.
 type LazyClient = Arc<OnceLock<Client>>;
 
 impl Egress {
@@ -111,13 +111,13 @@ impl Egress {
         Self { resolver, private: Arc::new(private), bounds, internet, anywhere }
     }
 
-    /// The same client, which may reach these private hosts and no others.
+    /// A client with the same settings that may reach these private hosts and no others.
     #[must_use]
     pub fn reaching(&self, private: PrivateHosts) -> Self {
         Self { private: Arc::new(private), ..self.clone() }
     }
 
-    /// The same, with other bounds.
+    /// A client with the same settings and other bounds.
     #[must_use]
     pub fn within(&self, bounds: Bounds) -> Self {
         Self { bounds, ..self.clone() }
@@ -197,7 +197,8 @@ impl Egress {
         request.send().await.map_err(|error| self.failed(address, &error))
     }
 
-    /// A literal address never comes by the resolver, so it is checked here.
+    /// How a server may be reached. A literal address does not pass through the resolver, so it is
+    /// checked here.
     fn reach(&self, server: &HostPort) -> Result<Reach, EgressError> {
         if self.private.iter().any(|host: &PrivateHost| host.covers(server)) {
             return Ok(Reach::Anywhere);
@@ -290,7 +291,8 @@ impl Egress {
             }
             None => {}
         }
-        // The innermost cause, since the outer ones repeat the address with its query.
+        // The innermost cause is reported, because the outer ones repeat the address with its
+        // query.
         let mut innermost: &dyn Error = error;
         while let Some(source) = innermost.source() {
             innermost = source;
@@ -306,7 +308,7 @@ impl Egress {
     }
 }
 
-/// Where a redirect leads, if it is one.
+/// The address that a redirect leads to, if the answer is one.
 fn next(address: &Address, response: &Response) -> Result<Option<Address>, EgressError> {
     match response.status() {
         StatusCode::MOVED_PERMANENTLY

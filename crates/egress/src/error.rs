@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-/// Why a fetch failed. Addresses in it are shown without their query.
+/// Why a fetch failed. Addresses in the error are shown without their query.
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
     #[error("{0}")]
     Address(String),
-    /// The host leads into this machine or a network around it.
+    /// The host is this machine or in a private network.
     #[error("{host} leads to {address}, which is not on the public internet")]
     NotPublic { host: String, address: String },
     #[error("the name {0} leads to no address")]
@@ -16,7 +16,7 @@ pub enum EgressError {
     Timeout(Duration),
     #[error("{host} cannot be reached: {why}")]
     Unreachable { host: String, why: String },
-    /// The answer began and broke off, or is not HTTP.
+    /// The answer broke off, or is not HTTP.
     #[error("{host} did not answer properly: {why}")]
     BadAnswer { host: String, why: String },
     #[error("the answer is longer than {0} bytes")]
@@ -26,7 +26,7 @@ pub enum EgressError {
 }
 
 impl EgressError {
-    /// Whether the target is not allowed for any call, as opposed to a failure.
+    /// Whether the target is never allowed, as opposed to a failure of this call.
     pub const fn is_refusal(&self) -> bool {
         match self {
             Self::Address(_) | Self::NotPublic { .. } => true,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::Address;
 use crate::private::NotAHost;
 
-/// A server by host and port, as addresses spell it: `code.example:443`, `[fd00::1]:22`.
+/// A server by host and port, spelled as in addresses: `code.example:443`, `[fd00::1]:22`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct HostPort {
@@ -29,7 +29,7 @@ impl HostPort {
         self.port
     }
 
-    /// The address in the host, if the host is not a name.
+    /// The host as an IP address, if it is not a name.
     pub(crate) fn literal(&self) -> Option<IpAddr> {
         self.host.trim_start_matches('[').trim_end_matches(']').parse().ok()
     }

@@ -1,10 +1,10 @@
 //! The only way out of the machine for tools: a name is resolved, every address of it is checked,
-//! and the connection goes to a checked address. Redirects come back here and are checked again.
+//! and the connection goes to a checked address. Each redirect is checked again in the same way.
 //!
-//! Programs that may reach certain servers use a proxy of ours that does the same.
+//! Programs that may reach certain servers use a proxy of ours that applies the same checks.
 //!
-//! What may not enter: the content and purpose of a request, credentials, other proxies (one would
-//! connect to an address that was not checked here).
+//! What may not enter: the content and purpose of a request, credentials, other proxies (such a
+//! proxy would connect to an address that was not checked here).
 
 mod address;
 mod client;

@@ -6,19 +6,19 @@ use serde::{Deserialize, Deserializer};
 use crate::{Address, HostPort};
 
 /// A host outside the internet that the owner lets tools reach: `nas.lan`, `192.168.1.5:8080`,
-/// `[fd00::1]:80`. Without a port, every port of it.
+/// `[fd00::1]:80`. Without a port, every port of the host is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrivateHost {
-    /// The host as addresses spell it.
+    /// The host as it is spelled in addresses.
     host: String,
     port: Option<u16>,
 }
 
-/// The hosts that need not be on the internet.
+/// The hosts that tools may reach although they are not on the internet.
 pub type PrivateHosts = Vec<PrivateHost>;
 
 impl PrivateHost {
-    /// Exactly the server of an address.
+    /// Allows exactly the server of an address.
     pub fn of(address: &Address) -> Self {
         Self { host: address.host().to_owned(), port: Some(address.port()) }
     }
@@ -41,7 +41,8 @@ impl FromStr for PrivateHost {
             return Err(wrong());
         }
         let address: Address = format!("http://{text}").parse().map_err(|_| wrong())?;
-        // A port that the scheme implies is left out of the spelling, but it was meant.
+        // The spelling leaves out a port that the scheme implies, so the original text is checked
+        // for one.
         let has_port = text.rsplit_once(':').is_some_and(|(_, end)| end.parse::<u16>().is_ok())
             && !text.ends_with(']');
         Ok(Self { host: address.host().to_owned(), port: has_port.then(|| address.port()) })

@@ -1,7 +1,6 @@
-//! A proxy for programs that may reach certain servers only: they send `CONNECT`, or ask for an
-//! address with http; the name is compared with the list, looked up and checked here, and the
-//! connection goes to the address that was checked. A name that is not on the list is not even
-//! looked up.
+//! A proxy for programs that may reach only certain servers. They send `CONNECT`, or request an
+//! address with http. The name is compared with the list, resolved and checked here, and the
+//! connection goes to the checked address. A name that is not on the list is not even resolved.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::{Address, Egress, EgressError, HostPort};
 
-/// The most connections at once; more of them wait for their turn.
+/// The most connections at once; further ones wait.
 const MOST_CONNECTIONS: usize = 32;
 /// The longest head of a client's request.
 const MOST_HEAD: usize = 8 * 1024;
@@ -34,7 +33,7 @@ pub struct Proxy {
 struct ConnectRequest {
     server: HostPort,
     /// The first text for the server: the request to the proxy, rewritten as a request to the
-    /// server. `None`: the client only asks for a connection.
+    /// server. `None` if the client only asks for a connection.
     request: Option<String>,
 }
 
@@ -55,18 +54,18 @@ impl Proxy {
         Self { egress, servers: servers.into() }
     }
 
-    /// Serves until it is dropped, which ends all of its connections.
+    /// Serves clients until the future is dropped, which ends all of its connections.
     pub async fn serve(self, listener: TcpListener) {
         let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let mut connections = JoinSet::new();
         loop {
-            // The semaphore is never closed, so there is always a permit in the end.
+            // The semaphore is never closed, so this always gets a permit.
             let permit = Arc::clone(&room).acquire_owned().await;
             match listener.accept().await {
                 Ok((client, _)) => {
                     let proxy = self.clone();
                     connections.spawn(async move {
-                        // A client may go away at any time, which is no error.
+                        // A client may leave at any time, which is not an error.
                         let _ = proxy.connection(client).await;
                         drop(permit);
                     });
@@ -150,18 +149,18 @@ fn asked(head: &str) -> Result<ConnectRequest, Refusal> {
         request.push_str(field);
         request.push_str("\r\n");
     }
-    // A connection carries one request, because the next may be for another server.
+    // A connection carries only one request, because the next may be for another server.
     request.push_str("Connection: close\r\n\r\n");
     Ok(ConnectRequest { server: HostPort::of(&address), request: Some(request) })
 }
 
-/// Whether the header field is meant for the proxy, and not for the server behind it.
+/// Whether the header field is meant for the proxy and not for the server.
 fn is_between_us(field: &str) -> bool {
     let name = field.split(':').next().unwrap_or_default().trim().to_ascii_lowercase();
     name.starts_with("proxy-") || name == "connection" || name == "keep-alive"
 }
 
-/// A request's head, and the bytes after it.
+/// The head of a request, and the bytes after it.
 async fn head(client: &mut TcpStream) -> io::Result<(String, Vec<u8>)> {
     const END: &[u8] = b"\r\n\r\n";
     let mut read = Vec::new();
@@ -181,12 +180,12 @@ async fn head(client: &mut TcpStream) -> io::Result<(String, Vec<u8>)> {
 }
 
 impl Egress {
-    /// A proxy that connects to these servers and no others, under the rules of this client.
+    /// A proxy that connects only to these servers, under the rules of this client.
     pub fn proxy_to(&self, servers: Vec<HostPort>) -> Proxy {
         Proxy::new(self.clone(), servers)
     }
 
-    /// Connects to a server, at a checked address.
+    /// Connects to a server at a checked address.
     pub async fn connect(&self, server: &HostPort) -> Result<TcpStream, EgressError> {
         let unreachable = |why: String| EgressError::Unreachable { host: server.to_string(), why };
         let mut last = None;

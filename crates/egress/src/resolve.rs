@@ -12,7 +12,7 @@ pub trait Resolver: Send + Sync {
     fn resolve(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
-/// The machine's own lookup.
+/// Resolves names as the machine does.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemResolver;
 
@@ -30,12 +30,12 @@ impl Resolver for SystemResolver {
 pub(crate) enum Reach {
     /// Public addresses only.
     Internet,
-    /// A host that the config lets tools reach wherever it is.
+    /// A host that the config lets tools reach at any address.
     Anywhere,
 }
 
-/// The resolver that the connector itself calls, once for each connection: the connection goes to
-/// the addresses it returns, so a name cannot resolve differently between check and use.
+/// The resolver that the connector calls once for each connection: the connection goes to the
+/// addresses that it returns, so a name cannot resolve differently between check and use.
 pub(crate) struct Checked {
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) reach: Reach,
@@ -55,14 +55,15 @@ impl Resolve for Checked {
         let reach = self.reach;
         Box::pin(async move {
             let addresses = found.await.map_err(|_| NotResolved::Unknown)?;
-            // The port is set by the connector.
+            // The connector sets the port.
             let checked = checked(addresses, reach)?.into_iter();
             Ok(Box::new(checked.map(|address| SocketAddr::new(address, 0))) as Addrs)
         })
     }
 }
 
-/// A name with one private address is refused: mixing both is an attack or a mistake.
+/// Checks the addresses of a name. A name with a single private address is refused: a mix of both
+/// is an attack or a mistake.
 pub(crate) fn checked(addresses: Vec<IpAddr>, reach: Reach) -> Result<Vec<IpAddr>, NotResolved> {
     if addresses.is_empty() {
         return Err(NotResolved::Unknown);

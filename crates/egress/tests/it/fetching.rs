@@ -57,7 +57,7 @@ async fn what_cannot_be_reached_says_why_without_the_query() {
     let egress = egress(&Arc::default(), &["127.0.0.1".to_owned()], quick());
     let told = get(&egress, "http://nowhere.test/?q=secret").await.unwrap_err().to_string();
     assert_eq!(told, "the name nowhere.test leads to no address");
-    // A port that was free a moment ago.
+    // The port was in use a moment ago, and nothing listens on it now.
     let port = Site::start(|_| Page::default()).await.address().port();
     let told = get(&egress, &format!("http://127.0.0.1:{port}/?q=secret")).await.unwrap_err();
     assert!(matches!(told, EgressError::Unreachable { .. }), "{told}");

@@ -1,4 +1,4 @@
-//! What programs that may reach certain servers get through to.
+//! Tests which servers a program can reach through the proxy.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ fn place(text: impl AsRef<str>) -> HostPort {
     text.as_ref().parse().unwrap()
 }
 
-/// A proxy at work, whose private hosts and whose list are these.
+/// A running proxy with these private hosts and this list.
 async fn proxy(names: &Arc<Names>, private: &[String], list: &[String]) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -25,7 +25,7 @@ async fn proxy(names: &Arc<Names>, private: &[String], list: &[String]) -> Socke
     address
 }
 
-/// Everything that comes back for these bytes.
+/// Sends these bytes and returns the whole answer.
 async fn answer(proxy: SocketAddr, words: &str) -> String {
     let mut stream = TcpStream::connect(proxy).await.unwrap();
     stream.write_all(words.as_bytes()).await.unwrap();
@@ -47,7 +47,7 @@ async fn a_server_on_the_list_is_reached_and_what_is_said_early_gets_there() {
     let said = answer(proxy, &asked).await;
     assert!(said.starts_with("HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200"), "{said}");
     assert!(said.contains("inside"), "{said}");
-    // An address with http is asked for as a proxy is asked.
+    // A request with http is written in the form for proxies.
     let head = format!("Host: {own}\r\nProxy-Authorization: Basic eA==\r\nConnection: keep-alive");
     let said =
         answer(proxy, &format!("GET http://{own}/plain?q=1 HTTP/1.1\r\n{head}\r\n\r\n")).await;
@@ -63,7 +63,7 @@ async fn what_is_not_on_the_list_is_neither_reached_nor_looked_up() {
     let (names, port) = (Arc::<Names>::default(), site.address().port());
     names.leads("evil.example", &[&["127.0.0.1"]]);
     names.leads("nas.lan", &[&["127.0.0.1"]]);
-    // The config lets tools reach all of these; the command may reach one other place.
+    // The config lets tools reach all of these, but the command may reach only one other place.
     let private = ["127.0.0.1", "evil.example", "nas.lan", "localhost"].map(str::to_owned).to_vec();
     let proxy = proxy(&names, &private, &["nas.lan:1".to_owned()]).await;
     for asked in ["127.0.0.1", "evil.example", "nas.lan", "localhost", "0x7f.1", "nas.lan."] {

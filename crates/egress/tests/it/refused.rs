@@ -6,7 +6,7 @@ use onyx_test_support::{Page, Site};
 
 use crate::support::{Names, egress, get, quick};
 
-/// A server that stands for everything inside: whatever reaches it is a hole.
+/// A server that stands for everything inside: any request that reaches it shows a hole.
 async fn canary() -> Site {
     Site::start(|_| Page::html("inside")).await
 }
@@ -83,7 +83,7 @@ async fn a_name_is_refused_when_any_of_its_addresses_is_inside() {
 async fn a_name_that_flips_between_lookups_never_leads_inside() {
     let canary = canary().await;
     let names = Arc::new(Names::default());
-    // Public by its range, given to nobody, so no packet gets anywhere.
+    // The address is public by its range but assigned to nobody, so no packet gets anywhere.
     names.leads("flip.test", &[&["2d00::1"], &["127.0.0.1"]]);
     let egress = egress(&names, &[], quick());
     let url = format!("http://flip.test:{}/", canary.address().port());
@@ -116,7 +116,7 @@ async fn a_redirect_is_checked_like_a_first_address() {
     let count = targets.len();
     let site = Site::start(move |path| match path.trim_start_matches('/').parse::<usize>() {
         Ok(number) => Page::redirect(&targets[number]),
-        // A chain that ends inside.
+        // The chain of redirects ends inside.
         Err(_) => Page::redirect("/0"),
     })
     .await;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use onyx_egress::{Bounds, Egress, EgressError, Fetched, PrivateHost, Resolver};
 
-/// Names that lead where a test says. A name with several answers gives the next one each time.
+/// Names that resolve as a test says. A name with several answers gives the next one each time.
 #[derive(Default)]
 pub(crate) struct Names {
     answers: Mutex<BTreeMap<String, Vec<Vec<IpAddr>>>>,
