@@ -1,4 +1,5 @@
-//! The files in a ZIP archive, each read within bounds: a small archive may hold very much.
+//! The files in a ZIP archive, each read within bounds, because a small archive may unpack to very
+//! much.
 
 use std::io::{Cursor, Read as _};
 
@@ -8,7 +9,7 @@ use crate::{ExtractError, LONGEST_TEXT};
 
 const MOST_FILES: usize = 10_000;
 /// The most bytes that are read of all files together. It is more than the longest text, because a
-/// text becomes smaller when its tags go.
+/// text becomes smaller when its tags are removed.
 const MOST_BYTES: u64 = 4 * LONGEST_TEXT as u64;
 
 pub(crate) struct Archive<'a> {
@@ -36,7 +37,7 @@ impl<'a> Archive<'a> {
             return Err(ExtractError::Encrypted);
         }
         let mut bytes = Vec::new();
-        // The size that it declares is not trusted.
+        // The declared size is not trusted.
         file.take(self.left + 1).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
         self.left = self
             .left

@@ -1,4 +1,4 @@
-//! Code is kept as it is, in fenced pieces that end where a definition ends, each under a heading
+//! Code is kept unchanged, in fenced pieces that end where a definition ends, each under a heading
 //! that names its lines.
 
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use crate::kind::extension;
 
 /// A piece of this many lines ends at the next empty line before something that is not indented.
 const ENOUGH_LINES: usize = 30;
-/// A piece ends here wherever it is.
+/// A piece ends after this many lines in any case.
 const MOST_LINES: usize = 80;
 
 pub(crate) fn markdown(name: &str, text: &str) -> String {
@@ -47,7 +47,7 @@ fn end_of_piece(lines: &[&str], start: usize) -> usize {
     (from..last).find(begins_anew).unwrap_or(last)
 }
 
-/// A fence that is longer than any run of backticks inside.
+/// A fence that is longer than any run of backquotes inside the piece.
 fn fence(piece: &[&str]) -> String {
     let runs = piece.iter().flat_map(|line| line.split(|letter| letter != '`'));
     "`".repeat(runs.map(str::len).max().unwrap_or(0).max(2) + 1)

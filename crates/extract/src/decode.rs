@@ -2,8 +2,8 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 
 use crate::ExtractError;
 
-/// Old texts may have a stray control character, while bytes that are not text have more of them
-/// among a thousand.
+/// Old texts may have a stray control character, but bytes that are not text have more of them in a
+/// thousand.
 const MOST_CONTROLS_IN_A_THOUSAND: usize = 1;
 
 /// Decodes text by its byte order mark, else by its declared encoding, else as UTF-8, else as

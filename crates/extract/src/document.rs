@@ -5,7 +5,7 @@ use crate::{
 /// A document's bytes, from a disk, an upload or the web.
 #[derive(Clone, Copy, Debug)]
 pub struct Document<'a> {
-    /// A file's name or an address: its extension identifies a document without other marks.
+    /// A file's name or an address. Its extension identifies a document that has no other marks.
     pub name: &'a str,
     pub media_type: Option<&'a str>,
     pub bytes: &'a [u8],
@@ -25,7 +25,8 @@ impl Document<'_> {
         Kind::of(self.name, self.media_type, self.bytes)
     }
 
-    /// Blocks until the document is read, and a PDF may take for ever: `Reader` bounds that.
+    /// Extracts the text. This blocks until the document is read, and a PDF may take for ever:
+    /// `Reader` limits the time.
     pub fn extract(&self) -> Result<Extracted, ExtractError> {
         if self.bytes.len() > LARGEST_DOCUMENT {
             return Err(ExtractError::TooLarge { limit: LARGEST_DOCUMENT });

@@ -6,7 +6,8 @@ use quick_xml::events::{BytesStart, Event};
 use crate::ExtractError;
 use crate::archive::Archive;
 
-/// A document nests some twenty deep; past some hundreds it is an attack.
+/// The deepest nesting that is read. Documents have about twenty levels, so some hundreds are an
+/// attack.
 const DEEPEST: usize = 400;
 
 /// The title, if there is one, and the text.
@@ -32,7 +33,7 @@ fn title(xml: &str) -> Option<String> {
 #[derive(Default)]
 struct Paragraph {
     text: String,
-    /// 1 is the largest.
+    /// The level of a heading; 1 is the largest.
     heading: Option<usize>,
     is_item: bool,
     indent: usize,
@@ -42,9 +43,9 @@ struct Paragraph {
 struct Writer {
     markdown: String,
     paragraph: Paragraph,
-    /// The cells of the row that is being read, for each table that is open.
+    /// The cells of the row that is being read, for each open table.
     rows: Vec<Vec<String>>,
-    /// Whether the row under the heading of each open table was written.
+    /// For each open table, whether the line under its heading was written.
     is_headed: Vec<bool>,
     in_text: bool,
     depth: usize,
@@ -118,7 +119,7 @@ impl Writer {
             b"t" => self.in_text = false,
             b"p" => self.end_paragraph(),
             b"tc" => {
-                // Paragraphs of a cell were gathered in its last one.
+                // The paragraphs of a cell were collected in the current paragraph.
                 let cell = std::mem::take(&mut self.paragraph.text);
                 if let Some(row) = self.rows.last_mut() {
                     row.push(cell.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -174,7 +175,7 @@ fn value(tag: &BytesStart<'_>) -> Option<String> {
     String::from_utf8(attribute.value.into_owned()).ok()
 }
 
-/// `Heading2`, `Title`; in other languages the number stays.
+/// The level of a style such as `Heading2` or `Title`; in other languages the number is the same.
 fn level_of(style: &str) -> Option<usize> {
     if style.eq_ignore_ascii_case("title") {
         return Some(1);

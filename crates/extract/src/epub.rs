@@ -1,4 +1,4 @@
-//! Books: the chapters of an EPUB in the order they are read in.
+//! Books: the chapters of an EPUB in reading order.
 
 use std::collections::HashMap;
 
@@ -49,7 +49,7 @@ fn damaged(error: &dyn std::fmt::Display) -> ExtractError {
 #[derive(Default)]
 struct Package {
     title: Option<String>,
-    /// Addresses, in reading order.
+    /// The addresses of the chapters, in reading order.
     chapters: Vec<String>,
 }
 
@@ -109,7 +109,7 @@ fn attribute(tag: &BytesStart<'_>, name: &str) -> Option<String> {
     quick_xml::escape::unescape(&text).ok().map(|text| text.into_owned())
 }
 
-/// An address within the book as the name of a file of the archive.
+/// The name of the archive's file that an address within the book leads to.
 fn path_of(folder: &str, address: &str) -> String {
     let address = address.split('#').next().unwrap_or_default();
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
@@ -123,7 +123,7 @@ fn path_of(folder: &str, address: &str) -> String {
     unescaped(&parts.join("/"))
 }
 
-/// `%20` is a space.
+/// Decodes escapes such as `%20`.
 fn unescaped(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();

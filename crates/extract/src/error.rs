@@ -5,7 +5,7 @@ use onyx_types::{ErrorCode, Fault};
 pub enum ExtractError {
     #[error("it is larger than {limit} bytes")]
     TooLarge { limit: usize },
-    /// Nested or repeated so that reading it would cost far more than its size.
+    /// The document is nested or repeated so that reading it would cost far more than its size.
     #[error("its {0} is too deep or too tangled to be read safely")]
     TooComplex(&'static str),
     #[error("it is not text, and no format that can be read")]

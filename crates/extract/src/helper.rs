@@ -22,7 +22,7 @@ use crate::{Document, ExtractError, Extracted, Kind, LARGEST_DOCUMENT, LONGEST_T
 
 const SECONDS: u64 = 30;
 const MEMORY: u64 = 1024 * 1024 * 1024;
-/// JSON may write one byte of text as six.
+/// The longest answer of the helper, because JSON may write one byte of text as six.
 const LONGEST_ANSWER: u64 = 6 * LONGEST_TEXT as u64 + 1024 * 1024;
 const AT_ONCE: usize = 2;
 /// How long a scan of many pages may take in all.
@@ -33,13 +33,13 @@ const SCAN_SECONDS: u64 = 600;
 pub struct Reader {
     program: PathBuf,
     arguments: Vec<String>,
-    /// Reads what is written on pictures; `None` where it is not installed.
+    /// The program that recognises text on pictures; `None` if it is not installed.
     tesseract: Option<PathBuf>,
     at_once: Arc<Semaphore>,
     patience: Duration,
 }
 
-/// The helper's task with the bytes that follow.
+/// The helper's task. The bytes of the document follow on its input.
 #[derive(Clone, Copy)]
 enum Task<'a> {
     /// The text of a PDF, page by page.
@@ -48,7 +48,7 @@ enum Task<'a> {
     Text,
     /// The photographs of a scanned PDF.
     Pictures,
-    /// The text on a picture, by this program.
+    /// The text on a picture, recognised by this program.
     Recognise(&'a Path),
 }
 
@@ -106,7 +106,7 @@ impl Reader {
         self
     }
 
-    /// Gives up on a document earlier than usual.
+    /// Sets a shorter time limit for each document.
     #[must_use]
     pub fn within(mut self, patience: Duration) -> Self {
         self.patience = self.patience.min(patience);
@@ -144,7 +144,7 @@ impl Reader {
         let read = move || {
             Document { name: &name, media_type: media_type.as_deref(), bytes: &bytes }.extract()
         };
-        // A panic of a parser is this document's fault alone.
+        // If a parser panics, only this document fails.
         tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| {
             Err(ExtractError::Damaged(format!("its reader gave up ({error})")))
         })
@@ -203,7 +203,7 @@ impl Reader {
             return Err(Silence::Died);
         };
         let send = async move {
-            // It may answer before it has read everything, and close.
+            // The helper may answer and close its input before it has read everything.
             let _ = into.write_all(bytes).await;
             let _ = into.shutdown().await;
         };
@@ -284,8 +284,8 @@ impl HelperReply {
     }
 }
 
-/// Runs the helper process: `task` says what to do with the document on its input. It limits its
-/// resources and calls `hold` before it reads a byte of the document.
+/// Runs the helper process: `task` says what to do with the document on its input. The process
+/// limits its resources and calls `hold` before it reads a byte of the document.
 pub fn serve_helper(task: &[OsString], hold: impl FnOnce()) -> io::Result<()> {
     bind(Resource::As, MEMORY)?;
     bind(Resource::Cpu, SECONDS)?;
@@ -294,8 +294,8 @@ pub fn serve_helper(task: &[OsString], hold: impl FnOnce()) -> io::Result<()> {
     if let [word, program] = task
         && word == "recognise"
     {
-        // It takes the place of this process, with its bounds, and reads its input. It needs its own
-        // files of languages, so it cannot be held like the others.
+        // The program replaces this process, keeps its resource limits and reads its input. It
+        // needs its own language files, so it cannot be restricted like the other tasks.
         return Err(std::process::Command::new(program).args(["stdin", "stdout"]).exec());
     }
     hold();

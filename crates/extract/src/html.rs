@@ -4,7 +4,7 @@ use dom_smoothie::{Config, Readability, TextMode};
 
 use crate::{ExtractError, LARGEST_DOCUMENT, tags};
 
-/// What surrounds a page's own text.
+/// The elements around a page's own text.
 const FURNITURE: &[&str] =
     &["script", "style", "meta", "head", "noscript", "template", "nav", "footer", "svg", "iframe"];
 
@@ -15,9 +15,9 @@ pub struct Page {
     pub markdown: String,
 }
 
-/// The readable part of a page as markdown: the article where there is one, else everything but
-/// menus and scripts. `address` makes links absolute. Costs some milliseconds of CPU a 100 kB:
-/// call it where blocking is allowed.
+/// The readable part of a page as markdown: the article if there is one, else everything except
+/// menus and scripts. `address` makes links absolute. This takes some milliseconds of CPU for each
+/// 100 kB, so it must be called where blocking is allowed.
 pub fn readable(html: &str, address: Option<&str>) -> Result<Page, ExtractError> {
     if html.len() > LARGEST_DOCUMENT {
         return Err(ExtractError::TooLarge { limit: LARGEST_DOCUMENT });
@@ -39,11 +39,11 @@ pub(crate) fn whole(html: &str) -> Result<String, ExtractError> {
     Ok(tidy(&parse(html, None)?.doc.md(Some(FURNITURE))))
 }
 
-/// Looking for the article takes the document apart, so it works on one of its own.
+/// Searches the article in a copy of the document, because the search changes it.
 fn article(html: &str, address: Option<&str>) -> Result<Option<String>, ExtractError> {
     match parse(html, address)?.parse() {
         Ok(article) => Ok(Some(article.text_content.to_string())),
-        // There is no article, but the page has text all the same.
+        // The page has no article, but may still have text.
         Err(dom_smoothie::ReadabilityError::GrabFailed) => Ok(None),
         Err(error) => Err(refused(&error)),
     }
@@ -63,8 +63,9 @@ fn refused(error: &dom_smoothie::ReadabilityError) -> ExtractError {
     }
 }
 
-/// Names and addresses are to be found as they are written: an underscore inside a word means
-/// nothing in markdown, so its escape goes, and so does that of `&` in an address. Lines end without spaces, and at most one is empty in a row.
+/// Removes escapes, so that a search finds names and addresses as they are written: an underscore
+/// inside a word means nothing in markdown, and neither does `&` in an address. Lines lose their
+/// trailing spaces, and at most one line in a row is empty.
 fn tidy(markdown: &str) -> String {
     let mut tidied = String::with_capacity(markdown.len());
     let (mut in_fence, mut empty) = (false, 0);

@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::scans;
 
-/// The format of a document. Its first bytes take precedence over its declared type, and that over
-/// its name.
+/// The format of a document. Its first bytes take precedence over its declared type, and the
+/// declared type over its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -13,7 +13,7 @@ pub enum Kind {
     Pdf,
     Docx,
     Epub,
-    /// A picture, with text on it perhaps.
+    /// A picture, perhaps with text on it.
     Picture,
     Csv,
     Code,
@@ -63,7 +63,8 @@ fn by_content(bytes: &[u8]) -> Option<Kind> {
     if head.windows(5).any(|window| window == b"%PDF-") {
         return Some(Kind::Pdf);
     }
-    // An archive names its first files in plain; what else is in it is for its reader to find out.
+    // An archive has the names of its first files uncompressed; the reader of the format checks the
+    // rest.
     if bytes.starts_with(b"PK\x03\x04") {
         let names = |name: &[u8]| bytes.windows(name.len()).any(|window| window == name);
         return match () {

@@ -1,5 +1,5 @@
-//! Bytes of a document in, its text as markdown out: markdown, plain text, HTML, PDF, Word, EPUB,
-//! CSV, code, and pictures where `tesseract` is installed.
+//! Converts the bytes of a document to text as markdown: markdown, plain text, HTML, PDF, Word,
+//! EPUB, CSV, code, and pictures if `tesseract` is installed.
 //!
 //! Every document is treated as hostile: sizes, depths and time are bounded, and PDF, Word and EPUB
 //! are parsed in a process of their own. What may not enter: files, the network, storage, policy.
@@ -25,7 +25,7 @@ pub use helper::{Reader, serve_helper};
 pub use html::{Page, readable};
 pub use kind::Kind;
 
-/// A longer document is refused before it is read.
+/// The largest document that is read; a larger one is refused before reading.
 pub const LARGEST_DOCUMENT: usize = 32 * 1024 * 1024;
-/// The text of a document; longer is refused, never cut.
+/// The longest text of a document; a longer one is refused, never cut.
 pub const LONGEST_TEXT: usize = 16 * 1024 * 1024;

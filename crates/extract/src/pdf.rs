@@ -1,5 +1,5 @@
 //! The text layer of a PDF. The parser panics on bad files and can be made to run for ever, so
-//! documents from outside are only parsed in a process that may be killed.
+//! documents from outside are parsed only in a process that may be killed.
 
 use std::panic::{self, AssertUnwindSafe};
 
@@ -26,7 +26,7 @@ fn read(bytes: &[u8]) -> Result<Vec<String>, ExtractError> {
     let mut document = Document::load_mem(bytes)
         .map_err(|error| ExtractError::Damaged(format!("the PDF cannot be opened: {error}")))?;
     if document.is_encrypted() {
-        // Many are locked for printing only and open with an empty password.
+        // Many PDFs only have printing locked and open with an empty password.
         document.decrypt("").map_err(|_| ExtractError::Encrypted)?;
     }
     let numbers: Vec<u32> = document.get_pages().into_keys().collect();
@@ -45,7 +45,7 @@ fn read(bytes: &[u8]) -> Result<Vec<String>, ExtractError> {
     Ok(pages)
 }
 
-/// A page that cannot be read is empty: the others are worth having.
+/// The text of a page. A page that cannot be read is empty, because the others are still useful.
 fn page(document: &Document, number: u32) -> String {
     let read = panic::catch_unwind(AssertUnwindSafe(|| {
         let mut text = String::new();

@@ -5,10 +5,10 @@ use pdf_extract::{Dictionary, Document, Object};
 
 use crate::ExtractError;
 
-/// A longer scan takes too long.
+/// The most pages of a scan; more would take too long.
 const MOST_PAGES: usize = 200;
 
-/// Whether it is a picture that `tesseract` can read.
+/// Whether the bytes are a picture that `tesseract` can read.
 pub(crate) fn is_picture(bytes: &[u8]) -> bool {
     const STARTS: &[&[u8]] =
         &[b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"GIF8", b"BM"];

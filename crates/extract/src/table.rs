@@ -1,5 +1,5 @@
-//! Rows become list items that name their columns, so that a row found by a search explains its
-//! values.
+//! Rows become list items that name their columns, so that a search result with one row explains
+//! its values.
 
 use std::fmt::Write as _;
 
@@ -21,8 +21,8 @@ pub(crate) fn markdown(text: &str) -> Result<String, ExtractError> {
         push_row(&mut list, &columns, &row.map_err(|error| damaged(&error))?);
     }
     if list.is_empty() {
-        // A table that has only a first line is shown without column names, because that line is
-        // not above anything.
+        // A table with only one line is shown without column names, because that line is no
+        // heading.
         push_row(&mut list, &StringRecord::new(), &columns);
     }
     Ok(list)

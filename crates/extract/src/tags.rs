@@ -6,29 +6,31 @@ use std::collections::HashMap;
 
 use crate::ExtractError;
 
-/// Pages nest some thirty deep; past some hundreds it is an attack or a generator gone wrong.
+/// The deepest nesting that is allowed. Pages have about thirty levels, so some hundreds are an
+/// attack or a broken generator.
 const DEEPEST: usize = 400;
-/// The longest articles have a tenth of it; every look for the article walks them all.
+/// The most tags. The longest articles have a tenth of this, and every search for the article
+/// visits all of them.
 const MOST_TAGS: usize = 200_000;
-/// Copies that a parser may make of formatting that was never closed.
+/// How many copies a parser may make of formatting that was never closed.
 const MOST_REPEATS: usize = 500_000;
 
 /// Tags that are repeated in every block that begins while they are open.
 const FORMATTING: &[&str] = &[
     "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
 ];
-/// Have no content.
+/// Tags that have no content.
 const VOID: &[&str] = &[
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
     "track", "wbr", "image", "frame", "keygen",
 ];
-/// End where the next of their kind begins, so leaving them open nests nothing.
+/// Tags that end where the next one of their kind begins, so unclosed ones do not nest.
 const ENDED_BY_THE_NEXT: &[&str] = &[
     "p", "li", "dd", "dt", "tr", "td", "th", "thead", "tbody", "tfoot", "caption", "colgroup",
     "option", "optgroup", "rb", "rp", "rt", "rtc", "html", "head", "body", "form", "h1", "h2",
     "h3", "h4", "h5", "h6", "a", "nobr", "button",
 ];
-/// Their content is text up to the closing tag.
+/// Tags whose content is text up to the closing tag.
 const RAW: &[&str] =
     &["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"];
 
@@ -85,7 +87,7 @@ impl Open {
         Ok(())
     }
 
-    /// A closing tag that nothing opened closes nothing.
+    /// Closes a tag. A closing tag without an opening one is ignored.
     fn close(&mut self, name: &str) {
         let Some(count) = self.by_name.get_mut(name).filter(|count| **count > 0) else { return };
         *count -= 1;
@@ -98,7 +100,7 @@ impl Open {
     }
 }
 
-/// The name of a tag; empty where there is none, as in `a < b`.
+/// The name of a tag; empty if there is none, as in `a < b`.
 fn name(text: &str) -> String {
     let is_name = |byte: &u8| !byte.is_ascii_whitespace() && !matches!(byte, b'/' | b'>' | b'<');
     let length = text.bytes().take(64).take_while(is_name).count();

@@ -102,14 +102,14 @@ fn pages_of_a_pdf_become_sections() {
 fn a_damaged_pdf_is_an_error_wherever_it_is_cut() {
     let document = pdf(&["The boiler was serviced"]);
     for length in (5..document.len()).step_by(13) {
-        // The tail of a file may be lost without its words.
+        // A file may lose its end without losing its text.
         if let Ok(read) = extract("cut.pdf", &document[..length]) {
             assert_eq!(read.markdown, "## Page 1\n\nThe boiler was serviced\n", "cut at {length}");
         }
     }
 }
 
-/// A PDF of one line a page, its streams deflated.
+/// A PDF of one line a page, with compressed streams.
 pub(crate) fn pdf(pages: &[&str]) -> Vec<u8> {
     let mut objects = vec![
         "<< /Type /Catalog /Pages 2 0 R >>".as_bytes().to_vec(),

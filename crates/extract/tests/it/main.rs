@@ -1,4 +1,4 @@
-//! Documents as people and the web have them, and as attackers make them.
+//! Tests documents as people and the web have them, and as attackers make them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
