@@ -121,10 +121,10 @@ export interface components {
         /** @description A call's label for people. Secrets are masked. */
         CallLabel: {
             verb: components["schemas"]["Verb"];
-            /** @description The subject of the call: a path, a question, an address. Empty where the verb is enough. */
+            /** @description The subject of the call: a path, a question, an address. Empty if the verb is enough. */
             subject: string;
             target?: components["schemas"]["CallTarget"] | null;
-            /** @description The change of an edit, where its arguments alone tell it. */
+            /** @description The change of an edit, if its arguments alone show it. */
             change?: components["schemas"]["CallChange"] | null;
         };
         /** @description The words for a call in each of its states. */
@@ -142,7 +142,7 @@ export interface components {
             /** @description `Could not edit` */
             failed: string;
         };
-        /** @description The target of a call, where it is a single one that a surface can show or open. */
+        /** @description The target of a call, if it is a single one that a surface can show or open. */
         CallTarget: {
             kind: components["schemas"]["CallTargetKind"];
             name: string;
@@ -176,24 +176,24 @@ export interface components {
             text: string;
         };
         /**
-         * @description `file`: The name of a file before its first hunk. `hunk`: Where the next lines are in the file. `note`: Words about the change that are in no file.
+         * @description `file`: The name of a file before its first hunk. `hunk`: The position of the next lines in the file. `note`: A note about the change, which is in no file.
          * @enum {string}
          */
         DiffLineKind: "same" | "added" | "removed" | "file" | "hunk" | "note";
         /** @description The result of a call, beside what the model reads. */
         CallReport: {
             state: components["schemas"]["CallState"];
-            /** @description The strictest effect in the plan; absent where there was no plan. */
+            /** @description The strictest effect in the plan; absent if there was no plan. */
             effect?: components["schemas"]["ToolEffect"] | null;
             /** @description How many lines of text the plan changes. */
             lines?: components["schemas"]["LineCounts"] | null;
             /** @description For a dry run: what would have been done. */
             rehearsal?: components["schemas"]["Rehearsal"] | null;
-            /** @description The whole of an output that was too long for the model, or what the call attached to it. */
+            /** @description An output that was too long for the model, or a text that the call attached to it. */
             artifact?: components["schemas"]["Artifact"] | null;
         };
         /**
-         * @description `refused`: The gate, the tool or a person refused it; nothing was done. `waiting`: It waits for a person; nothing has been done yet. `rehearsed`: It was part of a dry run; nothing was done.
+         * @description `refused`: The gate, the tool or a person refused the call; nothing was done. `waiting`: The call waits for a person; nothing has been done yet. `rehearsed`: The call was part of a dry run; nothing was done.
          * @enum {string}
          */
         CallState: "done" | "failed" | "refused" | "waiting" | "rehearsed";
@@ -222,8 +222,8 @@ export interface components {
          */
         Verdict: "allow" | "confirm" | "draft" | "deny";
         /**
-         * @description What a person is shown before deciding. All text in it is made visible before it leaves the
-         *     process, also what was kept before.
+         * @description The form in which a person sees a plan before deciding. All text in it is made visible before it
+         *     leaves the process, also text that was stored earlier.
          */
         Preview: {
             /** @constant */
@@ -257,7 +257,7 @@ export interface components {
             title?: string | null;
             /** @description The fields that the change sets, alters or removes. */
             fields: components["schemas"]["DocumentField"][];
-            /** @description The changed lines of the body with some around them; for a new document all of it. */
+            /** @description The changed lines of the body with some around them; for a new document, the whole body. */
             body: components["schemas"]["DiffLine"][];
         };
         /**
@@ -267,14 +267,14 @@ export interface components {
         EntityKind: "page" | "task" | "ref" | "project";
         DocumentField: {
             name: string;
-            /** @description The name as people read it. */
+            /** @description The name for people. */
             label: string;
             /** @description Absent if the field is new. */
             before?: string | null;
             /** @description Absent if the field is removed. */
             after?: string | null;
         };
-        /** @description Output too long for the model, kept whole for a while. */
+        /** @description An output that is too long for the model, stored completely for a while. */
         Artifact: {
             key: string;
             /** Format: uint64 */
@@ -283,12 +283,12 @@ export interface components {
         /** @enum {string} */
         StatusCode: "fallback" | "retry" | "compaction" | "waiting" | "degraded" | "tainted";
         /**
-         * @description What a draft needs from a person. `approval`: A yes or a no to what it would do. `answer`: Words: it is a question.
+         * @description What a draft needs from a person. `approval`: Approval or rejection of what the draft would do. `answer`: An answer, because the draft is a question.
          * @enum {string}
          */
         AsksFor: "approval" | "answer";
         /**
-         * @description Every error a client can see. One table: code, class, HTTP status, sentence, hint.
+         * @description Every error that a client can see, with its code, class, HTTP status, sentence and hint.
          * @enum {string}
          */
         ErrorCode: "invalid_request" | "unauthenticated" | "sign_in_again" | "forbidden" | "owner_required" | "not_found" | "model_not_found" | "session_busy" | "confirmation_required" | "draft_stale" | "draft_decided" | "draft_expired" | "version_conflict" | "too_large" | "invalid_action" | "rate_limited" | "limit_steps" | "limit_tool_calls" | "limit_seconds" | "limit_output" | "limit_prompt" | "limit_budget" | "limit_loop" | "provider_auth" | "provider_rate_limited" | "provider_overloaded" | "provider_context_length" | "provider_truncated" | "provider_unavailable" | "provider_paused" | "provider_timeout" | "provider_refused" | "tool_denied" | "tool_failed" | "tool_timeout" | "cancelled" | "interrupted" | "overloaded" | "storage_full" | "storage_failed" | "storage_unavailable" | "key_unavailable" | "internal";
@@ -318,7 +318,7 @@ export interface components {
             cache_write: number;
             /**
              * Format: double
-             * @description In the currency of the price data; absent when no price is known.
+             * @description The cost in the currency of the price data; absent if no price is known.
              */
             cost?: number | null;
         };
@@ -666,12 +666,12 @@ export interface components {
             found?: components["schemas"]["FoundTurn"] | null;
         };
         /**
-         * @description Where a session was begun. `temporary`: A chat that is not listed, not indexed and deleted a day after it was last used.
+         * @description Where a session was begun. `temporary`: A chat that is not listed, not indexed, and deleted a day after its last use.
          * @enum {string}
          */
         SessionOrigin: "chat" | "companion" | "thread" | "agent_editor" | "connector" | "job" | "api" | "temporary";
         /**
-         * @description How several agents answer one message. `sequential`: One after the other; each sees the earlier answers.
+         * @description How several agents answer one message. `sequential`: One after the other; each agent sees the earlier answers.
          * @enum {string}
          */
         LaneOrder: "parallel" | "sequential";
@@ -777,16 +777,16 @@ export interface components {
             fork_turn: string | null;
         };
         /**
-         * @description A person's feedback on an answer. The newest one about an answer counts; no prompt ever holds
-         *     it.
+         * @description A person's feedback on an answer. Only the newest one about an answer counts, and no prompt ever
+         *     contains feedback.
          */
         Feedback: {
             /**
              * Format: uuid
-             * @description A text of the answer, in the same log.
+             * @description A turn of the answer, in the same log.
              */
             about: string;
-            /** @description Absent: the earlier rating is withdrawn. */
+            /** @description The rating; if it is absent, the earlier rating is withdrawn. */
             rating?: components["schemas"]["Rating"] | null;
             note?: string | null;
         };
@@ -875,7 +875,7 @@ export interface components {
             tool_use_id: components["schemas"]["ToolUseId"];
             tool: string;
             input: unknown;
-            /** @description One human line, secrets masked. */
+            /** @description One line for people, with secrets masked. */
             summary: string;
             label: components["schemas"]["CallLabel"];
         } | {
@@ -952,7 +952,7 @@ export interface components {
             cache_write: number;
             /**
              * Format: double
-             * @description In the currency of the price data; absent when no price is known.
+             * @description The cost in the currency of the price data; absent if no price is known.
              */
             cost?: number | null;
         } | {
@@ -985,7 +985,7 @@ export interface components {
             source: string;
             /** @description The id of an attached source; of other files and of conversations, their path. */
             source_id: string;
-            /** @description Identifies the chunk until its file is indexed again. */
+            /** @description The id of the chunk, which is valid until its file is indexed again. */
             chunk_id: string;
             /** @description The title of the source for people. */
             title: string;
@@ -1031,7 +1031,7 @@ export interface components {
             type: "shared";
         };
         /**
-         * @description Where content came from, which decides whether it is trusted. `person`: Written or edited by the person. `agent`: Written by an agent that had read no external content. `agent_tainted`: Written by an agent after it had read external content. `external`: Came from outside: the web, captures, other people, tools' output.
+         * @description Where content came from, which decides whether it is trusted. `person`: Written or edited by the person. `agent`: Written by an agent that had read no external content. `agent_tainted`: Written by an agent after it had read external content. `external`: Content from outside: the web, captures, other people, tools' output.
          * @enum {string}
          */
         Origin: "person" | "agent" | "agent_tainted" | "external";
@@ -2394,7 +2394,7 @@ export interface components {
          */
         CallerKind: "token" | "session" | "password" | "local_user" | "owner_token" | "access";
         /**
-         * @description One right that a credential may have. `read`: Reading the person's data. `write`: Changing it, and approving what agents propose to change. `chat`: Using agents and models. `admin`: Rights of the owner; without effect in the hands of anyone else.
+         * @description One right that a credential may have. `read`: Reading the person's data. `write`: Changing the person's data, and approving what agents propose to change. `chat`: Using agents and models. `admin`: The rights of the owner, which have no effect in a member's credential.
          * @enum {string}
          */
         Grant: "read" | "write" | "chat" | "admin";

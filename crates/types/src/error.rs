@@ -8,7 +8,7 @@ use crate::UpstreamError;
 
 macro_rules! error_table {
     ($($name:ident $class:ident $wire:literal $status:literal $sentence:literal $hint:literal;)*) => {
-        /// Every error a client can see. One table: code, class, HTTP status, sentence, hint.
+        /// Every error that a client can see, with its code, class, HTTP status, sentence and hint.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         #[schemars(extend("x-classes" = classes()))]
         pub enum ErrorCode {
@@ -63,7 +63,7 @@ pub enum ErrorClass {
     Server,
 }
 
-/// The class of each code, for clients.
+/// The schema's list of each code with its class, for clients.
 fn classes() -> serde_json::Value {
     ErrorCode::ALL.iter().map(|code| (code.as_str(), serde_json::json!(code.class()))).collect()
 }
@@ -128,7 +128,8 @@ pub struct Fault {
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
-    /// The field of the request that caused the error; used while the request is at hand.
+    /// The field of the request that caused the error. It is only used while the request is
+    /// handled.
     #[serde(skip)]
     field: Option<String>,
     /// The provider's own answer, for clients that speak its format.

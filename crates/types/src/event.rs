@@ -50,7 +50,7 @@ pub enum Event {
         tool_use_id: ToolUseId,
         tool: String,
         input: Value,
-        /// One human line, secrets masked.
+        /// One line for people, with secrets masked.
         summary: String,
         label: Box<CallLabel>,
     },

@@ -1,6 +1,6 @@
 //! The vocabulary of Onyx: ids, turns, events, model and tool contracts, the error table.
 //!
-//! Everything here is a value or a trait. No I/O, no clock reads, no async runtime, no wire
+//! This crate holds only values and traits. No I/O, no clock reads, no async runtime, no wire
 //! format of any surface or provider may enter: those live in the crates that own them.
 
 mod authority;

@@ -1,4 +1,4 @@
-//! Makes text that a model, a file or a page chose safe to look at: characters that would control a
+//! Makes text that a model, a file or a page chose safe to look at. Characters that would control a
 //! terminal, change the direction of writing or be invisible are written out (`\u{202e}`), so that
 //! no text shown to a person can deceive. Every surface shows such text through this module, the
 //! web app through its twin (`web/src/ui/visible.ts`); `crates/types/tests/visible.json` holds the
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use serde::Serializer;
 
-/// Text of several lines: line breaks and tabs stay.
+/// Makes text of several lines visible: line breaks and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     shown(text, Lines::Many, written_out)
 }
@@ -22,8 +22,8 @@ pub fn visible_line(text: &str) -> Cow<'_, str> {
     shown(text, Lines::One, written_out)
 }
 
-/// JSON text that means the same as before, with the characters in its strings written as JSON
-/// writes them (`\u202e`).
+/// Makes the characters in the strings of JSON visible, written in JSON's own form (`\u202e`), so
+/// that its meaning does not change.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     shown(json, Lines::Many, |out, character| {
         let mut units = [0; 2];
@@ -55,7 +55,7 @@ enum Lines {
     Many,
 }
 
-/// The preceding character, as far as it decides whether an invisible one may follow.
+/// The kind of the preceding character, which decides whether an invisible one may follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Before {
     #[default]
@@ -76,7 +76,8 @@ fn rest_shown<'a>(
     before: &mut Before,
     write_out: impl Fn(&mut String, char),
 ) -> Cow<'a, str> {
-    // Nearly all text is plain, and every line of the log comes by here.
+    // Nearly all text is plain, and every line of the log passes through here, so this check comes
+    // first.
     if text.bytes().all(|byte| is_plain(byte, lines)) {
         if !text.is_empty() {
             *before = Before::Plain;
@@ -101,7 +102,7 @@ fn rest_shown<'a>(
     changed.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// Bytes that always stay, as in `stays`.
+/// Whether a byte may always be shown as it is, by the rules of `stays`.
 const fn is_plain(byte: u8, lines: Lines) -> bool {
     matches!(byte, b' '..=b'~') || (matches!(lines, Lines::Many) && matches!(byte, b'\n' | b'\t'))
 }
@@ -120,7 +121,7 @@ fn stays(character: char, lines: Lines, before: &mut Before) -> bool {
     stays
 }
 
-/// Controls, direction marks, and characters without width.
+/// Whether a character is a control, a direction mark, or without width.
 const fn deceives(character: char) -> bool {
     matches!(character,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}'

@@ -132,10 +132,10 @@ class CallLabel(TypedDict):
     """A call's label for people. Secrets are masked."""
 
     verb: Verb
-    # The subject of the call: a path, a question, an address. Empty where the verb is enough.
+    # The subject of the call: a path, a question, an address. Empty if the verb is enough.
     subject: str
     target: NotRequired[CallTarget | None]
-    # The change of an edit, where its arguments alone tell it.
+    # The change of an edit, if its arguments alone show it.
     change: NotRequired[CallChange | None]
 
 
@@ -157,7 +157,7 @@ class Verb(TypedDict):
 
 
 class CallTarget(TypedDict):
-    """The target of a call, where it is a single one that a surface can show or open."""
+    """The target of a call, if it is a single one that a surface can show or open."""
 
     kind: CallTargetKind
     name: str
@@ -184,7 +184,7 @@ class DiffLine(TypedDict):
     kind: DiffLineKind
     text: str
 
-# `file`: The name of a file before its first hunk. `hunk`: Where the next lines are in the file. `note`: Words about the change that are in no file.
+# `file`: The name of a file before its first hunk. `hunk`: The position of the next lines in the file. `note`: A note about the change, which is in no file.
 DiffLineKind: TypeAlias = "Literal['same', 'added', 'removed', 'file', 'hunk', 'note']"
 
 
@@ -192,16 +192,16 @@ class CallReport(TypedDict):
     """The result of a call, beside what the model reads."""
 
     state: CallState
-    # The strictest effect in the plan; absent where there was no plan.
+    # The strictest effect in the plan; absent if there was no plan.
     effect: NotRequired[ToolEffect | None]
     # How many lines of text the plan changes.
     lines: NotRequired[LineCounts | None]
     # For a dry run: what would have been done.
     rehearsal: NotRequired[Rehearsal | None]
-    # The whole of an output that was too long for the model, or what the call attached to it.
+    # An output that was too long for the model, or a text that the call attached to it.
     artifact: NotRequired[Artifact | None]
 
-# `refused`: The gate, the tool or a person refused it; nothing was done. `waiting`: It waits for a person; nothing has been done yet. `rehearsed`: It was part of a dry run; nothing was done.
+# `refused`: The gate, the tool or a person refused the call; nothing was done. `waiting`: The call waits for a person; nothing has been done yet. `rehearsed`: The call was part of a dry run; nothing was done.
 CallState: TypeAlias = "Literal['done', 'failed', 'refused', 'waiting', 'rehearsed']"
 
 # The effect of a tool call, mildest first: the strictest one of a plan counts.
@@ -252,7 +252,7 @@ class PreviewVariant4(TypedDict):
     text: str
     options: list[str]
 
-# What a person is shown before deciding. All text in it is made visible before it leaves the process, also what was kept before.
+# The form in which a person sees a plan before deciding. All text in it is made visible before it leaves the process, also text that was stored earlier.
 Preview: TypeAlias = "PreviewVariant | PreviewVariant2 | PreviewVariant3 | PreviewVariant4"
 
 
@@ -264,7 +264,7 @@ class DocumentPreview(TypedDict):
     title: NotRequired[str | None]
     # The fields that the change sets, alters or removes.
     fields: list[DocumentField]
-    # The changed lines of the body with some around them; for a new document all of it.
+    # The changed lines of the body with some around them; for a new document, the whole body.
     body: list[DiffLine]
 
 # A kind of entity in a space.
@@ -273,7 +273,7 @@ EntityKind: TypeAlias = "Literal['page', 'task', 'ref', 'project']"
 
 class DocumentField(TypedDict):
     name: str
-    # The name as people read it.
+    # The name for people.
     label: str
     # Absent if the field is new.
     before: NotRequired[str | None]
@@ -282,17 +282,17 @@ class DocumentField(TypedDict):
 
 
 class Artifact(TypedDict):
-    """Output too long for the model, kept whole for a while."""
+    """An output that is too long for the model, stored completely for a while."""
 
     key: str
     bytes: int
 
 StatusCode: TypeAlias = "Literal['fallback', 'retry', 'compaction', 'waiting', 'degraded', 'tainted']"
 
-# What a draft needs from a person. `approval`: A yes or a no to what it would do. `answer`: Words: it is a question.
+# What a draft needs from a person. `approval`: Approval or rejection of what the draft would do. `answer`: An answer, because the draft is a question.
 AsksFor: TypeAlias = "Literal['approval', 'answer']"
 
-# Every error a client can see. One table: code, class, HTTP status, sentence, hint.
+# Every error that a client can see, with its code, class, HTTP status, sentence and hint.
 ErrorCode: TypeAlias = "Literal['invalid_request', 'unauthenticated', 'sign_in_again', 'forbidden', 'owner_required', 'not_found', 'model_not_found', 'session_busy', 'confirmation_required', 'draft_stale', 'draft_decided', 'draft_expired', 'version_conflict', 'too_large', 'invalid_action', 'rate_limited', 'limit_steps', 'limit_tool_calls', 'limit_seconds', 'limit_output', 'limit_prompt', 'limit_budget', 'limit_loop', 'provider_auth', 'provider_rate_limited', 'provider_overloaded', 'provider_context_length', 'provider_truncated', 'provider_unavailable', 'provider_paused', 'provider_timeout', 'provider_refused', 'tool_denied', 'tool_failed', 'tool_timeout', 'cancelled', 'interrupted', 'overloaded', 'storage_full', 'storage_failed', 'storage_unavailable', 'key_unavailable', 'internal']"
 
 RunStatus: TypeAlias = "Literal['done', 'cancelled', 'error', 'interrupted', 'awaiting_client']"
@@ -305,7 +305,7 @@ class Usage(TypedDict):
     output: int
     cache_read: int
     cache_write: int
-    # In the currency of the price data; absent when no price is known.
+    # The cost in the currency of the price data; absent if no price is known.
     cost: NotRequired[float | None]
 
 
@@ -594,10 +594,10 @@ class SessionView(TypedDict):
     # In a list that was searched for a text: the matching message. Absent where only the title or the preview matches.
     found: NotRequired[FoundTurn | None]
 
-# Where a session was begun. `temporary`: A chat that is not listed, not indexed and deleted a day after it was last used.
+# Where a session was begun. `temporary`: A chat that is not listed, not indexed, and deleted a day after its last use.
 SessionOrigin: TypeAlias = "Literal['chat', 'companion', 'thread', 'agent_editor', 'connector', 'job', 'api', 'temporary']"
 
-# How several agents answer one message. `sequential`: One after the other; each sees the earlier answers.
+# How several agents answer one message. `sequential`: One after the other; each agent sees the earlier answers.
 LaneOrder: TypeAlias = "Literal['parallel', 'sequential']"
 
 SessionStatus: TypeAlias = "Literal['active', 'archived']"
@@ -678,11 +678,11 @@ class Sibling(TypedDict):
 
 
 class Feedback(TypedDict):
-    """A person's feedback on an answer. The newest one about an answer counts; no prompt ever holds it."""
+    """A person's feedback on an answer. Only the newest one about an answer counts, and no prompt ever contains feedback."""
 
-    # A text of the answer, in the same log.
+    # A turn of the answer, in the same log.
     about: str
-    # Absent: the earlier rating is withdrawn.
+    # The rating; if it is absent, the earlier rating is withdrawn.
     rating: NotRequired[Rating | None]
     note: NotRequired[str | None]
 
@@ -779,7 +779,7 @@ class EnvelopeToolCall(TypedDict):
     tool_use_id: ToolUseId
     tool: str
     input: Any
-    # One human line, secrets masked.
+    # One line for people, with secrets masked.
     summary: str
     label: CallLabel
 
@@ -861,7 +861,7 @@ class EnvelopeUsage(TypedDict):
     output: int
     cache_read: int
     cache_write: int
-    # In the currency of the price data; absent when no price is known.
+    # The cost in the currency of the price data; absent if no price is known.
     cost: NotRequired[float | None]
 
 
@@ -900,7 +900,7 @@ class ContextPiece(TypedDict):
     source: str
     # The id of an attached source; of other files and of conversations, their path.
     source_id: str
-    # Identifies the chunk until its file is indexed again.
+    # The id of the chunk, which is valid until its file is indexed again.
     chunk_id: str
     # The title of the source for people.
     title: str
@@ -945,7 +945,7 @@ class ScopeShared(TypedDict):
 # Where a piece of knowledge belongs.
 Scope: TypeAlias = "ScopePerson | ScopeAgent | ScopeSpace | ScopeChannel | ScopeThread | ScopeShared"
 
-# Where content came from, which decides whether it is trusted. `person`: Written or edited by the person. `agent`: Written by an agent that had read no external content. `agent_tainted`: Written by an agent after it had read external content. `external`: Came from outside: the web, captures, other people, tools' output.
+# Where content came from, which decides whether it is trusted. `person`: Written or edited by the person. `agent`: Written by an agent that had read no external content. `agent_tainted`: Written by an agent after it had read external content. `external`: Content from outside: the web, captures, other people, tools' output.
 Origin: TypeAlias = "Literal['person', 'agent', 'agent_tainted', 'external']"
 
 # How a search found a chunk.
@@ -2220,7 +2220,7 @@ Role: TypeAlias = "Literal['owner', 'member']"
 # How a caller proved who they are. `local_user`: The home's own socket: the kernel reports that the caller is the user who runs the server. `owner_token`: The owner's token, from the config or the token file. `access`: A short-lived token, which a refresh token was exchanged for.
 CallerKind: TypeAlias = "Literal['token', 'session', 'password', 'local_user', 'owner_token', 'access']"
 
-# One right that a credential may have. `read`: Reading the person's data. `write`: Changing it, and approving what agents propose to change. `chat`: Using agents and models. `admin`: Rights of the owner; without effect in the hands of anyone else.
+# One right that a credential may have. `read`: Reading the person's data. `write`: Changing the person's data, and approving what agents propose to change. `chat`: Using agents and models. `admin`: The rights of the owner, which have no effect in a member's credential.
 Grant: TypeAlias = "Literal['read', 'write', 'chat', 'admin']"
 
 

@@ -13,11 +13,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub enum Grant {
     /// Reading the person's data.
     Read,
-    /// Changing it, and approving what agents propose to change.
+    /// Changing the person's data, and approving what agents propose to change.
     Write,
     /// Using agents and models.
     Chat,
-    /// Rights of the owner; without effect in the hands of anyone else.
+    /// The rights of the owner, which have no effect in a member's credential.
     Admin,
 }
 
@@ -73,13 +73,13 @@ impl Grants {
         self.0 & grant.bit() != 0
     }
 
-    /// The rights that both have: a credential never passes on more than its own.
+    /// The rights that both sets have: a credential never passes on more than its own.
     #[must_use]
     pub const fn within(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// The rights that this has and the other lacks.
+    /// The rights that this set has and the other one lacks.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)

@@ -12,21 +12,21 @@ pub struct Limits {
     pub max_tool_calls: u32,
     pub max_run_seconds: u64,
     pub max_output_tokens: u32,
-    /// Bytes of one message.
+    /// The most bytes of one message.
     pub max_prompt_bytes: usize,
-    /// Bytes of an action's body.
+    /// The most bytes of an action's body.
     pub max_action_bytes: usize,
-    /// Cost of one run; 0 is off.
+    /// The highest cost of one run; 0 is no limit.
     pub max_cost: f64,
-    /// Cost of one person and day (UTC); 0 is off.
+    /// The highest cost of one person in a day (UTC); 0 is no limit.
     pub max_cost_per_day: f64,
-    /// Cost of one agent and day (UTC), for all people together; 0 is off.
+    /// The highest cost of one agent in a day (UTC), for all people together; 0 is no limit.
     pub max_cost_per_agent_day: f64,
-    /// Identical tool calls in a row that end the loop.
+    /// The number of identical tool calls in a row that ends the loop.
     pub max_identical_calls: u32,
     /// How long a run waits for a person to confirm; the draft remains afterwards.
     pub confirm_seconds: u64,
-    /// How long a draft can be decided.
+    /// For how many days a draft can be decided.
     pub draft_days: u32,
     /// Files and folders of the vault that count as instructions, in addition to the built-in ones.
     pub protected: Vec<String>,

@@ -13,7 +13,7 @@ pub enum Origin {
     Agent,
     /// Written by an agent after it had read external content.
     AgentTainted,
-    /// Came from outside: the web, captures, other people, tools' output.
+    /// Content from outside: the web, captures, other people, tools' output.
     External,
 }
 
@@ -27,7 +27,7 @@ impl Origin {
         }
     }
 
-    /// Whether reading this makes a run tainted.
+    /// Whether a run that reads this content becomes tainted.
     pub const fn taints(self) -> bool {
         match self {
             Self::Person | Self::Agent => false,

@@ -22,7 +22,8 @@ pub enum Scope {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScopeSet {
     person: PersonId,
-    /// In order, each once: a person may have thousands of threads, and a search asks for each of them.
+    /// The scopes in order, each only once, because a person may have thousands of threads and a
+    /// search asks for each of them.
     scopes: Vec<Scope>,
 }
 

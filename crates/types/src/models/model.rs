@@ -11,16 +11,16 @@ use crate::{
     Usage,
 };
 
-/// A language model. A stream never fails with an error: a failure is its last event, with a class.
+/// A language model. Its stream never returns an error: a failure is the last event, with a class.
 pub trait Model: Send + Sync {
-    /// `<provider>/<model>`, as configured.
+    /// The model's id, `<provider>/<model>`, as configured.
     fn id(&self) -> &str;
 
-    /// Tokens that prompt and answer share; `None` when unknown.
+    /// The number of tokens that prompt and answer share; `None` if it is unknown.
     fn context_window(&self) -> Option<u32>;
 
-    /// Ends with exactly one `Finish` or `Failed`. Dropping the stream, or cancelling, closes the
-    /// connection at once.
+    /// Streams the answer, which ends with exactly one `Finish` or `Failed`. Dropping the stream,
+    /// or cancelling, closes the connection at once.
     fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent>;
 }
 
@@ -29,12 +29,12 @@ pub trait Embedder: Send + Sync {
     fn identity(&self) -> EmbedderIdentity;
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, ModelFailure>>;
 
-    /// Whether `embed_tokens` gives the vectors of tokens.
+    /// Whether `embed_tokens` returns the vectors of tokens.
     fn gives_tokens(&self) -> bool {
         false
     }
 
-    /// The vector of each text, and the vectors of its tokens where the model gives them.
+    /// The vector of each text, and the vectors of its tokens if the model returns them.
     fn embed_tokens(
         &self,
         texts: Vec<String>,
@@ -46,7 +46,7 @@ pub trait Embedder: Send + Sync {
         })
     }
 
-    /// The number of tokens in a text, where it can be computed without a request.
+    /// The number of tokens in a text, if it can be computed without a request.
     fn tokens_in(&self, _text: &str) -> Option<usize> {
         None
     }
@@ -56,7 +56,7 @@ pub trait Embedder: Send + Sync {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedded {
     pub vector: Vec<f32>,
-    /// `None`: the model does not give them.
+    /// The vectors of the tokens; `None` if the model does not return them.
     pub tokens: Option<TokenVectors>,
 }
 
@@ -79,8 +79,8 @@ pub struct EmbedderIdentity {
 /// One call to a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelRequest {
-    /// Stable parts first, so that provider prompt caches hit. Like all that stays the same between
-    /// calls, it is shared with its owner.
+    /// The blocks of the system prompt, stable ones first, so that provider prompt caches hit. Like
+    /// everything that stays the same between calls, they are shared with their owner.
     pub system: Arc<[SystemBlock]>,
     /// The messages, by far the largest part.
     pub messages: Arc<Vec<Message>>,
@@ -90,14 +90,14 @@ pub struct ModelRequest {
     pub temperature: Option<f32>,
     pub sampling: Sampling,
     pub response_format: Option<ResponseFormat>,
-    /// Identifies the stable prefix for providers that route by it.
+    /// Identifies the stable prefix for providers that route requests by it.
     pub cache_key: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemBlock {
     pub text: String,
-    /// The prefix up to here stays equal over many calls.
+    /// Whether the prefix that ends with this block stays equal over many calls.
     pub stable: bool,
 }
 
@@ -131,7 +131,7 @@ impl ToolChoice {
     }
 }
 
-/// How many calls one response may hold.
+/// How many calls one response may contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallsAtOnce {
     #[default]
@@ -162,8 +162,8 @@ pub enum ModelEvent {
         index: u32,
         arguments: String,
     },
-    /// The arguments parsed. Sent only when the stream has ended normally, so a call that exists
-    /// is a call that may run.
+    /// The parsed arguments. The event is sent only after the stream has ended normally, so every
+    /// call that is reported may run.
     ToolCallEnd {
         index: u32,
         id: ToolUseId,
@@ -177,7 +177,7 @@ pub enum ModelEvent {
         code: StatusCode,
         message: String,
     },
-    /// Another model than the requested one answers from here on.
+    /// From here on another model than the requested one answers.
     AnsweredBy {
         model: String,
     },
@@ -199,7 +199,7 @@ pub enum FinishReason {
 #[error("{class:?}: {message}")]
 pub struct ModelFailure {
     pub class: ModelFailureClass,
-    /// For people; holds no secret and is never parsed.
+    /// A message for people. It holds no secret and is never parsed.
     pub message: String,
     /// The provider's own answer, if it answered.
     pub upstream: Option<Box<UpstreamError>>,
@@ -211,7 +211,8 @@ impl ModelFailure {
     }
 }
 
-/// Decided where the HTTP answer or the frame arrives, never by wording.
+/// The class of a failure. It is decided where the HTTP answer or the frame arrives, never by
+/// wording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelFailureClass {
     RateLimited {
@@ -221,7 +222,7 @@ pub enum ModelFailureClass {
         retry_after: Option<Duration>,
     },
     Auth,
-    /// No sign-in exists at the provider, or it is no longer accepted.
+    /// No person is signed in at the provider, or the sign-in is no longer accepted.
     SignIn {
         provider: String,
     },
@@ -238,7 +239,7 @@ pub enum ModelFailureClass {
     Timeout,
     Cancelled,
     Unavailable,
-    /// It failed several times in a row and is paused for this long.
+    /// The model failed several times in a row and is paused for this long.
     Paused {
         retry_after: Duration,
     },
@@ -247,7 +248,7 @@ pub enum ModelFailureClass {
 }
 
 impl ModelFailureClass {
-    /// When a retry may succeed, where that is known.
+    /// When a retry may succeed, if that is known.
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after } | Self::Overloaded { retry_after } => *retry_after,

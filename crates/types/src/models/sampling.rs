@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// The settings of a request. A model whose format lacks one of them is called without it, and the
-/// client is told: see [`Knob`].
+/// client is informed: see [`Knob`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sampling {
     pub top_p: Option<f32>,
@@ -14,7 +14,7 @@ pub struct Sampling {
     pub presence_penalty: Option<f32>,
     /// The bias by the token's number in the model's own vocabulary.
     pub logit_bias: Option<Map<String, Value>>,
-    /// The answer ends before the first of these.
+    /// Texts before the first of which the answer ends.
     pub stop: Vec<String>,
     pub effort: Option<Effort>,
     pub verbosity: Option<Verbosity>,
@@ -52,7 +52,7 @@ pub enum Knob {
     Stop,
     Effort,
     Verbosity,
-    /// The name of the prompt's beginning, for providers that route by it.
+    /// The name of the prompt's beginning, for providers that route requests by it.
     CacheKey,
 }
 
@@ -73,7 +73,7 @@ impl Knob {
 }
 
 impl Effort {
-    /// The number of tokens for thinking, in formats that count them; `None` is no thinking.
+    /// The number of tokens for thinking, in formats that count them; `None` turns thinking off.
     pub const fn budget(self) -> Option<u32> {
         match self {
             Self::None => None,
@@ -84,7 +84,7 @@ impl Effort {
         }
     }
 
-    /// The level that thinking for this many tokens is nearest to.
+    /// The level whose budget is nearest to this many tokens.
     pub const fn of_budget(tokens: u32) -> Self {
         match tokens {
             0 => Self::None,

@@ -3,7 +3,7 @@
 pub struct UpstreamError {
     pub status: u16,
     pub code: Option<String>,
-    /// The field `type` of the formats.
+    /// The field `type` of the makers' formats.
     pub kind: Option<String>,
     pub param: Option<String>,
     /// Headers with the time to wait and the remaining limits.

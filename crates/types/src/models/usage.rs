@@ -12,7 +12,7 @@ pub struct Usage {
     pub cache_read: u64,
     #[serde(default)]
     pub cache_write: u64,
-    /// In the currency of the price data; absent when no price is known.
+    /// The cost in the currency of the price data; absent if no price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }

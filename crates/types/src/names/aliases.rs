@@ -1,7 +1,7 @@
 //! Names that other programs, and early plans of Onyx, use for things that Onyx also has. Configs
 //! may use these names, and imports write our own instead.
 
-/// Tools and groups of tools.
+/// Other names of tools and groups of tools, each with our own.
 const TOOLS: [(&str, &str); 13] = [
     ("apply_patch", "edit_file"),
     ("bash", "exec"),
@@ -18,7 +18,7 @@ const TOOLS: [(&str, &str); 13] = [
     ("write", "write_file"),
 ];
 
-/// The part before the `/` of a model's name.
+/// Other names of providers (the part before the `/` of a model's name), each with our own.
 const PROVIDERS: [(&str, &str); 7] = [
     ("amazon-bedrock", "bedrock"),
     ("claude-cli", "claude-subscription"),
@@ -29,12 +29,13 @@ const PROVIDERS: [(&str, &str); 7] = [
     ("together-ai", "together"),
 ];
 
-/// Our own name of a tool, or of a group of tools (`group:<group>`); any other name is its own.
+/// Our own name of a tool, or of a group of tools (`group:<group>`). Any other name is returned
+/// unchanged.
 pub fn our_tool_name(name: &str) -> &str {
     ours(&TOOLS, name)
 }
 
-/// Our own name of a provider; any other name is its own.
+/// Our own name of a provider. Any other name is returned unchanged.
 pub fn our_provider_name(name: &str) -> &str {
     ours(&PROVIDERS, name)
 }

@@ -31,7 +31,7 @@ impl EntityKind {
         }
     }
 
-    /// The folder of a space for this kind, and the last part of its route.
+    /// The name of the folder of a space for this kind, which is also the last part of its route.
     pub const fn folder(self) -> &'static str {
         match self {
             Self::Page => "pages",
@@ -51,7 +51,7 @@ impl fmt::Display for EntityKind {
 impl FromStr for EntityKind {
     type Err = EntityIdError;
 
-    /// A kind is also read from its folder's name.
+    /// Parses a kind, which may also be given by its folder's name.
     fn from_str(text: &str) -> Result<Self, EntityIdError> {
         let named = |kind: &Self| kind.as_str() == text || kind.folder() == text;
         Self::ALL.into_iter().find(named).ok_or(EntityIdError::Kind)
@@ -131,7 +131,7 @@ pub struct EntityRef {
 }
 
 impl EntityRef {
-    /// The path of its file in its person's folder.
+    /// The path of the entity's file in its person's folder.
     pub fn path(&self) -> String {
         format!("spaces/{}/{}/{}.md", self.space, self.kind.folder(), self.id)
     }

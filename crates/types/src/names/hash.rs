@@ -2,12 +2,12 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// BLAKE3 of some bytes, written as 64 hex digits.
+/// The BLAKE3 hash of some bytes, written as 64 hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// The predecessor of the first link of a chain.
+    /// The hash that takes the place of a predecessor at the first link of a chain.
     pub const ZERO: Self = Self([0; 32]);
 
     pub fn of(bytes: &[u8]) -> Self {
@@ -24,7 +24,7 @@ impl Hash {
         Self(*hasher.finalize().as_bytes())
     }
 
-    /// The same under a key: no one can compute it without the key.
+    /// The hash under a key: no one can compute it without the key.
     #[must_use]
     pub fn keyed(&self, key: &[u8; 32]) -> Self {
         Self(*blake3::keyed_hash(key, &self.0).as_bytes())

@@ -4,9 +4,9 @@ use crate::{BatchId, CredentialId, DraftId, RunId, SessionId, Timestamp, TurnId}
 
 /// Makes UUIDv7 ids from a given time and a seed, without asking the machine for either.
 ///
-/// The step function must be pure, so ids come from state that a test can fix and a simulation
-/// can replay. Ids of one mint sort in the order they were made, also within a millisecond and
-/// when the wall clock goes back.
+/// The step function must be pure, so ids come from state that a test can fix and a simulation can
+/// replay. Ids of one generator sort in the order in which they were made, also within a
+/// millisecond and when the wall clock goes back.
 #[derive(Clone, Debug)]
 pub struct IdGenerator {
     random: u64,
@@ -15,7 +15,8 @@ pub struct IdGenerator {
 }
 
 impl IdGenerator {
-    /// `seed` must be unpredictable in production (the ids of two mints must not meet).
+    /// `seed` must be unpredictable in production, because the ids of two generators must never be
+    /// equal.
     pub fn new(seed: u64) -> Self {
         Self { random: seed, last_millis: 0, counter: 0 }
     }
@@ -62,12 +63,12 @@ impl IdGenerator {
         Uuid::from_bytes(bytes)
     }
 
-    /// A fresh seed, for a mint that belongs to something this one's owner starts.
+    /// A new seed, for the generator of something that this generator's owner starts.
     pub fn fork_seed(&mut self) -> u64 {
         self.next_random()
     }
 
-    /// SplitMix64: a bijection of its counter, so one mint never repeats a value.
+    /// SplitMix64: a bijection of its counter, so one generator never repeats a value.
     fn next_random(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.random;

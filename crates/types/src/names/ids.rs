@@ -69,7 +69,8 @@ macro_rules! uuid_ids {
         impl FromStr for $name {
             type Err = IdError;
             fn from_str(text: &str) -> Result<Self, IdError> {
-                // Only one spelling is read: an id is part of a file name, so it must not have two.
+                // Only one spelling is accepted: an id is part of a file name, so it must not have
+                // two.
                 let mut spelling = [0; uuid::fmt::Hyphenated::LENGTH];
                 match Uuid::try_parse(text) {
                     Ok(uuid) if *uuid.hyphenated().encode_lower(&mut spelling) == *text => {
@@ -94,9 +95,10 @@ uuid_ids! {
     RunId = "run";
     DraftId = "draft";
     CredentialId = "credential";
-    /// A knowledge source.
+    /// The id of a knowledge source.
     SourceId = "source";
-    /// One appended batch of turns; names the acknowledgement a step waits for.
+    /// The id of one appended batch of turns, which names the acknowledgement that a step waits
+    /// for.
     BatchId = "batch";
 }
 
@@ -143,7 +145,7 @@ name_ids! {
     ThreadId = "thread";
 }
 
-/// A job: the name of its file, or `action:<id>` and `system:<name>` for jobs without one.
+/// A job's id: the name of its file, or `action:<id>` and `system:<name>` for jobs without a file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(std::sync::Arc<str>);
 
@@ -152,7 +154,7 @@ pub struct JobId(std::sync::Arc<str>);
 pub enum JobKind {
     /// A file among the jobs of a vault.
     File,
-    /// `schedule:` of an action.
+    /// The `schedule:` of an action.
     Action,
     /// The config.
     System,
@@ -261,7 +263,7 @@ pub enum Author {
 }
 
 impl Author {
-    /// `person`, `agent` or `system`.
+    /// The kind of the author: `person`, `agent` or `system`.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Person(_) => "person",
@@ -270,7 +272,7 @@ impl Author {
         }
     }
 
-    /// The name without the kind; the system's is the program's name.
+    /// The name without the kind; for the system it is the program's name.
     pub fn name(&self) -> &str {
         match self {
             Self::Person(person) => person.as_str(),

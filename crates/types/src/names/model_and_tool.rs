@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The name of a tool, as policies, plans and drafts know it: `read_file`, `mcp:files/read`.
+/// The name of a tool, as policies, plans and drafts use it: `read_file`, `mcp:files/read`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ToolName(Cow<'static, str>);
 
@@ -18,7 +18,7 @@ pub struct NotAToolName;
 const LONGEST_NAME: usize = 128;
 
 impl ToolName {
-    /// A name that is fixed in our own code.
+    /// Makes a name from a constant of our own code.
     pub const fn constant(name: &'static str) -> Self {
         Self(Cow::Borrowed(name))
     }
@@ -86,7 +86,7 @@ impl<'de> Deserialize<'de> for ToolName {
     }
 }
 
-/// `<provider>/<model>`, as the config and the provider name it.
+/// A model's id, `<provider>/<model>`, with the names that the config and the provider use.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ModelId(String);

@@ -1,6 +1,7 @@
-/// Enough of a key to recognise it, too little to use it: `sk-or-…xyz`.
+/// Shortens a key to a text such as `sk-or-…xyz`, which is enough to recognise the key and too
+/// little to use it.
 pub fn shortened_key(key: &str) -> String {
-    /// In a shorter key, the shown part would be too large.
+    /// The shortest key of which a part is shown; of a shorter one, the part would be too large.
     const LEAST: usize = 20;
     let characters: Vec<char> = key.chars().collect();
     if characters.len() < LEAST {

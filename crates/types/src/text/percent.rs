@@ -1,19 +1,20 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What RFC 3986 leaves as it is, and nothing with a meaning in an address, a form or a header.
+/// Encodes everything except the characters that RFC 3986 leaves unchanged, so nothing stays that
+/// has a meaning in an address, a form or a header.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// A text as one part of a path, a query or a form.
+/// Encodes a text as one part of a path, a query or a form.
 pub fn percent_encoded(text: &str) -> String {
     utf8_percent_encode(text, ENCODED).to_string()
 }
 
-/// A path, with its slashes kept.
+/// Encodes a path and keeps its slashes.
 pub fn percent_encoded_path(path: &str) -> String {
     path.split('/').map(percent_encoded).collect::<Vec<_>>().join("/")
 }
 
-/// `None`: the bytes are no text.
+/// Decodes a text; `None` if the bytes are not valid UTF-8.
 pub fn percent_decoded(text: &str) -> Option<String> {
     percent_decode_str(text).decode_utf8().ok().map(Into::into)
 }

@@ -2,9 +2,10 @@ use std::pin::Pin;
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// A request to stop, shared by everything that works for one run.
+/// A request to stop, shared by all code that works for one run.
 ///
-/// Cloning shares the signal; `child` makes one that stops with its parent but not the reverse.
+/// Cloning shares the signal; `child` makes a signal that stops with its parent but not the
+/// reverse.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(CancellationToken);
 
@@ -34,8 +35,8 @@ impl Cancel {
         self.0.cancelled().await;
     }
 
-    /// A future for repeated waiting; a new wait each time would be added to a list and removed
-    /// from it.
+    /// A future for repeated waiting. Each new wait would be added to a list and removed from it
+    /// again.
     pub fn into_cancelled(self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(self.0.cancelled_owned())
     }

@@ -39,20 +39,21 @@ impl Timestamp {
     }
 
     pub(crate) fn to_jiff(self) -> jiff::Timestamp {
-        // Out of range only beyond the year 9999; clamped there rather than failing a write.
+        // A time is out of range only beyond the year 9999; it is clamped then, so that a write
+        // does not fail.
         jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::MAX)
     }
 }
 
-/// `YYYY-MM-DDTHH:MM:SS.mmmZ`. Formatted by hand: every line of a log and every turn has one, and
-/// parsing a pattern each time takes ten times as long.
+/// The form `YYYY-MM-DDTHH:MM:SS.mmmZ`. It is formatted by hand, because every turn and every line
+/// of a log has one, and parsing a pattern each time takes ten times as long.
 struct Written([u8; 24]);
 
 impl Written {
     fn of(at: Timestamp) -> Self {
         let at = jiff::tz::Offset::UTC.to_datetime(at.to_jiff());
         let mut text = Self(*b"0000-00-00T00:00:00.000Z");
-        // Nothing here is from before the year 0.
+        // No time here is before the year 0.
         text.put(0..4, at.year().unsigned_abs());
         text.put(5..7, at.month().unsigned_abs().into());
         text.put(8..10, at.day().unsigned_abs().into());
@@ -71,7 +72,7 @@ impl Written {
     }
 
     fn text(&self) -> &str {
-        // The text holds digits and marks only, which are UTF-8.
+        // The text holds only digits and ASCII marks, which are UTF-8.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
@@ -103,14 +104,15 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// Wall time for records, monotonic time for deadlines: a clock jump must never end a run.
+/// Wall time for records, and monotonic time for deadlines: a clock jump must never end a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {
     pub wall: Timestamp,
     pub mono: Duration,
 }
 
-/// The only source of time. Injected, so that tests and the simulation decide what time it is.
+/// The only source of time. It is injected, so that tests and the simulation decide what time it
+/// is.
 pub trait Clock: Send + Sync + fmt::Debug {
     fn now(&self) -> Now;
 
@@ -118,12 +120,12 @@ pub trait Clock: Send + Sync + fmt::Debug {
         self.now().wall
     }
 
-    /// The time zone that a person lives by.
+    /// The person's time zone.
     fn zone_of(&self, _person: &PersonId) -> Zone {
         Zone::utc()
     }
 
-    /// Where people's own choices of a zone are kept; `None`: all people use UTC.
+    /// The zones that people chose; `None` if all people use UTC.
     fn zones(&self) -> Option<&Zones> {
         None
     }

@@ -1,5 +1,5 @@
-//! Time as a run sees it: clocks, people's zones, cancellation, and points where tests can pause
-//! background work.
+//! Time in a run: clocks, people's zones, cancellation, and points where tests can pause background
+//! work.
 
 mod cancel;
 mod clock;

@@ -4,9 +4,9 @@ use std::pin::Pin;
 #[cfg(debug_assertions)]
 use std::sync::Arc;
 
-/// Named points in background work at which a test can pause it: after it was requested and before
-/// it begins, and after its end and before its end is recorded. A reader must see the same in the
-/// meantime as without the pause. Release builds contain none of it.
+/// Named points in background work at which a test can pause it: after the work was requested and
+/// before it begins, and after its end and before the end is recorded. While it is paused, a reader
+/// must see the same as without the pause. Release builds contain no pauses.
 #[derive(Clone, Default)]
 pub struct Pauses {
     #[cfg(debug_assertions)]
@@ -29,7 +29,8 @@ impl Pauses {
         Self { pause: Some(Arc::new(pause)) }
     }
 
-    /// A release build never waits, so that the same callers build in both.
+    /// Ignores `pause`, because a release build never waits. It exists so that the same callers
+    /// compile in both builds.
     #[cfg(not(debug_assertions))]
     pub fn new<F>(_: impl Fn(&'static str) -> F + Send + Sync + 'static) -> Self
     where

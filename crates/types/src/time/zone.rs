@@ -13,7 +13,7 @@ use crate::{PersonId, Timestamp};
 #[derive(Clone, PartialEq, Eq)]
 pub struct Zone(TimeZone);
 
-/// A name that is not a time zone, with the zone that was probably meant.
+/// The error of a name that is not a time zone, with the zone that was probably meant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no time zone {name:?}; {hint}")]
 pub struct UnknownZone {
@@ -31,7 +31,7 @@ impl Zone {
         found.map(Self).ok_or_else(|| UnknownZone { name: name.to_owned(), hint: hint(name) })
     }
 
-    /// The zone of this machine; UTC where it sets none that is known.
+    /// The zone of this machine, or UTC if the machine sets no known zone.
     pub fn of_this_machine() -> Self {
         TimeZone::try_system()
             .ok()
@@ -43,7 +43,7 @@ impl Zone {
         self.0.iana_name().unwrap_or("UTC")
     }
 
-    /// A machine's own zone may be UTC by another name.
+    /// Whether the zone is UTC under any name, as a machine's own zone may be.
     fn is_utc(&self) -> bool {
         self.0 == TimeZone::UTC
             || matches!(self.0.iana_name(), Some("UTC" | "Etc/UTC" | "Etc/UCT" | "Etc/Universal"))
@@ -54,7 +54,7 @@ impl Zone {
         &self.0
     }
 
-    /// The calendar date there, as `YYYY-MM-DD`.
+    /// The calendar date in this zone, as `YYYY-MM-DD`.
     pub fn date(&self, at: Timestamp) -> String {
         if self.is_utc() {
             return at.utc_date();
@@ -62,13 +62,13 @@ impl Zone {
         self.0.to_datetime(at.to_jiff()).date().to_string()
     }
 
-    /// The date of the day before.
+    /// The date of the day before, in this zone.
     pub fn date_before(&self, at: Timestamp) -> String {
         let today = self.0.to_datetime(at.to_jiff()).date();
         today.yesterday().unwrap_or(today).to_string()
     }
 
-    /// The time of day there, as `HH:MM`.
+    /// The time of day in this zone, as `HH:MM`.
     pub fn time(&self, at: Timestamp) -> String {
         let there = self.0.to_datetime(at.to_jiff());
         format!("{:02}:{:02}", there.hour(), there.minute())
@@ -86,7 +86,7 @@ impl Zone {
     }
 }
 
-/// A zone whose name ends in the same way (`berlin`), else an example.
+/// A zone whose name ends with the given name (`berlin`), else an example.
 fn hint(name: &str) -> String {
     let wanted = name.rsplit('/').next().unwrap_or(name).replace(' ', "_");
     let ends_alike = |known: &String| {
@@ -131,7 +131,7 @@ impl<'de> Deserialize<'de> for Zone {
     }
 }
 
-/// The zones of people. Clones share what they hold.
+/// The zones of people. Clones share their content.
 #[derive(Clone, Debug, Default)]
 pub struct Zones(Arc<RwLock<KnownZones>>);
 
@@ -140,7 +140,7 @@ struct KnownZones {
     server: Zone,
     /// The zones in the config.
     declared: BTreeMap<PersonId, Zone>,
-    /// The zones that people chose; these take precedence.
+    /// The zones that people chose, which take precedence over those of the config.
     chosen: BTreeMap<PersonId, Zone>,
 }
 

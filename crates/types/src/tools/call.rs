@@ -1,5 +1,5 @@
-//! A tool call as people read it: its verb by state, its subject, and its result. These are made
-//! where the facts are known, so that no surface has to guess them from a name or a sentence.
+//! A tool call as people read it: its verb by state, its subject, and its result. These texts are
+//! made where the facts are known, so that no surface has to guess them from a name or a sentence.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,11 +10,11 @@ use crate::{Artifact, DiffLine, DiffLineKind, Preview, ToolEffect, Verdict, diff
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallLabel {
     pub verb: Verb,
-    /// The subject of the call: a path, a question, an address. Empty where the verb is enough.
+    /// The subject of the call: a path, a question, an address. Empty if the verb is enough.
     pub subject: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<CallTarget>,
-    /// The change of an edit, where its arguments alone tell it.
+    /// The change of an edit, if its arguments alone show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<CallChange>,
 }
@@ -36,7 +36,7 @@ pub struct Verb {
     pub failed: String,
 }
 
-/// The target of a call, where it is a single one that a surface can show or open.
+/// The target of a call, if it is a single one that a surface can show or open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallTarget {
     pub kind: CallTargetKind,
@@ -90,7 +90,7 @@ pub struct LineCounts {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallReport {
     pub state: CallState,
-    /// The strictest effect in the plan; absent where there was no plan.
+    /// The strictest effect in the plan; absent if there was no plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<ToolEffect>,
     /// How many lines of text the plan changes.
@@ -99,7 +99,7 @@ pub struct CallReport {
     /// For a dry run: what would have been done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rehearsal: Option<Rehearsal>,
-    /// The whole of an output that was too long for the model, or what the call attached to it.
+    /// An output that was too long for the model, or a text that the call attached to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Artifact>,
 }
@@ -110,11 +110,11 @@ pub enum CallState {
     #[default]
     Done,
     Failed,
-    /// The gate, the tool or a person refused it; nothing was done.
+    /// The gate, the tool or a person refused the call; nothing was done.
     Refused,
-    /// It waits for a person; nothing has been done yet.
+    /// The call waits for a person; nothing has been done yet.
     Waiting,
-    /// It was part of a dry run; nothing was done.
+    /// The call was part of a dry run; nothing was done.
     Rehearsed,
 }
 
@@ -209,7 +209,7 @@ impl LineCounts {
 }
 
 impl CallReport {
-    /// The state of a result in a log from before reports were kept.
+    /// The state of a result in a log from before call reports were stored.
     pub fn from_before(is_error: bool, has_draft: bool) -> Self {
         let state = match (is_error, has_draft) {
             (true, _) => CallState::Failed,

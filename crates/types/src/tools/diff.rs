@@ -1,5 +1,5 @@
-//! What a change of a text is to a person: the lines of its diff, each with its kind, and the
-//! fields and the body of a document.
+//! The forms in which people see a change of a text: the lines of its diff, each with its kind, and
+//! the fields and the body of a document.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,12 +20,12 @@ pub struct DiffLine {
 pub enum DiffLineKind {
     /// The name of a file before its first hunk.
     File,
-    /// Where the next lines are in the file.
+    /// The position of the next lines in the file.
     Hunk,
     Same,
     Added,
     Removed,
-    /// Words about the change that are in no file.
+    /// A note about the change, which is in no file.
     Note,
 }
 
@@ -40,7 +40,7 @@ pub struct DocumentPreview {
     pub title: Option<String>,
     /// The fields that the change sets, alters or removes.
     pub fields: Vec<DocumentField>,
-    /// The changed lines of the body with some around them; for a new document all of it.
+    /// The changed lines of the body with some around them; for a new document, the whole body.
     pub body: Vec<DiffLine>,
 }
 
@@ -49,7 +49,7 @@ pub struct DocumentField {
     #[serde(serialize_with = "crate::serialize_visible")]
     #[schemars(with = "String")]
     pub name: String,
-    /// The name as people read it.
+    /// The name for people.
     #[serde(serialize_with = "crate::serialize_visible")]
     #[schemars(with = "String")]
     pub label: String,
@@ -75,7 +75,7 @@ fn visible_option<S: serde::Serializer>(text: &Option<String>, to: S) -> Result<
 /// The lines of a unified diff, which may be of several files and begin with a note.
 pub fn diff_lines(unified: &str) -> Vec<DiffLine> {
     let lines: Vec<&str> = unified.lines().collect();
-    // Two lines name a file before its first hunk.
+    // Two lines before the first hunk of a file name the file.
     let is_head = |at: usize| {
         let starts = |offset: usize, with: &str| {
             lines.get(at + offset).is_some_and(|line| line.starts_with(with))

@@ -4,13 +4,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{AgentId, Hash, ModelId, SessionId, ToolName};
 
-/// A target of a plan. The kind is kept beside the text, so that a command or an address is never
+/// A target of a plan. Its kind is stored beside its text, so that a command or an address is never
 /// taken for a file of the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A file of the home.
     File(HomePath),
-    /// A folder of the home, with all that is in it.
+    /// A folder of the home, with everything in it.
     Folder(HomePath),
     /// One entry of a log, by the log's path and the entry's mark.
     LogEntry(String),
@@ -19,9 +19,9 @@ pub enum Target {
     Command(String),
     /// A process that an earlier call started.
     Process(u64),
-    /// A command line of Docker's.
+    /// A command line for Docker.
     Container(String),
-    /// A repository, by its folder as people know it.
+    /// A repository, by the folder name that people use.
     Repository(String),
     /// A branch of a remote repository.
     Branch(String),
@@ -32,19 +32,19 @@ pub enum Target {
     /// The list of the person's jobs.
     Jobs,
     Session(SessionId),
-    /// The view that the person looks at.
+    /// The view that the person is looking at.
     View(String),
     Agent(AgentId),
     /// The settings of an agent, by their path in the config.
     AgentSettings(AgentId),
     Model(ModelId),
-    /// The model that continues is chosen later.
+    /// The run continues with a model that is chosen later.
     ModelChoice,
     Person,
     Diagram,
     /// Another program that offers tools, and the tool that is used.
     Peer(ToolName),
-    /// A target from before kinds were kept: only its text is known.
+    /// A target that was stored before kinds were stored: only its text is known.
     Unlabelled(String),
 }
 
@@ -52,9 +52,10 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanTarget {
     pub target: Target,
-    /// Hash of the content the plan builds on; none when it did not exist.
+    /// The hash of the content that the plan builds on; `None` if the target did not exist.
     pub base: Option<Hash>,
-    /// Files that steer agents: writing them under taint needs a person.
+    /// Whether the target is a file that steers agents. A tainted run may write such a file only
+    /// with a person's approval.
     pub instruction: bool,
 }
 
@@ -63,7 +64,7 @@ pub struct PlanTarget {
 #[serde(transparent)]
 pub struct HomePath(String);
 
-/// An address that a call reaches, as people are shown it.
+/// An address that a call reaches, in the form that people see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address(String);
 
@@ -101,12 +102,11 @@ impl Address {
 }
 
 impl Target {
-    /// The file, if it is one. The store decides whether tools may change it.
+    /// The file, if the target is one. The store decides whether tools may change it.
     pub fn file(&self) -> Option<HomePath> {
         match self {
             Self::File(path) => Some(path.clone()),
-            // Rows from before kinds were kept named a person's files, and nothing else, by such
-            // paths.
+            // Before kinds were stored, only a person's files were named by such paths.
             Self::Unlabelled(text) if text.starts_with("people/") => Some(HomePath::new(text)),
             _ => None,
         }
@@ -120,7 +120,8 @@ impl Target {
         }
     }
 
-    /// Whether both are the same target. One of the two may be from before kinds were kept.
+    /// Whether both are the same target. One of the two may have been stored before kinds were
+    /// stored.
     pub fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Unlabelled(text), other) | (other, Self::Unlabelled(text)) => {
@@ -130,7 +131,7 @@ impl Target {
         }
     }
 
-    /// The word of the kind that is kept with the text.
+    /// The name of the kind that is stored with the text.
     fn kind(&self) -> Option<&'static str> {
         Some(match self {
             Self::File(_) => "file",
@@ -159,8 +160,8 @@ impl Target {
         })
     }
 
-    /// The target of a kind and a text. Where they do not fit, the target is only the text: it is a
-    /// file or an address of no plan.
+    /// The target of a kind and a text. If they do not match, the target is only a text, which is
+    /// neither a file nor an address of any plan.
     fn of(kind: Option<&str>, text: String) -> Self {
         let after = |prefix: &str| text.strip_prefix(prefix).unwrap_or_default().to_owned();
         let read = match kind {
@@ -247,7 +248,7 @@ impl From<Target> for PlanTarget {
     }
 }
 
-/// The form in a ledger: `name` as before kinds were kept, with `kind` beside it.
+/// The form in a ledger: `name` as it was before kinds were stored, with `kind` beside it.
 #[derive(Serialize, Deserialize)]
 struct LedgerTarget {
     name: String,

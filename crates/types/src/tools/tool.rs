@@ -19,17 +19,19 @@ pub struct ToolSpec {
     pub name: ToolName,
     pub group: String,
     pub description: String,
-    /// JSON Schema of the arguments; for our own tools made from the Rust type.
+    /// The JSON Schema of the arguments; for our own tools it is made from the Rust type.
     pub input_schema: Schema,
-    /// The usual effect. A call's plan decides; this only says whether calls may run in parallel.
+    /// The usual effect. It only decides whether calls may run in parallel; the effect of a call
+    /// comes from its plan.
     pub usual_effect: ToolEffect,
-    /// Polling tools may be called with equal arguments any number of times.
+    /// Whether equal calls may be repeated any number of times, as polling tools need.
     pub repeats: bool,
     pub timeout: Duration,
-    /// The capabilities that it needs. Where one is missing, the tool is not offered and does not
-    /// run.
+    /// The capabilities that the tool needs. If one is missing, the tool is not offered and does
+    /// not run.
     pub needs: Vec<Capability>,
-    /// The only agents that have it, even if other policies allow it; `None`: any agent.
+    /// The only agents that have the tool, even if other policies allow others; `None` is any
+    /// agent.
     pub agents: Option<Vec<AgentId>>,
 }
 
@@ -59,7 +61,7 @@ pub enum Capability {
     Jobs,
 }
 
-/// A JSON Schema that is sent again and again: its text is written and measured once.
+/// A JSON Schema that is sent many times, so its text is written and measured only once.
 #[derive(Clone)]
 pub struct Schema(Arc<Written>);
 
@@ -74,7 +76,7 @@ impl Schema {
         self.0.text.get_or_init(|| self.0.value.to_string())
     }
 
-    /// Leaves out what costs bytes in every request and tells a model nothing, such as the rule
+    /// Removes parts that cost bytes in every request and do not help a model, such as the rule
     /// against other arguments, which is checked at the call.
     fn for_model(&self) -> Self {
         let has_properties = |fields: &serde_json::Map<String, Value>| {
@@ -96,7 +98,7 @@ impl Schema {
         }
     }
 
-    /// The estimated tokens of the text, by the rule for all models.
+    /// The estimated number of tokens of the text, by the rule for all models.
     pub fn tokens(&self) -> usize {
         *self.0.tokens.get_or_init(|| estimate_tokens(self.text()))
     }
@@ -140,7 +142,7 @@ impl<'de> Deserialize<'de> for Schema {
     }
 }
 
-/// The part of a spec that a model is shown.
+/// The part of a spec that a model sees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolOffer {
     pub name: String,
@@ -166,18 +168,18 @@ pub struct ToolCall {
     pub input: Value,
 }
 
-/// The effects of a call, worked out without performing it.
+/// The effects of a call, determined without performing it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub tool: ToolName,
     pub arguments: Value,
-    /// Never empty: a call without effects reads.
+    /// The effects of the call. The list is never empty: a call without effects reads.
     pub effects: Vec<ToolEffect>,
     pub targets: Vec<PlanTarget>,
-    /// One human line, secrets masked.
+    /// One line for people, with secrets masked.
     pub summary: String,
     pub preview: Preview,
-    /// The content of the targets afterwards, where the plan knows it completely. Such plans can be
+    /// The content of the targets afterwards, if the plan knows it completely. Such plans can be
     /// combined while they wait for a person, and after a crash their result can be recognised.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
@@ -209,14 +211,14 @@ impl Plan {
         }
     }
 
-    /// The plan may only become a draft.
+    /// Marks that the plan may only become a draft.
     #[must_use]
     pub fn draft_only(mut self) -> Self {
         self.consent = Consent::DraftOnly;
         self
     }
 
-    /// Whether a person approves it, or answers it.
+    /// Whether the plan needs a person's approval, or an answer.
     pub fn asks_for(&self) -> AsksFor {
         if self.consent == Consent::Person && self.strictest() == ToolEffect::Read {
             AsksFor::Answer
@@ -234,7 +236,7 @@ impl Plan {
         self.targets.iter().find(|own| own.target.is(target))
     }
 
-    /// Whether these are its targets with the same content as then.
+    /// Whether these are the plan's targets, with the same content as when it was made.
     pub fn has_targets(&self, targets: &[PlanTarget]) -> bool {
         let same = |(own, other): (&PlanTarget, &PlanTarget)| {
             own.target.is(&other.target)
@@ -243,19 +245,19 @@ impl Plan {
         self.targets.len() == targets.len() && self.targets.iter().zip(targets).all(same)
     }
 
-    /// The hash of a file's content when the plan was made; `None` also where the file is not a
+    /// The hash of a file's content when the plan was made; also `None` if the file is not a
     /// target.
     pub fn base_of(&self, file: &HomePath) -> Option<Hash> {
         let own = self.targets.iter().find(|own| own.target.file().as_ref() == Some(file));
         own.and_then(|own| own.base)
     }
 
-    /// Identifies exactly what will happen: the call, its effects, and what it builds on. How it is
-    /// shown is not included.
+    /// The hash of exactly what will happen: the call, its effects, and the content that it builds
+    /// on. The texts for people are not included.
     pub fn hash(&self) -> Hash {
         let exact = (&self.tool, &self.arguments, &self.effects, &self.targets, &self.changes);
-        // A plan that is kept and read again has its keys in the same order, so equal plans are
-        // equal bytes; plain data always serialises.
+        // A plan that is stored and read again keeps the order of its keys, so equal plans are
+        // equal bytes. Plain data can always be serialised.
         let bytes = serde_json::to_vec(&(exact, &self.command)).unwrap_or_default();
         Hash::of(&bytes)
     }
@@ -265,20 +267,20 @@ impl Plan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Consent {
-    /// The gate's table decides.
+    /// The gate's table decides whether approval is needed.
     #[default]
     Gate,
     /// A person must decide later: the plan can only be drafted.
     DraftOnly,
-    /// A person must decide, now if one is there: the call is a question to them.
+    /// A person must decide, during the call if one is present: the call is a question to them.
     Person,
 }
 
-/// The result of a plan for one of its targets.
+/// The content of one target after the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     pub target: HomePath,
-    /// The file's content afterwards; none: it is deleted.
+    /// The file's content afterwards; `None` deletes the file.
     pub after: Option<String>,
     /// The origin of the content, beside the taint of the run that wrote it.
     pub origin: Origin,
@@ -290,8 +292,8 @@ impl FileChange {
     }
 }
 
-/// What a person is shown before deciding. All text in it is made visible before it leaves the
-/// process, also what was kept before.
+/// The form in which a person sees a plan before deciding. All text in it is made visible before it
+/// leaves the process, also text that was stored earlier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Preview {
@@ -333,7 +335,7 @@ impl Preview {
         Self::Diff { path, diff_lines: diff_lines(&unified), unified, document: None }
     }
 
-    /// Drafts from before diffs were kept by line get their lines.
+    /// Adds the lines of the diff to a preview from before they were stored.
     #[must_use]
     pub fn with_diff_lines(self) -> Self {
         match self {
@@ -352,7 +354,7 @@ impl Preview {
         }
     }
 
-    /// The answer that a reply means where options were shown with numbers: the option with the
+    /// The answer that a reply means if the options were shown with numbers: the option with the
     /// same text, else the one with that number, else the reply itself.
     pub fn answer_meant<'a>(&'a self, words: &'a str) -> &'a str {
         let words = words.trim();
@@ -365,7 +367,7 @@ impl Preview {
         same.or_else(numbered).map_or(words, String::as_str)
     }
 
-    /// The preview with its texts changed, for example to take secrets out of them.
+    /// Changes all texts of the preview, for example to mask secrets.
     #[must_use]
     pub fn map_text(self, change: impl Fn(String) -> String) -> Self {
         match self {
@@ -391,20 +393,20 @@ fn visible_options<S: serde::Serializer>(options: &[String], to: S) -> Result<S:
 /// The result of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutcome {
-    /// What the model reads; bounded.
+    /// The output that the model reads; its length is limited.
     pub output: String,
     pub is_error: bool,
-    /// One human line.
+    /// One line for people.
     pub summary: String,
     pub report: CallReport,
-    /// Where the output's content came from; it decides the run's taint.
+    /// The origin of the output, which decides whether the run becomes tainted.
     pub origin: Origin,
     /// The draft that a person has to decide.
     pub draft: Option<Box<Proposal>>,
     /// The plan that was not approved during the call; it becomes a draft.
     pub proposes: Option<Box<Plan>>,
     pub artifact: Option<Artifact>,
-    /// Texts that are kept whole; the model only learns that they exist.
+    /// Texts that are stored completely; the model only learns that they exist.
     pub attached: Vec<Attached>,
     /// The model with which the run continues.
     pub model: Option<ModelId>,
@@ -415,9 +417,9 @@ pub struct ToolOutcome {
 /// A call's spending on models.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spending {
-    /// The run's own, to be booked with it.
+    /// Spending of this run, which is booked with it.
     OfRun { model: String, usage: Usage },
-    /// Another run books this cost. This run's limit still counts it.
+    /// Spending that another run books. The limit of this run still counts it.
     Elsewhere(f64),
 }
 
@@ -468,7 +470,7 @@ pub struct Proposal {
     pub preview: Preview,
     pub asks_for: AsksFor,
     pub answer: DecisionTiming,
-    /// Drafts that it replaces.
+    /// The drafts that this one replaces.
     pub replaces: Vec<DraftId>,
 }
 
@@ -476,10 +478,10 @@ pub struct Proposal {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AsksFor {
-    /// A yes or a no to what it would do.
+    /// Approval or rejection of what the draft would do.
     #[default]
     Approval,
-    /// Words: it is a question.
+    /// An answer, because the draft is a question.
     Answer,
 }
 
@@ -501,14 +503,14 @@ pub struct Attached {
     pub text: String,
 }
 
-/// Output too long for the model, kept whole for a while.
+/// An output that is too long for the model, stored completely for a while.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Artifact {
     pub key: String,
     pub bytes: u64,
 }
 
-/// Whether an agent has a tool at all.
+/// Whether an agent has a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visibility {
     Offered,

@@ -1,6 +1,6 @@
 //! The JSON form of a turn: a flat object with the header, `type`, the type's fields and all fields
 //! that a newer version added. It is written by hand because serde's `flatten` cannot distinguish a
-//! type's own fields from unknown ones, and losing the latter would lose a person's data.
+//! type's own fields from unknown ones, and losing unknown fields would lose a person's data.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,7 +12,7 @@ use super::turn::{
 };
 use crate::{Author, LaneId, Origin, RunId, Timestamp, TurnId};
 
-/// For each known type: its name, and the fields that are its own (the rest is `extra`).
+/// Each known type with its own fields; all other fields become `extra`.
 const KINDS: &[(&str, &[&str])] = &[
     ("user", &["content", "view", "context", "pieces", "client_id", "withdrawn"]),
     ("reasoning", &["model", "data"]),
@@ -43,9 +43,9 @@ impl TurnBody {
         }
     }
 
-    /// A known type whose fields this version cannot read (a newer status, for example) is kept as
-    /// it was, like an unknown type: the log's checksums detect damage, while this only shows a
-    /// newer version.
+    /// Reads the body of a turn. A known type whose fields this version cannot read (because of a
+    /// newer status, for example) is kept unchanged, like an unknown type: the log's checksums
+    /// detect damage, so this only means that a newer version wrote it.
     fn from_fields(kind: String, fields: Fields) -> Self {
         Self::known(&kind, &fields).unwrap_or(Self::Unknown(UnknownTurn { kind, fields }))
     }
@@ -71,7 +71,7 @@ fn parse<T: DeserializeOwned>(fields: &Fields) -> Option<T> {
     T::deserialize(fields).ok()
 }
 
-/// The flat object, in the order in which it is written.
+/// The flat object in the order in which it is written.
 #[derive(Serialize)]
 struct Flat<'a> {
     id: &'a TurnId,

@@ -10,7 +10,7 @@ pub enum Role {
     Assistant,
 }
 
-/// One message of a model's history, free of any provider's wire format.
+/// One message of a model's history, independent of any provider's wire format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     pub role: Role,
@@ -25,12 +25,13 @@ pub enum Block {
     },
     Image {
         media_type: String,
-        /// Base64 of the bytes.
+        /// The bytes in Base64.
         data: String,
     },
     /// A document, or an image that is stored elsewhere.
     Attachment(Attachment),
-    /// Opaque here; replayed only to the model that produced it.
+    /// Reasoning in the provider's form. It is not interpreted, and replayed only to the model that
+    /// produced it.
     Reasoning {
         model: String,
         data: Value,
@@ -49,10 +50,11 @@ pub enum Block {
     },
 }
 
-/// Something that a person sends along with their words.
+/// A document or image that a person sends along with their words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// `application/pdf`; `image/*` for an image whose kind only its server knows.
+    /// The media type, such as `application/pdf`; `image/*` for an image whose type only its server
+    /// knows.
     pub media_type: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -62,10 +64,10 @@ pub struct Attachment {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttachmentSource {
-    /// Base64 of the bytes.
+    /// The bytes in Base64.
     Data(String),
-    /// An address where the model's provider may fetch it. Onyx never does: a request must not make
-    /// this server visit an address.
+    /// An address where the model's provider may fetch the content. Onyx never does, because a
+    /// request must not make this server visit an address.
     Url(String),
 }
 

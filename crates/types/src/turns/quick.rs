@@ -1,6 +1,6 @@
-//! Reads turns directly from their bytes. Most of a log we wrote ourselves: the header, then
-//! `type`, then that type's fields. Such a line needs no map of values; any other line is read by
-//! `codec`, which defines what a line means.
+//! Reads turns directly from their bytes. Onyx wrote most lines of a log itself, in the order
+//! header, `type`, and the type's fields. Such a line needs no map of values; any other line is
+//! read by `codec`, which defines the meaning of a line.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
@@ -14,7 +14,8 @@ use super::turn::{Turn, TurnBody};
 use crate::{Author, LaneId, Origin, RunId, Timestamp, TurnId};
 
 impl Turn {
-    /// The same as `serde_json::from_slice`, and several times as fast on lines in our own order.
+    /// Does the same as `serde_json::from_slice`, and is several times as fast on lines in Onyx's
+    /// own order.
     pub fn from_json(line: &[u8]) -> Result<Self, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_slice(line);
         let quick = deserializer.deserialize_map(Quick).and_then(|turn| {
@@ -25,7 +26,7 @@ impl Turn {
     }
 }
 
-/// Fails on everything that is not in our own order.
+/// Reads lines in Onyx's own order and fails on all others.
 struct Quick;
 
 impl<'de> Visitor<'de> for Quick {
@@ -84,7 +85,7 @@ struct Header {
 const HEADER: [&str; 7] = ["id", "ts", "run_id", "lane", "author", "origin", "type"];
 
 impl Header {
-    /// Reads up to `type` and answers it.
+    /// Reads the fields up to `type` and returns its value.
     fn read<'de, A: MapAccess<'de>>(&mut self, map: &mut A) -> Result<Cow<'de, str>, A::Error> {
         while let Some(name) = map.next_key::<Name<'de>>()? {
             match &*name.0 {
@@ -102,11 +103,11 @@ impl Header {
     }
 }
 
-/// Borrows from the line where it can; a plain `Cow` never does.
+/// A name that is borrowed from the line if possible, which a plain `Cow` never is.
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Hands a type its own fields and puts the others into `extra`.
+/// Passes a type its own fields and puts the others into `extra`.
 struct BodyFields<'a, A> {
     map: A,
     fields: &'static [&'static str],

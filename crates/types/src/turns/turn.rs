@@ -7,8 +7,8 @@ use crate::{
     Origin, RunId, Timestamp, ToolUseId, TurnId, Usage,
 };
 
-/// One record of a session's log. What a newer Onyx added survives a round trip through an older
-/// one: unknown fields in `extra`, unknown types in `TurnBody::Unknown`.
+/// One record of a session's log. Data that a newer Onyx added survives being read and written by
+/// an older one: unknown fields in `extra`, unknown types in `TurnBody::Unknown`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
     pub id: TurnId,
@@ -33,7 +33,8 @@ impl Turn {
     }
 }
 
-/// Serialised as the type's own fields, with the type's name beside them.
+/// The content of a turn. It is serialised as the type's own fields, with the type's name beside
+/// them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum TurnBody {
@@ -50,7 +51,7 @@ pub enum TurnBody {
     Unknown(UnknownTurn),
 }
 
-/// A turn of a type that this version does not know, kept as it was.
+/// A turn of a type that this version does not know, kept unchanged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnknownTurn {
     pub kind: String,
@@ -64,16 +65,17 @@ pub struct UserTurn {
     /// prompts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<View>,
-    /// The untrusted block exactly as it was sent, replayed byte-equal.
+    /// The untrusted block exactly as it was sent. It is replayed with the same bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// The pieces in `context` and their positions. Logs from before have none.
+    /// The pieces in `context` and their positions; empty in older logs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pieces: Vec<ContextMark>,
     /// The sender's own id of the message: a message that arrives twice under one id counts once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// Withdrawn before it was answered: shown to people, and in no prompt.
+    /// Whether the message was withdrawn before it was answered. People see it, but it is in no
+    /// prompt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub withdrawn: bool,
 }
@@ -100,7 +102,7 @@ pub enum UserPart {
     },
     Image {
         media_type: String,
-        /// Base64 of the bytes.
+        /// The bytes in Base64.
         data: String,
     },
     /// An attachment that a client sent: a document, or an image by its address.
@@ -108,13 +110,13 @@ pub enum UserPart {
     File {
         name: String,
         media_type: String,
-        /// Storage key of the bytes.
+        /// The storage key of the bytes.
         key: String,
     },
 }
 
 impl UserContent {
-    /// The words of it, without images and files.
+    /// The words of the message, without images and files.
     pub fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -131,7 +133,7 @@ impl UserContent {
         }
     }
 
-    /// Size as it weighs on a prompt.
+    /// The size that counts towards a prompt.
     pub fn byte_len(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -156,7 +158,7 @@ pub struct View {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReasoningTurn {
-    /// `<provider>/<model>` that produced it; no other model may see it.
+    /// The model that produced it, `<provider>/<model>`. No other model may see it.
     pub model: String,
     pub data: Value,
 }
@@ -207,7 +209,7 @@ pub struct ToolResultTurn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft_id: Option<DraftId>,
     pub duration_ms: u64,
-    /// The result of the call, for people. Logs from before have none.
+    /// The result of the call, for people; absent in older logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<CallReport>,
 }
@@ -329,7 +331,7 @@ impl RunStatus {
         }
     }
 
-    /// The same input may be run again.
+    /// Whether the same input may be run again.
     pub const fn may_run_again(self) -> bool {
         match self {
             Self::Cancelled | Self::Error | Self::Interrupted => true,
@@ -338,13 +340,13 @@ impl RunStatus {
     }
 }
 
-/// A person's feedback on an answer. The newest one about an answer counts; no prompt ever holds
-/// it.
+/// A person's feedback on an answer. Only the newest one about an answer counts, and no prompt ever
+/// contains feedback.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Feedback {
-    /// A text of the answer, in the same log.
+    /// A turn of the answer, in the same log.
     pub about: TurnId,
-    /// Absent: the earlier rating is withdrawn.
+    /// The rating; if it is absent, the earlier rating is withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<Rating>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -358,7 +360,7 @@ pub enum Rating {
     Bad,
 }
 
-/// Compaction: replaces older turns in the prompt; they stay in the file.
+/// A summary that replaces older turns in the prompt. The turns stay in the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     pub content: String,
@@ -371,7 +373,7 @@ pub struct Summary {
 /// The result of a call of `skill`: instructions, or a file of a skill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenedSkill {
-    /// The name, or the name and the file.
+    /// The name of the skill, or the names of the skill and the file.
     pub name: String,
     pub text: String,
 }
@@ -386,7 +388,7 @@ pub struct TurnRange {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LaneOrder {
-    /// One after the other; each sees the earlier answers.
+    /// One after the other; each agent sees the earlier answers.
     #[default]
     Sequential,
     Parallel,
@@ -413,13 +415,13 @@ pub enum SessionOrigin {
     Connector,
     Job,
     Api,
-    /// A chat that is not listed, not indexed and deleted a day after it was last used.
+    /// A chat that is not listed, not indexed, and deleted a day after its last use.
     Temporary,
 }
 
 impl SessionOrigin {
-    /// Whether such a session is a passing one: in no list and no index, and deleted a day after its
-    /// last use.
+    /// Whether sessions of this origin are passing: in no list and no index, and deleted a day
+    /// after their last use.
     pub const fn is_passing(self) -> bool {
         match self {
             Self::Api | Self::Temporary => true,

@@ -16,7 +16,7 @@ fn with_header(body: &Value) -> Value {
     turn
 }
 
-/// One full example of every known type: all fields set.
+/// A full example of every known type, with all fields set.
 fn every_type() -> Vec<Value> {
     let usage = json!({"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "cost": 0.5});
     [
@@ -67,7 +67,7 @@ fn types_and_values_of_a_newer_version_survive() {
     }
 }
 
-/// Whatever stands where in a line: read from its bytes it is the same turn.
+/// Whatever the order of the fields in a line, the same turn is read from its bytes.
 #[test]
 fn a_line_in_any_order_reads_the_same_from_its_bytes() {
     let newer = [

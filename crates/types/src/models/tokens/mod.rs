@@ -2,13 +2,13 @@ mod rule;
 
 pub use rule::estimate_tokens;
 
-/// The token count of one model, as far as its provider has reported it: the basis for decisions
-/// about prompts.
+/// The token count of one model, calibrated by what its provider has reported. Decisions about
+/// prompts are based on it.
 pub trait TokenCounter: Send + Sync {
-    /// How many of the model's tokens are one token of `estimate_tokens`.
+    /// How many of the model's tokens correspond to one token of `estimate_tokens`.
     fn scale(&self) -> f64;
 
-    /// The model's tokens for this estimate of the rule.
+    /// Converts an estimate of the rule to the model's tokens.
     fn scaled(&self, estimated: usize) -> usize {
         (estimated as f64 * self.scale()).ceil() as usize
     }

@@ -14,7 +14,7 @@ pub fn estimate_tokens(text: &str) -> usize {
     weigher.end()
 }
 
-/// Weights are in twentieths of a token, so that sums are exact.
+/// One token in units of a twentieth, in which all weights are given so that sums are exact.
 const ONE: usize = 20;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,13 +23,13 @@ enum Kind {
     Space,
     LineEnd,
     Letter,
-    /// A letter of two bytes: accented, Greek, Cyrillic, Arabic, …
+    /// A letter that has two bytes: accented, Greek, Cyrillic, Arabic, …
     OtherLetter,
     Digit,
     Mark,
-    /// Three or four bytes: Chinese, Japanese, Korean, emoji, …
+    /// A character of three or four bytes: Chinese, Japanese, Korean, emoji, …
     Wide,
-    /// Not the first byte of a character.
+    /// A byte that is not the first of a character.
     Inside,
 }
 
@@ -51,7 +51,7 @@ fn kind(byte: u8) -> Kind {
 struct Run {
     group: Group,
     length: usize,
-    /// Holds letters of two bytes, or a line's end.
+    /// Whether the run holds letters of two bytes, or a line's end.
     special: bool,
 }
 
