@@ -1,6 +1,6 @@
-//! The client that the gateway uses, driven through the scenarios of the protocol's conformance
-//! suite: `scripts/mcp-conformance` runs it. Its last argument is the address of the scenario's
-//! server; the suite tells the rest by the environment.
+//! Runs the gateway's client through the scenarios of the protocol's conformance suite, for
+//! `scripts/mcp-conformance`. The last argument is the address of the scenario's server; the suite
+//! passes everything else in the environment.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -15,7 +15,7 @@ use onyx_types::{Fault, SystemClock};
 use serde_json::{Value, json};
 
 const LIMIT: Duration = Duration::from_secs(20);
-/// What the suite expects of a client that has a document of itself.
+/// The address that the suite expects of a client with a metadata document.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 
 #[derive(Default)]
@@ -39,7 +39,7 @@ impl TokenKeeper for Memory {
     }
 }
 
-/// Agrees to everything at once, as the suite's authorization server does.
+/// A browser that agrees to everything at once, as the suite's authorization server does.
 struct Browser {
     egress: Egress,
 }
@@ -61,7 +61,7 @@ impl Consent for Browser {
     }
 }
 
-/// What the suite tells beside the address.
+/// The suite's description of the scenario, beside the address.
 struct Scenario {
     name: String,
     version: String,
@@ -93,7 +93,7 @@ impl Scenario {
         }
     }
 
-    /// The calls that the suite wants to see.
+    /// The calls that the suite expects.
     fn calls(&self, tools: &[ToolPin]) -> Vec<(ToolPin, Value)> {
         if let Some(calls) = self.context["toolCalls"].as_array() {
             let call = |call: &Value| {
@@ -105,7 +105,7 @@ impl Scenario {
         let arguments = match self.name.as_str() {
             "tools_call" => json!({"a": 2, "b": 3}),
             "http-invalid-tool-headers" => json!({"region": "us-west1"}),
-            // Its server has nothing to be called.
+            // The server of this scenario has no tool to call.
             "json-schema-ref-no-deref" => return Vec::new(),
             "json-schema-2020-12-preservation" => return echoed(tools),
             _ => json!({}),
@@ -114,7 +114,7 @@ impl Scenario {
     }
 }
 
-/// One tool's schema, sent to another that compares it.
+/// A call that sends one tool's schema to another tool, which compares it.
 fn echoed(tools: &[ToolPin]) -> Vec<(ToolPin, Value)> {
     let find = |name: &str| tools.iter().find(|tool| tool.name == name);
     let pair = find("json_schema_echo").zip(find("json_schema_2020_12_tool"));

@@ -1,4 +1,4 @@
-//! A connection to one server at an address, without a config, a toolbox or a sandbox around it.
+//! A connection to one server at an address, without a config, a toolbox or a sandbox.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::pins::ToolPin;
 use crate::transport::{HttpAccess, HttpTransport, Transport};
 use crate::{Elicitations, McpError, Opening};
 
-/// What is needed to reach a server.
+/// The settings for reaching a server.
 pub struct ClientSetup {
     pub address: Address,
     pub egress: Egress,

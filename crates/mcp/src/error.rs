@@ -1,23 +1,23 @@
 use onyx_types::{ErrorCode, Fault};
 
-/// Why a request to a server failed. No text in it holds a secret.
+/// Why a request to a server failed. No text in the error holds a secret.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum McpError {
-    /// It could not be started or reached.
+    /// The server could not be started or reached.
     #[error("{0}")]
     Unreachable(String),
-    /// The connection is over: the server ended, or broke a rule of the protocol.
+    /// The connection has ended, because the server ended or broke a rule of the protocol.
     #[error("the server is not reachable: {0}")]
     Gone(String),
     #[error("no answer within {0} s")]
     Timeout(u64),
-    /// It answered with an error of its own.
+    /// The server answered with an error of its own.
     #[error("{message} (code {code})")]
     Answered { code: i64, message: String },
-    /// It answered something that the protocol does not know.
+    /// The server's answer does not follow the protocol.
     #[error("the server's answer was not understood: {0}")]
     NotUnderstood(String),
-    /// It failed before and is not tried again yet.
+    /// The server failed before and is not tried again yet.
     #[error("it failed {failures} times; the next attempt is in {seconds} s; last error: {why}")]
     Waiting { failures: u32, seconds: u64, why: String },
     /// The server requires a sign-in, and there is none or it failed.

@@ -1,14 +1,14 @@
-//! MCP, both ways: other people's tools under our gate (a client of MCP servers), and how the
-//! protocol is spoken to programs that come to us ([`serving`]).
+//! MCP in both directions: a client of MCP servers, which puts other people's tools under our gate,
+//! and the server side for programs that connect to us ([`serving`]).
 //!
 //! A server is a program in the sandbox, or an address that is reached through egress. Its tools
 //! become tools of the toolbox once the owner has accepted exactly their descriptions; a tool whose
 //! description changes is removed until it is accepted again. Answers of servers come from outside
-//! and taint. Both eras of the protocol are supported: with a handshake (2025-11-25 and before) and
-//! without (2026-07-28).
+//! and taint the run. Both eras of the protocol are supported: with a handshake (up to 2025-11-25)
+//! and without one (2026-07-28).
 //!
-//! The client is our own and small: every message has a bound, every request a deadline, requests
-//! leave through egress, and every request of a server to us is declined.
+//! The client is our own and small: every message has a size limit, every request a deadline,
+//! requests leave through egress, and every request of a server to us is declined.
 //!
 //! What may not enter: policy (the gate decides), prompts, surfaces, providers.
 

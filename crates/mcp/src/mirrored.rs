@@ -1,5 +1,5 @@
-//! Arguments that a tool wants repeated in headers (`x-mcp-header`), so that a proxy before its
-//! server can route by them.
+//! Arguments that a tool wants repeated in headers (`x-mcp-header`), so that a proxy in front of
+//! its server can route by them.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,7 @@ pub(crate) fn mirrored(schema: &Value, arguments: &Value) -> Vec<(String, String
     fields(schema, &[]).into_iter().filter_map(header).collect()
 }
 
-/// A text that a header cannot carry, or that looks encoded, is written in an encoded form.
+/// The value of a header. A text that a header cannot carry, or that looks encoded, is encoded.
 fn written(text: &str) -> String {
     let is_plain = text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) && text == text.trim();
     if is_plain && !text.starts_with("=?base64?") {
@@ -53,7 +53,7 @@ fn written(text: &str) -> String {
     format!("=?base64?{}?=", BASE64.encode(text))
 }
 
-/// Every property with the way to it.
+/// Every property with its path.
 fn fields<'s>(schema: &'s Value, path: &[String]) -> Vec<(Vec<String>, &'s Value)> {
     let mut found = Vec::new();
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {

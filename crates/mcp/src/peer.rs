@@ -1,4 +1,4 @@
-//! A connected server: the agreed protocol, its tools, its answers.
+//! A connected server with the negotiated protocol, its tools and its answers.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::wire::{
 };
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(20);
-/// How often a server may ask in the middle of one call.
+/// How often a server may request input during one call.
 const MOST_ROUNDS: usize = 4;
 const MOST_PAGES: usize = 50;
 const MOST_TOOLS: usize = 2_000;
@@ -26,15 +26,15 @@ pub(crate) struct Peer {
     elicitations: Elicitations,
 }
 
-/// Which eras are tried, and which first.
+/// The eras that are tried, and their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
     Handshake,
     Stateless,
-    /// A handshake unless the server does not know it: programs that know no other method before it
-    /// may be confused by one.
+    /// A handshake first, and the stateless era if the server does not know the handshake: a
+    /// program may be confused by another method before the handshake.
     HandshakeFirst,
-    /// Over HTTP a method that is not known does no harm.
+    /// The stateless era first, because over HTTP an unknown method does no harm.
     StatelessFirst,
 }
 
@@ -85,8 +85,8 @@ impl Peer {
         Ok(())
     }
 
-    /// Asks without a handshake what the server offers. A server that refuses the version but names
-    /// ours is asked again.
+    /// Asks the server for its capabilities without a handshake. A server that refuses the version
+    /// but names ours is asked again.
     async fn discover(&mut self) -> Result<(), McpError> {
         self.era = Era::Stateless;
         let found = match self.request("server/discover", json!({}), CONNECT_LIMIT).await {
@@ -169,7 +169,7 @@ impl Peer {
             if answer["resultType"] != "input_required" {
                 return Ok(answer);
             }
-            // It asks for something first, and is called again with what it gets.
+            // The server requests input first, so it is called again with that input.
             params = plain.clone();
             params["inputResponses"] = self.given(&answer["inputRequests"])?;
             if let Some(state) = answer.get("requestState") {
@@ -180,7 +180,7 @@ impl Peer {
         Err(McpError::Answered { code: 0, message: why })
     }
 
-    /// What a server gets that asks in the middle of a call.
+    /// The answers to the requests for input that a server made during a call.
     fn given(&self, requests: &Value) -> Result<Value, McpError> {
         let mut given = Map::new();
         for (name, asked) in requests.as_object().into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! A tool's description in one fixed form, so that any change of it is noticed.
+//! A tool's description in a canonical form, so that any change of it is noticed.
 
 use onyx_types::{Hash, ToolName};
 use serde_json::{Map, Value, json};
@@ -14,7 +14,8 @@ pub struct ToolPin {
     pub name: String,
     pub description: String,
     pub input_schema: Value,
-    /// The server's own statement about its effect; it is shown to the person and gives no right.
+    /// The server's own statement about the tool's effect; it is shown to the person and gives no
+    /// right.
     pub hints: Value,
     /// The hash of everything above.
     pub hash: Hash,
@@ -63,7 +64,7 @@ impl ToolPin {
         Ok(Self { name, description, input_schema: schema, hints, hash, content })
     }
 
-    /// The accepted pin. `None`: the stored text cannot be read.
+    /// The accepted pin; `None` if the stored text cannot be read.
     pub(crate) fn accepted(content: &str) -> Option<Self> {
         let listed: Value = serde_json::from_str(content).ok()?;
         Self::of(&listed).ok()
@@ -75,7 +76,7 @@ impl ToolPin {
     }
 }
 
-/// Does some part refer to what is not in this schema?
+/// Whether some part refers to something outside of this schema.
 fn leads_out(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => fields.iter().any(|(key, value)| {
@@ -88,7 +89,7 @@ fn leads_out(schema: &Value) -> bool {
     }
 }
 
-/// The same with the keys of every object in order: servers may send them in any.
+/// The value with the keys of every object sorted, because servers may send them in any order.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {

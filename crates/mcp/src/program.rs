@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::AsyncBufReadExt;
 
-/// How many lines of a program's log are kept, and of what length.
+/// How many lines of a program's log are kept; `LONGEST_LINE` limits their length.
 const MOST_LINES: usize = 200;
 const LONGEST_LINE: usize = 500;
 
@@ -23,7 +23,7 @@ impl ProgramLog {
         lines.push_back(onyx_types::visible_line(&line).to_string());
     }
 
-    /// Adds a line of Onyx's own about the program.
+    /// Adds a note of Onyx's own about the program.
     pub fn note(&self, line: &str) {
         self.add(&format!("[onyx] {line}"));
     }
@@ -37,7 +37,7 @@ impl ProgramLog {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     Whole,
-    /// The beginning of the line was returned; the rest follows.
+    /// The line was too long: only its beginning was returned, and the rest follows.
     TooLong,
     End,
 }

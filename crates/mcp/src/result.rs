@@ -1,10 +1,10 @@
-//! The result of a call, as a model reads it. All of it comes from outside.
+//! The result of a call in the form that a model reads. All of it comes from outside.
 
 use onyx_types::{Attached, Origin, ToolOutcome};
 use serde_json::Value;
 
-/// The longest text of a resource that is shown inline. A longer one is stored whole, and the model
-/// gets its place.
+/// The longest text of a resource that is shown inline. A longer one is stored as a whole, and the
+/// model gets its location.
 const INLINE_BYTES: usize = 8 * 1024;
 const MOST_PARTS: usize = 200;
 

@@ -1,4 +1,4 @@
-//! `mcp` of the config, and the same section as other clients write it.
+//! The section `mcp` of the config, and the same section in the formats of other clients.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::oauth::OauthSettings;
 
 const LONGEST_NAME: usize = 32;
 
-/// `mcp` of the config.
+/// The section `mcp` of the config.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct McpSettings {
@@ -26,18 +26,19 @@ pub struct ServerSettings {
     /// A program that is run in the sandbox.
     pub command: Option<String>,
     pub args: Vec<String>,
-    /// Values may be `secret:<name>`.
+    /// The environment of the command. Values may be `secret:<name>`.
     pub env: BTreeMap<String, String>,
-    /// Where it answers over HTTP.
+    /// The address of a server that answers over HTTP.
     pub url: Option<String>,
-    /// Values may be `secret:<name>`.
+    /// The headers of each request. Values may be `secret:<name>`.
     pub headers: BTreeMap<String, String>,
-    /// The settings for signing in there, where the server does not say all of it.
+    /// The settings for signing in to the server, for values that the server does not provide
+    /// itself.
     pub oauth: OauthSettings,
     pub tools: ToolChoice,
-    /// What a tool does, where the owner knows it; `reach` for every other one.
+    /// The effects of tools that the owner knows; every other tool has the effect `reach`.
     pub effects: BTreeMap<String, ToolEffect>,
-    /// The only agents that have its tools; all of them without it.
+    /// The only agents that have the server's tools; without this setting all agents do.
     pub agents: Option<Vec<AgentId>>,
     /// Servers that the command may reach, as `host` or `host:port`.
     pub network: Vec<String>,
@@ -67,11 +68,11 @@ impl Default for ServerSettings {
     }
 }
 
-/// Which of its tools may be used. Deny wins.
+/// Which of the server's tools may be used. `deny` takes precedence over `allow`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolChoice {
-    /// `None`: all that are accepted.
+    /// The allowed tools; `None` allows all that are accepted.
     pub allow: Option<Vec<String>>,
     pub deny: Vec<String>,
 }
@@ -91,7 +92,7 @@ pub struct Folders {
     pub write: Vec<PathBuf>,
 }
 
-/// Parses the servers that a program may reach; without a port, that of https is used.
+/// Parses the servers that a program may reach. Without a port, that of https is used.
 pub fn parse_hosts(names: &[String]) -> Result<Vec<HostPort>, String> {
     let host = |text: &String| {
         let has_port = text.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
@@ -174,7 +175,7 @@ impl ServerSettings {
     }
 }
 
-/// Reads servers in other clients' formats: `mcpServers` or `servers` by name, or one server alone.
+/// Reads servers in other clients' formats: `mcpServers` or `servers` by name, or a single server.
 /// Fields without a counterpart here are left out; each server is checked.
 pub fn from_others(pasted: &Value) -> Result<BTreeMap<String, ServerSettings>, Fault> {
     let wrong = |message: String| {
@@ -216,7 +217,7 @@ fn of_other(written: &Map<String, Value>) -> Result<ServerSettings, String> {
             fields.insert("url".to_owned(), url.clone());
         }
     }
-    // Some write the command and its arguments as one list.
+    // Some clients write the command and its arguments as one list.
     if let Some(Value::Array(words)) = fields.get("command").cloned() {
         fields.insert("command".to_owned(), words.first().cloned().unwrap_or(Value::Null));
         fields.insert("args".to_owned(), words.into_iter().skip(1).collect());

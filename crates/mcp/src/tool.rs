@@ -16,7 +16,7 @@ use crate::result::outcome;
 use crate::servers::Host;
 use crate::{McpError, ServerSettings};
 
-/// The longest description that a model sees. The owner has read all of it.
+/// The longest description that a model sees. The owner has read the whole description.
 const SHOWN_DESCRIPTION: usize = 1_024;
 
 pub(crate) struct RemoteTool {
@@ -45,7 +45,7 @@ impl RemoteTool {
     }
 }
 
-/// The effect that the owner assigned to a tool. The server's own statement does not count.
+/// The effect that the owner assigned to a tool. The server's own statement is ignored.
 fn effect(settings: &ServerSettings, tool: &str) -> ToolEffect {
     settings.effects.get(tool).copied().unwrap_or(ToolEffect::Reach)
 }

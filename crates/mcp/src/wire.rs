@@ -4,10 +4,10 @@ use serde_json::{Map, Value, json};
 
 use crate::McpError;
 
-/// What we ask for in a handshake, and what else we understand.
+/// The version that Onyx requests in a handshake. `OLDER` lists the others that it supports.
 pub(crate) const HANDSHAKE: &str = "2025-11-25";
 pub(crate) const OLDER: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
-/// The era without a handshake.
+/// The version of the era without a handshake.
 pub(crate) const STATELESS: &str = "2026-07-28";
 
 /// The longest message of a server.
@@ -21,7 +21,7 @@ pub(crate) const UNSUPPORTED_VERSION: i64 = -32_022;
 /// The protocol era of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Era {
-    /// Nothing is agreed on yet.
+    /// The version is not negotiated yet.
     Opening,
     Handshake {
         version: String,
@@ -48,14 +48,13 @@ impl Era {
     }
 }
 
-/// The reply to a server that asks a person something.
+/// How the client replies to a server that asks a person something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Elicitations {
-    /// The answer is no, because a question of theirs could pass for one of ours.
+    /// Declines, because a server's question could look like one of ours.
     #[default]
     Decline,
-    /// The answer is yes, with the values that the question itself suggests. Tests of the protocol
-    /// use this.
+    /// Accepts with the values that the question itself suggests. Tests of the protocol use this.
     AcceptDefaults,
 }
 
@@ -114,7 +113,7 @@ pub(crate) enum Incoming {
     Notification { method: String },
 }
 
-/// Reads a message. `None`: it is no message of the protocol and is ignored.
+/// Reads a message; `None` for anything that is not a message of the protocol and is ignored.
 pub(crate) fn incoming(mut message: Value) -> Option<Incoming> {
     let fields = message.as_object_mut()?;
     let id = fields.remove("id").filter(|id| !id.is_null());
@@ -146,8 +145,8 @@ fn answered(error: &Value) -> McpError {
     }
 }
 
-/// The reply to a server's request. We offer nothing to servers: no model, no folder, and no
-/// questions to a person, since a server's question could look like one of ours.
+/// The reply to a server's request. Onyx offers nothing to servers: no model, no folder, and no
+/// questions to a person, because a server's question could look like one of ours.
 pub(crate) fn reply(elicitations: Elicitations, id: &Value, method: &str, params: &Value) -> Value {
     match method {
         "ping" => json!({"jsonrpc": "2.0", "id": id, "result": {}}),

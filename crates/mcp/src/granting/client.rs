@@ -19,8 +19,8 @@ pub struct GrantClient {
     redirect_uris: Vec<String>,
 }
 
-/// Answers a registration (RFC 7591). Nothing is stored, because the id contains all of it; forging
-/// an id gains nothing, since any program may register.
+/// Answers a registration (RFC 7591). Nothing is stored, because the id contains the whole
+/// registration. Forging an id gains nothing, since any program may register.
 pub fn registered(asked: &Value) -> Result<Value, GrantRefusal> {
     let client = GrantClient::of(asked)?;
     let text = serde_json::to_string(&client).unwrap_or_default();
@@ -59,7 +59,7 @@ impl GrantClient {
         Ok(Self { name: onyx_types::visible_line(&name).to_string(), redirect_uris })
     }
 
-    /// Reads the client from an id that a registration returned. `None`: it is no such id.
+    /// Reads the client from an id that a registration returned; `None` for any other text.
     pub fn read(id: &str) -> Option<Self> {
         let text = BASE64.decode(id.strip_prefix(REGISTERED)?).ok()?;
         let client: Self = serde_json::from_slice(&text).ok()?;
@@ -72,7 +72,8 @@ impl GrantClient {
         id.strip_prefix("https://").is_some_and(|rest| rest.contains('/')) && id.len() <= LONGEST_ID
     }
 
-    /// The document must name its own address, so that it cannot be presented under another one.
+    /// Reads a client's metadata document. The document must name its own address, so that it
+    /// cannot be presented under another one.
     pub fn documented(id: &str, document: &Value) -> Result<Self, GrantRefusal> {
         if document["client_id"] != id {
             let why = "the client's document does not name itself";
@@ -81,7 +82,8 @@ impl GrantClient {
         Self::of(document)
     }
 
-    /// Compares exactly; on this machine the port is the program's own choice (RFC 8252).
+    /// Whether the client may be sent back to the address. Addresses are compared exactly, except
+    /// that on this machine the program chooses the port (RFC 8252).
     pub fn comes_back_to(&self, address: &str) -> bool {
         let same = |known: &String| {
             known == address
@@ -91,7 +93,7 @@ impl GrantClient {
     }
 }
 
-/// Allows only addresses at which others cannot read the code.
+/// Whether only the client can read a code that is sent to this address.
 fn may_come_back_to(address: &str) -> bool {
     let Some((scheme, rest)) = address.split_once(':') else { return false };
     let is_plain = address.bytes().all(|byte| byte.is_ascii_graphic()) && !address.contains('#');

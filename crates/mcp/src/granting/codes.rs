@@ -1,4 +1,4 @@
-//! The codes for what a person agreed to: each is valid once, for a short time.
+//! The codes for the access that a person agreed to. Each is valid once and for a short time.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -18,12 +18,12 @@ const MOST: usize = 100;
 pub struct GrantRequest {
     pub client_id: String,
     pub redirect_uri: String,
-    /// SHA-256 of a secret that only the program knows (RFC 7636).
+    /// The SHA-256 of a secret that only the program knows (RFC 7636).
     pub code_challenge: String,
     pub resource: Option<String>,
 }
 
-/// Codes with the values that they are redeemed for.
+/// The codes, each with the value for which it is redeemed.
 pub struct GrantCodes<T>(Mutex<BTreeMap<String, Waiting<T>>>);
 
 struct Waiting<T> {
@@ -51,7 +51,7 @@ impl<T> GrantCodes<T> {
         code
     }
 
-    /// Redeems a code. A code that was presented is used up, even if the request does not fit.
+    /// Redeems a code. A code is used up by the attempt, even if the request does not match.
     pub fn take(
         &self,
         code: &str,

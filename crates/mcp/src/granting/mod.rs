@@ -1,8 +1,8 @@
-//! The server side of a sign-in: programs that know only the address of our `/mcp`, and that a
-//! person allows. OAuth 2.1 for clients without secrets: a program's name, the addresses it may be
-//! sent back to, and codes that are valid once. Tokens are made elsewhere, where people are known.
-//! A client chooses its own name, so a person is also shown the address that the code goes to: the
-//! agreement is with that address.
+//! The server side of a sign-in, for programs that know only the address of our `/mcp` and that a
+//! person allows. It is OAuth 2.1 for clients without secrets: a program's name, the addresses to
+//! which it may be sent back, and codes that are valid once. Tokens are made elsewhere, where
+//! people are known. A client chooses its own name, so a person also sees the address to which the
+//! code goes: the agreement is with that address.
 
 mod client;
 mod codes;
@@ -10,7 +10,7 @@ mod codes;
 pub use client::{GrantClient, registered};
 pub use codes::{GrantCodes, GrantRequest};
 
-/// Why a request is refused, as RFC 6749 names it.
+/// Why a request is refused, with the names of RFC 6749.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrantRefusal {
     pub error: &'static str,

@@ -29,7 +29,7 @@ impl Challenge {
     }
 }
 
-/// A token or a quoted text, and what comes after it.
+/// Reads a token or a quoted text, and returns it with the text after it.
 fn value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([',', ' ']).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! How we identify ourselves to an authorization server.
+//! How Onyx identifies itself to an authorization server.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -11,7 +11,7 @@ use super::OauthSettings;
 use super::discovery::AuthorizationServer;
 use crate::McpError;
 
-/// Our client id, and how we prove it.
+/// Our client id and its proof.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OauthClient {
     pub(super) id: String,
@@ -53,7 +53,7 @@ impl OauthClient {
     }
 }
 
-/// The owner's client id, our document, or a registration, in this order.
+/// Finds our client id: the owner's, our metadata document, or a registration, in this order.
 pub(super) async fn known(
     egress: &Egress,
     server: &AuthorizationServer,
@@ -74,7 +74,7 @@ pub(super) async fn known(
     register(egress, server, redirect_uri, scope).await
 }
 
-/// What we say of ourselves, in a document or in a registration.
+/// Our description of ourselves, for a document or a registration.
 fn client_metadata(redirect_uri: &str) -> Value {
     json!({
         "client_name": "Onyx",
@@ -140,7 +140,7 @@ fn method_for(server: &AuthorizationServer, has_secret: bool) -> Method {
 fn allows(server: &AuthorizationServer, method: &str) -> bool {
     match &server.token_endpoint_auth_methods_supported {
         Some(methods) => methods.iter().any(|known| known == method),
-        // RFC 8414 has this as the default.
+        // RFC 8414 defines this as the default.
         None => method == "client_secret_basic",
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Challenge;
 use crate::McpError;
 
-/// A server's metadata (RFC 9728).
+/// An MCP server's metadata (RFC 9728).
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Resource {
     pub(super) resource: Option<String>,
@@ -52,7 +52,7 @@ pub(super) async fn find(
     }
     let issuer = match resource.authorization_servers.first() {
         Some(issuer) => issuer.clone(),
-        // Servers of before 2025-06-18 sign people in themselves.
+        // Servers of versions before 2025-06-18 are their own authorization servers.
         None => origin(address),
     };
     let server = authorization_server(egress, &issuer).await?;
@@ -106,7 +106,7 @@ async fn authorization_server(
         let place = base.join(&place).map_err(|error| odd(&error.to_string()))?;
         let found: Option<AuthorizationServer> = fetch(egress, place.as_str()).await?;
         let Some(found) = found else { continue };
-        // They are compared letter by letter, because another spelling may be another server.
+        // The issuers are compared exactly, because another spelling may be another server.
         if found.issuer != issuer {
             return Err(odd("its authorization server names another issuer than expected"));
         }
@@ -115,7 +115,7 @@ async fn authorization_server(
     Err(odd("its authorization server does not say how to sign in"))
 }
 
-/// `None`: the address does not exist.
+/// Fetches a JSON document; `None` if the address does not exist.
 async fn fetch<T: DeserializeOwned>(egress: &Egress, place: &str) -> Result<Option<T>, McpError> {
     let address: Address =
         place.parse().map_err(|_| odd("it names an address that is not valid"))?;
@@ -130,7 +130,7 @@ async fn fetch<T: DeserializeOwned>(egress: &Egress, place: &str) -> Result<Opti
     })
 }
 
-/// Is the address the resource itself, or under it?
+/// Whether the address is the resource itself, or under it.
 fn covers(resource: &str, address: &Address) -> bool {
     let Ok(resource) = resource.parse::<Address>() else { return false };
     if origin(&resource) != origin(address) {
@@ -150,7 +150,7 @@ pub(super) fn origin(address: &Address) -> String {
     text[..end].to_owned()
 }
 
-/// The path of an address, without a query and without a slash at its end.
+/// The path of an address, without a query and without a trailing slash.
 fn path(address: &str) -> &str {
     let after_scheme = address.find("://").map_or(0, |at| at + 3);
     let from = address[after_scheme..].find('/').map_or(address.len(), |at| after_scheme + at);

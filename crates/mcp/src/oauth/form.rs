@@ -21,7 +21,7 @@ pub(super) fn pairs(query: &str) -> Vec<(String, String)> {
     query.trim_start_matches('?').split('&').filter(|piece| !piece.is_empty()).map(pair).collect()
 }
 
-/// A value whose bytes are no text stays as it came.
+/// Decodes a value. One whose bytes are not text is returned unchanged.
 fn decoded(text: &str) -> String {
     percent_decoded(&text.replace('+', " ")).unwrap_or_else(|| text.to_owned())
 }

@@ -1,9 +1,9 @@
-//! Signing in to MCP servers that require it: OAuth 2.1 with PKCE. The server names its
-//! authorization server (RFC 9728), which names its endpoints (RFC 8414). We identify ourselves
-//! there (by our metadata document, a registration, or a client id from the config), a person
-//! agrees in their browser, and the tokens are kept sealed, bound to the server's address.
+//! Signing in to MCP servers that require it, by OAuth 2.1 with PKCE. The server names its
+//! authorization server (RFC 9728), which names its endpoints (RFC 8414). Onyx identifies itself
+//! there (by its metadata document, a registration, or a client id from the config), a person
+//! agrees in their browser, and the tokens are stored sealed, bound to the server's address.
 //!
-//! Nothing here opens a browser or listens: the caller does, through [`Consent`] or with
+//! No code here opens a browser or listens for one: the caller does, through [`Consent`] or with
 //! [`SignIn::begin`] and [`SignIn::finish`].
 
 mod challenge;
@@ -22,27 +22,28 @@ use crate::McpError;
 pub(crate) use challenge::Challenge;
 pub use sign_in::{Begun, SignIn, SignInSetup};
 
-/// `oauth` of a server in the config: for authorization servers that do not support registration.
+/// The setting `oauth` of a server in the config, for authorization servers that do not support
+/// registration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct OauthSettings {
     pub client_id: Option<String>,
-    /// May be `secret:<name>`.
+    /// The client secret, which may be given as `secret:<name>`.
     pub client_secret: Option<String>,
-    /// Where our description of ourselves can be read, over https.
+    /// The https address at which our metadata document can be read.
     pub client_metadata_url: Option<String>,
-    /// Instead of what the server asks for.
+    /// The scope to ask for, in place of the one that the server asks for.
     pub scope: Option<String>,
 }
 
-/// Where tokens are kept, sealed.
+/// The store in which tokens are sealed.
 #[async_trait]
 pub trait TokenKeeper: Send + Sync {
     fn load(&self, server: &str) -> Result<Option<String>, Fault>;
     async fn keep(&self, server: &str, record: &str) -> Result<(), Fault>;
     async fn forget(&self, server: &str) -> Result<(), Fault>;
 
-    /// Whether several gateways store tokens there. The stored ones may then be newer than those in
+    /// Whether several gateways share this store. The stored tokens may then be newer than those in
     /// memory.
     fn is_shared(&self) -> bool {
         false
@@ -59,7 +60,7 @@ pub trait TokenKeeper: Send + Sync {
         Ok(())
     }
 
-    /// The same, once.
+    /// Takes a sign-in that waits for its browser; each can be taken only once.
     async fn take_attempt(&self, _state: &str) -> Result<Option<String>, Fault> {
         Ok(None)
     }
@@ -80,7 +81,7 @@ pub fn form(pairs: &[(&str, &str)]) -> String {
 pub struct Callback {
     pub state: String,
     pub code: Option<String>,
-    /// Who it comes from (RFC 9207).
+    /// The issuer of the answer (RFC 9207).
     pub iss: Option<String>,
     pub error: Option<String>,
 }
@@ -106,6 +107,6 @@ impl Callback {
 #[async_trait]
 pub trait Consent: Send + Sync {
     fn redirect_uri(&self) -> &str;
-    /// Sends them to this address and waits until they come back.
+    /// Sends the person to this address and waits until they come back.
     async fn ask(&self, address: &str) -> Result<Callback, McpError>;
 }

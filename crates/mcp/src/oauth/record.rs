@@ -6,7 +6,7 @@ use super::client::OauthClient;
 
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// The MCP server's address. Tokens of another one are of no use, and go nowhere.
+    /// The MCP server's address. Tokens are never used for, or sent to, another one.
     pub(super) server: String,
     pub(super) issuer: String,
     pub(super) token_endpoint: String,
@@ -14,7 +14,7 @@ pub(super) struct Record {
     pub(super) client: OauthClient,
     pub(super) access: String,
     pub(super) refresh: Option<String>,
-    /// Milliseconds since 1970; `None`: the server did not say.
+    /// The end of the access token in milliseconds since 1970; `None` if the server did not say.
     pub(super) expires_at: Option<i64>,
     pub(super) scope: Option<String>,
 }
@@ -26,7 +26,7 @@ impl Record {
     }
 }
 
-/// The scopes granted so far together with those asked for now.
+/// The scopes granted so far together with those requested now.
 pub(super) fn union(granted: Option<&str>, asked: Option<&str>) -> Option<String> {
     let mut words: Vec<&str> = Vec::new();
     for word in granted.iter().chain(asked.iter()).flat_map(|scope| scope.split(' ')) {

@@ -16,18 +16,18 @@ use super::record::{Record, union};
 use super::{Callback, Challenge, Consent, OauthSettings, TokenKeeper, form};
 use crate::McpError;
 
-/// Sign-ins of one server that wait for a browser; the oldest make room.
+/// How many sign-ins of one server may wait for a browser; a new one replaces the oldest.
 const MOST_WAITING: usize = 8;
 /// A token is renewed this long before its end.
 const EARLY_MILLIS: i64 = 30_000;
 
-/// What a sign-in needs.
+/// The settings and stores that a sign-in needs.
 pub struct SignInSetup {
     /// The server's name in the config.
     pub name: String,
     pub address: Address,
     pub egress: Egress,
-    /// The settings with the secret opened.
+    /// The settings, in which secrets are already resolved.
     pub settings: OauthSettings,
     pub keeper: Arc<dyn TokenKeeper>,
     pub clock: Arc<dyn Clock>,
@@ -44,7 +44,7 @@ pub struct SignIn {
 #[derive(Default)]
 struct State {
     record: Option<Record>,
-    /// The server's last challenge, which a sign-in answers.
+    /// The server's last challenge, which the next sign-in answers.
     challenge: Challenge,
     waiting: BTreeMap<String, Attempt>,
 }
@@ -60,7 +60,7 @@ struct Attempt {
     scope: Option<String>,
 }
 
-/// Where the person must go to sign in.
+/// The address to which the person must go to sign in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begun {
     pub address: String,
@@ -95,7 +95,7 @@ impl SignIn {
         if !self.setup.keeper.is_shared() {
             return;
         }
-        // A store that cannot be opened reports this when it is next used.
+        // If the store cannot be opened, its next use reports that.
         let Ok(kept) = self.setup.keeper.load(&self.setup.name) else { return };
         let address = self.setup.address.as_str();
         self.state().record = kept.and_then(|text| Record::read(&text, address));
@@ -114,12 +114,13 @@ impl SignIn {
         if !is_old {
             return Some(token);
         }
-        // A refusal shows with the request itself.
+        // A failure is ignored here, because the request itself will be refused.
         let _ = self.renew(&token).await;
         self.state().record.as_ref().map(|record| record.access.clone())
     }
 
-    /// Notes that the server refused this token; its answer is kept for the next sign-in.
+    /// Handles the server's refusal of a token; the challenge is kept for the next sign-in. Returns
+    /// whether another token can be tried.
     pub(crate) async fn refused(
         &self,
         token: Option<&str>,
@@ -128,14 +129,14 @@ impl SignIn {
     ) -> Result<bool, McpError> {
         self.state().challenge = challenge;
         match token {
-            // Only a person can give more rights.
+            // Status 403 means that more rights are needed, which only a person can give.
             Some(_) if status == 403 => Ok(false),
             Some(token) => self.renew(token).await,
             None => Ok(false),
         }
     }
 
-    /// Does a whole sign-in with a person who is there.
+    /// Does a whole sign-in with a person who is present.
     pub(crate) async fn with(&self, consent: &dyn Consent) -> Result<(), McpError> {
         let begun = self.begin(consent.redirect_uri()).await?;
         let callback = consent.ask(&begun.address).await?;
@@ -203,7 +204,8 @@ impl SignIn {
         taken.map(read).transpose()
     }
 
-    /// The scopes to ask for: the owner's, those that the server asked for, or all it knows.
+    /// The scopes to ask for: the owner's, or those that the server requires or supports together
+    /// with those granted before.
     fn scope(&self, found: &Discovered, challenge: &Challenge) -> Option<String> {
         if let Some(scope) = &self.setup.settings.scope {
             return Some(scope.clone());
@@ -218,7 +220,7 @@ impl SignIn {
         if stays { union(scope.as_deref(), Some("offline_access")) } else { scope }
     }
 
-    /// What we are known as there. Another authorization server knows nothing of it.
+    /// Our client at this authorization server. A client of another one is unknown there.
     fn client_of(&self, issuer: &str) -> Option<OauthClient> {
         if self.setup.settings.client_id.is_some() {
             return None;
@@ -263,8 +265,8 @@ impl SignIn {
         self.keep(record).await
     }
 
-    /// Among several gateways, only one changes the tokens at a time, and it reads the latest ones
-    /// first.
+    /// Takes a turn to change the tokens: among several gateways only one changes them at a time,
+    /// and it reads the latest ones first.
     async fn turn(&self) -> Result<Option<Box<dyn Send + Sync>>, McpError> {
         let turn = self.setup.keeper.turn(&self.setup.name).await;
         let turn = turn.map_err(|fault| McpError::Unreachable(fault.message))?;
@@ -272,7 +274,7 @@ impl SignIn {
         Ok(turn)
     }
 
-    /// Is there a newer token than this one now?
+    /// Renews the token. Returns whether there is a newer token than `old` now.
     async fn renew(&self, old: &str) -> Result<bool, McpError> {
         let _one_by_one = self.changing.lock().await;
         let _turn = self.turn().await?;
@@ -366,7 +368,7 @@ struct Granted {
     scope: Option<String>,
 }
 
-/// RFC 9207: the answer must come from exactly the server that the person was sent to.
+/// Checks that the answer comes from exactly the server that the person was sent to (RFC 9207).
 fn check_issuer(server: &AuthorizationServer, iss: Option<&str>) -> Result<(), McpError> {
     match iss {
         Some(iss) if iss == server.issuer => Ok(()),
@@ -378,7 +380,7 @@ fn check_issuer(server: &AuthorizationServer, iss: Option<&str>) -> Result<(), M
     }
 }
 
-/// Codes and tokens go over https, or to the machine that the server itself is reached at.
+/// Checks that codes and tokens go over https, or to the host of the MCP server itself.
 fn trusted(place: &str, server: &Address) -> Result<Address, McpError> {
     let address: Address =
         place.parse().map_err(|_| odd("it names an address that is not valid"))?;

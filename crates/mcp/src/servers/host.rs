@@ -1,4 +1,5 @@
-//! One server: connected when needed, disconnected when idle, and parked when it fails.
+//! One server, which is connected when needed, disconnected when idle, and left alone for a while
+//! when it fails.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -15,7 +16,8 @@ use crate::{Elicitations, McpError, ServerSettings};
 
 /// A server that was not used for this long is ended; the next call starts it again.
 const IDLE: Duration = Duration::from_secs(10 * 60);
-/// How long a server that failed is left alone: this, doubled with each failure up to that.
+/// How long a server that failed is left alone. The time starts with this value and doubles with
+/// each failure up to `LONGEST_WAIT`.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
 
@@ -23,7 +25,7 @@ pub(crate) struct Host {
     name: String,
     settings: ServerSettings,
     setup: Arc<McpSetup>,
-    /// Who offers its tools.
+    /// The servers of the config, which offer this server's tools.
     servers: Weak<Shared>,
     log: ProgramLog,
     /// The sign-in is made when it is first needed, and outlives connections.
@@ -37,12 +39,13 @@ pub(crate) struct Host {
 struct HostState {
     status: ServerStatus,
     version: String,
-    /// The tools of its last list; `None`: it was not asked yet.
+    /// The tools of the server's last list; `None` if it was not asked yet.
     listed: Option<Vec<ToolPin>>,
     /// Tools that cannot be used, with the reason.
     unusable: Vec<(String, String)>,
     failures: u32,
-    /// The time before which it is not tried again; `used` is its last use. Both are monotonic.
+    /// The time before which the server is not tried again. `used` is the time of its last use.
+    /// Both are monotonic.
     not_before: Duration,
     used: Duration,
 }
@@ -82,7 +85,7 @@ impl Host {
         (facts.status.clone(), facts.version.clone())
     }
 
-    /// The tools of its last list; `None`: it was not asked yet.
+    /// The tools of the server's last list; `None` if it was not asked yet.
     pub(super) fn seen(&self) -> Option<Vec<ToolPin>> {
         self.facts().listed.clone()
     }
@@ -129,8 +132,8 @@ impl Host {
         }
     }
 
-    /// The connected server, started or reached if necessary. One that failed is not tried again
-    /// for a while.
+    /// The connected server, started or reached if necessary. A server that failed is not tried
+    /// again for a while.
     pub(super) async fn connected(&self) -> Result<Arc<Peer>, McpError> {
         if !self.settings.enabled {
             return Err(McpError::Unreachable("it is disabled".to_owned()));
@@ -180,7 +183,7 @@ impl Host {
         Ok(peer)
     }
 
-    /// `None`: it is a local program, which needs no sign-in.
+    /// The server's sign-in; `None` for a local program, which needs none.
     pub(super) async fn sign_in(&self) -> Result<Option<Arc<SignIn>>, McpError> {
         let make = || async { launch::sign_in(&self.setup, &self.name, &self.settings) };
         self.sign_in.get_or_try_init(make).await.cloned()
@@ -209,7 +212,7 @@ impl Host {
             facts.listed = Some(pins);
             facts.unusable = unusable;
         }
-        // Changed tools are removed before anything is called.
+        // Changed tools are removed before any tool is called.
         if let Some(servers) = self.servers.upgrade() {
             let offered = servers.offer_again(&self.name).await;
             offered.map_err(|fault| McpError::Unreachable(fault.message))?;
@@ -247,7 +250,7 @@ impl Host {
         tracing::warn!(server = self.name, %error, "an MCP server failed");
     }
 
-    /// Ends the server and forgets its failures.
+    /// Ends the server and clears its failures.
     pub(super) async fn restart(&self) {
         self.leave().await;
         let mut facts = self.facts();
@@ -263,7 +266,7 @@ impl Host {
 
     pub(super) async fn leave_if_idle(&self) {
         let is_idle = self.now().saturating_sub(self.facts().used) >= IDLE;
-        // One that is being started is in use.
+        // If the lock is taken, the server is being started and therefore in use.
         let Ok(mut connection) = self.connection.try_lock() else { return };
         let is_gone = connection.as_ref().is_some_and(|peer| peer.broken().is_some());
         if connection.is_some() && (is_idle || is_gone) {

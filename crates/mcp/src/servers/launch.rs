@@ -38,7 +38,7 @@ fn address(url: &str) -> Result<Address, McpError> {
     url.parse().map_err(|error: onyx_egress::EgressError| McpError::Unreachable(error.to_string()))
 }
 
-/// The sign-in of a server at an address, before any request. `None` for a program.
+/// The sign-in of a server at an address. It is made without a request. `None` for a program.
 pub(super) fn sign_in(
     setup: &McpSetup,
     name: &str,
@@ -61,8 +61,8 @@ pub(super) fn sign_in(
     Ok(Some(Arc::new(sign_in)))
 }
 
-/// The program with nothing but what it was granted: the system's programs, the folders that the
-/// owner named, a folder of its own, the environment that the config writes down.
+/// Starts the program with only what it was granted: the system's programs, the folders that the
+/// owner named, a folder of its own, and the environment in the config.
 async fn started(
     setup: &McpSetup,
     settings: &ServerSettings,
@@ -108,7 +108,8 @@ async fn started(
     StdioTransport::over(running, scratch, proxy, log.clone())
 }
 
-/// The command with its environment before it, since the sandbox gives it a clean one.
+/// The command line. It sets the environment itself, because the sandbox gives the command a clean
+/// one.
 fn argv(setup: &McpSetup, settings: &ServerSettings) -> Result<Vec<String>, McpError> {
     let command = settings.command.clone().unwrap_or_default();
     let mut argv = Vec::new();
@@ -125,7 +126,7 @@ fn argv(setup: &McpSetup, settings: &ServerSettings) -> Result<Vec<String>, McpE
     Ok(argv)
 }
 
-/// The values with secrets in the place of their names.
+/// The values with references to secrets replaced by the secrets.
 fn opened(
     setup: &McpSetup,
     values: &BTreeMap<String, String>,

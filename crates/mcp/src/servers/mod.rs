@@ -1,5 +1,5 @@
-//! The servers of the config: started on use, stopped when idle, parked when they fail; and which
-//! of their tools the owner has accepted.
+//! The servers of the config: they are started on use, stopped when idle, and left alone for a
+//! while when they fail. It also knows which of their tools the owner has accepted.
 //!
 //! The binary and the admin routes use [`McpServers`].
 
@@ -25,13 +25,13 @@ use crate::{McpError, McpSettings};
 pub(crate) use host::Host;
 pub use view::{OfferedTool, OfferedToolState, ServerStatus, ServerView};
 
-/// How often idle servers are looked for.
+/// How often idle servers are searched for.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// What is needed to run and reach servers.
+/// The settings and stores that are needed to run and reach servers.
 pub struct McpSetup {
     pub sandbox: onyx_sandbox::Sandbox,
-    /// Where folders are made that last as long as a server.
+    /// The place for folders that exist as long as a server runs.
     pub scratch: std::path::PathBuf,
     pub web: Web,
     pub secrets: OpenSecret,
@@ -39,7 +39,7 @@ pub struct McpSetup {
     pub tokens: Arc<dyn TokenKeeper>,
     pub acceptances: Arc<dyn Acceptances>,
     pub clock: Arc<dyn Clock>,
-    /// The owner accepts tools, because all people here use them.
+    /// The owner, who accepts tools because all people here use them.
     pub owner: PersonId,
 }
 
@@ -64,7 +64,7 @@ struct Server {
 #[derive(Default)]
 struct Registered {
     registrations: Vec<Registration>,
-    /// The tools that can be called now, with what was accepted.
+    /// The tools that can be called now, with the hashes that were accepted.
     pins: BTreeMap<String, Hash>,
 }
 
@@ -77,7 +77,7 @@ impl McpServers {
 
     /// Sets the toolbox that receives accepted tools.
     pub fn set_toolbox(&self, toolbox: Arc<Toolbox>) {
-        // A process has one.
+        // The toolbox is set only once in a process, so a second one is ignored.
         let _ = self.shared.toolbox.set(toolbox);
     }
 
@@ -117,7 +117,7 @@ impl McpServers {
         Ok(())
     }
 
-    /// Ends idle servers, until `stop` is cancelled.
+    /// Ends idle servers until `stop` is cancelled.
     pub async fn tend(&self, stop: &Cancel) {
         loop {
             tokio::select! {
@@ -147,15 +147,15 @@ impl McpServers {
     pub async fn refresh(&self, name: &str) -> Result<ServerView, Fault> {
         let server = self.shared.server(name)?;
         server.host.restart().await;
-        // What went wrong is part of the view.
+        // A failure is part of the view.
         let _ = server.host.connected().await;
         let accepted = self.shared.accepted().await?;
         self.shared.offer(&server, &accepted);
         Ok(self.shared.view(&server, &accepted))
     }
 
-    /// Begins a sign-in to a server: returns where to send the person, who comes back to
-    /// `redirect_uri`.
+    /// Begins a sign-in to a server: returns the address to which to send the person, who comes
+    /// back to `redirect_uri`.
     pub async fn begin_sign_in(&self, name: &str, redirect_uri: &str) -> Result<Begun, Fault> {
         let server = self.shared.server(name)?;
         let sign_in = server.host.sign_in().await?.ok_or_else(|| no_sign_in(name))?;
@@ -193,7 +193,7 @@ impl McpServers {
     }
 
     /// Fetches the metadata document of a program from the address that the program gave as its id.
-    /// Like any untrusted page, it must be on the public internet.
+    /// Like any untrusted page, the document must be on the public internet.
     pub async fn client_document(&self, address: &str) -> Result<Value, Fault> {
         let wrong = |why: String| {
             let message = format!("The client's document cannot be read: {why}");
@@ -291,7 +291,7 @@ impl Shared {
         Ok(self.setup.acceptances.accepted(&self.setup.owner, kind).await?)
     }
 
-    /// Updates the toolbox: only tools that are accepted, allowed and unchanged.
+    /// Updates the toolbox, which only gets tools that are accepted, allowed and unchanged.
     fn offer(&self, server: &Server, accepted: &[Acceptance]) {
         let Some(toolbox) = self.toolbox.get() else { return };
         let host = &server.host;
@@ -317,10 +317,10 @@ impl Shared {
         }
     }
 
-    /// The same for one server, after its tools were listed.
+    /// Updates the toolbox for one server after its tools were listed.
     async fn offer_again(&self, name: &str) -> Result<(), Fault> {
         let accepted = self.accepted().await?;
-        // A server that was taken out of the config meanwhile offers nothing.
+        // A server that was removed from the config meanwhile offers nothing.
         if let Ok(server) = self.server(name) {
             self.offer(&server, &accepted);
         }
@@ -358,8 +358,9 @@ impl Server {
     }
 }
 
-/// The tools of a server that can be had: accepted, allowed, and as far as is known still what was
-/// accepted. Names that differ only in case are one; the first counts.
+/// The usable tools of a server: those that are accepted and allowed, and whose latest known
+/// description is the accepted one. Names that differ only in case count as one, and the first is
+/// used.
 fn usable(host: &Host, accepted: &[Acceptance]) -> Vec<ToolPin> {
     if !host.settings().enabled {
         return Vec::new();
@@ -373,7 +374,7 @@ fn usable(host: &Host, accepted: &[Acceptance]) -> Vec<ToolPin> {
     });
     own.filter(|pin| host.settings().tools.allows(&pin.name))
         .filter(|pin| match &listed {
-            // The server was not asked yet; it is asked before the first call.
+            // The server was not asked yet; that happens before the first call.
             None => true,
             Some(listed) => listed.iter().any(|now| now.name == pin.name && now.hash == pin.hash),
         })

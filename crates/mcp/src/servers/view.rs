@@ -17,7 +17,7 @@ pub enum ServerStatus {
     Idle,
     Starting,
     Running,
-    /// Why. It is tried again, later with each failure.
+    /// The reason of the failure. The server is tried again, later with each failure.
     Failing(String),
 }
 
@@ -26,27 +26,27 @@ pub struct ServerView {
     pub name: String,
     pub settings: ServerSettings,
     pub status: ServerStatus,
-    /// The version of the protocol that was agreed on; empty before.
+    /// The negotiated version of the protocol; empty before the negotiation.
     pub version: String,
     pub signed_in: bool,
     pub tools: Vec<OfferedTool>,
-    /// The last lines of its error stream.
+    /// The last lines of the server's error stream.
     pub log: Vec<String>,
 }
 
-/// A tool of a server, whether it can be used or not.
+/// A tool of a server, whether or not it can be used.
 #[derive(Clone, Debug)]
 pub struct OfferedTool {
     pub name: String,
     pub description: String,
     pub schema: Value,
-    /// The server's own statement about its effect: no right, only shown.
+    /// The server's own statement about the tool's effect. It is only shown and gives no right.
     pub hints: Value,
     pub effect: ToolEffect,
     pub state: OfferedToolState,
-    /// The hash of its current description.
+    /// The hash of the tool's current description.
     pub hash: Option<Hash>,
-    /// What has changed since it was accepted.
+    /// The changes of the description since it was accepted.
     pub diff: Option<String>,
 }
 
@@ -54,15 +54,15 @@ pub struct OfferedTool {
 pub enum OfferedToolState {
     /// Agents can use it.
     Ready,
-    /// Never accepted.
+    /// The tool was never accepted.
     New,
-    /// Its description differs from the accepted one.
+    /// The tool's description differs from the accepted one.
     Changed,
-    /// It was accepted, and its server does not have it any more.
+    /// The tool was accepted, but its server no longer offers it.
     Missing,
-    /// The config does not allow it.
+    /// The config does not allow the tool.
     Off,
-    /// Why it cannot be used here.
+    /// The reason why the tool cannot be used here.
     Unusable(String),
 }
 

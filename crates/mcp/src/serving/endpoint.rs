@@ -20,9 +20,9 @@ use super::tasks::{self, AtWork, Tasks};
 use super::{Events, HttpReply, Offer, Service, Stop, event};
 use crate::wire::STATELESS;
 
-/// Messages before the answer that may wait to be sent.
+/// How many messages before the answer may wait to be sent.
 const WAITING: usize = 64;
-/// Results that a client may remember, and for how long: what is offered changes with the config.
+/// The methods whose results a client may cache for a while; results change with the config.
 const CACHEABLE: [&str; 6] = [
     "server/discover",
     "tools/list",
@@ -35,7 +35,7 @@ const CACHEABLE: [&str; 6] = [
 const OF_HANDSHAKES: [&str; 5] =
     ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
-/// A list that has changed.
+/// A kind of list that has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     Tools,
@@ -57,7 +57,7 @@ impl Change {
     }
 }
 
-/// Where clients connect. One for the process.
+/// The endpoint that clients connect to. There is one in the process.
 pub struct Endpoint {
     sessions: Sessions,
     key: Arc<SealKey>,
@@ -66,16 +66,16 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The key must be secret.
+    /// Makes an endpoint. The key must be secret.
     pub fn new(key: [u8; 32]) -> Self {
         let (changes, _) = broadcast::channel(WAITING);
         let (key, tasks) = (Arc::new(SealKey::new(key)), Tasks::default());
         Self { sessions: Sessions::default(), key, changes, tasks }
     }
 
-    /// Notifies clients that listen.
+    /// Notifies the clients that listen for changes.
     pub fn changed(&self, change: Change) {
-        // There may be no listener.
+        // Sending fails if no client listens, which is not an error.
         let _ = self.changes.send(change);
     }
 
@@ -119,7 +119,7 @@ impl Endpoint {
         }
     }
 
-    /// A request: the protocol's own methods at once, every other one by the service.
+    /// Answers a request: the protocol's own methods at once, every other one by the service.
     async fn answer(
         &self,
         service: Arc<dyn Service>,
@@ -200,7 +200,7 @@ impl Endpoint {
                 let name = self.key.fresh_name();
                 match self.tasks.keep(name, asked.caller, life, era, call) {
                     Ok(task) => done(result(&id, created(task, era))),
-                    // The caller has too many tasks, so this call is waited for.
+                    // The caller has too many tasks, so the server waits for this call.
                     Err(mut call) => {
                         let first = call.answers.recv().await;
                         answered(first, era, call)
@@ -248,7 +248,8 @@ impl Endpoint {
         HttpReply::Empty { status }
     }
 
-    /// The same in the era without sessions: the client lists the changes it wants.
+    /// Does the same in the era without sessions, in which the client lists the changes that it
+    /// wants.
     fn listen_for(&self, offer: &Offer, id: &Value, params: &Value) -> HttpReply {
         let offered = offered_changes(offer);
         if offered.is_empty() {
@@ -274,7 +275,7 @@ impl Endpoint {
             loop {
                 let change = match changes.recv().await {
                     Ok(change) => change,
-                    // What was missed is in the next list that the client asks for.
+                    // The next list that the client requests contains the missed changes.
                     Err(broadcast::error::RecvError::Lagged(_)) => continue,
                     Err(broadcast::error::RecvError::Closed) => return,
                 };
@@ -312,12 +313,13 @@ impl RpcRequest<'_> {
         Ok(era)
     }
 
-    /// In the eras with a handshake, a client marks the calls for which it wants a task.
+    /// The lifetime of the task that the client wants. In the eras with a handshake, a client marks
+    /// the calls for which it wants a task.
     fn wanted_task(&self) -> Option<Option<Duration>> {
         (self.method == "tools/call").then(|| tasks::wanted(&self.params)).flatten()
     }
 
-    /// How long the answer is waited for before the call becomes a task; `None`: to its end.
+    /// How long to wait for the answer before the call becomes a task; `None` waits until its end.
     fn patience(&self, exchange: &Exchange) -> Option<Duration> {
         match exchange.era {
             Era::Handshake => self.wanted_task().map(|_| Duration::ZERO),
@@ -340,7 +342,7 @@ impl RpcRequest<'_> {
     }
 }
 
-/// A message without a method: an answer to a question of ours, or nothing that can be meant.
+/// Handles a message without a method: it answers a question of ours, or is invalid.
 fn not_asked(message: &mut Value, session: Option<&Session>, id: &Value) -> HttpReply {
     if message.get("result").is_none() && message.get("error").is_none() {
         let refusal = Refusal::new(INVALID_REQUEST, "a message needs a method");
@@ -352,7 +354,7 @@ fn not_asked(message: &mut Value, session: Option<&Session>, id: &Value) -> Http
     HttpReply::Empty { status: 202 }
 }
 
-/// Starts the service on the request; the answer is the last message of the exchange.
+/// Starts the service on the request; its answer is the last message of the exchange.
 fn begin(
     service: Arc<dyn Service>,
     method: String,
@@ -364,7 +366,7 @@ fn begin(
     let work = async move {
         let answered = service.answer(&method, &params, &exchange).await;
         let message = finished(era, &method, &id, answered);
-        // A client that has gone gets no answer.
+        // A client that has gone gets no answer, so a failure to send it is ignored.
         let _ = last.send(message).await;
     };
     Task(tokio::spawn(work))
@@ -387,7 +389,7 @@ fn answered(first: Option<Value>, era: Era, call: AtWork) -> HttpReply {
     }
 }
 
-/// The answer in the form of its era.
+/// The answer in the form of the request's era.
 fn finished(era: Era, method: &str, id: &Value, answered: Result<Value, Stop>) -> Value {
     match answered {
         Ok(mut value) => {
@@ -420,7 +422,7 @@ fn mark_complete(value: &mut Value, method: &str) {
     }
 }
 
-/// The era without a handshake reports some errors as HTTP statuses too.
+/// The HTTP status of an answer: the era without a handshake reports some errors by it too.
 fn status_of(era: Era, message: &Value) -> u16 {
     match (era, message["error"]["code"].as_i64()) {
         (Era::Stateless, Some(METHOD_NOT_FOUND)) => 404,
@@ -429,7 +431,7 @@ fn status_of(era: Era, message: &Value) -> u16 {
     }
 }
 
-/// Every tool may be called as a task.
+/// Marks every tool as one that may be called as a task.
 fn mark_tasks(listed: &mut Value) {
     for tool in listed["tools"].as_array_mut().into_iter().flatten() {
         tool["execution"] = json!({"taskSupport": "optional"});
@@ -448,7 +450,7 @@ fn created(task: Value, era: Era) -> Value {
     }
 }
 
-/// What the eras with a handshake say of tasks.
+/// Adds the capability of tasks in the form of the eras with a handshake.
 fn with_tasks(offered: &Map<String, Value>) -> Map<String, Value> {
     let mut capabilities = offered.clone();
     if offered.contains_key("tools") {
@@ -484,7 +486,7 @@ fn offered_changes(offer: &Offer) -> Vec<Change> {
     [Change::Tools, Change::Prompts, Change::Resources].into_iter().filter(tells).collect()
 }
 
-/// What a call is about, so that a state made for it serves no other.
+/// Identifies a call, so that a state sealed for it is not accepted for another one.
 fn about(caller: &str, method: &str, params: &Value) -> String {
     let what = [&params["name"], &params["uri"], &params["arguments"]];
     json!([caller, method, what]).to_string()

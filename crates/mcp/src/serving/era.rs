@@ -1,5 +1,5 @@
-//! The era of a request. One without a handshake names it in its body and repeats it in its
-//! headers, so that proxies can route by headers alone.
+//! The era of a request. A request without a handshake names its era in its body and repeats it in
+//! its headers, so that proxies can route by headers alone.
 
 use serde_json::{Value, json};
 
@@ -9,14 +9,14 @@ use crate::wire::{HANDSHAKE, OLDER, STATELESS};
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// The headers that the protocol defines.
+/// The values of the headers that the protocol defines.
 #[derive(Clone, Debug, Default)]
 pub struct Headers {
     pub(super) version: Option<String>,
     method: Option<String>,
     name: Option<String>,
     pub(super) session: Option<String>,
-    /// The client reads server-sent events.
+    /// Whether the client reads server-sent events.
     pub(super) takes_events: bool,
 }
 
@@ -79,7 +79,7 @@ fn is_handshake(version: &str) -> bool {
     version == HANDSHAKE || OLDER.contains(&version)
 }
 
-/// The version of a handshake: the one the client asks for, if it is supported.
+/// The version for a handshake: the one that the client asks for, if it is supported.
 pub(super) fn negotiated(params: &Value) -> &str {
     let asked = params["protocolVersion"].as_str();
     asked.filter(|version| is_handshake(version)).unwrap_or(HANDSHAKE)

@@ -1,7 +1,7 @@
 //! One request and the messages before its answer: questions to the client, progress, log lines. A
-//! service asks the same way in both eras. With a handshake the question goes out on the request's
-//! own stream and the answer comes on another connection; without one the request ends, and the
-//! client calls again with its answers and with the state that was sealed for the call.
+//! service asks in the same way in both eras. With a handshake the question goes out on the
+//! request's own stream and the answer comes on another connection. Without one the request ends,
+//! and the client calls again with its answers and with the state that was sealed for the call.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,9 +17,9 @@ use super::message::{INVALID_REQUEST, Refusal, notification};
 use super::sealed::SealKey;
 use super::sessions::Session;
 
-/// A person may have to be found first.
+/// How long to wait for an answer to a question; a person may have to be found first.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// The levels in the order of RFC 5424, least first.
+/// The log levels in the order of RFC 5424, the least severe first.
 const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
@@ -51,18 +51,18 @@ pub struct Exchange {
     pub(super) capabilities: Value,
     pub(super) session: Option<Arc<Session>>,
     pub(super) key: Arc<SealKey>,
-    /// What a state is sealed for: caller, method, name and arguments.
+    /// The call for which states are sealed: caller, method, name and arguments.
     pub(super) about: String,
     pub(super) messages: mpsc::Sender<Value>,
-    /// The client reads what is sent before the answer.
+    /// Whether the client reads messages before the answer.
     pub(super) takes_events: bool,
-    /// The call continues as a task, and the client no longer reads its messages.
+    /// Whether the call continues as a task, so that the client no longer reads its messages.
     pub(super) is_left_alone: Arc<AtomicBool>,
     pub(super) meta: Value,
     pub(super) carried: Mutex<Carried>,
 }
 
-/// What the client sent back from earlier rounds of the same call.
+/// The data that the client sent back from earlier rounds of the same call.
 #[derive(Default)]
 pub(super) struct Carried {
     answers: BTreeMap<String, Value>,
@@ -94,7 +94,7 @@ fn entries(object: &Value) -> impl Iterator<Item = (String, Value)> {
 }
 
 impl Exchange {
-    /// Whether the client supports this kind of question, and one can reach it.
+    /// Whether the client supports this kind of question, and the question can reach the client.
     pub fn can(&self, capability: &str) -> bool {
         let declared = self.capabilities.get(capability).is_some_and(Value::is_object);
         let reached = match self.era {
@@ -104,7 +104,7 @@ impl Exchange {
         declared && reached && !self.is_left_alone.load(Ordering::Acquire)
     }
 
-    /// Asks all questions at once; the answers have the same names.
+    /// Asks all questions at once; the answers have the names of the questions.
     pub async fn ask(
         &self,
         questions: Vec<(&str, Question)>,
@@ -135,7 +135,7 @@ impl Exchange {
         let waiting = session.expect(&id).ok_or_else(nobody)?;
         let mut params = question.params.clone();
         if question.method == "elicitation/create" {
-            // Clients of before know one mode, and no name for it.
+            // Clients with a handshake support only one mode, and have no name for it.
             params.as_object_mut().map(|params| params.remove("mode"));
         }
         let message =
@@ -185,7 +185,7 @@ impl Exchange {
         })))
     }
 
-    /// Keeps a value of this call for its next round, in the era without sessions.
+    /// Stores a value of this call for its next round, in the era without sessions.
     pub fn keep(&self, name: &str, value: Value) {
         let mut carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
         carried.kept.insert(name.to_owned(), value);
@@ -224,7 +224,7 @@ impl Exchange {
 
     async fn tell(&self, method: &str, params: Value) {
         if self.takes_events {
-            // A client that has gone gets no message.
+            // A client that has gone gets no message, so a failure to send it is ignored.
             let _ = self.messages.send(notification(method, params)).await;
         }
     }

@@ -1,4 +1,4 @@
-//! JSON-RPC as it is read and written here.
+//! The JSON-RPC messages of the server side.
 
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ impl Refusal {
         Self::new(METHOD_NOT_FOUND, format!("there is no method {shown:?} here"))
     }
 
-    /// The request needs a capability that the client did not declare.
+    /// The refusal of a request that needs a capability which the client did not declare.
     pub fn needs_capability(capability: &str) -> Self {
         let message = format!("this needs a client with the capability {capability:?}");
         let data = json!({"requiredCapabilities": {capability: {}}});
@@ -71,7 +71,7 @@ pub(super) fn notification(method: &str, params: Value) -> Value {
     object([("jsonrpc", "2.0".into()), ("method", method.into()), ("params", params)])
 }
 
-/// Makes an object of values as they are: results may be long, and `json!` would copy them.
+/// Makes an object without copying its values: results may be long, and `json!` would copy them.
 fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     Value::Object(fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
 }

@@ -1,9 +1,10 @@
-//! The server side of the protocol: programs that connect to us. This folder knows how MCP is
-//! spoken (both eras, sessions, questions to the client, streams of events); the tools come from a
+//! The server side of the protocol, for programs that connect to us. This folder implements MCP
+//! itself (both eras, sessions, questions to the client, streams of events); the tools come from a
 //! [`Service`], which the route creates for each request.
 //!
-//! It opens no socket and knows no web framework: an [`Endpoint`] takes headers and a body and gives
-//! an [`HttpReply`]. Who may come in, the Host and Origin checks and the size of a body are the route's.
+//! No code here opens a socket or knows a web framework: an [`Endpoint`] takes headers and a body
+//! and returns an [`HttpReply`]. The route decides who may come in, checks Host and Origin, and
+//! limits the size of a body.
 
 mod endpoint;
 mod era;
@@ -24,7 +25,7 @@ pub use exchange::{Exchange, Question};
 pub use message::Refusal;
 use running::Task;
 
-/// What a caller can use: tools, resources, prompts.
+/// The tools, resources and prompts that a caller can use.
 #[async_trait]
 pub trait Service: Send + Sync {
     fn offer(&self) -> Offer;
@@ -44,7 +45,8 @@ pub struct Offer {
     /// `serverInfo`: name, title, version.
     pub info: Value,
     pub instructions: String,
-    /// The capabilities as both eras write them; `logging` is left out where the era has none.
+    /// The capabilities in the form of both eras; `logging` is left out if the era does not have
+    /// it.
     pub capabilities: Map<String, Value>,
 }
 
@@ -52,9 +54,9 @@ pub struct Offer {
 #[derive(Debug)]
 pub enum Stop {
     Refused(Refusal),
-    /// There is no such resource; each era has its own code for it.
+    /// The resource does not exist; each era has its own error code for this.
     NoSuchResource(String),
-    /// The client is asked first, and calls again with its answers.
+    /// The client must answer questions first, and then calls again with its answers.
     InputRequired(Value),
 }
 
@@ -78,7 +80,7 @@ pub enum HttpReply {
     Events(Events),
 }
 
-/// A stream of events. Their source is stopped when the stream is dropped.
+/// A stream of events. Its source is stopped when the stream is dropped.
 pub struct Events {
     first: Vec<String>,
     rest: mpsc::Receiver<Value>,

@@ -1,4 +1,4 @@
-//! Work that is stopped when its waiter goes away.
+//! Work that is stopped when nobody waits for it any more.
 
 use tokio::task::JoinHandle;
 

@@ -1,5 +1,5 @@
-//! State that a client holds for us between two calls: sealed, so that it cannot be changed, and
-//! bound to the call and the caller that it was made for.
+//! State that a client keeps for us between two calls. It is sealed, so that it cannot be changed,
+//! and bound to the call and the caller for which it was made.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +9,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::Value;
 use sha2::Sha256;
 
-/// Lives as long as the process: after a restart, clients begin again.
+/// The key for sealing. It exists as long as the process: after a restart, clients begin again.
 pub(super) struct SealKey {
     key: [u8; 32],
     names: AtomicU64,
@@ -33,7 +33,7 @@ impl SealKey {
         format!("{}.{}", BASE64.encode(text), BASE64.encode(mark.finalize().into_bytes()))
     }
 
-    /// `None`: it was not sealed here for this call.
+    /// Opens a sealed state; `None` if it was not sealed here for this call.
     pub(super) fn open(&self, sealed: &str, about: &str) -> Option<Value> {
         let (text, mark) = sealed.split_once('.')?;
         let (text, mark) = (BASE64.decode(text).ok()?, BASE64.decode(mark).ok()?);
@@ -50,7 +50,7 @@ impl SealKey {
     }
 }
 
-/// A key that is shorter than a block of SHA-256 is filled up with zeros, as HMAC has it.
+/// The key as a block of SHA-256, filled up with zeros as HMAC defines.
 fn key_block(key: &[u8; 32]) -> hmac::digest::Key<Hmac<Sha256>> {
     let mut block = hmac::digest::Key::<Hmac<Sha256>>::default();
     block[..32].copy_from_slice(key);

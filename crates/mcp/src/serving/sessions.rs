@@ -1,5 +1,6 @@
-//! The clients of the eras with a handshake: what each supports, and the open questions to it. They
-//! are kept in memory; a client whose session is gone begins again, as the protocol says.
+//! The clients of the eras with a handshake: what each supports, and the open questions to it.
+//! Sessions are kept in memory; a client whose session is gone begins again, as the protocol
+//! defines.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,13 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-/// The oldest is forgotten then.
+/// The most sessions; a further one replaces the oldest.
 const MOST_SESSIONS: usize = 1_000;
-/// Questions to one client at a time.
+/// The most open questions to one client.
 const MOST_QUESTIONS: usize = 32;
 
 pub(super) struct Session {
-    /// The caller that owns the session: no other can use it.
+    /// The caller that owns the session; no other caller can use it.
     caller: String,
     pub(super) capabilities: Value,
     questions: Mutex<BTreeMap<String, oneshot::Sender<Result<Value, Value>>>>,
@@ -44,7 +45,7 @@ impl Session {
             Some(result) => Ok(result.take()),
             None => Err(message["error"].take()),
         };
-        // The waiting call may be gone.
+        // The call that waits for the answer may be gone.
         let _ = waiting.send(answer);
     }
 

@@ -1,8 +1,8 @@
-//! Calls that continue after their request was answered: the client gets a handle and asks again
-//! later. With a handshake the client requests a task; without one it says that it supports them,
-//! and every call that is not over soon becomes one.
+//! Calls that continue after their request was answered: the client gets a handle and asks for the
+//! result later. With a handshake the client requests a task. Without one the client declares that
+//! it supports tasks, and every call that takes longer than `SOON` becomes one.
 //!
-//! They are kept in memory, each for a limited time: a client whose task is gone calls again.
+//! Tasks are kept in memory, each for a limited time: a client whose task is gone calls again.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,7 +51,7 @@ struct StoredTask {
     began: Instant,
     life: Duration,
     state: watch::Sender<(State, Timestamp)>,
-    /// Ends the work when it is cancelled or forgotten.
+    /// The task's work, which is ended when the task is cancelled or forgotten.
     work: Mutex<Vec<Task>>,
 }
 
@@ -77,7 +77,7 @@ impl StoredTask {
         })
     }
 
-    /// One change, and none after the end.
+    /// Sets the state, unless the task has already ended.
     fn set(&self, state: State) {
         let now = SystemClock::new().wall();
         self.state.send_if_modified(|(before, at)| {
@@ -100,8 +100,8 @@ pub(super) struct AtWork {
 }
 
 impl Tasks {
-    /// Keeps a call as a task and returns the client's handle. `Err` returns the call if the caller
-    /// already has too many.
+    /// Stores a call as a task and returns the client's handle. `Err` returns the call if the
+    /// caller already has too many tasks.
     pub(super) fn keep(
         &self,
         id: String,
@@ -129,7 +129,7 @@ impl Tasks {
         let waits = tokio::spawn(async move {
             let over = loop {
                 match answers.recv().await {
-                    // The messages before the answer have no reader.
+                    // Messages before the answer have no reader.
                     Some(message) if message.get("method").is_some() => {}
                     Some(mut message) => {
                         let error = message.get_mut("error").map(Value::take);
@@ -168,7 +168,7 @@ impl Tasks {
                 Err(refusal) => Err(refusal),
             },
             ("tasks/list", Era::Handshake) => Ok(self.list(caller)),
-            // A task asks the client nothing, so there is nothing to answer.
+            // A task asks the client no questions, so an update contains no answer.
             ("tasks/update", Era::Stateless) => self.find(id, caller).map(|_| json!({})),
             _ => return None,
         })
@@ -203,7 +203,7 @@ impl Tasks {
     }
 }
 
-/// The task as `tasks/get` shows it: in the era without a handshake, with its result.
+/// The task in the form of `tasks/get`; in the era without a handshake, its result is included.
 fn got(kept: &StoredTask, id: &str, era: Era) -> Value {
     let mut shown = kept.shown(id, era);
     if era == Era::Stateless
@@ -217,7 +217,7 @@ fn got(kept: &StoredTask, id: &str, era: Era) -> Value {
     shown
 }
 
-/// Waits until the task is over: what the request itself would have answered.
+/// Waits until the task is over, and returns what the request itself would have returned.
 async fn ended(kept: &StoredTask, id: &str) -> Result<Value, Refusal> {
     let mut state = kept.state.subscribe();
     let over = state.wait_for(|(state, _)| *state != State::Working).await;
@@ -235,7 +235,7 @@ async fn ended(kept: &StoredTask, id: &str) -> Result<Value, Refusal> {
     }
 }
 
-/// How long a client wants its task kept, if it wants a task.
+/// How long a client wants its task stored, if it wants a task.
 pub(super) fn wanted(params: &Value) -> Option<Option<Duration>> {
     let task = params.get("task").filter(|task| task.is_object())?;
     Some(task["ttl"].as_u64().map(Duration::from_millis))

@@ -1,8 +1,8 @@
-//! Server-sent events, as MCP uses them.
+//! Reads server-sent events as MCP uses them.
 
 use std::time::Duration;
 
-/// The data of server-sent events, put together from pieces.
+/// Collects the data of server-sent events from pieces.
 #[derive(Default)]
 pub(super) struct Events {
     rest: Vec<u8>,

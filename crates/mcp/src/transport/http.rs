@@ -1,4 +1,5 @@
-//! Streamable HTTP through egress: one POST a request, answered by JSON or by a stream of events.
+//! Streamable HTTP through egress: each request is a POST, answered by JSON or by a stream of
+//! events.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,17 +17,17 @@ use crate::wire::{
     Elicitations, Era, Incoming, MOST_BYTES, incoming, notification, reply, request,
 };
 
-/// Messages of one stream beside the answer.
+/// The most messages of one stream beside the answer.
 const MOST_UNASKED: usize = 2_000;
-/// How often one stream is resumed, and after how long if the server does not say.
+/// How often a stream is resumed. `USUAL_RETRY` is the wait before that if the server names none.
 const MOST_RESUMPTIONS: usize = 10;
 const USUAL_RETRY: Duration = Duration::from_secs(1);
 /// How long a server may take to open a stream that belongs to no request.
 const OPEN_LIMIT: Duration = Duration::from_secs(5);
 const SHORTEST_RETRY: Duration = Duration::from_millis(100);
-/// The longest time that such a stream may last.
+/// The longest time that a stream which belongs to no request may last.
 const LONGEST_STREAM: Duration = Duration::from_secs(60 * 60);
-/// Sign-ins for one request: a second one if the first gave too few rights.
+/// The most sign-ins for one request: a second one is needed if the first gave too few rights.
 const MOST_SIGN_INS: usize = 2;
 const SESSION: &str = "mcp-session-id";
 const REPLY_LIMIT: Duration = Duration::from_secs(10);
@@ -35,11 +36,11 @@ pub(crate) struct HttpTransport {
     address: Address,
     egress: Egress,
     access: HttpAccess,
-    /// The session as the server gave it in its handshake.
+    /// The session id from the server's handshake.
     session: Mutex<Option<String>>,
     next: AtomicU64,
     tools_changed: AtomicBool,
-    /// Listens for the server's own messages; ends with this value.
+    /// The task that listens for the server's own messages; it ends with this value.
     listening: Mutex<Option<Task>>,
 }
 
@@ -48,14 +49,14 @@ pub(crate) struct HttpTransport {
 pub(crate) struct HttpAccess {
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) sign_in: Option<Arc<SignIn>>,
-    /// Somebody who signs in when the server asks for it.
+    /// A person who signs in when the server requires it.
     pub(crate) consent: Option<Arc<dyn Consent>>,
     pub(crate) elicitations: Elicitations,
 }
 
 impl HttpTransport {
-    /// The owner configured the address, so it may be in a private network; a model only chooses
-    /// the content of requests. Redirects are not followed.
+    /// Makes a transport. The owner configured the address, so it may be in a private network; a
+    /// model only chooses the content of requests. Redirects are not followed.
     pub(crate) fn new(address: Address, egress: &Egress, access: HttpAccess) -> Self {
         Self {
             egress: egress.reaching(vec![PrivateHost::of(&address)]),
@@ -205,7 +206,7 @@ impl HttpTransport {
     }
 
     /// Reads events until the answer comes, then closes the stream. A stream that ends earlier is
-    /// resumed where it broke off, if the server marks its events.
+    /// resumed where it broke off, if the server marks its events with ids.
     async fn read_events(
         &self,
         mut answer: Answering,
@@ -273,7 +274,7 @@ impl HttpTransport {
         }
     }
 
-    /// One event; the answer, if it is.
+    /// Handles one event, and returns the answer if the event is one.
     async fn take(&self, era: &Era, id: u64, data: &str) -> Option<Result<Value, McpError>> {
         let message: Option<Value> = serde_json::from_str(data).ok();
         match message.and_then(incoming)? {
@@ -281,7 +282,7 @@ impl HttpTransport {
             Incoming::Request { id, method, params } => {
                 let reply = reply(self.access.elicitations, &id, &method, &params);
                 let headers = self.headers(era, None, None);
-                // A reply that does not arrive is the server's loss.
+                // A reply that does not arrive only affects the server's own request.
                 let _ = self.send(&headers, &reply, REPLY_LIMIT).await;
                 None
             }
@@ -306,15 +307,15 @@ impl HttpTransport {
     }
 }
 
-/// Reads events until the server ends its stream too often, sends too much or offers no stream. It
-/// then stops for good: the tools are checked again when one is called.
+/// Reads events until the server has ended its stream too often, sends too much or offers no
+/// stream. It then stops for good: the tools are checked again when one is called.
 async fn hear(transport: Weak<HttpTransport>, era: Era, mut answer: Answering) {
     let (mut events, mut unasked) = (Events::default(), 0);
     for _ in 0..=MOST_RESUMPTIONS {
         while let Ok(Some(chunk)) = answer.chunk().await {
             for data in events.add(&chunk) {
                 let Some(transport) = transport.upgrade() else { return };
-                // No request waits for an answer here.
+                // No request waits for an answer on this stream.
                 let _ = transport.take(&era, 0, &data).await;
                 unasked += 1;
                 if unasked > MOST_UNASKED {
@@ -327,7 +328,7 @@ async fn hear(transport: Weak<HttpTransport>, era: Era, mut answer: Answering) {
         tokio::time::sleep(wait).await;
         let Some(transport) = transport.upgrade() else { return };
         let opened = transport.open_stream(&era, events.last_id.clone(), LONGEST_STREAM);
-        // Only a stream that is open may outlast the connection it belongs to.
+        // Only an open stream may outlast the connection it belongs to.
         let Ok(Ok(again)) = tokio::time::timeout(OPEN_LIMIT, opened).await else { return };
         answer = again;
     }
@@ -354,7 +355,7 @@ fn by_status(status: u16) -> McpError {
         401 | 403 => McpError::Unreachable(format!(
             "the server requires a credential (HTTP {status}); set it in `headers`"
         )),
-        // A server of the other era answers like this when it does not know something.
+        // A server of the other era answers like this to a message that it does not know.
         400..=499 => McpError::Answered { code: i64::from(status), message: "refused".into() },
         status => McpError::Unreachable(format!("the server answered HTTP {status}")),
     }

@@ -1,5 +1,5 @@
-//! The two ways to a server. Each carries one request at a time to its answer, answers the server's
-//! questions in between, and ends when it is dropped.
+//! The two transports to a server. Each carries one request at a time to its answer, replies to the
+//! server's requests in between, and ends when it is dropped.
 
 mod events;
 mod http;
@@ -26,7 +26,8 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) era: &'a Era,
     pub(crate) method: &'a str,
     pub(crate) params: Value,
-    /// What the request is about, for those who route by headers.
+    /// The name of the tool or resource that the request is about, for proxies that route by
+    /// headers.
     pub(crate) name: Option<&'a str>,
     /// Arguments that are repeated in headers.
     pub(crate) headers: Vec<(String, String)>,
@@ -51,13 +52,13 @@ impl Transport {
     /// Listens for the server's own messages, after a handshake.
     pub(crate) async fn listen(&self, era: &Era) {
         match self {
-            // A program's output is read from its start.
+            // A program's output is read from its start, so nothing needs to be opened.
             Self::Stdio(_) => {}
             Self::Http(http) => http.listen(era).await,
         }
     }
 
-    /// Why it can no longer be used.
+    /// Why the transport can no longer be used; `None` if it can.
     pub(crate) fn broken(&self) -> Option<String> {
         match self {
             Self::Stdio(stdio) => stdio.broken(),

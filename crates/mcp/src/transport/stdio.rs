@@ -16,11 +16,11 @@ use crate::McpError;
 use crate::program::{Line, ProgramLog, next_line};
 use crate::wire::{Elicitations, Incoming, MOST_BYTES, incoming, notification, reply, request};
 
-/// The most messages in a row that answer no request. A server that sends more is broken.
+/// The most messages in a row that answer no request; a server that sends more is broken.
 const MOST_UNASKED: usize = 2_000;
-/// How long the program may take until it reads what we write.
+/// How long the program may take until it reads a message of ours.
 const WRITE_LIMIT: Duration = Duration::from_secs(10);
-/// How long a program whose output has ended may take to say why.
+/// How long a program whose output has ended may take to write the reason to its error stream.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 type Input = Box<dyn AsyncWrite + Send + Unpin>;
@@ -29,7 +29,7 @@ type Answers = BTreeMap<u64, oneshot::Sender<Result<Value, McpError>>>;
 pub(crate) struct StdioTransport {
     shared: Arc<Shared>,
     next: AtomicU64,
-    /// Ends with this value, and the tasks with it.
+    /// The process and its tasks, which end with this value.
     _running: Running,
     _scratch: Scratch,
     _tasks: [Task; 2],
@@ -102,10 +102,10 @@ impl StdioTransport {
             return Err(McpError::Gone(why));
         }
         let written = self.shared.write(&message).await;
-        // A program that has ended reads nothing more: its end is about to be noticed.
+        // A program that has ended reads nothing more, and the reader will notice its end soon.
         let patience = if written.is_ok() { outgoing.limit } else { 2 * LAST_WORDS };
         let answer = tokio::time::timeout(patience, receiver).await;
-        // A late answer is then ignored.
+        // An answer that comes later is ignored.
         self.shared.answers().remove(&id);
         match (answer, written) {
             (Ok(Ok(result)), _) => result,
@@ -144,20 +144,21 @@ impl Shared {
                 Ok(Line::Whole) => {}
                 Ok(Line::TooLong) => return format!("a message is longer than {MOST_BYTES} bytes"),
                 Ok(Line::End) => {
-                    // Only its last words say why. A program that it started may keep them open.
+                    // Only the end of the error stream gives the reason. A program that this one
+                    // started may keep the stream open, so the wait is limited.
                     let _ = tokio::time::timeout(LAST_WORDS, last_words).await;
                     return "the program ended".to_owned();
                 }
                 Err(error) => return format!("the program's output cannot be read: {error}"),
             }
-            // Some programs print other text where only messages belong. A line that is not a
+            // Some programs print other text where only messages may be. A line that is not a
             // message counts as an unrequested one.
             let message: Option<Value> = serde_json::from_slice(&line).ok();
             match message.and_then(incoming) {
                 Some(Incoming::Response { id, result }) => {
                     unasked = 0;
                     if let Some(waiting) = self.answers().remove(&id) {
-                        // The waiting call may be gone.
+                        // The call that waits for the answer may be gone.
                         let _ = waiting.send(result);
                     }
                     continue;
@@ -200,7 +201,7 @@ impl Shared {
     fn break_off(&self, why: &str) {
         self.log.note(why);
         *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_owned());
-        // Waiting calls learn of it because their channels close.
+        // Waiting calls notice the end because their channels close.
         self.answers().clear();
     }
 
