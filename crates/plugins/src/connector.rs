@@ -1,4 +1,4 @@
-//! A network that a plugin provides, as one of the connectors.
+//! A network that a plugin provides, in the form of a connector.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::process::{Arrived, Connection};
 
 /// How long to wait for a message before reporting that none came.
 const POLL: Duration = Duration::from_secs(30);
-/// How long sending one may take.
+/// How long sending a message may take.
 const SEND_LIMIT: Duration = Duration::from_secs(30);
 const LONGEST_ID: usize = 200;
 const LONGEST_TEXT: usize = 100_000;
@@ -30,7 +30,7 @@ pub(crate) struct PluginConnector {
     host: Arc<Host>,
     part: ConnectorPart,
     clock: Arc<dyn Clock>,
-    /// Updates that were passed on and may not be stored yet.
+    /// Updates that were passed on but may not be stored yet.
     handed: tokio::sync::Mutex<Handed>,
 }
 
@@ -47,7 +47,7 @@ struct HandedUpdate {
     asked: Vec<(Arc<Connection>, Value)>,
 }
 
-/// `message.in`
+/// The parameters of `message.in`.
 #[derive(Deserialize)]
 struct PluginMessage {
     id: String,
@@ -61,10 +61,10 @@ struct PluginMessage {
     author: Option<Author>,
     #[serde(default)]
     group: bool,
-    /// Addressed to the agent; in a group, only such messages are answered.
+    /// Whether the message is addressed to the agent; in a group, only such messages are answered.
     #[serde(default)]
     addressed: bool,
-    /// A button that was pressed.
+    /// The button that was pressed, if one was.
     #[serde(default)]
     press: Option<Press>,
 }
@@ -78,8 +78,8 @@ impl PluginConnector {
         &self.part.name
     }
 
-    /// Waits a while for messages. One that is invalid is refused, so that the plugin does not send
-    /// it again.
+    /// Waits a while for messages. An invalid one is refused, so that the plugin does not send it
+    /// again.
     async fn take(&self, handed: &mut Handed) {
         let Some(mailbox) = self.host.mailbox(&self.part.name) else { return };
         let arrived = self.clock.within(POLL, mailbox.take()).await.unwrap_or_default();
@@ -88,20 +88,20 @@ impl PluginConnector {
                 Ok(update) => handed.add(update, connection, id),
                 Err(why) => {
                     let answer = json!({"ok": false, "error": why});
-                    // A program that is gone needs no answer.
+                    // A program that has ended needs no answer, so a failure to send it is ignored.
                     let _ = connection.answer(&id, &answer).await;
                 }
             }
         }
         handed.number += 1;
-        // Numbers count within this process: one of an earlier process says nothing about the
-        // current updates.
+        // The numbers begin anew in each process, so the cursor of an earlier process must not
+        // match the current updates.
         handed.cursor = format!("{:x}-{}", self.clock.wall().as_millis(), handed.number);
     }
 }
 
 impl Handed {
-    /// Adds an update. If it is sent twice, it is added once.
+    /// Adds an update. An update that is sent twice is added only once.
     fn add(&mut self, update: Update, connection: Arc<Connection>, id: Value) {
         match self.updates.iter_mut().find(|known| known.update.id == update.id) {
             Some(known) => known.asked.push((connection, id)),
@@ -115,11 +115,13 @@ impl Handed {
         Batch { updates, cursor }
     }
 
-    /// All updates that were passed on are stored, so the plugin need not send them again.
+    /// Acknowledges all updates that were passed on, because they are stored. The plugin need not
+    /// send them again.
     async fn acknowledge(&mut self) {
         for HandedUpdate { asked, .. } in std::mem::take(&mut self.updates) {
             for (connection, id) in asked {
-                // A program that is gone will send the update again, and its id is then recognised.
+                // A program that has ended will send the update again, and its id is then
+                // recognised.
                 let _ = connection.answer(&id, &json!({"ok": true})).await;
             }
         }
@@ -133,7 +135,7 @@ impl Connector for PluginConnector {
             name: "plugin",
             text_format: TextFormat::Markdown,
             limits: TextLimits { length: self.part.length, styles: usize::MAX },
-            // The plugin knows a message by its key.
+            // The plugin recognises a repeated message by its key.
             repeat_sends: Repeat::Safe,
             can_edit: false,
             largest_file: 0,
@@ -167,7 +169,7 @@ impl Connector for PluginConnector {
         let (text, buttons) = match &message.what {
             OutgoingKind::Text { text, buttons } => (&text.plain, buttons.as_slice()),
             OutgoingKind::Edit { text, .. } => (&text.plain, [].as_slice()),
-            // The plugin ends the waiting of its buttons itself, and takes no files.
+            // The plugin acknowledges presses of its buttons itself, and accepts no files.
             OutgoingKind::PressAnswer { .. } | OutgoingKind::File(_) => return Ok(String::new()),
         };
         let buttons: Vec<Value> =
@@ -207,7 +209,7 @@ fn not_sent(error: &PluginError) -> NetworkError {
     }
 }
 
-/// A message as the hub takes it, or why it is none.
+/// A message in the form that the hub accepts, or the reason why it is not valid.
 fn update(params: Value) -> Result<Update, String> {
     let message: PluginMessage =
         serde_json::from_value(params).map_err(|error| error.to_string())?;

@@ -1,6 +1,6 @@
-//! Which calls and runs the plugins' hooks receive, and which replies they may give.
-//! A hook that may veto guards the calls that it names: if its program does not answer in time,
-//! does not run, or is no longer what was accepted, those calls do not happen. Any other hook is
+//! Decides which hooks of plugins receive a call or run, and which replies they may give.
+//! A hook that may veto guards the calls that it names: if its program does not answer in time, is
+//! not running, or is no longer the accepted one, those calls do not happen. Any other hook is
 //! skipped when its program does not answer.
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const LONGEST_WORDS: usize = 500;
 /// The largest content of a call or a run that is sent to a plugin.
 const LONGEST_CONTENT: usize = 64 * 1024;
 
-/// The hooks of one plugin that is on, and the program that answers for them.
+/// The hooks of one enabled plugin, and the program that answers for them.
 pub(crate) struct Guard {
     pub(crate) plugin: String,
     /// The accepted hooks and grants.
@@ -29,7 +29,7 @@ pub(crate) struct Guard {
     pub(crate) host: Result<Arc<Host>, String>,
 }
 
-/// An event on its way to its hooks.
+/// An event that is being sent to its hooks.
 struct HookCall<'a> {
     event: HookEvent,
     method: &'static str,
@@ -100,8 +100,8 @@ fn unanswered(error: &PluginError) -> String {
     format!("it did not answer: {error}")
 }
 
-/// `{}`, `{"veto": "why"}`, `{"annotate": "words"}`. Any other reply of a guard counts as a veto,
-/// because it may have been meant as one.
+/// Reads a reply: `{}`, `{"veto": "why"}` or `{"annotate": "words"}`. Any other reply of a hook
+/// that may veto counts as a veto, because it may have been meant as one.
 fn said(answer: &Value, hook: &Hook) -> HookReply {
     let Some(fields) = answer.as_object() else {
         return if hook.veto {
@@ -114,7 +114,7 @@ fn said(answer: &Value, hook: &Hook) -> HookReply {
         Some(Value::String(why)) if hook.veto => return HookReply::No(bounded(why)),
         None | Some(Value::Null | Value::Bool(false)) => {}
         Some(_) if hook.veto => return HookReply::No("it gave no reason".to_owned()),
-        // A hook that was not granted a no has none.
+        // A hook without the right to veto cannot use it.
         Some(_) => {}
     }
     match fields.get("annotate").and_then(Value::as_str) {

@@ -1,5 +1,5 @@
-//! One plugin's program: started, checked for its health, restarted when it fails, and left stopped
-//! when it fails too often.
+//! One plugin's program: it is started, its health is checked, it is restarted when it fails, and
+//! it stays stopped when it fails too often.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,23 +17,24 @@ use crate::PluginError;
 use crate::package::{HookEvent, Package, PackageFolders};
 use crate::process::{Arrived, Connection, INBOX, LaunchOrder, Launcher};
 
-/// The version of what is spoken with plugins.
+/// The version of the protocol with plugins.
 const PROTOCOL: u64 = 1;
 
 /// All waiting times, so that tests can shorten them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tempo {
-    /// The time for the answer to `start`.
+    /// How long the answer to `start` may take.
     pub start: Duration,
-    /// The time between two health checks; `health_answer` is the time for one answer.
+    /// The time between two health checks; `health_answer` is how long an answer may take.
     pub health: Duration,
     pub health_answer: Duration,
-    /// How long a program that failed is left alone: this, doubled with each failure up to that.
+    /// How long a program that failed is left alone. The time doubles with each failure up to the
+    /// longest wait.
     pub first_wait: Duration,
     pub longest_wait: Duration,
-    /// A program is not started any more after this many failures in a row.
+    /// After this many failures in a row a program is no longer started.
     pub most_failures: u32,
-    /// A program that worked for this long has not failed in a row.
+    /// After a program worked for this long, its earlier failures no longer count.
     pub settled: Duration,
     /// How long the program may take to end after it was asked to.
     pub stop: Duration,
@@ -60,18 +61,18 @@ impl Default for Tempo {
 /// The state of a plugin's program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PluginStatus {
-    /// It was not needed yet, or there is no program.
+    /// The program was not needed yet, or the plugin has none.
     #[default]
     Idle,
     Starting,
     Running,
-    /// Why. It is started again, later with each failure.
+    /// The reason of the failure. The program is started again, later with each failure.
     Failing(String),
-    /// The reason. A person must restart it.
+    /// The reason why the program is no longer started. A person must restart it.
     Parked(String),
 }
 
-/// What is needed to run a program.
+/// The settings and services that are needed to run a program.
 pub(crate) struct HostSetup {
     pub(crate) package: Arc<Package>,
     pub(crate) folders: PackageFolders,
@@ -86,7 +87,7 @@ pub(crate) struct Host {
     setup: HostSetup,
     phase: watch::Sender<Phase>,
     mailboxes: BTreeMap<String, Mailbox>,
-    /// It did not answer in time when it was last asked for a note.
+    /// Whether the program did not answer in time when it was last asked for a note.
     is_slow: AtomicBool,
     stop: Cancel,
     again: Notify,
@@ -155,7 +156,7 @@ impl Host {
         }
     }
 
-    /// Forgets the program's failures and starts it now.
+    /// Clears the program's failures and starts it now.
     pub(crate) fn start_anew(self: &Arc<Self>) {
         self.wake();
         if matches!(&*self.phase.borrow(), Phase::Parked(_) | Phase::Failing(_)) {
@@ -168,13 +169,13 @@ impl Host {
         self.stop.cancel();
         let task = self.task().take();
         if let Some(task) = task {
-            // It ends the program itself, within a bounded time.
+            // The task ends the program itself within a bounded time.
             let _ = task.await;
         }
         self.phase.send_replace(Phase::Idle);
     }
 
-    /// Sends a request to the program, which may still be starting; the limit covers both.
+    /// Sends a request to the program, which may still be starting; `limit` covers both.
     pub(crate) async fn ask(
         self: &Arc<Self>,
         method: &str,
@@ -189,8 +190,8 @@ impl Host {
         answer.unwrap_or(Err(PluginError::Timeout(limit.as_millis())))
     }
 
-    /// The same for requests that need not wait: a program that was slow once is skipped until it
-    /// is known to be well.
+    /// Sends a request that is optional: a program that was slow once is skipped until a health
+    /// check succeeds.
     pub(crate) async fn ask_if_quick(
         self: &Arc<Self>,
         method: &str,
@@ -207,7 +208,7 @@ impl Host {
         answer
     }
 
-    /// Sends a message to the program if it runs, without waiting for an answer.
+    /// Sends a message to the program without waiting for an answer, if the program is running.
     pub(crate) fn tell(self: &Arc<Self>, method: &'static str, params: Value) {
         self.wake();
         let Phase::Running(connection) = self.phase.borrow().clone() else { return };
@@ -218,7 +219,8 @@ impl Host {
         });
     }
 
-    /// The connection, once the program runs; an error at once if it has failed.
+    /// Waits for the connection of a running program; returns an error at once if the program has
+    /// failed.
     pub(crate) async fn running(self: &Arc<Self>) -> Result<Arc<Connection>, PluginError> {
         self.wake();
         let mut phase = self.phase.subscribe();
@@ -249,7 +251,7 @@ impl Host {
         self.setup.package.part.hooks.iter().any(|hook| hook.event == event)
     }
 
-    /// One life of the program.
+    /// Runs the program once, from its start to its end.
     async fn live(&self) -> Ending {
         let (sender, mut inbox) = mpsc::channel(INBOX);
         let started = tokio::select! {
@@ -319,7 +321,7 @@ impl Host {
         Ok(connection)
     }
 
-    /// The granted secrets, by name. A missing one is a reason not to start.
+    /// The granted secrets, by name. The program is not started if one is missing.
     fn secrets(&self) -> Result<BTreeMap<String, String>, PluginError> {
         let open = |name: &String| match (self.setup.secrets)(name) {
             Ok(Some(value)) => Ok((name.clone(), value)),
@@ -333,7 +335,7 @@ impl Host {
 
     async fn say_goodbye(&self, connection: &Connection) {
         if self.wants(HookEvent::OnStop) {
-            // It ends all the same.
+            // The program is ended anyway, so a failure is ignored.
             let _ = connection.notify("hook.on_stop", &json!({})).await;
         }
         let _ = connection.request("stop", &json!({}), self.setup.tempo.stop).await;
@@ -346,7 +348,7 @@ impl Host {
             None => {
                 let why = "the plugin has no such connector";
                 let answer = json!({"ok": false, "error": why});
-                // A program that is gone needs no answer.
+                // A program that has ended needs no answer, so a failure to send it is ignored.
                 let _ = connection.answer(&arrived.id, &answer).await;
             }
         }
@@ -358,7 +360,8 @@ impl Host {
 }
 
 impl Mailbox {
-    /// What finds no room is not answered: the plugin sends it again.
+    /// Adds a message. If there is no room, the message is not answered, so that the plugin sends
+    /// it again.
     fn put(&self, connection: &Arc<Connection>, arrived: Arrived) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.len() < INBOX {
@@ -382,13 +385,13 @@ impl Mailbox {
     }
 }
 
-/// Lives of the program, one after the other, until it is switched off.
+/// Runs the program again and again until it is switched off.
 async fn look_after(host: Arc<Host>) {
     let clock = Arc::clone(&host.setup.launcher.clock);
     let tempo = host.setup.tempo;
     let mut failures = 0;
     loop {
-        // One that is tried again counts as failing until it works.
+        // A program that is being tried again counts as failing until it works.
         if failures == 0 {
             host.phase.send_replace(Phase::Starting);
         }

@@ -6,8 +6,8 @@
 //! accepted again. Its program runs in the sandbox with its grants and nothing else, and is
 //! restarted when it fails.
 //!
-//! The binary and the admin routes come in through [`Plugins`]. A hook can say no to a call or add a
-//! note to it, and never allows one: what its program cannot answer in time counts as a no.
+//! The binary and the admin routes use [`Plugins`]. A hook can veto a call or add a note to it, but
+//! never allow one. If its program does not answer in time, that counts as a veto.
 //!
 //! What may not enter: policy (the gate decides), prompts, surfaces, the config file.
 

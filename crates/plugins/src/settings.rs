@@ -1,4 +1,4 @@
-//! `plugins` of the config: which plugins are on, and the settings of each.
+//! The section `plugins` of the config: which plugins are enabled, and the settings of each.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 
 use crate::package::is_plugin_name;
 
-/// `plugins` of the config.
+/// The section `plugins` of the config.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct PluginsSettings {
-    /// The plugins that are on.
+    /// The names of the enabled plugins.
     pub enabled: Vec<String>,
-    /// The settings of each plugin, by name; checked against its `config_schema`.
+    /// The settings of each plugin, by name. They are checked against its `config_schema`.
     #[serde(flatten)]
     pub settings: BTreeMap<String, Value>,
 }

@@ -1,4 +1,5 @@
-//! The files of a package, read once, so that what is checked is what runs.
+//! The files of a package. They are read once, so that the files that are checked are the files
+//! that run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,29 +15,29 @@ use onyx_types::{ErrorCode, Fault, Hash};
 const MOST_FILES: usize = 2_000;
 /// The most bytes of all files of a package together.
 const MOST_BYTES: u64 = 32 * 1024 * 1024;
-/// How deep folders lie in each other.
+/// How deep folders may be nested.
 const DEEPEST: usize = 12;
-/// Either of these makes a folder a package.
+/// A folder is a package if it contains one of these files.
 pub(super) const MANIFESTS: [&str; 2] = ["plugin.json", "manifest.yaml"];
 
-/// All files of a package by their path in it.
+/// All files of a package, by their path in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PackageFiles {
     files: BTreeMap<String, Vec<u8>>,
 }
 
 impl PackageFiles {
-    /// A package from files that a person uploads; it may lie in a folder of them.
+    /// A package from files that a person uploads. It may be in a folder within them.
     pub fn of_files(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, Fault> {
         let (mut all, mut left) = (BTreeMap::new(), MOST_BYTES);
         for (path, bytes) in files {
             left = left.checked_sub(bytes.len() as u64).ok_or_else(too_large)?;
-            // A path out of the package is refused and not left out: the package would not be the
-            // one that the owner reviewed.
+            // A path that leads out of the package is an error and not just left out, because
+            // otherwise the package would not be the one that the owner reviewed.
             let key: Result<ObjectKey, _> = path.parse();
             let key =
                 key.map_err(|error| Fault::new(ErrorCode::InvalidRequest, error.to_string()))?;
-            // What version control keeps beside the files is no part of a package.
+            // The files of version control are not part of a package.
             if key.parts().any(|part| part == ".git") {
                 continue;
             }
@@ -50,13 +51,13 @@ impl PackageFiles {
 
     /// A package from a ZIP archive.
     pub fn of_zip(bytes: &[u8]) -> Result<Self, Fault> {
-        // Folders are entries too.
+        // The limit counts folders too, because an archive lists them as entries.
         let limits = ZipLimits { bytes: MOST_BYTES, entries: 2 * MOST_FILES };
         Self::of_files(files_of_zip(bytes, &limits, too_large)?)
     }
 
-    /// A package from a folder on this machine, or why it is none. Links are left out, because
-    /// their targets are not part of the package.
+    /// Reads a package from a folder on this machine, or says why the folder is none. Links are
+    /// left out, because their targets are not part of the package.
     pub(crate) fn of_folder(folder: &Path) -> Result<Self, String> {
         let (mut files, mut left) = (BTreeMap::new(), MOST_BYTES);
         walk(folder, &mut |path, file| {
@@ -102,7 +103,7 @@ impl PackageFiles {
         Ok(())
     }
 
-    /// The files without the folders above the manifest, which archives and repositories have.
+    /// Removes the folders above the manifest, which archives and repositories often have.
     fn without_folders_above(self) -> Result<Self, Fault> {
         let is_manifest = |path: &&String| {
             let name = path.rsplit('/').next().unwrap_or_default();
@@ -124,8 +125,8 @@ impl PackageFiles {
     }
 }
 
-/// A fingerprint made without reading the files; a different value means that the content may have
-/// changed.
+/// A fingerprint that is made without reading the contents. A different value means that they may
+/// have changed.
 pub(crate) fn fingerprint(folder: &Path) -> Hash {
     let mut seen: BTreeMap<String, String> = BTreeMap::new();
     let looked = walk(folder, &mut |path, file| {
@@ -140,7 +141,7 @@ pub(crate) fn fingerprint(folder: &Path) -> Hash {
     Hash::of_parts(parts.chain([flaw.as_bytes()]))
 }
 
-/// Every file below a folder with its path in it.
+/// Visits every file below a folder, with its path in that folder.
 fn walk(
     root: &Path,
     each: &mut dyn FnMut(String, &Path) -> Result<(), String>,

@@ -1,4 +1,4 @@
-//! `plugin.json`, as Agent Plugins 1.0 defines it.
+//! Reads `plugin.json`, as Agent Plugins 1.0 defines it.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// Harmless errors are added to `problems`.
+    /// Reads a manifest. Harmless errors are added to `problems`.
     pub(super) fn of_json(bytes: &[u8], problems: &mut Vec<String>) -> Result<Self, String> {
         let value: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         let fields = value.as_object().ok_or("it must be an object")?;
@@ -90,8 +90,8 @@ pub(super) fn name(value: Option<&Value>) -> Result<String, String> {
     ))
 }
 
-/// Whether the name is valid. `enabled` is not, because the config uses it beside the plugins'
-/// names.
+/// Whether the name is valid. `enabled` is not valid, because the config uses it beside the
+/// plugins' names.
 pub(crate) fn is_plugin_name(name: &str) -> bool {
     let fits = |byte: u8| {
         byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.'

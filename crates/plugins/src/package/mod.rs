@@ -1,5 +1,5 @@
 //! A package: its files, the facts in them, and the grants it asks for. Nothing here runs any of
-//! it.
+//! its programs.
 
 mod files;
 mod manifest;
@@ -24,7 +24,7 @@ pub use part::{ConnectorPart, GrantedFolders, Grants, Hook, HookEvent};
 pub(crate) use servers::PackageFolders;
 pub use servers::ServerPart;
 
-/// Our folder in a package.
+/// The folder in a package that holds our part.
 const NAMESPACE: &str = "dev.onyx";
 const LONGEST_SETTINGS: usize = 64 * 1024;
 
@@ -36,18 +36,19 @@ pub(crate) struct Package {
     pub(crate) description: String,
     pub(crate) part: Part,
     pub(crate) servers: Vec<ServerPart>,
-    /// Names of the folders in `skills/`.
+    /// The names of the folders in `skills/`.
     pub(crate) skills: Vec<String>,
-    /// What is wrong with it and does not make it useless.
+    /// Errors in the package that do not make it unusable.
     pub(crate) problems: Vec<String>,
     pub(crate) files: PackageFiles,
-    /// The hash of all its files.
+    /// The hash of all files of the package.
     pub(crate) hash: Hash,
-    /// The text that the owner reviews: everything it offers and asks for, and its files.
+    /// The text that the owner reviews: everything that the package offers and asks for, and its
+    /// files.
     pub(crate) content: String,
 }
 
-/// What is known of a plugin from its accepted files, even if the files have changed since.
+/// The facts of a plugin's accepted files, even if the files have changed since.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(crate) struct AcceptedFacts {
@@ -56,7 +57,7 @@ pub(crate) struct AcceptedFacts {
 }
 
 impl AcceptedFacts {
-    /// `None`: the stored text cannot be read.
+    /// Reads the facts; `None` if the stored text cannot be read.
     pub(crate) fn of(content: &str) -> Option<Self> {
         serde_json::from_str(content).ok()
     }
@@ -95,7 +96,7 @@ impl Package {
         Ok(package)
     }
 
-    /// Its parts in one form, so that any change of them is seen in a difference.
+    /// The parts of the package in a canonical form, so that a diff shows any change of them.
     fn written(&self) -> Result<String, String> {
         let part = serde_json::to_value(&self.part).map_err(|error| error.to_string())?;
         let mut all = Map::new();
@@ -111,7 +112,7 @@ impl Package {
         serde_json::to_string_pretty(&all).map_err(|error| error.to_string())
     }
 
-    /// Whether it has a program for connectors or hooks.
+    /// Whether the package has a program for connectors or hooks.
     pub(crate) fn has_program(&self) -> bool {
         !self.part.connectors.is_empty() || !self.part.hooks.is_empty()
     }
@@ -123,18 +124,18 @@ impl Package {
             return Some("its settings are too long".to_owned());
         }
         let schema = self.part.config_schema.as_ref()?;
-        // That it compiles was checked when the package was read.
+        // The schema was compiled successfully when the package was read.
         let validator = jsonschema::validator_for(schema).ok()?;
         let flaw = validator.iter_errors(&value).next()?;
         let place = match flaw.instance_path().as_str() {
             "" => format!("plugins.{}", self.name),
             path => format!("plugins.{}{}", self.name, path.replace('/', ".")),
         };
-        // The value itself may be a secret.
+        // The message must not contain the value, because that may be a secret.
         Some(format!("{place}: {}", flaw.masked()))
     }
 
-    /// The files of one of its skills, with their paths in a folder of skills.
+    /// The files of one skill of the package, with their paths in a folder of skills.
     pub(crate) fn skill(&self, name: &str) -> Vec<(String, Vec<u8>)> {
         let root = "skills/";
         let own = format!("{root}{name}/");
@@ -143,7 +144,7 @@ impl Package {
     }
 }
 
-/// `plugin.json` with our folder, or else `manifest.yaml`.
+/// Reads `plugin.json` with our folder, or else `manifest.yaml`.
 fn manifests(files: &PackageFiles, problems: &mut Vec<String>) -> Result<(Manifest, Part), String> {
     if let Some(bytes) = files.get("plugin.json") {
         let manifest = Manifest::of_json(bytes, problems);
@@ -163,7 +164,8 @@ fn manifests(files: &PackageFiles, problems: &mut Vec<String>) -> Result<(Manife
     }
 }
 
-/// Only folders directly in `skills/` with a `SKILL.md` are skills.
+/// The skill that a file belongs to. Only folders directly in `skills/` with a `SKILL.md` are
+/// skills.
 fn skill_of(path: &str) -> Option<String> {
     let (name, file) = path.strip_prefix("skills/")?.split_once('/')?;
     (file == "SKILL.md").then(|| name.to_owned())

@@ -11,20 +11,21 @@ use serde_json::Value;
 
 const MOST_HOOKS: usize = 20;
 const MOST_CONNECTORS: usize = 10;
-/// How long a hook may take, in milliseconds.
+/// How long a hook may take by default, in milliseconds.
 const USUAL_DEADLINE: u64 = 2_000;
 const SHORTEST_DEADLINE: u64 = 50;
 const LONGEST_DEADLINE: u64 = 30_000;
 
-/// `onyx.json`, or the same facts from a `manifest.yaml`.
+/// The content of `onyx.json`, or the same facts from a `manifest.yaml`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Part {
-    /// A program's name, or a path in the package that begins with `./`, and its arguments.
+    /// The program and its arguments. The program is a name, or a path in the package that begins
+    /// with `./`.
     pub(crate) command: Vec<String>,
     pub(crate) connectors: Vec<ConnectorPart>,
     pub(crate) hooks: Vec<Hook>,
-    /// A JSON schema of what the config may say to it.
+    /// A JSON schema of the plugin's settings in the config.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) config_schema: Option<Value>,
     pub(crate) grants: Grants,
@@ -36,7 +37,7 @@ pub(crate) struct Part {
 pub struct ConnectorPart {
     /// The network's name.
     pub name: String,
-    /// The longest message that it takes, in characters.
+    /// The longest message that the network accepts, in characters.
     #[serde(default = "usual_length")]
     pub length: usize,
 }
@@ -50,13 +51,13 @@ const fn usual_length() -> usize {
 #[serde(deny_unknown_fields)]
 pub struct Hook {
     pub event: HookEvent,
-    /// It may say no. Then a call that it does not answer in time does not happen.
+    /// Whether the hook may veto. A call that such a hook does not answer in time does not happen.
     #[serde(default)]
     pub veto: bool,
-    /// It may add a note, which is waited for.
+    /// Whether the hook may add a note. The call waits for it.
     #[serde(default)]
     pub annotate: bool,
-    /// The tools whose calls it receives, by name or as `prefix*`; if empty, all tools.
+    /// The tools whose calls the hook receives, by name or as `prefix*`; if empty, all tools.
     #[serde(default)]
     pub tools: Vec<String>,
     #[serde(default = "usual_deadline")]
@@ -92,36 +93,35 @@ impl HookEvent {
         }
     }
 
-    /// Does something happen that can still be stopped?
+    /// Whether the event can still be stopped.
     const fn can_be_stopped(self) -> bool {
         matches!(self, Self::BeforeRun | Self::BeforeTool)
     }
 
-    /// Is the event about a person?
+    /// Whether the event is about a person.
     const fn is_of_a_person(self) -> bool {
         !matches!(self, Self::OnStart | Self::OnStop)
     }
 }
 
-/// The grants that a plugin asks for. Once the owner has accepted it, it has these and nothing
-/// else.
+/// The grants that a plugin asks for. Once the owner has accepted it, the plugin has exactly these.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Grants {
-    /// Servers that it may reach, as `host` or `host:port`.
+    /// The servers that the plugin may reach, as `host` or `host:port`.
     pub network: Vec<String>,
     pub folders: GrantedFolders,
-    /// Names of secrets that it is given when it starts.
+    /// The names of the secrets that the program gets when it starts.
     pub secrets: Vec<String>,
     /// The events that its hooks receive.
     pub events: Vec<HookEvent>,
-    /// The people whose events it gets: their ids, or `*` for all.
+    /// The people whose events the plugin gets: their ids, or `*` for all.
     pub people: Vec<String>,
-    /// Whether events come with words, arguments and results, or only with names.
+    /// Whether events contain words, arguments and results, or only names.
     pub content: bool,
 }
 
-/// Folders of this machine beside the package's own.
+/// The folders of this machine that the plugin may use beside the package's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GrantedFolders {
@@ -219,7 +219,7 @@ impl Grants {
         Ok(())
     }
 
-    /// The servers that it may reach; the port is that of https unless another is given.
+    /// The servers that the plugin may reach; the port is that of https unless another is given.
     pub(crate) fn hosts(&self) -> Result<Vec<HostPort>, String> {
         parse_hosts(&self.network)
     }
@@ -229,7 +229,8 @@ impl Grants {
     }
 }
 
-/// Accepts a single word: a program of the system, or one of the package.
+/// Checks that `program` is a single word, which names a program of the system or one of the
+/// package.
 pub(super) fn check_program(program: &str, contains: &dyn Fn(&str) -> bool) -> Result<(), String> {
     let is_bare = |name: &str| {
         let fits = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);

@@ -1,4 +1,4 @@
-//! `mcp.json`: programs of a package that offer tools, as Agent Plugins 1.0 defines them.
+//! The programs in `mcp.json` that offer tools, as Agent Plugins 1.0 defines them.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -44,13 +44,13 @@ pub(crate) enum ServerForm {
 /// The folders of a package when its programs run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PackageFolders {
-    /// Exactly what was accepted.
+    /// A copy of exactly the accepted files.
     pub(crate) root: PathBuf,
-    /// Its own folder, which is kept between runs.
+    /// The folder for the plugin's own data, which is kept between runs.
     pub(crate) data: PathBuf,
 }
 
-/// Unusable servers are noted as problems; the others are kept.
+/// Reads the servers. Unusable ones are noted as problems; the others are kept.
 pub(super) fn read(
     bytes: &[u8],
     contains: &dyn Fn(&str) -> bool,
@@ -118,7 +118,8 @@ fn server(written: Value, contains: &dyn Fn(&str) -> bool) -> Result<ServerForm,
 }
 
 impl ServerForm {
-    /// A secret that it names and was not granted: where values are read, `secret:` opens one.
+    /// A secret that the server names but that was not granted. In settings, `secret:` would
+    /// otherwise open any secret.
     fn ungranted(&self, grants: &Grants) -> Option<String> {
         let values = match self {
             Self::Stdio { env, .. } => env.values(),
@@ -165,7 +166,7 @@ impl ServerPart {
                     env.iter().map(|(name, value)| (name.clone(), folders.expand(value))).collect();
                 env.extend(folders.variables());
                 ServerSettings {
-                    // Only `env` starts a program in a folder of its choice.
+                    // A program can be started in another folder only by `env`.
                     command: Some("env".to_owned()),
                     args: words,
                     env,
@@ -186,7 +187,7 @@ impl PackageFolders {
         }
     }
 
-    /// Each placeholder is replaced once; the replacement is not expanded again.
+    /// Replaces each placeholder once; the replacement is not expanded again.
     fn expand(&self, text: &str) -> String {
         let (root, data) = (self.root.display().to_string(), self.data.display().to_string());
         let pieces = text.split(ROOT).map(|piece| piece.replace(DATA, &data));

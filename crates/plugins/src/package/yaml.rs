@@ -1,4 +1,4 @@
-//! `manifest.yaml`: the same facts in the format of the first Onyx.
+//! `manifest.yaml`, which holds the same facts in the format of the first Onyx.
 
 use serde_json::{Map, Value, json};
 
@@ -81,7 +81,7 @@ fn command(fields: &Map<String, Value>) -> Result<Value, String> {
     })
 }
 
-/// Each by its name alone, or as `onyx.json` has it.
+/// The hooks, each of which is written as its name alone, or as in `onyx.json`.
 fn hooks(written: Option<&Value>) -> Value {
     let event = |hook: &Value| match hook.as_str() {
         Some("on_ready") => json!({"event": "on_start"}),
@@ -92,7 +92,7 @@ fn hooks(written: Option<&Value>) -> Value {
     hooks.map(event).collect()
 }
 
-/// Fields by name, each with `type` and `required`, as a JSON schema.
+/// Converts fields by name, each with `type` and `required`, to a JSON schema.
 fn json_schema(fields: &Value) -> Value {
     let Some(by_name) = fields.as_object().filter(|fields| !fields.contains_key("properties"))
     else {

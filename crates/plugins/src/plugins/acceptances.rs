@@ -1,4 +1,4 @@
-//! Which packages the owner has accepted, each by the hash of all its files.
+//! The packages that the owner has accepted, each by the hash of all its files.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use onyx_types::{Approver, Clock, Fault, PersonId};
 
 use crate::package::Package;
 
-/// The prefix of a plugin's name in the table of acceptances, which also holds the tools of other
-/// programs; no MCP server can have such a name.
+/// The prefix of a plugin's name in the table of acceptances. The table also holds the tools of
+/// other programs; no MCP server can have such a name.
 const ACCEPTED_AS: &str = "plugin:";
 
 pub(super) struct PluginAcceptances {
     pub(super) acceptances: Arc<dyn Acceptances>,
-    /// The owner accepts plugins, because all people here use them.
+    /// The owner, who accepts plugins because all people here use them.
     pub(super) owner: PersonId,
     pub(super) clock: Arc<dyn Clock>,
 }

@@ -1,4 +1,4 @@
-//! What the owner does with plugins: add, accept, restart, remove.
+//! The changes that the owner makes to plugins: add, accept, restart, remove.
 
 use onyx_tools::SkillPackage;
 use onyx_types::{Approver, ErrorCode, Fault, Hash};
@@ -85,7 +85,7 @@ impl Plugins {
         }
     }
 
-    /// Forgets the failures of its program and starts it now.
+    /// Clears the failures of the plugin's program and starts it now.
     pub fn start_anew(&self, name: &str) {
         if let Some(slot) = self.parts.slots.get(name) {
             slot.start_anew();

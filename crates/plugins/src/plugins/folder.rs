@@ -13,9 +13,9 @@ use crate::package::{Package, PackageFiles, PackageFolders, fingerprint};
 pub(super) type PackagesByFolder = BTreeMap<String, Result<Arc<Package>, String>>;
 
 pub(super) struct PluginFolder {
-    /// Each folder in it is a plugin.
+    /// The folder of plugins, in which each folder is a plugin.
     folder: PathBuf,
-    /// Where accepted packages are run from.
+    /// The folder from which accepted packages are run.
     cache: PathBuf,
 }
 
@@ -50,7 +50,7 @@ impl PluginFolder {
             let folders = folders(&root).into_iter();
             folders.map(|(name, path)| (name, fingerprint(&path))).collect()
         };
-        // A folder that cannot be read now is read the next time.
+        // A folder that cannot be read now is read at the next check.
         tokio::task::spawn_blocking(look).await.unwrap_or_default()
     }
 
@@ -66,7 +66,7 @@ impl PluginFolder {
         write(move || folders.iter().try_for_each(|folder| remove_folder(folder))).await
     }
 
-    /// Copies exactly the accepted files to the place where its programs run, so that a later
+    /// Copies exactly the accepted files to the folder from which programs run, so that a later
     /// change in the plugin's folder does not affect them.
     pub(super) async fn lay_out(&self, package: &Arc<Package>) -> Result<PackageFolders, String> {
         let package = Arc::clone(package);
@@ -88,8 +88,8 @@ impl PluginFolder {
             .map_err(|why| format!("its files cannot be written: {why}"))
     }
 
-    /// The folder of a plugin's data. It is kept when the plugin is updated, and hidden, so that it
-    /// is no plugin itself.
+    /// The folder of a plugin's data. It is kept when the plugin is updated. It is hidden, so that
+    /// it is not taken for a plugin itself.
     fn data_folder(&self, name: &str) -> PathBuf {
         self.folder.join(".data").join(name)
     }
@@ -104,7 +104,7 @@ async fn write(work: impl FnOnce() -> std::io::Result<()> + Send + 'static) -> R
     })
 }
 
-/// The folders that may be plugins. A home without any has no such folder.
+/// The folders that may be plugins; empty if the home has no folder of plugins.
 fn folders(root: &Path) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(root).into_iter().flatten().flatten();
     let named = entries.filter_map(|entry| {
@@ -115,8 +115,8 @@ fn folders(root: &Path) -> Vec<(String, PathBuf)> {
     named.collect()
 }
 
-/// Writes the package beside its place and then puts it there, so that a crash leaves the old one
-/// or the new one.
+/// Writes the package beside its final place and then moves it there, so that a crash leaves the
+/// old one or the new one.
 fn put(root: &Path, package: &Package) -> std::io::Result<()> {
     let (place, new, old) = (
         root.join(&package.name),
@@ -142,7 +142,8 @@ fn holds(copy: &Path, hash: &Hash) -> bool {
     PackageFiles::of_folder(copy).is_ok_and(|files| files.hash() == *hash)
 }
 
-/// A crash in between leaves nothing under the name that counts.
+/// Writes a copy under another name first, so that a crash leaves no incomplete copy under the
+/// final name.
 fn write_copy(root: &Path, copy: &Path, files: &PackageFiles) -> std::io::Result<()> {
     fs::create_dir_all(root)?;
     let half = root.join(".half");

@@ -1,5 +1,5 @@
 //! Every plugin of this home: the packages in its folder, which of them the owner has accepted, and
-//! which are on.
+//! which are enabled.
 
 mod acceptances;
 mod edit;
@@ -32,22 +32,22 @@ use opener::{ProgramLogs, SlotOpener};
 use slots::{Slot, Slots};
 pub use view::{PluginState, PluginView};
 
-/// What is needed to run plugins.
+/// The settings and services that are needed to run plugins.
 pub struct PluginsSetup {
-    /// Each folder in it is a plugin.
+    /// The folder of plugins, in which each folder is a plugin.
     pub folder: PathBuf,
-    /// Where accepted packages are run from.
+    /// The folder from which accepted packages are run.
     pub cache: PathBuf,
-    /// Where folders are made that last as long as a program.
+    /// The place for folders that exist as long as a program runs.
     pub scratch: PathBuf,
     pub sandbox: Sandbox,
     pub web: Web,
     pub secrets: OpenSecret,
-    /// Where the skills of packages go.
+    /// The store for the skills of packages.
     pub skills: Skills,
     pub acceptances: Arc<dyn Acceptances>,
     pub clock: Arc<dyn Clock>,
-    /// The owner accepts plugins, because all people here use them.
+    /// The owner, who accepts plugins because all people here use them.
     pub owner: PersonId,
     pub tempo: Tempo,
 }
@@ -72,12 +72,12 @@ struct Parts {
     is_live: AtomicBool,
 }
 
-/// The MCP servers of packages that were added beside the config's own.
+/// The MCP servers of packages, which are added to the config's own.
 #[derive(Default)]
 struct Brought {
     /// The servers by name, with the plugin of each.
     servers: BTreeMap<String, String>,
-    /// What is wrong with those of a plugin.
+    /// The problems of each plugin's servers, such as names that are taken.
     clashes: BTreeMap<String, Vec<String>>,
 }
 
@@ -125,8 +125,8 @@ impl Plugins {
         self.look_again().await
     }
 
-    /// Starts the programs of all plugins that are on, and of those switched on later. Before this
-    /// call, a program is started only when it is needed.
+    /// Starts the programs of all enabled plugins, and of those enabled later. Before this call, a
+    /// program is started only when it is needed.
     pub fn begin(&self) {
         self.parts.is_live.store(true, Ordering::Release);
         for slot in self.parts.slots.all() {
@@ -145,7 +145,8 @@ impl Plugins {
     /// Watches for packages that change, until `stop` is cancelled.
     pub async fn tend(&self, stop: &Cancel) {
         let SlotOpener { launcher, tempo, .. } = &self.parts.opener;
-        // The first check always runs: the files may have changed since they were read.
+        // The first check always reads all files, because they may have changed since they were
+        // read.
         let mut seen = None;
         loop {
             tokio::select! {
@@ -169,7 +170,7 @@ impl Plugins {
         self.parts.changed.notified().await;
     }
 
-    /// The config's MCP servers with those of plugins. The config's own take precedence.
+    /// The config's MCP servers together with those of plugins. The config's own take precedence.
     pub fn with_servers(&self, config: &McpSettings) -> McpSettings {
         let mut all = config.clone();
         let mut brought = Brought::default();
@@ -216,7 +217,7 @@ impl Plugins {
         self.parts.slots.guards()
     }
 
-    /// Updates what runs: only plugins that are accepted, on and unchanged.
+    /// Updates what runs: only plugins that are accepted, enabled and unchanged.
     async fn look_again(&self) -> Result<(), Fault> {
         let parts = &self.parts;
         let _one_at_a_time = parts.one_at_a_time.lock().await;

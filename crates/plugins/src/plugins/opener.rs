@@ -1,5 +1,5 @@
-//! Builds the slot of a plugin that the config switches on: whether it may be used, and what runs
-//! of it.
+//! Builds the slot of a plugin that the config enables: whether it may be used, and which of its
+//! parts run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +24,7 @@ pub(super) struct SlotOpener {
     pub(super) logs: ProgramLogs,
 }
 
-/// The error streams of programs. They outlive the programs that wrote them.
+/// The error streams of programs. They are kept after the programs that wrote them have ended.
 #[derive(Default)]
 pub(super) struct ProgramLogs(Mutex<BTreeMap<String, ProgramLog>>);
 
@@ -36,7 +36,8 @@ impl ProgramLogs {
 }
 
 impl SlotOpener {
-    /// Opens a plugin as it is now. Its program continues to run if nothing of it has changed.
+    /// Opens a plugin in its current state. Its program continues to run if the plugin has not
+    /// changed.
     pub(super) async fn open(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! A plugin that is on, with its running parts.
+//! An enabled plugin with its running parts.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -11,11 +11,11 @@ use crate::hooks::Guard;
 use crate::host::{Host, PluginStatus};
 use crate::package::{AcceptedFacts, Package, PackageFolders};
 
-/// The plugins that are on.
+/// The enabled plugins.
 #[derive(Default)]
 pub(super) struct Slots {
     slots: RwLock<BTreeMap<String, Arc<Slot>>>,
-    /// Who answers for their hooks.
+    /// The hooks of the plugins, with the programs that answer for them.
     guards: RwLock<Arc<Vec<Guard>>>,
 }
 
@@ -33,7 +33,7 @@ impl Slots {
         Arc::clone(&self.guards.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Replaces the plugins that are on. Returns the previous ones.
+    /// Replaces the enabled plugins. Returns the previous ones.
     pub(super) fn replace(
         &self,
         slots: BTreeMap<String, Arc<Slot>>,
@@ -48,23 +48,23 @@ impl Slots {
     }
 }
 
-/// One plugin that the config switches on.
+/// One plugin that the config enables.
 pub(super) struct Slot {
     pub(super) name: String,
-    /// What the owner accepted last, even if the files have changed since.
+    /// The facts of the package that the owner accepted last, even if the files have changed since.
     pub(super) facts: Option<AcceptedFacts>,
-    /// Why nothing of it counts now.
+    /// Why nothing of the plugin is used now, if that is so.
     pub(super) problem: Option<String>,
     pub(super) accepted: Option<Accepted>,
     pub(super) connectors: Vec<Arc<PluginConnector>>,
 }
 
-/// A package that is exactly what was accepted.
+/// A package that is exactly the accepted one.
 pub(super) struct Accepted {
     pub(super) package: Arc<Package>,
     pub(super) folders: PackageFolders,
     pub(super) config: Map<String, Value>,
-    /// The plugin's program; `None` where it has none of its own.
+    /// The plugin's program; `None` if it has none.
     pub(super) host: Option<Arc<Host>>,
 }
 
@@ -108,7 +108,7 @@ impl Slot {
         }
     }
 
-    /// Who answers for its hooks, if it has any.
+    /// The plugin's hooks with the program that answers for them, if it has hooks.
     fn guard(&self) -> Option<Guard> {
         let facts = self.facts.clone().filter(|facts| !facts.hooks.is_empty())?;
         let host = match (self.host(), &self.problem) {
@@ -119,7 +119,7 @@ impl Slot {
         Some(Guard { plugin: self.name.clone(), facts, host })
     }
 
-    /// The MCP servers of its package, by the names used here.
+    /// The MCP servers of the package, by the names that they have here.
     pub(super) fn servers(&self) -> Vec<(String, ServerSettings)> {
         let Some(Accepted { package, folders, .. }) = &self.accepted else { return Vec::new() };
         let grants = &package.part.grants;

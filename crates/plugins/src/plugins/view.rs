@@ -12,18 +12,18 @@ use crate::package::{ConnectorPart, Grants, Hook, Package, ServerPart};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PluginState {
-    /// Never accepted.
+    /// The plugin was never accepted.
     New,
-    /// It is not what was accepted any more.
+    /// The plugin differs from the accepted one.
     Changed,
     Accepted,
-    /// It is on and was accepted, and its folder is gone.
+    /// The plugin is enabled and was accepted, but its folder is gone.
     Missing,
-    /// Why it is no plugin.
+    /// The reason why the folder is not a valid plugin.
     Broken(String),
 }
 
-/// A plugin, whether it is on or not.
+/// A plugin, whether or not it is enabled.
 #[derive(Clone, Debug)]
 pub struct PluginView {
     pub name: String,
@@ -32,7 +32,7 @@ pub struct PluginView {
     pub state: PluginState,
     pub enabled: bool,
     pub status: PluginStatus,
-    /// What is wrong with it.
+    /// The problems of the plugin.
     pub problems: Vec<String>,
     pub grants: Grants,
     pub hooks: Vec<Hook>,
@@ -40,11 +40,11 @@ pub struct PluginView {
     pub servers: Vec<ServerPart>,
     pub skills: Vec<String>,
     pub config_schema: Option<Value>,
-    /// The hash of all its files.
+    /// The hash of all files of the plugin.
     pub hash: Option<Hash>,
-    /// What has changed since it was accepted, where it waits.
+    /// The changes since the plugin was accepted, if it waits for acceptance.
     pub diff: Option<String>,
-    /// The last lines of its program's error stream.
+    /// The last lines of the error stream of its program.
     pub log: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ impl Plugins {
         PluginView { problems: self.problems(name), ..view }
     }
 
-    /// What is known of a name alone.
+    /// The view of a plugin of which only the name is known.
     fn empty(&self, name: &str, state: PluginState) -> PluginView {
         let settings = self.parts.settings();
         PluginView {
@@ -129,7 +129,7 @@ impl Plugins {
         }
     }
 
-    /// Why it does not work although it is on.
+    /// The reasons why the plugin does not work although it is enabled.
     fn problems(&self, name: &str) -> Vec<String> {
         let own = self.parts.slots.get(name).and_then(|slot| slot.problem.clone());
         let clashes = self.parts.brought().clashes.get(name).cloned().unwrap_or_default();

@@ -17,15 +17,15 @@ use crate::PluginError;
 
 /// The longest message of a program.
 const MOST_BYTES: usize = 1024 * 1024;
-/// Messages for connectors that wait to be taken.
+/// How many messages for connectors may wait to be taken.
 pub(crate) const INBOX: usize = 64;
-/// Messages that answer nothing, within ten seconds.
+/// The most unrequested messages within ten seconds.
 const MOST_UNASKED: usize = 1_000;
-/// Lines of the error stream, within ten seconds.
+/// The most lines of the error stream within ten seconds.
 const MOST_ERROR_LINES: usize = 5_000;
-/// How long the program may take until it reads what we write.
+/// How long the program may take until it reads a message of ours.
 const WRITE_LIMIT: Duration = Duration::from_secs(5);
-/// How long a program whose output has ended may take to say why.
+/// How long a program whose output has ended may take to write the reason to its error stream.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 type Input = Box<dyn AsyncWrite + Send + Unpin>;
@@ -41,7 +41,7 @@ pub(crate) struct Arrived {
 pub(crate) struct Connection {
     pipe: Arc<Pipe>,
     next: AtomicU64,
-    /// Ends with this value, and the tasks with it.
+    /// The process and its tasks, which end with this value.
     running: Mutex<Option<Running>>,
     _scratch: Scratch,
     _tasks: Vec<Task>,
@@ -58,7 +58,7 @@ struct Pipe {
     log: ProgramLog,
 }
 
-/// A task that is aborted when this is dropped.
+/// A task that is aborted when this value is dropped.
 pub(super) struct Task(pub(super) JoinHandle<()>);
 
 impl Drop for Task {
@@ -67,7 +67,7 @@ impl Drop for Task {
     }
 }
 
-/// The parts that a connection is made of.
+/// The parts of which a connection is made.
 pub(super) struct Started {
     pub(super) running: Running,
     pub(super) scratch: Scratch,
@@ -75,7 +75,7 @@ pub(super) struct Started {
 }
 
 impl Connection {
-    /// Messages from the program go to the inbox.
+    /// Makes a connection. Messages from the program go to the inbox.
     pub(super) fn over(
         started: Started,
         clock: Arc<dyn Clock>,
@@ -131,7 +131,8 @@ impl Connection {
         let asked = async {
             match self.pipe.write(&message).await {
                 Ok(()) => {}
-                // A program that has ended reads nothing more: its end is about to be noticed.
+                // A program that has ended reads nothing more, and the reader will notice its end
+                // soon.
                 Err(PluginError::Gone(why)) => {
                     let _ = self.pipe.clock.within(2 * LAST_WORDS, receiver).await;
                     return Err(PluginError::Gone(self.pipe.broken().unwrap_or(why)));
@@ -144,7 +145,7 @@ impl Connection {
             }
         };
         let answer = self.pipe.clock.within(limit, asked).await;
-        // A late answer is then ignored.
+        // An answer that comes later is ignored.
         self.pipe.answers().remove(&id);
         answer.unwrap_or(Err(PluginError::Timeout(limit.as_millis())))
     }
@@ -158,13 +159,13 @@ impl Connection {
         self.pipe.write(&result(id, answer)).await
     }
 
-    /// Returns the reason when the program has ended or broken a rule.
+    /// Waits until the program has ended or broken a rule, and returns the reason.
     pub(crate) async fn ended(&self) -> String {
         self.pipe.ended.cancelled().await;
         self.pipe.broken().unwrap_or_default()
     }
 
-    /// Ends all of its processes, even if other code still holds the connection.
+    /// Ends all processes of the program, even if other code still holds the connection.
     pub(crate) fn end(&self, why: &str) {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.pipe.break_off(why);
@@ -186,13 +187,14 @@ impl Pipe {
                 Ok(Line::Whole) => {}
                 Ok(Line::TooLong) => return format!("a message is longer than {MOST_BYTES} bytes"),
                 Ok(Line::End) => {
-                    // Only its last words say why. A program that it started may keep them open.
+                    // Only the end of the error stream gives the reason. A program that this one
+                    // started may keep the stream open, so the wait is limited.
                     let _ = self.clock.within(LAST_WORDS, last_words).await;
                     return "the program ended".to_owned();
                 }
                 Err(error) => return format!("the program's output cannot be read: {error}"),
             }
-            // Some programs print other text where only messages belong. A line that is not a
+            // Some programs print other text where only messages may be. A line that is not a
             // message counts as an unrequested one.
             let message: Option<Value> = serde_json::from_slice(&line).ok();
             let reply = match message.and_then(incoming) {
@@ -225,7 +227,7 @@ impl Pipe {
         }
     }
 
-    /// Notes errors until the error stream ends, and says why the program must end, if it must.
+    /// Logs the error stream until it ends, and returns the reason if the program must be ended.
     async fn note_errors(&self, stderr: impl AsyncRead + Unpin) -> Option<&'static str> {
         let mut lines = BufReader::new(stderr);
         let (mut line, mut flood) = (Vec::new(), Flood::new(MOST_ERROR_LINES));
@@ -255,7 +257,8 @@ impl Pipe {
                 Err(PluginError::Gone(format!("it no longer reads its input: {error}")))
             }
             None => {
-                // Half a message may be written, so nothing that follows would be understood.
+                // The message may be half written, so the program could not understand anything
+                // after it.
                 self.break_off("it no longer reads its input");
                 Err(PluginError::Timeout(WRITE_LIMIT.as_millis()))
             }
@@ -270,7 +273,7 @@ impl Pipe {
         *broken = Some(why.to_owned());
         drop(broken);
         self.log.note(why);
-        // Waiting calls learn of it because their channels close.
+        // Waiting calls notice the end because their channels close.
         self.answers().clear();
         self.ended.cancel();
     }

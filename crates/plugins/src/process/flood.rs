@@ -1,4 +1,4 @@
-//! How many unrequested messages a program may send.
+//! Limits how many unrequested messages a program may send.
 
 use std::time::Duration;
 
@@ -17,7 +17,8 @@ impl Flood {
         Self { most, began: Duration::ZERO, count: 0 }
     }
 
-    /// Counts a message; `true` if it was one too many. `now` is from the monotonic clock.
+    /// Counts a message. Returns `true` if the number exceeds the limit. `now` is from the
+    /// monotonic clock.
     pub(super) fn is_over(&mut self, now: Duration) -> bool {
         if now.saturating_sub(self.began) >= WINDOW {
             (self.began, self.count) = (now, 0);

@@ -16,38 +16,38 @@ use tokio::sync::mpsc;
 use super::connection::{Arrived, Connection, Started, Task};
 use crate::PluginError;
 
-/// What a program may use, with all its processes.
+/// The resources that a program may use together with all its processes.
 const BOUNDS: Bounds = Bounds {
     processes: 128,
     memory: 512 * 1024 * 1024,
     file_size: 256 * 1024 * 1024,
     disk: 1024 * 1024 * 1024,
-    // The program may run for years.
+    // The limit is very high because the program may run for years.
     cpu_seconds: 4_000_000_000,
 };
 
-/// What is needed to start programs.
+/// The settings and services that are needed to start programs.
 #[derive(Clone)]
 pub(crate) struct Launcher {
     pub(crate) sandbox: Sandbox,
-    /// Where folders are made that last as long as a program.
+    /// The place for folders that exist as long as a program runs.
     pub(crate) scratch: PathBuf,
     pub(crate) web: Web,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// One program to start.
+/// A program to be started.
 pub(crate) struct LaunchOrder {
     pub(crate) command: Vec<String>,
     pub(crate) variables: Vec<(String, String)>,
-    /// Where it begins.
+    /// The folder in which the program starts.
     pub(crate) folder: PathBuf,
     pub(crate) folders: Folders,
     pub(crate) hosts: Vec<HostPort>,
 }
 
 impl Launcher {
-    /// Starts it; no message has been sent yet.
+    /// Starts the program. No message has been sent yet.
     pub(crate) async fn start(
         &self,
         order: LaunchOrder,

@@ -1,5 +1,5 @@
-//! One running program of a plugin: started in the sandbox, JSON-RPC, one message a line. All its
-//! output is bounded, and it ends when its connection is dropped.
+//! One running program of a plugin. It is started in the sandbox and speaks JSON-RPC, one message a
+//! line. All its output is bounded, and it ends when its connection is dropped.
 
 mod connection;
 mod flood;

@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0, as far as plugins speak it.
+//! The part of JSON-RPC 2.0 that plugins use.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(super) enum Incoming {
     Notification,
 }
 
-/// Reads a message. `None`: it is not valid JSON-RPC and is ignored.
+/// Reads a message; `None` for text that is not valid JSON-RPC and is ignored.
 pub(super) fn incoming(mut message: Value) -> Option<Incoming> {
     let fields = message.as_object_mut()?;
     let id = fields.remove("id").filter(|id| !id.is_null());

@@ -1,4 +1,5 @@
-//! The child of a sandbox by itself, for tests; in the product the `onyx` binary is its own child.
+//! The child of a sandbox as a separate binary, for tests; in the product the `onyx` binary is its
+//! own child.
 
 use std::process::ExitCode;
 

@@ -14,7 +14,7 @@ async fn nothing_of_a_plugin_counts_before_it_is_accepted_and_a_change_waits_aga
     assert!(diff.contains("write_file") && diff.contains("plugin.py"), "{diff}");
     let fault = house.plugins.check_enabling("careful").await.unwrap_err();
     assert_eq!(fault.code, ErrorCode::ConfirmationRequired);
-    // On by the config alone: it stays where it is.
+    // A plugin that only the config enables does not run.
     house.follow(&[("careful", json!({}))]).await;
     let view = house.plugins.get("careful").await.unwrap();
     assert_eq!(
@@ -28,12 +28,12 @@ async fn nothing_of_a_plugin_counts_before_it_is_accepted_and_a_change_waits_aga
     assert_eq!(fault.code, ErrorCode::VersionConflict);
     assert_eq!(house.accept("careful").await.state, PluginState::Accepted);
     house.wait_for_status("careful", |status| *status == PluginStatus::Running).await;
-    // What deceives the eye is written out in its words.
+    // Misleading characters in its text are written out.
     let no = house.no_to("write_file", json!({"text": "bad"})).await.unwrap();
     assert_eq!(no, "careful: it says bad\\u{202e}");
     assert_eq!(house.no_to("write_file", json!({"text": "fine"})).await, None);
 
-    // Its folder changes under it: it ends, and the calls that it guarded wait for the owner.
+    // When its folder changes, the program ends, and the calls that it guarded wait for the owner.
     let tending = house.plugins.clone();
     let stop = onyx_types::Cancel::new();
     let tend = tokio::spawn({
@@ -53,7 +53,7 @@ async fn nothing_of_a_plugin_counts_before_it_is_accepted_and_a_change_waits_aga
     house.accept("careful").await;
     house.wait_for_status("careful", |status| *status == PluginStatus::Running).await;
     assert_eq!(house.no_to("write_file", json!({"text": "bad"})).await, None);
-    // Its folder goes: the same.
+    // The same happens when its folder is removed.
     std::fs::remove_dir_all(house.place("careful")).unwrap();
     house.wait_for_status("careful", |status| *status == PluginStatus::Idle).await;
     let no = house.no_to("write_file", json!({})).await.unwrap();
@@ -68,7 +68,7 @@ async fn a_file_that_changes_after_the_start_does_not_reach_the_program() {
     house.enable("careful", guard(), json!({})).await;
     house.wait_for_status("careful", |status| *status == PluginStatus::Running).await;
     std::fs::write(house.place("careful").join("plugin.py"), "import os; os._exit(9)").unwrap();
-    // Nobody has looked yet, and what runs is the accepted copy.
+    // The folder was not checked yet, and the accepted copy runs.
     let no = house.no_to("write_file", json!({"text": "bad"})).await.unwrap();
     assert!(no.starts_with("careful: it says bad"), "{no}");
 }
@@ -89,8 +89,8 @@ async fn hooks_hear_of_what_their_grants_name_and_of_nothing_else() {
     });
     house.enable("curious", part.clone(), json!({})).await;
     let note = |text: &str| HookNote { by: "curious".to_owned(), text: text.to_owned() };
-    // Without content it hears names only, and what it says of "bad" words it cannot see is no veto:
-    // this hook was not granted one.
+    // Without access to content the hook receives only names. Its veto of "bad" words does not
+    // count, because the hook was not granted one.
     let heard = house.call("write_file", json!({"text": "bad"})).await;
     let names = "saw ['agent', 'effect', 'person', 'run', 'session', 'tool']";
     assert_eq!((heard.veto, heard.notes), (None, vec![note(names)]));
@@ -110,7 +110,7 @@ async fn hooks_hear_of_what_their_grants_name_and_of_nothing_else() {
     let no = run(&house, "a bad run").await.veto.unwrap();
     assert_eq!((no.by.as_str(), no.why.as_str()), ("curious", "no bad runs"));
 
-    // Of other people it hears nothing.
+    // The hook receives no events of other people.
     part["grants"]["people"] = json!(["anna"]);
     house.enable("curious", part, json!({})).await;
     assert_eq!(house.call("write_file", json!({})).await.notes, []);
@@ -140,7 +140,7 @@ fn hooked<'a>(
 async fn a_hook_can_never_allow_more_than_the_gate() {
     let house = House::new().await;
     house.enable("wide", guard(), json!({"mode": "widen"})).await;
-    // Whatever it answers, there is nothing in an answer but a no and notes.
+    // Whatever the hook answers, only a veto and notes are read from its answer.
     let heard = house.call("write_file", json!({})).await;
     assert_eq!((heard.veto, heard.notes), (None, vec![]));
 }
@@ -214,7 +214,7 @@ async fn skills_and_servers_of_a_package_come_with_its_acceptance_and_wait_for_t
     assert_eq!(echo.folders.read, [std::path::PathBuf::from(&root)]);
     assert_eq!(echo.folders.write, [std::path::PathBuf::from(&data)]);
     assert!(!root.starts_with(house.place("bundle").to_str().unwrap()), "{root}");
-    // The config's own server of that name stays.
+    // The config's own server with that name takes precedence.
     let mut config = onyx_mcp::McpSettings::default();
     config.servers.insert("bundle-web".to_owned(), onyx_mcp::ServerSettings::default());
     let all = house.plugins.with_servers(&config);
@@ -224,7 +224,7 @@ async fn skills_and_servers_of_a_package_come_with_its_acceptance_and_wait_for_t
         problems.iter().any(|why| why.contains("another MCP server named bundle-web")),
         "{problems:?}"
     );
-    // Switched off, they go.
+    // The servers are removed when the plugin is disabled.
     house.follow(&[]).await;
     assert!(house.plugins.with_servers(&onyx_mcp::McpSettings::default()).servers.is_empty());
 }
@@ -238,7 +238,7 @@ async fn a_removed_plugin_leaves_nothing_that_runs_or_was_accepted() {
     house.plugins.remove(&approver(), "careful").await.unwrap();
     assert!(!house.place("careful").exists());
     assert!(house.plugins.list().await.unwrap().is_empty());
-    // The same package waits again when it comes back.
+    // The same package must be accepted again after it was removed.
     assert_eq!(house.add("careful", guard()).await.state, PluginState::New);
     assert_eq!(house.no_to("write_file", json!({})).await, None);
 }

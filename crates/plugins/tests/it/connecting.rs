@@ -26,12 +26,13 @@ async fn what_a_plugin_brings_is_acknowledged_when_it_is_stored_and_not_before()
     };
     let mut batch = connector.receive(None).await.unwrap();
     assert_eq!(texts(&batch)[0], "text 1");
-    // It was not stored: the same again, and the plugin has heard nothing.
+    // The batch was not stored, so it is delivered again, and the plugin has got no
+    // acknowledgement.
     let again = connector.receive(None).await.unwrap();
     assert_eq!(again, batch);
     let log = house.plugins.get("my.pipe").await.unwrap().log;
     assert!(!log.iter().any(|line| line.contains(r#""ok": true"#)), "{log:?}");
-    // It is stored, as its cursor says.
+    // The cursor says that the batch is stored.
     let mut seen = texts(&batch);
     while !seen.contains(&"text 2".to_owned()) {
         batch = connector.receive(batch.cursor.as_deref()).await.unwrap();
@@ -42,7 +43,7 @@ async fn what_a_plugin_brings_is_acknowledged_when_it_is_stored_and_not_before()
     });
     house.wait_for_log("my.pipe", r#""id": "m1", "jsonrpc": "2.0", "result": {"ok": true}"#).await;
     house.wait_for_log("my.pipe", r#""id": "m2", "jsonrpc": "2.0", "result": {"ok": true}"#).await;
-    // What is no message is answered so, and not brought to anybody.
+    // An invalid message is answered with an error and not delivered.
     let log = house.wait_for_log("my.pipe", r#""id": "m3""#).await;
     let refused = log.iter().find(|line| line.contains(r#""id": "m3""#)).unwrap();
     assert!(
@@ -64,7 +65,7 @@ async fn answers_go_out_by_their_key_and_a_plugin_that_is_down_says_so() {
     };
     assert_eq!(connector.send(&message).await.unwrap(), "sent-k1");
     house.wait_for_log("my.pipe", "sends k1 hello").await;
-    // The same settings are the same connector: nobody begins anew.
+    // With the same settings the connector stays the same and is not started again.
     house.follow(&[("my.pipe", json!({"mode": "plain"}))]).await;
     assert!(house.plugins.accounts().remove(0) == account);
     house.follow(&[("my.pipe", json!({"mode": "crash at start"}))]).await;

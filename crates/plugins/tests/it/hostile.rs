@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::house::{House, KINDS, SOON, guard, quick};
 
-/// Everything the program of mode `look` wrote down.
+/// Everything that the program in mode `look` wrote down.
 fn seen(log: &[String]) -> Value {
     let lines: Vec<&str> = log.iter().filter_map(|line| line.strip_prefix("seen ")).collect();
     serde_json::from_str(&lines.join("")).unwrap()
@@ -47,7 +47,8 @@ async fn a_plugin_that_was_granted_nothing_reaches_nothing_on_any_rung() {
         let log = house.wait_for_log("look", "started as").await;
         let seen = seen(&log);
         assert_eq!(seen["files"], json!([]), "{kind:?}: {seen}");
-        // Its own empty /tmp may stand where ours does; on the disk there is nothing of it.
+        // The program's own empty /tmp may be in the place of ours, so the disk is checked for its
+        // files.
         assert_eq!(planted_under(house.folder.path()), Vec::<PathBuf>::new(), "{kind:?}: {seen}");
         assert_eq!(seen["network"], json!(false), "{kind:?}: {seen}");
         let names = seen["environment"].as_array().unwrap();
@@ -75,7 +76,7 @@ async fn a_plugin_has_the_folders_and_secrets_that_it_was_granted() {
     assert_eq!(seen(&log)["files"], json!(["granted words"]));
     assert_eq!(std::fs::read_to_string(granted.join("planted")).unwrap(), "x");
     assert!(log.contains(&"secrets {\"kept\": \"value of kept\"}".to_owned()), "{log:?}");
-    // A secret that nobody kept is a reason not to start, and is said.
+    // A secret that does not exist prevents the start, and this is reported.
     part["grants"]["secrets"] = json!(["missing"]);
     house.enable("look", part, config).await;
     let parked = house.wait_for_status("look", |s| matches!(s, PluginStatus::Parked(_))).await;
@@ -105,7 +106,7 @@ async fn a_guard_that_hangs_crashes_or_talks_nonsense_costs_the_calls_it_guards_
         let others = Instant::now();
         assert_eq!(house.no_to("read_file", json!({"path": "a"})).await, None, "{mode}");
         assert!(others.elapsed() < Duration::from_millis(100), "{mode}: {:?}", others.elapsed());
-        // Switched off, it guards nothing.
+        // A disabled plugin guards nothing.
         house.follow(&[]).await;
         assert_eq!(house.no_to("write_file", json!({"path": "a"})).await, None, "{mode}");
     }
@@ -130,7 +131,7 @@ async fn a_plugin_that_floods_is_ended_and_a_plugin_that_works_goes_on() {
         let parked = house.wait_for_status("noisy", |s| matches!(s, PluginStatus::Parked(_))).await;
         let PluginStatus::Parked(told) = parked else { unreachable!() };
         assert!(told.contains(why), "{mode}: {told}");
-        // Only the calls that the noisy one guards are denied, and at once.
+        // Only the calls that the noisy plugin guards are denied, and that happens at once.
         let began = Instant::now();
         let no = house.no_to("write_file", json!({"text": "fine"})).await.unwrap();
         assert!(no.starts_with("noisy: ") && no.contains("is no longer started"), "{no}");
@@ -168,7 +169,7 @@ async fn a_crash_loop_is_parked_and_starts_again_when_the_owner_says_so() {
         (is_parked && ends(&view.log) > before).then_some(())
     })
     .await;
-    // Another config is another start.
+    // Another config starts the program anew.
     house.follow(&[("loop", json!({}))]).await;
     house.wait_for_status("loop", |status| *status == PluginStatus::Running).await;
     assert_eq!(house.no_to("write_file", json!({"text": "fine"})).await, None);

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub(crate) const SOON: Duration = Duration::from_secs(60);
-/// Every kind is tried: one that does not work on this machine fails its tests.
+/// Every kind is tested; one that does not work on this machine fails its tests.
 pub(crate) const KINDS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Landlock];
 
 /// A home with plugins.
@@ -67,7 +67,7 @@ impl House {
         self.folder.path().join("home/plugins").join(plugin)
     }
 
-    /// Brings a plugin, accepts it as it is and switches it on.
+    /// Adds a plugin, accepts it unchanged and enables it.
     pub(crate) async fn enable(&self, name: &str, part: Value, config: Value) -> PluginView {
         self.add(name, part).await;
         self.accept(name).await;
@@ -84,7 +84,7 @@ impl House {
         self.plugins.accept(&approver(), name, seen).await.unwrap()
     }
 
-    /// Switches exactly these on.
+    /// Enables exactly these plugins.
     pub(crate) async fn follow(&self, all: &[(&str, Value)]) {
         let enabled: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
         let mut written = json!({"enabled": enabled});
@@ -121,7 +121,7 @@ impl House {
         .await
     }
 
-    /// What the hooks say to a call.
+    /// The answer of the hooks to a call.
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> HookAnswer {
         let (person, agent) = (owner(), "main".parse().unwrap());
         let call = HookedCall {
@@ -137,7 +137,7 @@ impl House {
         self.plugins.before_tool(call).await
     }
 
-    /// Why a call does not happen.
+    /// The reason why the hooks veto a call, if they do.
     pub(crate) async fn no_to(&self, tool: &str, arguments: Value) -> Option<String> {
         self.call(tool, arguments).await.veto.map(|veto| format!("{}: {}", veto.by, veto.why))
     }
@@ -152,7 +152,7 @@ pub(crate) fn approver() -> Approver {
     Approver::new(&owner(), ApproverKind::Owner, grants).unwrap()
 }
 
-/// Waits as short as they can be.
+/// Waiting times that are as short as possible.
 pub(crate) fn quick() -> Tempo {
     Tempo {
         start: Duration::from_secs(20),
@@ -165,7 +165,7 @@ pub(crate) fn quick() -> Tempo {
     }
 }
 
-/// The scripted program with our part around it.
+/// A package with the scripted program and our part.
 pub(crate) fn package(name: &str, part: &Value) -> Vec<(String, Vec<u8>)> {
     let manifest = json!({
         "$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json",
@@ -178,7 +178,7 @@ pub(crate) fn package(name: &str, part: &Value) -> Vec<(String, Vec<u8>)> {
     ]
 }
 
-/// A guard of `write_file`, and of nothing else.
+/// A part whose only hook guards `write_file`.
 pub(crate) fn guard() -> Value {
     json!({
         "command": ["python3", "plugin.py"],

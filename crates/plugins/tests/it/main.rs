@@ -1,4 +1,4 @@
-//! Plugins with a real program in the real sandbox, of each kind that this machine has.
+//! Tests plugins with a real program in the real sandbox, in each kind that this machine has.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 

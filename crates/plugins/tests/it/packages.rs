@@ -15,7 +15,7 @@ async fn refused(house: &House, files: Vec<(String, Vec<u8>)>) -> String {
     }
 }
 
-/// The package with one thing of our part another.
+/// The package with one value of our part changed.
 fn with(pointer: &str, value: Value) -> Vec<(String, Vec<u8>)> {
     let mut part = guard();
     match pointer.rsplit_once('/').unwrap() {
@@ -97,7 +97,7 @@ async fn a_package_may_lie_in_a_folder_of_an_archive_and_is_updated_in_place() {
     let view = house.add("careful", part).await;
     assert_eq!(view.state, PluginState::Changed);
     assert!(view.diff.unwrap().contains("+      \"example.org\""));
-    // A folder by another name, and one that is none, are told and do no harm.
+    // A folder with another name than its plugin, and an empty one, are reported and do no harm.
     std::fs::rename(house.place("careful"), house.place("other")).unwrap();
     std::fs::create_dir(house.place("empty")).unwrap();
     let all = house.plugins.list().await.unwrap();
