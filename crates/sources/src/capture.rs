@@ -1,4 +1,4 @@
-//! Reads one document once, for callers that keep its text elsewhere than in a source.
+//! Reads one document once, for callers that store its text elsewhere than in a source.
 
 use onyx_storage::FrontMatter;
 
@@ -14,17 +14,17 @@ pub enum NewCapture {
     Upload { name: String, media_type: Option<String>, bytes: Vec<u8> },
 }
 
-/// The text of a document, and its origin. All of it is from outside.
+/// The text of a document, and its origin. All of the text comes from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
     pub title: String,
-    /// Its address or its name; pasted text has none.
+    /// The document's address or name; pasted text has none.
     pub from: Option<String>,
     pub markdown: String,
 }
 
 impl NewCapture {
-    /// The field of a request that is to blame for what cannot be read.
+    /// The field of the request that is reported if the document cannot be read.
     const fn field(&self) -> &'static str {
         match self {
             Self::Url { .. } => "url",
@@ -64,11 +64,11 @@ impl Sources {
     }
 }
 
-/// What names a text that has no heading.
+/// The title of a text without a heading: its first words.
 fn first_words(text: &str) -> String {
     const LONGEST: usize = 60;
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let cut: String = line.chars().take(LONGEST).collect();
-    // A slash must not make the last part of the line look like a file name.
+    // A slash would make the last part of the line look like a file name.
     cut.replace('/', " ").trim().to_owned()
 }

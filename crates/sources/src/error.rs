@@ -6,7 +6,7 @@ use onyx_types::{ErrorCode, Fault};
 pub enum SourceError {
     #[error("there is no such source")]
     NotFound,
-    /// The request names something that cannot be; `field` is where.
+    /// The request has an invalid value in `field`.
     #[error("{field}: {why}")]
     Invalid { field: &'static str, why: String },
     #[error(transparent)]

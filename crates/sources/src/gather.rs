@@ -12,7 +12,8 @@ use crate::karakeep::{self, MOST_BOOKMARKS};
 const MOST_FILES: usize = 5_000;
 const MOST_IN_A_FOLDER: usize = 10_000;
 const ACCEPT: &str = "text/html, application/pdf, text/*;q=0.9, */*;q=0.5";
-/// The file that holds a sent or pasted document unchanged. Searches leave out hidden files.
+/// The file that holds an uploaded or pasted document unchanged. It is hidden, so searches leave it
+/// out.
 pub(crate) const ORIGINAL: &str = ".original";
 
 /// A document before its text is extracted.
@@ -22,7 +23,7 @@ pub(crate) struct Raw {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Where one document comes from.
+/// The origin of one document.
 #[derive(Clone, Debug)]
 pub(crate) enum Item {
     Vault(ObjectKey),
@@ -31,7 +32,7 @@ pub(crate) enum Item {
         name: String,
         media_type: Option<String>,
     },
-    /// One of many that a sent file holds.
+    /// One of the bookmarks in an uploaded file.
     Bookmark {
         from: String,
         markdown: String,
@@ -95,7 +96,7 @@ impl Places<'_> {
         }
     }
 
-    /// The bookmarks of a sent file; `None` where it is another kind of file.
+    /// The bookmarks of an uploaded file; `None` if it is another kind of file.
     async fn bookmarks(&self) -> Result<Option<Vec<Item>>, String> {
         let key = self.folder.join(ORIGINAL).map_err(|error| error.to_string())?;
         let Some(bookmarks) = karakeep::read(&whole(self.person, &key).await?) else {
@@ -109,7 +110,7 @@ impl Places<'_> {
             from: bookmark.from(place),
             markdown: bookmark.markdown(),
         });
-        // An address that was bookmarked twice is one document.
+        // An address that was bookmarked twice becomes one document.
         Ok(Some(items.filter(|item| known.insert(item.from())).collect()))
     }
 

@@ -1,5 +1,5 @@
-//! Imports a source, or imports it again: a document that has not changed is only compared, one that
-//! is gone is removed, and one that cannot be read now keeps its earlier text.
+//! Imports a source for the first time or again: a document that has not changed is only compared,
+//! one that is gone is removed, and one that cannot be read now keeps its earlier text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,9 +18,9 @@ pub(crate) struct Import<'a> {
     pub(crate) reader: &'a Reader,
     pub(crate) now: Timestamp,
     pub(crate) progress: &'a watch::Sender<Progress>,
-    /// Ends the import before the next document.
+    /// Ends the import before the next document when it is cancelled.
     pub(crate) stop: &'a Cancel,
-    /// Whether it is still this gateway that imports the source; asked before each write.
+    /// Whether this gateway still owns the import of the source; checked before each write.
     pub(crate) still_owns: &'a (dyn Fn() -> bool + Send + Sync),
 }
 
@@ -128,7 +128,7 @@ impl Import<'_> {
         Outcome::New { text, title, checksum, bytes }
     }
 
-    /// The history records that the text is from outside before the text is written.
+    /// Records in the history that the text is from outside, and then writes the text.
     async fn write(&self, file: &str, text: &str) -> Result<(), StoreError> {
         self.check_owner()?;
         let key = self.places.folder.join(file)?;

@@ -1,9 +1,9 @@
-//! Bookmarks as Karakeep exports them (Settings, Import / Export): each becomes a document, from
-//! the text in the export. No address in it is fetched.
+//! Bookmarks in the form that Karakeep exports (Settings, Import / Export). Each becomes a document
+//! with the text in the export. No address in it is fetched.
 
 use serde::Deserialize;
 
-/// Further bookmarks are left out, and the source reports that.
+/// The most bookmarks of a file. Further ones are left out, and the source reports that.
 pub(crate) const MOST_BOOKMARKS: usize = 20_000;
 
 #[derive(Deserialize)]
@@ -13,7 +13,7 @@ struct Export {
 
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Bookmark {
-    /// In seconds.
+    /// The time of creation, in seconds.
     #[serde(rename = "createdAt")]
     created_at: Option<i64>,
     title: Option<String>,
@@ -36,7 +36,7 @@ enum Content {
     Other,
 }
 
-/// The bookmarks of an export; `None` where the file is no export.
+/// The bookmarks of an export; `None` if the file is not one.
 pub(crate) fn read(bytes: &[u8]) -> Option<Vec<Bookmark>> {
     let start = bytes.iter().find(|byte| !byte.is_ascii_whitespace())?;
     if *start != b'{' {
@@ -48,7 +48,7 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Vec<Bookmark>> {
 }
 
 impl Bookmark {
-    /// Identifies the bookmark when the export is imported again.
+    /// A name that identifies the bookmark when the export is imported again.
     pub(crate) fn from(&self, place: usize) -> String {
         match &self.content {
             Some(Content::Link { url }) => url.clone(),

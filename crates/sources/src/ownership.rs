@@ -1,5 +1,5 @@
-//! Of several gateways one imports a source at a time. The others wait for it, say that the source is
-//! being imported, and can ask it to stop.
+//! Ensures that only one of several gateways imports a source at a time. The others wait for it,
+//! report that the source is being imported, and can ask it to stop.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use crate::import::{read_record, write_record};
 use crate::service::Inner;
 use crate::{SourceRecord, SourceState};
 
-/// How often gateways look at what another one does with a source.
+/// How often gateways check what another one does with a source.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// How many times a removal looks whether the import at another gateway has stopped.
+/// How often a removal checks whether the import at another gateway has stopped.
 const MOST_LOOKS: usize = 30;
 
 /// An import that may begin: this gateway owns the source, and its record says that it is running.
@@ -22,18 +22,18 @@ pub(crate) struct BegunImport {
     pub(crate) owned: Owned,
 }
 
-/// The duty of the gateway that imports a source.
+/// The name of the duty to import a source, which one gateway owns.
 pub(crate) fn duty(id: SourceId) -> String {
     format!("source {id}")
 }
 
-/// The duty of the gateway that waits for an import at another one to stop.
+/// The name of the duty of a gateway that waits until another one stops its import.
 fn stop_duty(id: SourceId) -> String {
     format!("source stop {id}")
 }
 
 impl Inner {
-    /// `None`: another gateway imports the source, or there is none any more.
+    /// Begins an import; `None` if another gateway imports the source, or the source is gone.
     pub(crate) async fn begin_import(
         &self,
         objects: &dyn Objects,
@@ -54,8 +54,8 @@ impl Inner {
         }
     }
 
-    /// The same, as soon as the other gateway's import has ended. `None`: it was stopped, or the
-    /// source is gone.
+    /// Begins an import as soon as the other gateway's import has ended; `None` if it was stopped,
+    /// or the source is gone.
     pub(crate) async fn begin_import_later(
         &self,
         objects: &dyn Objects,
@@ -77,8 +77,8 @@ impl Inner {
         }
     }
 
-    /// Stops an import here when the source is no longer this gateway's, or another gateway asks for
-    /// it. It does not return, because the import ends itself between two writes.
+    /// Stops the import here when this gateway no longer owns the source, or another gateway asks
+    /// for it. This function does not return, because the import ends itself between two writes.
     pub(crate) async fn stop_when_asked(
         &self,
         id: SourceId,
@@ -101,7 +101,7 @@ impl Inner {
         }
     }
 
-    /// Takes a source. An import at another gateway is stopped first.
+    /// Takes over a source. An import at another gateway is stopped first.
     pub(crate) async fn take_from_others(&self, id: SourceId) -> Result<Owned, StoreError> {
         if let Some(owned) = self.duties.own(&duty(id)).await? {
             return Ok(owned);
@@ -124,7 +124,8 @@ impl Inner {
         Err(StoreError::Busy)
     }
 
-    /// Other gateways wait for this, so it is repeated while the database does not answer.
+    /// Gives the source back. Other gateways wait for this, so it is repeated while the database
+    /// does not answer.
     pub(crate) async fn give_back(&self, owned: &Owned) {
         while let Err(error) = self.duties.disown(owned).await {
             tracing::warn!(duty = owned.name, %error, "a source could not be given back yet");
@@ -135,8 +136,8 @@ impl Inner {
         }
     }
 
-    /// The record of a source that is not imported here. Its file may say that it is being imported:
-    /// that is so while another gateway owns it.
+    /// The record of a source that this gateway does not import. Its file may say that an import is
+    /// running, which is only true while another gateway owns the source.
     pub(crate) async fn record_of_other(
         &self,
         objects: &dyn Objects,
@@ -148,7 +149,7 @@ impl Inner {
         {
             return Ok(Some(record));
         }
-        // It may have ended there since the file was read.
+        // The other gateway's import may have ended since the file was read.
         let Some(record) = read_record(objects, folder).await? else { return Ok(None) };
         let state = match record.state {
             SourceState::Importing => SourceState::Interrupted,

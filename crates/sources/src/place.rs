@@ -1,5 +1,5 @@
-//! The paths of sources: each lies in the folder of what it is attached to, so that its path
-//! decides who may find it.
+//! The paths of sources. Each source is in the folder of the scope that it is attached to, so that
+//! its path decides who may find it.
 
 use onyx_storage::{ObjectKey, Objects, StoreError, space_of_thread};
 use onyx_types::{Scope, SourceId, SpaceId};
@@ -36,7 +36,7 @@ pub(crate) async fn folder_of(
     Ok(path.parse()?)
 }
 
-/// All sources of the person: each one's folder and id.
+/// The folder and the id of every source of the person.
 pub(crate) async fn all(person: &dyn Objects) -> Result<Vec<(ObjectKey, SourceId)>, SourceError> {
     let mut parents = Vec::new();
     for agent in folders(person, "memory").await? {
@@ -53,7 +53,7 @@ pub(crate) async fn all(person: &dyn Objects) -> Result<Vec<(ObjectKey, SourceId
     let mut found = Vec::new();
     for parent in parents {
         for folder in folders(person, &parent).await? {
-            // A folder with another name was not made by us and is no source.
+            // A folder with another name was not made by Onyx and is not a source.
             if let Some(id) = folder.rsplit('/').next().and_then(|name| name.parse().ok()) {
                 found.push((folder.parse()?, id));
             }
@@ -95,7 +95,8 @@ async fn folders(person: &dyn Objects, path: &str) -> Result<Vec<String>, Source
     Ok(folders.map(|child| child.key.to_string()).collect())
 }
 
-/// The space that a channel or thread is in, as a path: the one named, else the one that has it.
+/// The path of the space that a channel or thread is in: the named one, else the one whose list
+/// contains it.
 async fn space_of(
     person: &dyn Objects,
     kind: &str,

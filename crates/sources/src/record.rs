@@ -10,7 +10,7 @@ pub struct SourceRecord {
     pub from: Supply,
     pub title: String,
     pub state: SourceState,
-    /// Why the import failed as a whole. Errors of single documents are stored with these.
+    /// Why the whole import failed. The errors of single documents are stored with the documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     pub created_at: Timestamp,
@@ -18,12 +18,12 @@ pub struct SourceRecord {
     pub synced_at: Option<Timestamp>,
     #[serde(default)]
     pub documents: Vec<DocumentRecord>,
-    /// Fields of a newer version, kept as they are.
+    /// Fields of a newer version, which are kept unchanged.
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
 
-/// Where a source comes from.
+/// The origin of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Supply {
@@ -31,7 +31,7 @@ pub enum Supply {
     File {
         path: String,
     },
-    /// A file that was sent.
+    /// An uploaded file.
     Upload {
         name: String,
         media_type: Option<String>,
@@ -50,27 +50,27 @@ pub enum Supply {
 #[serde(rename_all = "snake_case")]
 pub enum SourceState {
     Importing,
-    /// Onyx stopped while it was being imported: sync it again.
+    /// Onyx stopped during the import, so the source must be synced again.
     Interrupted,
     Ready,
-    /// Some of its documents could not be read.
+    /// Some documents of the source could not be read.
     Partial,
     Failed,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentRecord {
-    /// Its origin: a path in the vault, an address, a name.
+    /// The origin of the document: a path in the vault, an address, or a name.
     pub from: String,
     pub title: String,
-    /// Its text, beside `source.json`; none where it was never read.
+    /// The file with the document's text, beside `source.json`; `None` if it was never read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The checksum of the unchanged document.
+    /// The checksum of the original document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<Hash>,
     pub bytes: u64,
-    /// Why it could not be read the last time; its text is then an earlier one.
+    /// Why the document could not be read the last time; its text is then an earlier one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

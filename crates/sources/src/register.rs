@@ -1,5 +1,6 @@
-//! The imports under way. An import enters the register before its record says that it is running,
-//! and leaves it after its record says how it ended, so that the two never contradict each other.
+//! The running imports. An import enters the register before its record says that it is running,
+//! and leaves it after its record says how it ended, so that register and record never contradict
+//! each other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,17 +16,17 @@ pub(crate) struct Register(Mutex<Entries>);
 #[derive(Default)]
 struct Entries {
     running: HashMap<SourceId, Running>,
-    /// Grows with each import that begins or ends.
+    /// A counter of imports that began or ended.
     changes: u64,
 }
 
 struct Running {
-    /// Distinguishes this import from an earlier or later one of the same source.
+    /// Distinguishes this import from earlier and later ones of the same source.
     number: u64,
     progress: watch::Receiver<Progress>,
     stop: Cancel,
-    /// Another import was requested meanwhile: a document may have changed that this one has
-    /// already read.
+    /// Whether another import was requested meanwhile. A document may have changed that this import
+    /// has already read.
     again: bool,
 }
 
@@ -37,8 +38,8 @@ pub(crate) struct RegisterState {
 }
 
 impl Register {
-    /// Asks for the right to import a source. `None` if an import is under way, which then runs
-    /// once more.
+    /// Asks for the right to import a source; `None` if an import is running, which is then
+    /// repeated.
     pub(crate) fn ask(self: &Arc<Self>, id: SourceId) -> Option<Work> {
         let mut entries = self.lock();
         if let Some(running) = entries.running.get_mut(&id) {
@@ -99,8 +100,8 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Called when the record says how the import ended. `false` if another import was requested,
-    /// which then has to begin.
+    /// Called when the record says how the import ended. Returns `false` if another import was
+    /// requested, which must then begin.
     pub(crate) fn is_over(&self) -> bool {
         let mut entries = self.register.lock();
         match entries.running.get_mut(&self.id) {
@@ -116,7 +117,8 @@ impl Work {
         }
     }
 
-    /// Notifies readers of the progress. The source has left the register before that.
+    /// Notifies readers of the progress that the import ended. The source has left the register
+    /// before that.
     pub(crate) fn tell_end(&self, state: SourceState) {
         self.progress.send_modify(|progress| {
             progress.state = state;

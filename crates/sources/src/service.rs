@@ -14,9 +14,9 @@ use crate::place::{all, below, folder_of, kept_versions};
 use crate::register::{Register, Work, beginning};
 use crate::{SourceError, SourceRecord, SourceState, Supply};
 
-/// Sources that are imported at the same time; the others wait.
+/// How many sources are imported at the same time; the others wait.
 const AT_ONCE: usize = 2;
-/// How often the state of an import at another gateway is read for those who follow it.
+/// How often the state of an import at another gateway is read for clients that follow it.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The knowledge sources of all people. Cheap to clone.
@@ -28,7 +28,8 @@ pub struct Sources {
 pub(crate) struct Inner {
     pub(crate) files: Arc<dyn Files>,
     pub(crate) duties: Arc<dyn Duties>,
-    /// Called for each import, because the allowed hosts are settings and can change.
+    /// Makes the egress client for each import, because the allowed hosts are settings and can
+    /// change.
     pub(crate) egress: Box<dyn Fn() -> Egress + Send + Sync>,
     pub(crate) reader: Reader,
     pub(crate) clock: Arc<dyn Clock>,
@@ -44,7 +45,7 @@ pub struct Progress {
     pub state: SourceState,
     pub done: usize,
     pub failed: usize,
-    /// Not known before the documents are counted.
+    /// The number of documents; unknown before they are counted.
     pub total: Option<usize>,
     pub current: Option<String>,
 }
@@ -70,7 +71,7 @@ impl Progress {
 #[derive(Debug)]
 pub struct NewSource {
     pub scope: Scope,
-    /// The space of a channel or thread, where the space's own list does not name it.
+    /// The space of a channel or thread, for one that is not in the space's own list.
     pub space: Option<SpaceId>,
     pub title: Option<String>,
     pub supply: NewSupply,
@@ -140,7 +141,7 @@ impl Sources {
             objects.put(&folder.join(ORIGINAL)?, &bytes, Expect::Absent).await?;
         }
         let work = self.inner.register.ask(record.id).ok_or(SourceError::NotFound)?;
-        // Nobody else knows this source yet.
+        // No other gateway knows this source yet, so it is always free.
         let owned = self.inner.duties.own(&duty(record.id)).await?;
         let owned = owned.ok_or(SourceError::NotFound)?;
         if let Err(error) = write_record(&*objects, &folder, &record).await {
@@ -152,7 +153,7 @@ impl Sources {
         Ok(record)
     }
 
-    /// Newest first. One whose record is damaged is logged and left out.
+    /// The sources, newest first. One whose record is damaged is logged and left out.
     pub async fn list(&self, person: &PersonId) -> Result<Vec<SourceRecord>, SourceError> {
         let objects = self.objects(person)?;
         let mut records = Vec::new();
@@ -170,8 +171,8 @@ impl Sources {
         Ok(self.find(person, id).await?.1)
     }
 
-    /// Imports a source again. An import under way, here or at another gateway, is repeated once it is
-    /// done.
+    /// Imports a source again. If an import is already running, here or at another gateway, it is
+    /// repeated after its end.
     pub async fn sync(&self, person: &PersonId, id: SourceId) -> Result<SourceRecord, SourceError> {
         let (folder, record) = self.find(person, id).await?;
         let Some(work) = self.inner.register.ask(id) else {
@@ -200,7 +201,7 @@ impl Sources {
         removed
     }
 
-    /// The progress of an import, and every change of it until the import is done.
+    /// The progress of an import, with every change of it until the import ends.
     pub async fn follow(
         &self,
         person: &PersonId,
@@ -222,7 +223,7 @@ impl Sources {
         Ok(progress)
     }
 
-    /// Looks until the import at another gateway has ended, or nobody follows it any more.
+    /// Checks until the import at another gateway has ended, or no client follows it any more.
     async fn follow_other(self, person: PersonId, id: SourceId, progress: watch::Sender<Progress>) {
         while !progress.is_closed() {
             self.inner.clock.sleep(LOOK_AGAIN).await;
@@ -262,9 +263,9 @@ impl Sources {
         Err(SourceError::NotFound)
     }
 
-    /// The record as it is now. Its file says `importing` or how the last import ended; the register
-    /// says whether one is under way. The file is read again when the register changed meanwhile, so
-    /// that both belong together.
+    /// The current record. Its file says `importing` or how the last import ended, and the register
+    /// says whether an import is running. The file is read again if the register changed meanwhile,
+    /// so that both match.
     async fn read(
         &self,
         objects: &dyn Objects,
@@ -289,8 +290,8 @@ impl Sources {
         Ok(self.inner.files.objects(&Area::Person(person.clone()))?)
     }
 
-    /// Imports in the background. Without `begun` another gateway imports the source now, and this one
-    /// does it again after that.
+    /// Imports in the background. Without `begun`, another gateway imports the source now, and this
+    /// one imports it again after that.
     fn begin(
         &self,
         person: &PersonId,
@@ -311,7 +312,7 @@ impl Sources {
     }
 }
 
-/// The supply as the record names it, and the bytes that are kept beside the record.
+/// The supply as the record names it, and the bytes that are stored beside the record.
 fn checked(supply: NewSupply) -> Result<(Supply, Option<Vec<u8>>), SourceError> {
     let path = |path: String| -> Result<String, SourceError> {
         let key: ObjectKey = path
@@ -377,7 +378,8 @@ fn name(supply: &Supply) -> String {
 async fn remove_all(objects: &dyn Objects, folder: &ObjectKey) -> Result<(), SourceError> {
     let record = record_key(folder)?;
     // The texts are deleted before their history, because the history says that they are from
-    // outside. The record goes last, so that a removal that a crash cut off can be repeated.
+    // outside. The record is deleted last, so that a removal that a crash interrupted can be
+    // repeated.
     let kept = kept_versions(folder)?;
     for file in below(objects, folder).await?.into_iter().filter(|file| *file != record) {
         delete(objects, &file).await?;

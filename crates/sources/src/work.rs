@@ -1,4 +1,4 @@
-//! The background work on a source: one import after the other, as long as more are requested.
+//! The background work on a source: imports are repeated as long as more are requested.
 
 use onyx_storage::{Area, ObjectKey, Owned, StoreError};
 use onyx_types::{PersonId, SourceId};
@@ -11,7 +11,7 @@ use crate::service::Inner;
 use crate::{SourceRecord, SourceState};
 
 impl Inner {
-    /// Imports a source, and again if that was requested meanwhile.
+    /// Imports a source, and repeats this if another import was requested meanwhile.
     pub(crate) async fn work_on(
         &self,
         person: &PersonId,
@@ -60,7 +60,7 @@ impl Inner {
     ) -> Result<SourceRecord, StoreError> {
         let slot = tokio::select! {
             slot = self.import_slots.acquire() => slot,
-            // It was stopped while it waited for a slot.
+            // The import was stopped while it waited for a slot.
             () = work.stop.cancelled() => return Ok(record),
         };
         let _slot = slot.map_err(|error| StoreError::Failed(error.to_string()))?;
@@ -79,7 +79,7 @@ impl Inner {
         };
         let record = match import.run(record.clone()).await {
             Ok(record) => record,
-            // A full disk may still have room for a record that says so.
+            // Even on a full disk there may be room for a record that reports the failure.
             Err(error) => SourceRecord {
                 state: SourceState::Failed,
                 error: Some(error.to_string()),

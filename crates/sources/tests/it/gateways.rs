@@ -1,4 +1,4 @@
-//! Several gateways on one database: a source is imported by one of them at a time.
+//! Tests several gateways on one database: only one of them imports a source at a time.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Sources in a real home, from real files and a real web server.
+//! Tests sources in a real home, with real files and a real web server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 #![allow(clippy::disallowed_methods, reason = "tests look at the files from outside, as people do")]
@@ -30,7 +30,7 @@ impl World {
         Self::with(private, delays())
     }
 
-    /// One in which imports are held up at a point.
+    /// A world in which imports are held up at a point.
     fn held_up(point: &'static str) -> (Self, HoldUp) {
         let (pauses, hold) = HoldUp::at(point);
         (Self::with(Vec::new(), pauses), hold)
@@ -45,7 +45,7 @@ impl World {
         world
     }
 
-    /// As after a restart of the process.
+    /// The service as it is after a restart of the process.
     fn again(&self, pauses: Pauses) -> Sources {
         sources(&self.files, &alone(), Vec::new(), pauses)
     }
@@ -316,7 +316,7 @@ async fn progress_is_told_until_the_end() {
     );
 }
 
-/// Its record says `ready`; whether it is at work must say the same.
+/// Although the record already says `ready`, every view must say that the import is running.
 #[tokio::test]
 async fn an_import_is_under_way_until_everything_says_that_it_is_over() {
     let (world, hold) = World::held_up("sources.over");
@@ -338,8 +338,8 @@ async fn an_import_is_under_way_until_everything_says_that_it_is_over() {
     assert_eq!(state().await, SourceState::Ready);
 }
 
-/// Once the end shows in the record, nobody has it as under way any more: what is asked for then is
-/// done, also before those who followed the last import are told of its end.
+/// Once the record shows the end, an import that is requested is done, even before clients that
+/// followed the last import are notified of its end.
 #[tokio::test]
 async fn a_sync_that_is_asked_for_at_the_end_of_another_is_done() {
     for point in ["sources.over", "sources.tell"] {
@@ -371,7 +371,7 @@ async fn a_sync_is_under_way_from_when_it_is_asked_for() {
     assert_eq!(world.settled(added.id).await.state, SourceState::Ready);
 }
 
-/// An import that goes on writing after its source was taken away would bring it back.
+/// An import that continued to write after its source was removed would bring the source back.
 #[tokio::test]
 async fn a_source_that_is_taken_away_in_the_middle_of_an_import_does_not_come_back() {
     for point in ["sources.begin", "sources.over"] {
