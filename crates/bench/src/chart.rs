@@ -1,4 +1,4 @@
-//! Curves as SVG, plain enough to be read in a repository.
+//! Draws curves as SVG that can be read in a repository.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ pub(crate) struct Chart<'a> {
     pub(crate) up: &'a str,
     pub(crate) scale: Scale,
     pub(crate) points: Vec<(f64, f64)>,
-    /// A line that the curve should stay under.
+    /// The value that the curve should not exceed.
     pub(crate) target: Option<f64>,
 }
 
@@ -96,7 +96,7 @@ impl Chart<'_> {
         }
         let _ =
             writeln!(svg, "<path d=\"{path}\" fill=\"none\" stroke=\"#26c\" stroke-width=\"2\"/>");
-        // Names below the axis only where they do not run into each other.
+        // Names below the axis are written only if they do not overlap.
         let every = self.points.len().div_ceil(8).max(1);
         for (index, (at, value)) in self.points.iter().enumerate() {
             let _ = writeln!(
@@ -119,7 +119,7 @@ impl Chart<'_> {
     }
 }
 
-/// The bounds of the values, which never have no width.
+/// The smallest and the largest value. The range always has a width.
 fn bounds(values: &[f64]) -> (f64, f64) {
     let first = values.iter().copied().fold(f64::INFINITY, f64::min);
     let last = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

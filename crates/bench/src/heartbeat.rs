@@ -1,4 +1,4 @@
-//! What a day of heartbeats costs in tokens: idle, and with a short file to look at.
+//! Measures how many tokens a day of heartbeats costs: with an empty file, and with a short one.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::measure::{Bench, only_what_is_asked};
 
-/// One every half hour.
+/// The number of heartbeats in a day, one every half hour.
 pub(crate) const BEATS: usize = 48;
 const FILE: &str =
     "Look whether a task of today is still open, and whether notes/inbox.md has a new line.\n";
@@ -18,9 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Default, Clone, Copy, Serialize)]
 pub(crate) struct DayOfHeartbeats {
-    /// Model calls of a day with an empty HEARTBEAT.md.
+    /// The model calls of a day with an empty HEARTBEAT.md.
     pub(crate) idle_calls: usize,
-    /// Tokens of a day with a short one, requests and answers together.
+    /// The tokens of a day with a short HEARTBEAT.md, requests and answers together.
     pub(crate) tokens: usize,
     /// The bytes of one request without those of the file.
     pub(crate) request_bytes: usize,
@@ -60,7 +60,7 @@ async fn beat(process: &OnyxProcess) -> Result<()> {
         if asked.status == 200 {
             return ended(process, &asked.json()["scheduled_at"], begun).await;
         }
-        // The config's job is known a moment after the start.
+        // The server knows the config's job only a moment after the start.
         if begun.elapsed() > PATIENCE {
             bail!("the heartbeat cannot be run: {}", asked.text());
         }

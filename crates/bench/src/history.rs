@@ -1,5 +1,6 @@
-//! Makes a session as long as wanted by repeating, with fresh ids, what the server itself wrote for its first message.
-//! Goes through the store, so that the log is what the server would have written.
+//! Makes a session as long as needed by repeating, with new ids, what the server itself wrote for
+//! its first message. The turns go through the store, so that the log is the same as the server's
+//! own.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +13,8 @@ use onyx_types::{IdGenerator, SessionId, SessionKey, SystemClock, Timestamp, Tur
 const BATCH: usize = 1_000;
 const LEASE: Duration = Duration::from_secs(600);
 
-/// Appends whole runs until the log has at least `length` turns; answers how many it has. No server may hold the home.
+/// Appends whole runs until the log has at least `length` turns, and returns how many it has. No
+/// server may be using the home.
 pub(crate) async fn lengthen(home: &Path, session: SessionId, length: usize) -> Result<usize> {
     let store = Store::open_embedded(Home::open(home)?, Arc::new(SystemClock::new())).await?;
     let key = find(&store, session).await?;
@@ -48,7 +50,7 @@ async fn repeat(store: &Store, lease: &Lease, pattern: &[Turn], length: usize) -
     Ok(turns)
 }
 
-/// The same run once more, a little later.
+/// The same run once more, with new ids and a little later.
 fn again(pattern: &[Turn], mint: &mut IdGenerator, now: &mut Timestamp) -> Vec<Turn> {
     let run = mint.run(*now);
     let mut renewed = pattern.to_vec();

@@ -1,4 +1,5 @@
-//! Models that run on this machine: how fast they are, and what they leave behind.
+//! Measures models that run on this machine: how fast they are, and how much memory is freed after
+//! their use.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::measure::Bench;
 
-/// Texts of about a hundred tokens each.
+/// The number of texts, which have about a hundred tokens each.
 const CHUNKS: usize = 64;
 const IDLE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -18,10 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Local {
     pub(crate) words: Option<Words>,
     pub(crate) chunks_a_second: f64,
-    /// The time from the first text ever to its vector, less what another text takes.
+    /// The time from the first text of all to its vector, minus the time of a later text.
     pub(crate) embedder_load: Duration,
-    /// The memory of the gateway at rest, before the first use of a model and after the last has
-    /// ended.
+    /// The memory of the idle gateway before the first use of a model. `after_bytes` is its memory
+    /// after the last model has ended.
     pub(crate) before_bytes: u64,
     pub(crate) after_bytes: u64,
     pub(crate) worker_bytes: u64,
@@ -29,7 +30,8 @@ pub(crate) struct Local {
 
 #[derive(Debug)]
 pub(crate) struct Words {
-    /// The time from the first request ever to its first word, less what the next one takes.
+    /// The time from the first request of all to its first word, minus the time of the next
+    /// request.
     pub(crate) load: Duration,
     pub(crate) first_at_50: Duration,
     pub(crate) first_at_500: Duration,
@@ -37,8 +39,8 @@ pub(crate) struct Words {
     pub(crate) worker_bytes: u64,
 }
 
-/// Measures with the weights of this folder (`onyx models pull`). `words` is there if llama.cpp is
-/// built in.
+/// Measures with the weights of this folder (`onyx models pull`). `words` is measured only if
+/// llama.cpp is available.
 pub(crate) async fn local(bench: &Bench, weights: &Path) -> Result<Local> {
     let config = json!({
         "gateway": {"port": 0, "auth": {"mode": "token", "token": DEFAULT_TOKEN}},
@@ -73,7 +75,7 @@ fn held_by(worker: Option<u32>) -> Result<u64> {
     worker.and_then(resident_bytes_of).context("the model's process has ended before its time")
 }
 
-/// How long this many texts take.
+/// The time for this many texts.
 async fn embed(process: &OnyxProcess, count: usize) -> Result<Duration> {
     let text =
         |number: usize| format!("{number} {}", "The harbour master wrote it down. ".repeat(14));
@@ -88,9 +90,9 @@ async fn embed(process: &OnyxProcess, count: usize) -> Result<Duration> {
     }
 }
 
-/// `others` are processes of other models.
+/// Measures answers. `others` are processes of other models.
 async fn words(process: &OnyxProcess, others: &[u32]) -> Result<Words> {
-    // A number has about two tokens. Each prompt is another one, so that none is known already.
+    // A number has about two tokens. Each prompt is different, so that none is cached.
     let prompt = |length: usize, seed: usize| -> String {
         (0..length / 2).map(|number| format!(" {}", (number * 7 + seed) % 100)).collect()
     };
@@ -109,7 +111,7 @@ async fn words(process: &OnyxProcess, others: &[u32]) -> Result<Words> {
     })
 }
 
-/// How long an answer of this many tokens takes, and how many it had.
+/// The time for an answer of this many tokens, and how many it had.
 async fn say(process: &OnyxProcess, prompt: &str, tokens: u32) -> Result<(Duration, f64)> {
     let messages = json!([{"role": "user", "content": prompt}]);
     let body = json!({"model": "local/smollm2", "messages": messages, "max_tokens": tokens});

@@ -1,5 +1,6 @@
-//! Measures a built `onyx` from outside, against a scripted model that answers at once, and prints a table of numbers
-//! and targets. Nothing of the product enters: what it measures is a process with a socket and files.
+//! Measures a built `onyx` from outside, against a scripted model that answers at once, and prints
+//! a table of numbers and targets. No code of the product is used: what is measured is a process
+//! with a socket and files.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -61,7 +62,7 @@ struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// A small cap, to be met with few streams.
+/// A small cap, which few streams are enough to reach.
 const CAP: usize = 64;
 
 #[tokio::main]

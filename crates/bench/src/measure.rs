@@ -32,7 +32,7 @@ pub(crate) struct TurnCost {
     pub(crate) bytes_after: u64,
 }
 
-/// What one turn costs, on average.
+/// The average cost of one turn.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
     pub(crate) cpu: Duration,
@@ -42,25 +42,27 @@ pub(crate) struct Cost {
 #[derive(Debug)]
 pub(crate) struct AtLength {
     pub(crate) length: usize,
-    /// CPU of the first turn after a start, which has to open the session.
+    /// The CPU time of the first turn after a start, which has to open the session.
     pub(crate) first: Duration,
-    /// CPU after it, until the server rests: the search index reads a log that it does not know.
+    /// The CPU time after that turn until the server is idle: the search index reads a log that it
+    /// does not know yet.
     pub(crate) learning: Duration,
     pub(crate) next: Cost,
     pub(crate) request_bytes: usize,
-    /// CPU of showing the newest messages.
+    /// The CPU time for showing the newest messages.
     pub(crate) last_page: Duration,
 }
 
 impl Bench {
-    /// CPU until `/health` answers, the median of several starts, and the memory of an idle server.
+    /// The CPU time until `/health` answers, as the median of several starts, and the memory of an
+    /// idle server.
     pub(crate) async fn start(&self) -> Result<Start> {
         let mut times = Vec::new();
         let mut idle_bytes = 0;
         for _ in 0..STARTS {
             let process = OnyxProcess::builder().binary(&self.onyx).start().await;
             times.push(CpuClock::of(&process)?.now()?);
-            // What the start left to do must not be mistaken for idleness.
+            // Work that the start left over must be done before the memory is measured.
             idle_bytes = process.settled_bytes().await;
         }
         times.sort_unstable();
@@ -87,8 +89,8 @@ impl Bench {
         process.terminate().await;
         let length = history::lengthen(&process.home(), session.parse()?, length).await?;
         process.restart().await;
-        // Another session comes first, so that what only the first turn of a process costs is not
-        // counted.
+        // Turns of another session come first, so that costs of only the first turn of a process
+        // are not counted.
         self.warm_up(&process, None).await?;
 
         let clock = CpuClock::of(&process)?;
@@ -97,7 +99,8 @@ impl Bench {
         let answered = clock.now()?;
         let first = answered - before;
         let learning = until_rest(clock).await? - answered;
-        // What comes first after so much makes the index put its parts together, once.
+        // The first turns after so much new text make the index merge its parts once, which must
+        // not be counted.
         for _ in 0..self.turns.div_ceil(50) {
             say_hello(&process, Some(&session)).await?;
         }
@@ -129,12 +132,13 @@ impl Bench {
     }
 }
 
-/// A title by a model is a second, silent turn: it would be counted with the first.
+/// Settings without titles by a model: such a title is a second, silent turn, which would be
+/// counted with the first.
 pub(crate) fn only_what_is_asked() -> Value {
     json!({"agents": {"defaults": {"titles": "words"}}})
 }
 
-/// The process's CPU time once it uses hardly any.
+/// Waits until the process uses hardly any CPU, and returns its CPU time then.
 pub(crate) async fn until_rest(clock: CpuClock) -> Result<Duration> {
     const LOOK: Duration = Duration::from_millis(300);
     const HARDLY_ANY: Duration = Duration::from_millis(3);
@@ -175,7 +179,7 @@ async fn cost_of_last_page(process: &OnyxProcess, session: &str) -> Result<Durat
     Ok((clock.now()? - before) / PAGES)
 }
 
-/// One turn through the agent API, to its end; answers the session.
+/// Does one turn through the agent API, and returns its session.
 pub(crate) async fn say_hello(client: &AgentClient, session: Option<&str>) -> Result<String> {
     let mut body = json!({"message": "hello"});
     if let Some(session) = session {

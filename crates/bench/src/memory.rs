@@ -1,4 +1,4 @@
-//! What stays in memory after many turns.
+//! Measures how much memory is kept after many turns.
 
 use anyhow::{Context, Result};
 use onyx_test_support::{AgentClient, OnyxProcess};
@@ -7,17 +7,18 @@ use tokio::task::JoinSet;
 use crate::measure::{Bench, say_hello};
 use crate::process::resident_bytes;
 
-/// Conversations at once, and turns of each before the next one begins.
+/// The number of conversations at once. `TURNS_OF_ONE` is how many turns each has before the next
+/// one begins.
 const TALKERS: u32 = 16;
 const TURNS_OF_ONE: u32 = 50;
-/// One turn in this many comes before the first look, because what a process allocates once is no
-/// growth.
+/// One in this many turns comes before the first measurement, because memory that a process
+/// allocates only once is not growth.
 const WARM_UP: u32 = 20;
 const LOOKS: u32 = 25;
 
 #[derive(Debug, Default)]
 pub(crate) struct Growth {
-    /// Turns so far and resident bytes.
+    /// The number of turns so far and the resident bytes, for each measurement.
     pub(crate) looks: Vec<(u32, u64)>,
 }
 
@@ -26,7 +27,7 @@ impl Growth {
         self.looks.last().map_or(0, |(turns, _)| *turns)
     }
 
-    /// The growth from the first look to the last.
+    /// The growth from the first measurement to the last.
     pub(crate) fn bytes(&self) -> u64 {
         match (self.looks.first(), self.looks.last()) {
             (Some((_, first)), Some((_, last))) => last.saturating_sub(*first),

@@ -1,5 +1,6 @@
-//! A model that streams tokens at a steady pace, each saying when it was sent. Lighter than the scripted model, whose
-//! own work would be mistaken for Onyx's when thousands stream on the same cores.
+//! A model that streams tokens at a steady pace, each with the time at which it was sent. It is
+//! lighter than the scripted model, whose own work would be mistaken for Onyx's when thousands
+//! stream on the same cores.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ pub(crate) struct Pacer {
 pub(crate) struct Pace {
     pub(crate) every: Duration,
     pub(crate) tokens: u32,
-    /// What the tokens' times count from.
+    /// The moment from which the tokens' times are counted.
     pub(crate) epoch: Instant,
 }
 
@@ -78,7 +79,7 @@ fn chunk(text: &str) -> String {
     format!("{:x}\r\n{text}\r\n", text.len())
 }
 
-/// Takes one whole request off the stream; `false` at its end.
+/// Reads one whole request from the stream; `false` at its end.
 async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<bool> {
     loop {
         if let Some(end) = whole_request(buffer) {

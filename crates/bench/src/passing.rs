@@ -1,4 +1,5 @@
-//! What a request costs that passes through to a provider, beside the provider asked directly.
+//! Measures the cost of a request that passes through Onyx to a provider, compared with the
+//! provider asked directly.
 
 use std::time::{Duration, Instant};
 
@@ -12,14 +13,14 @@ use crate::process::CpuClock;
 
 /// The number of chunks in a long answer.
 const CHUNKS: usize = 50;
-/// Each chunk's text, which stands nowhere else in an answer.
+/// The text of each chunk, which appears nowhere else in an answer.
 const WORD: &str = "word ";
 
 #[derive(Debug)]
 pub(crate) struct PassThrough {
     /// An answer of one word.
     pub(crate) short: Answered,
-    /// One of many chunks, sent at once.
+    /// An answer of many chunks, which are sent at once.
     pub(crate) long: Answered,
 }
 
@@ -28,7 +29,8 @@ pub(crate) struct Answered {
     pub(crate) chunks: usize,
     /// The CPU time that onyx takes for a request.
     pub(crate) cpu: Duration,
-    /// What onyx adds: to the first word, and to the end of the answer.
+    /// The time that onyx adds to the first word. `whole` is the time added to the end of the
+    /// answer.
     pub(crate) first: Spread,
     pub(crate) whole: Spread,
 }
@@ -51,7 +53,7 @@ impl Bench {
         Ok(PassThrough { short: self.answered(1).await?, long: self.answered(CHUNKS).await? })
     }
 
-    /// The two are asked in turns, so that both meet the same machine.
+    /// Asks directly and through onyx in turn, so that the state of the machine affects both alike.
     async fn answered(&self, chunks: usize) -> Result<Answered> {
         let (model, process) = self.pair().await;
         model.set_default(Answer::script(Script::text_pieces(vec![WORD; chunks])));
@@ -80,7 +82,7 @@ impl Bench {
     }
 }
 
-/// The times of a streamed answer, which must be whole.
+/// The times of a streamed answer, which must be complete.
 async fn ask(client: &AgentClient, path: &str, model: &str, chunks: usize) -> Result<Times> {
     let message = json!({"role": "user", "content": "hello"});
     let body = json!({"model": model, "stream": true, "messages": [message]});

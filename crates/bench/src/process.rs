@@ -1,4 +1,4 @@
-//! What the kernel knows of a running process: its CPU time and its memory.
+//! The CPU time and the memory of a running process, as the kernel reports them.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 use onyx_test_support::{OnyxProcess, resident_bytes_of};
 
-/// The CPU time of all threads of a process, those that ended included.
+/// The CPU time of all threads of a process, including those that have ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CpuClock(ClockId);
 
@@ -23,7 +23,7 @@ impl CpuClock {
     }
 }
 
-/// Resident memory in bytes, shared pages counted whole.
+/// The resident memory in bytes; shared pages are counted completely.
 pub(crate) fn resident_bytes(process: &OnyxProcess) -> Result<u64> {
     resident_bytes_of(process_id(process)?).context("onyx has ended, or has no smaps_rollup")
 }

@@ -1,4 +1,5 @@
-//! Many answers at once: how much later a token arrives than the one before it, beyond the model's own pace.
+//! Measures many answers at once: how much later a token arrives after the one before it, beyond
+//! the model's own pace.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,14 +16,14 @@ use crate::measure::{Bench, only_what_is_asked};
 use crate::pacer::{Pace, Pacer};
 use crate::process::{CpuClock, resident_bytes};
 
-/// 20 tokens a second.
+/// The model sends 20 tokens a second.
 const EVERY: Duration = Duration::from_millis(50);
-/// Measured once every stream has begun.
+/// How long is measured after every stream has begun.
 const MEASURED: Duration = Duration::from_secs(8);
-/// Streams that are being opened at once.
+/// How many streams are opened at the same time.
 const OPENING: usize = 64;
 
-/// How many streams were asked for, and what they came to or why they were not measured.
+/// How many streams were requested, and their measurement or why there is none.
 #[derive(Debug)]
 pub(crate) struct AskedStreams {
     pub(crate) count: usize,
@@ -34,7 +35,7 @@ pub(crate) struct Streams {
     /// The percentiles of the added gaps.
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
-    /// CPU of onyx a second, in cores.
+    /// The CPU time of onyx per second, in cores.
     pub(crate) cores: f64,
     pub(crate) bytes: u64,
 }
@@ -43,7 +44,7 @@ pub(crate) struct Streams {
 pub(crate) struct Cap {
     pub(crate) allowed: usize,
     pub(crate) streamed: usize,
-    /// Streams that were answered with 503 and when to come back.
+    /// Streams that were answered with 503 and the time for a retry.
     pub(crate) refused: usize,
     pub(crate) asked: usize,
 }
@@ -54,7 +55,8 @@ type Token = (Duration, Duration);
 impl Bench {
     pub(crate) async fn streams(&self, count: usize) -> Result<Streams> {
         let epoch = Instant::now();
-        // Opening takes a while on few cores, and the first stream must outlast it.
+        // Opening the streams takes a while on few cores, and the first stream must not end before
+        // the last has begun.
         let opening = Duration::from_millis(20 * count as u64) + Duration::from_secs(2);
         let tokens = ((opening + MEASURED).as_millis() / EVERY.as_millis()) as u32;
         let pacer = Pacer::start(Pace { every: EVERY, tokens, epoch }).await?;
@@ -104,7 +106,7 @@ impl Bench {
         })
     }
 
-    /// Asks for more runs than are allowed.
+    /// Requests more runs than are allowed.
     pub(crate) async fn cap(&self, allowed: usize) -> Result<Cap> {
         let epoch = Instant::now();
         let pacer = Pacer::start(Pace { every: EVERY, tokens: 100, epoch }).await?;
@@ -140,7 +142,8 @@ fn host_of(process: &OnyxProcess) -> String {
     process.base_url().trim_start_matches("http://").to_owned()
 }
 
-/// One answer, read with as little work as can be: the reader shares the cores with what it measures.
+/// One answer, read with as little work as possible: the reader shares the cores with what it
+/// measures.
 struct Stream {
     stream: TcpStream,
     buffer: Vec<u8>,
@@ -198,14 +201,14 @@ impl Stream {
     }
 }
 
-/// The time that a line's token carries. Tokens that shared a chunk with others count as the last of them.
+/// The time in a line's token. Tokens that share a chunk count as the last of them.
 fn sent_at(line: &[u8]) -> Option<Duration> {
     let text = std::str::from_utf8(line).ok()?.strip_prefix("{\"type\":\"text\",\"delta\":\"")?;
     let newest = text.split('"').next()?.split_ascii_whitespace().next_back()?;
     Some(Duration::from_micros(newest.parse().ok()?))
 }
 
-/// How much longer each token kept its reader waiting than the model did.
+/// How much longer the reader waited for each token than the model's pace requires.
 fn added_gaps(tokens: &[Token], from: Duration, until: Duration) -> Vec<Duration> {
     let measured = |arrived: Duration| from <= arrived && arrived <= until;
     let pairs = tokens.windows(2).filter(|pair| measured(pair[0].1) && measured(pair[1].1));

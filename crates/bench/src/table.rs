@@ -1,4 +1,4 @@
-//! The numbers as a person reads them.
+//! The numbers in the form for people.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -13,10 +13,11 @@ use crate::report::Measured;
 use crate::streams::{AskedStreams, Cap, Streams};
 use crate::vault::TurnByFiles;
 
-/// A cost is flat when the longest session costs at most this many times what a short one does.
+/// A cost is flat if the longest session costs at most this many times as much as a short one.
 pub(crate) const FLAT: f64 = 1.5;
 
-/// Requests of nearly this share of the longest session's carry the same prompt.
+/// Requests that have at least this share of the longest session's length are considered to carry
+/// the same prompt.
 const SAME_PROMPT: f64 = 0.9;
 
 #[derive(Debug, PartialEq)]
@@ -138,7 +139,8 @@ fn added(what: &str, answered: &Answered) -> [Row; 4] {
     ]
 }
 
-/// Those that were asked for, whether or not they came about: fewer that did prove nothing.
+/// The rows for the requested number of streams, whether or not all of them were measured: a
+/// smaller number would prove nothing.
 fn most_streams(asked: &AskedStreams) -> Vec<Row> {
     const MOST_GAP: f64 = 250.0;
     let gap = format!("{} streams: p99 added gap", asked.count);
@@ -167,8 +169,8 @@ fn beyond_cap(cap: &Cap) -> Row {
     }
 }
 
-/// The longest session against the shortest, and against the shortest whose prompt is as long: in the first the prompt
-/// grows too, in the second only the log.
+/// Compares the longest session with the shortest one, and with the shortest one whose prompt is as
+/// long. In the first comparison the prompt grows too, in the second only the log.
 fn flatness(growth: &[AtLength]) -> Vec<Row> {
     let Some(longest) = growth.iter().max_by_key(|point| point.length) else { return Vec::new() };
     let same_prompt = as_f64(longest.request_bytes) * SAME_PROMPT;
@@ -186,7 +188,8 @@ fn flatness(growth: &[AtLength]) -> Vec<Row> {
 fn ratio(what: &str, longest: &AtLength, shorter: Option<&AtLength>) -> Row {
     let target = format!("<= {FLAT} x");
     let Some(shorter) = shorter.filter(|shorter| shorter.length < longest.length) else {
-        // Every shorter session has a shorter prompt: it never stops growing, or too few lengths were measured.
+        // Every shorter session has a shorter prompt, because the prompt never stops growing, or
+        // too few lengths were measured.
         let measured = "no such session".to_owned();
         return Row { what: what.to_owned(), measured, target, verdict: Verdict::Missed };
     };

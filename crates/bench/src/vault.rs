@@ -1,4 +1,4 @@
-//! What a turn costs with many files in the vault, beside a few.
+//! Measures the cost of a turn with many files in the vault, compared with a few.
 
 use std::time::{Duration, Instant};
 
@@ -10,16 +10,17 @@ use crate::process::CpuClock;
 
 const FEW: usize = 10;
 const FILES_A_FOLDER: usize = 100;
-/// Both are measured in turns, so that what the machine does meanwhile falls on both.
+/// How many rounds are measured. The two servers take turns in each, so that other load on the
+/// machine affects both.
 const ROUNDS: u32 = 10;
-/// Looks in a row at which a server has to be at rest.
+/// How often in a row a server must be idle.
 const LOOKS_AT_REST: u32 = 8;
 const PATIENCE: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct TurnByFiles {
     pub(crate) many: usize,
-    /// The median of what a turn costs with many files, in times what it costs with ten.
+    /// The median of the cost of a turn with many files, as a multiple of its cost with ten.
     pub(crate) times: f64,
 }
 
@@ -37,8 +38,8 @@ pub(crate) async fn turn_by_files(bench: &Bench, many: usize) -> Result<TurnByFi
             times.push(big / small);
             continue;
         }
-        // The first turns make folders, and so the files are looked through once more: those that were
-        // written a moment before they were indexed are read again.
+        // The first turns create folders, so the files are looked through once more: those that
+        // were written just before they were indexed are read again.
         until_long_rest(&few).await?;
         until_long_rest(&large).await?;
     }
@@ -46,7 +47,7 @@ pub(crate) async fn turn_by_files(bench: &Bench, many: usize) -> Result<TurnByFi
     Ok(TurnByFiles { many, times: times[times.len() / 2] })
 }
 
-/// Work in the background may begin a moment after what it is about.
+/// Waits until the server is idle for a while, because background work may begin a moment later.
 async fn until_long_rest(process: &OnyxProcess) -> Result<()> {
     for _ in 0..LOOKS_AT_REST {
         until_rest(CpuClock::of(process)?).await?;
@@ -54,7 +55,7 @@ async fn until_long_rest(process: &OnyxProcess) -> Result<()> {
     Ok(())
 }
 
-/// A server whose index knows its files.
+/// A server that has indexed its files.
 async fn with_files(bench: &Bench, model: &ScriptedModel, count: usize) -> Result<OnyxProcess> {
     let mut builder = OnyxProcess::builder()
         .binary(&bench.onyx)

@@ -1,4 +1,4 @@
-//! The server that is judged: brought to a whole index, and asked.
+//! Prepares the server that is judged until its index is complete, and asks it questions.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -7,18 +7,18 @@ use anyhow::{Result, bail};
 use onyx_test_support::OnyxProcess;
 use serde_json::{Value, json};
 
-/// The program and the folder of wheels that judging uses.
+/// The program and the folder of wheels that are judged.
 pub(crate) struct Judge {
     pub(crate) onyx: PathBuf,
     pub(crate) wheels: PathBuf,
 }
 
 const PATIENCE: Duration = Duration::from_secs(1_200);
-/// How often a question is asked until its answer is whole.
+/// How often a question is asked until its answer is complete.
 const TRIES: usize = 10;
 
 impl Judge {
-    /// Fetches the embedding model and waits until everything has its vectors.
+    /// Fetches the embedding model and waits until every chunk has its vector.
     pub(crate) async fn make_whole(&self, onyx: &mut OnyxProcess) -> Result<()> {
         let pulled = tokio::process::Command::new(&self.onyx)
             .args(["models", "pull", "minilm", "--from"])
@@ -47,7 +47,7 @@ impl Judge {
         }
     }
 
-    /// What was put into the home by hand is taken up.
+    /// Indexes files that were put into the home by hand.
     pub(crate) async fn reindex(&self, onyx: &OnyxProcess) -> Result<()> {
         let done = onyx.client().post("/api/admin/reindex", &json!({})).await.expect(200).json();
         eprintln!("judge: taken up {done}");
@@ -55,8 +55,8 @@ impl Judge {
     }
 }
 
-/// Asks again if the embedder is late, which happens now and then on a machine that has other work
-/// too.
+/// Asks a question. It is asked again if the embedder is late, which sometimes happens on a busy
+/// machine.
 pub(crate) async fn ask(onyx: &OnyxProcess, question: &str, limit: usize) -> Result<Value> {
     let asked = [("q", question), ("limit", &limit.to_string())];
     let address = reqwest::Url::parse_with_params("http://onyx/v1/memory/search", asked)?;

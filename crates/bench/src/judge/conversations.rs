@@ -1,5 +1,5 @@
-//! Conversations in LoCoMo's form: sessions of turns, and questions with the turns that answer them.
-//! They are stored outside of this project; nothing of them is kept.
+//! Conversations in LoCoMo's form: sessions of turns, and questions with the turns that answer
+//! them. They are stored outside of this project, and nothing of them is copied into it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -42,7 +42,7 @@ pub(crate) struct Question {
 pub(crate) const CATEGORIES: [(u8, &str); 4] =
     [(1, "several places"), (2, "when"), (3, "inference"), (4, "one place")];
 
-/// How a conversation is put into a home.
+/// The form in which a conversation is put into a home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Filed {
     /// A log of turns for each session.
@@ -60,7 +60,7 @@ impl fmt::Display for Filed {
     }
 }
 
-/// Files of a home, and which turn each hit of them is.
+/// The files of a home, and the turn that each hit belongs to.
 type Files = (Vec<(String, String)>, HashMap<String, String>);
 
 pub(crate) fn read(folder: &Path) -> Result<Vec<Conversation>> {
@@ -98,7 +98,7 @@ fn one(path: &Path) -> Result<Conversation> {
     })
 }
 
-/// `None`: it has no answer, or none that is there.
+/// Reads a question; `None` if it has no answer, or its answer is not among the known turns.
 fn question(row: &Value, known: &[&str]) -> Option<Question> {
     let category = u8::try_from(row["category"].as_u64()?).ok().filter(|of| *of != 5)?;
     let named = row["evidence"].as_array()?.iter().filter_map(Value::as_str);
@@ -113,7 +113,7 @@ fn question(row: &Value, known: &[&str]) -> Option<Question> {
     (!evidence.is_empty()).then_some(Question { question, category, evidence })
 }
 
-/// `1:56 pm on 8 May, 2023`.
+/// Parses a time such as `1:56 pm on 8 May, 2023`.
 fn time(text: &str) -> Result<Timestamp> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -211,7 +211,7 @@ impl Conversation {
     }
 }
 
-/// The turns of an answer in order, each once.
+/// The turns in an answer of the server in order, each only once.
 pub(crate) fn found_in(
     answer: &Value,
     filed: Filed,

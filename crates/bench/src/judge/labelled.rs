@@ -12,13 +12,13 @@ pub(crate) struct Question {
     #[cfg_attr(not(test), allow(dead_code, reason = "the tests of the set name questions by it"))]
     pub(crate) id: String,
     pub(crate) question: String,
-    /// Every note that answers it, as a path within the notes.
+    /// Every note that answers the question, as a path within the notes.
     pub(crate) relevant: Vec<String>,
     pub(crate) kind: Kind,
     pub(crate) half: Half,
 }
 
-/// What makes a question hard.
+/// The reason why a question is hard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
@@ -44,9 +44,9 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Half {
-    /// Weights are chosen here.
+    /// The half with which weights are chosen.
     Tune,
-    /// Only this is reported.
+    /// The half whose results are reported.
     HeldOut,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn notes() -> Result<Vec<(String, String)>> {
     Ok(notes)
 }
 
-/// The notes of an answer in order, each once.
+/// The notes in an answer of the server in order, each only once.
 pub(crate) fn notes_in(answer: &Value) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for hit in answer["results"].as_array().into_iter().flatten() {
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    /// Every run of four words.
+    /// Every sequence of four words.
     fn runs(text: &str) -> BTreeSet<Vec<String>> {
         let lowered = text.to_lowercase();
         let words: Vec<&str> = lowered

@@ -36,11 +36,11 @@ struct Arguments {
     conversations: Option<PathBuf>,
 }
 
-/// What must hold: nDCG@10 of the held-out notes, recall@10 of conversations.
+/// The values that must be reached: nDCG@10 of the held-out notes, recall@10 of conversations.
 const LEAST_NDCG: f64 = 0.84;
 const LEAST_RECALL_OF_MESSAGES: f64 = 0.80;
 const LEAST_RECALL_OF_NOTES: f64 = 0.70;
-/// Chunks asked for: some notes have several.
+/// How many chunks are requested, because some notes have several.
 const CHUNKS: usize = 40;
 
 #[tokio::main]
@@ -151,7 +151,7 @@ async fn judge_conversations(
     Ok(Scores::mean(&of(None)).recall)
 }
 
-/// Means with the interval that nineteen of twenty such sets of questions would lie in.
+/// Prints the means, each with its interval.
 fn report(name: &str, scores: &[Scores]) {
     let mean = Scores::mean(scores);
     let ndcg = Interval::of(scores, |scores| scores.ndcg);

@@ -1,8 +1,8 @@
-//! How good an order of answers is.
+//! Measures how good an order of answers is.
 
 use std::fmt;
 
-/// Answers that count.
+/// How many answers count.
 pub(crate) const DEPTH: usize = 10;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -12,7 +12,7 @@ pub(crate) struct Scores {
 }
 
 impl Scores {
-    /// The scores of one question: `found` is in order, best first, and names each once.
+    /// The scores of one question. `found` is in order, best first, and names each answer once.
     pub(crate) fn of(found: &[String], relevant: &[String]) -> Self {
         let gain = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
         let hits: Vec<usize> = found
@@ -36,7 +36,8 @@ impl Scores {
     }
 }
 
-/// Where a mean lies with other questions of the same kind, nineteen times of twenty.
+/// The interval that contains the mean of other questions of the same kind in nineteen of twenty
+/// cases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Interval {
     low: f64,
@@ -46,8 +47,8 @@ pub(crate) struct Interval {
 const DRAWS: usize = 1_000;
 
 impl Interval {
-    /// Finds the interval by drawing as many questions from them again and again, the same way each
-    /// time.
+    /// Finds the interval by drawing the same number of questions from them many times, in the same
+    /// way in each run.
     pub(crate) fn of(scores: &[Scores], value: impl Fn(&Scores) -> f64) -> Self {
         let values: Vec<f64> = scores.iter().map(value).collect();
         if values.is_empty() {
@@ -117,7 +118,8 @@ mod tests {
             assert!(low < 0.5 && 0.5 < high, "{low} {high}");
             high - low
         };
-        // A standard error of .05 and one of .025, nearly two of them to either side.
+        // The standard errors are .05 and .025, and the interval has nearly two of them on either
+        // side.
         assert!((width(100) - 0.196).abs() < 0.04 && (width(400) - 0.098).abs() < 0.02);
     }
 }
