@@ -2,8 +2,9 @@
 //! harness around the `onyx` process, stores in memory, a fixed clock, and waiting that does not depend
 //! on timing.
 //!
-//! A dev-dependency only. No production crate may depend on it, and no product logic enters: the
-//! encoders here are written apart from the decoders in `onyx-providers` so that they can disagree.
+//! This crate is a dev-dependency only. No production crate may depend on it, and no product logic
+//! enters: the encoders here are written independently of the decoders in `onyx-providers`, so that
+//! a mistake shows as a difference.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,6 @@
-//! Secrets that give themselves away. Every secret of a test holds one mark that stands nowhere
-//! else; whatever a process writes or sends is searched for it, as it is and in base64.
+//! Secrets whose leaks can be found. Every secret of a test contains one mark that appears nowhere
+//! else; everything that a process writes or sends is searched for the mark, both as plain text and
+//! in base64.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -8,14 +9,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use memchr::memmem;
 
-/// Part of every secret that tests hand out.
+/// The mark, which is part of every secret that tests use.
 pub const CANARY: &str = "canary7f3a91c5";
 
-/// Headers of a request to a provider that carry its key; `x-more` is one that tests configure.
+/// Headers in which a request to a provider may carry its key; `x-more` is one that tests
+/// configure.
 const KEY_HEADERS: &[&str] = &["authorization", "x-api-key", "api-key", "x-goog-api-key", "x-more"];
 
-/// The mark, and what base64 makes of it wherever it stands in a text. Letters and digits come out
-/// alike in either alphabet.
+/// The mark, and its base64 form at each offset in a text. Its letters and digits are the same in
+/// both alphabets of base64.
 static MARKS: LazyLock<[Vec<u8>; 4]> = LazyLock::new(|| {
     let encoded = |skipped: usize| {
         let rest = &CANARY.as_bytes()[skipped..];
@@ -24,7 +26,7 @@ static MARKS: LazyLock<[Vec<u8>; 4]> = LazyLock::new(|| {
     [CANARY.as_bytes().to_vec(), encoded(0), encoded(1), encoded(2)]
 });
 
-/// A secret of one kind, so that its leak can be told from those of other kinds.
+/// A secret of one kind, so that its leak can be distinguished from those of other kinds.
 pub fn secret(kind: &str) -> String {
     format!("{kind}_{CANARY}")
 }
@@ -37,7 +39,7 @@ pub(crate) fn is_in(bytes: &[u8]) -> bool {
     find(bytes).is_some()
 }
 
-/// Panics with what stands around the secret.
+/// Panics with the text around a leaked secret.
 #[track_caller]
 pub fn assert_absent(place: &str, bytes: &[u8]) {
     if let Some(at) = find(bytes) {
@@ -46,12 +48,12 @@ pub fn assert_absent(place: &str, bytes: &[u8]) {
     }
 }
 
-/// A header in which a provider's key does not belong.
+/// Whether a header contains the mark although it may not carry a provider's key.
 pub(crate) fn leaks_in_header(name: &str, value: &str) -> bool {
     is_in(value.as_bytes()) && !KEY_HEADERS.contains(&name)
 }
 
-/// The files below a folder that hold a secret, but for those where secrets live.
+/// The files below a folder that contain a secret, except those in which secrets belong.
 pub(crate) fn search(folder: &Path, homes_of_secrets: &[PathBuf], more: &[String]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

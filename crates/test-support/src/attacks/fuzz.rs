@@ -1,9 +1,10 @@
-//! Random input for whatever reads what strangers wrote. Stable Rust has no coverage to follow, so
-//! cases are made from good ones: cut, doubled, swapped, with words of the format and awkward numbers
-//! in odd places. A case that was ever found is kept in `tests/fuzz/<target>` of its crate and tried
-//! first from then on.
+//! Random input for code that reads untrusted data. Stable Rust cannot measure coverage, so cases
+//! are made from valid input: cut, doubled, swapped, with words of the format and unusual numbers
+//! in unexpected places. A case that ever failed is kept in `tests/fuzz/<target>` of its crate and
+//! tried first from then on.
 //!
-//! A moment of it is part of the tests, always the same; `make fuzz` looks for longer, and elsewhere.
+//! The tests include a short run that is always the same; `make fuzz` runs longer and with other
+//! random numbers.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -13,11 +14,11 @@ use std::time::{Duration, Instant};
 use onyx_types::Hash;
 
 const USUAL: Duration = Duration::from_millis(400);
-/// One case that takes longer than this is a way to keep the program busy.
+/// A case that takes longer than this could be used to keep the program busy.
 const SLOWEST: Duration = Duration::from_secs(5);
 const LONGEST: usize = 64 * 1024;
 
-/// What is fed to one reader.
+/// A target and the input that it is tried with.
 pub struct Fuzz {
     folder: PathBuf,
     seeds: Vec<Vec<u8>>,
@@ -26,7 +27,7 @@ pub struct Fuzz {
     lasts: Duration,
 }
 
-/// Numbers that look random and can be had again.
+/// A generator of pseudo-random numbers that can be repeated.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
@@ -42,7 +43,7 @@ impl Dice {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// A number below the bound, which may be 0.
+    /// A number below `bound`, which may be 0.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.number() >> 11) as usize % bound.max(1)
     }
@@ -52,7 +53,7 @@ impl Dice {
     }
 }
 
-/// How long a target is tried: what `make fuzz` says, else a moment.
+/// How long a target is tried: the time that `make fuzz` sets, else a moment.
 pub fn fuzz_time() -> Duration {
     let seconds = std::env::var("ONYX_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
     seconds.map_or(USUAL, Duration::from_secs_f64)
@@ -63,7 +64,7 @@ fn seed() -> u64 {
 }
 
 impl Fuzz {
-    /// `crate_folder` is `env!("CARGO_MANIFEST_DIR")`.
+    /// Makes a target; `crate_folder` is `env!("CARGO_MANIFEST_DIR")`.
     pub fn new(crate_folder: &str, target: &str) -> Self {
         let folder = PathBuf::from(crate_folder).join("tests/fuzz").join(target);
         Self {
@@ -75,14 +76,14 @@ impl Fuzz {
         }
     }
 
-    /// Adds good input, to begin with.
+    /// Adds valid input to begin with.
     #[must_use]
     pub fn seed(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.seeds.push(bytes.into());
         self
     }
 
-    /// Words that mean something to the reader.
+    /// Adds words that have a meaning in the format.
     #[must_use]
     pub fn words<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
         self.words.extend(words.into_iter().map(|word| word.as_bytes().to_vec()));
@@ -103,7 +104,7 @@ impl Fuzz {
             }
             case.truncate(LONGEST);
             self.attempt(&case, &check);
-            // Some cases are built on further.
+            // Some cases are kept, so that later ones are made from them.
             if self.dice.below(40) == 0 && corpus.len() < 256 {
                 corpus.push(case);
             }

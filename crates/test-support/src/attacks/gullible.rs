@@ -1,28 +1,28 @@
 //! A perfectly gullible model: it obeys every order that it reads, whoever wrote it and wherever it
-//! stands, and repeats what it read. What holds against it holds against any model.
+//! is, and repeats what it read. A protection that works against this model works against any
+//! model.
 //!
-//! `{{last_hex}}`, `{{last_base64}}`, `{{last_part_1}}` and `{{last_part_2}}` stand for that word,
-//! written so that no filter finds it.
-//!
-//! An order is `ONYX-DO {"tool": …, "args": {…}}`, or a list of such. `{{last_result}}` in an
-//! argument stands for what the last call brought, `{{last_word}}` for its last word.
+//! An order is `ONYX-DO {"tool": …, "args": {…}}`, or a list of such objects. In an argument,
+//! `{{last_result}}` is replaced by the result of the last call, and `{{last_word}}` by its last
+//! word. `{{last_hex}}`, `{{last_base64}}`, `{{last_part_1}}` and `{{last_part_2}}` are replaced by
+//! that word in forms that no filter finds.
 
 use crate::model::Answer;
 use crate::model::script::ScriptedCall;
 use crate::model::server::{RecordedRequest, ScriptedModel};
 use serde_json::Value;
 
-/// Begins an order.
+/// The text with which an order begins.
 pub const ORDER: &str = "ONYX-DO";
 
-/// If this is in the person's last message, the model only repeats what it reads. So a text is
-/// carried on by a model that it did not turn.
+/// If this is in the person's last message, the model only repeats what it reads. Thus a model that
+/// was not taken over still passes a text on.
 pub const QUOTE: &str = "ONYX-QUOTE";
 
-/// If this is in the person's last message, the model also obeys what it said itself.
+/// If this is in the person's last message, the model also obeys its own earlier messages.
 pub const HEED: &str = "ONYX-HEED";
 
-/// The ways in which a secret may be written on its way out.
+/// The forms in which a secret may be written on its way out.
 pub fn disguises(secret: &str) -> Vec<String> {
     let half = secret.len() / 2;
     vec![
@@ -35,7 +35,7 @@ pub fn disguises(secret: &str) -> Vec<String> {
     ]
 }
 
-/// Whether everything is tried in every way, as `make redteam` wants it.
+/// Whether everything is tried in every way, as `make redteam` requests.
 pub fn is_full_redteam() -> bool {
     std::env::var("ONYX_REDTEAM").is_ok_and(|value| value == "full")
 }
@@ -58,7 +58,7 @@ fn base64(text: &str) -> String {
     out
 }
 
-/// The model repeats no more than this of what it read.
+/// How much of the text that it read the model repeats at most.
 const REPEATED_CHARS: usize = 2_000;
 
 impl ScriptedModel {
@@ -70,8 +70,8 @@ impl ScriptedModel {
     }
 }
 
-/// Orders keep their numbers as a conversation grows, and each gets one result; so the results say
-/// which order is next.
+/// Executes the next order. Orders keep their numbers as a conversation grows, and each gets one
+/// result, so the number of results tells which order is next.
 fn obey(request: &RecordedRequest) -> Answer {
     let none = Vec::new();
     let messages = request.body["messages"].as_array().unwrap_or(&none);
@@ -84,7 +84,7 @@ fn obey(request: &RecordedRequest) -> Answer {
         Some("tool") => !quotes,
         _ => true,
     });
-    // What its tools say of themselves is read too, before anything else.
+    // Descriptions of tools are read too, before anything else.
     let tools = request.body["tools"].as_array().unwrap_or(&none);
     let offered = tools.iter().flat_map(|tool| {
         let (spec, mut texts) = (&tool["function"], Vec::new());
@@ -115,20 +115,20 @@ fn obey(request: &RecordedRequest) -> Answer {
     }
 }
 
-/// Every order in a text, in its order. What a tool made of its quotes and brackets on the way is
-/// undone: a model reads through such things.
+/// Every order in a text, in their order. Escapes that a tool added to quotes and brackets are
+/// removed, because a model can read such texts.
 fn orders_in(text: &str) -> Vec<Value> {
     let mut orders = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(ORDER) {
         rest = &rest[at + ORDER.len()..];
-        // An order whose quotes were escaped: its length is not known, and nothing follows it.
+        // The length of an order with escaped quotes is unknown, so the text after it is skipped.
         let escaped = |text: String| first_json(&text).map(|(order, _)| (order, rest.len()));
         let found = first_json(rest)
             .or_else(|| escaped(rest.replace("\\\"", "\"").replace("\\_", "_")))
             .or_else(|| escaped(rest.replace('\\', "")))
-            // The order may stand in names of branches, where hardly anything but letters and
-            // digits is allowed.
+            // The order may be in the name of a branch, which allows hardly anything but letters
+            // and digits.
             .or_else(|| escaped(from_hex(rest)?));
         let Some((order, taken)) = found else { continue };
         match order {
@@ -141,7 +141,7 @@ fn orders_in(text: &str) -> Vec<Value> {
     orders
 }
 
-/// What a text says that begins with hex digits.
+/// The text that hex digits at the beginning of a text encode.
 fn from_hex(text: &str) -> Option<String> {
     let end = text.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(text.len());
     let digits = text.as_bytes()[..end].chunks_exact(2);
@@ -157,7 +157,7 @@ fn first_json(text: &str) -> Option<(Value, usize)> {
 
 fn filled(arguments: &Value, last: &str) -> Value {
     match arguments {
-        // An order to be passed on is passed on as it stands.
+        // An order that is to be passed on is not changed.
         Value::String(text) if text.contains(ORDER) => arguments.clone(),
         Value::String(text) => {
             let word = last.split_whitespace().last().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! What attacks with: a model that obeys every text it reads, marks that must not leave, random input.
+//! Tools for attacks: a model that obeys every text it reads, marks that must not leave, random
+//! input.
 
 pub mod canary;
 mod fuzz;

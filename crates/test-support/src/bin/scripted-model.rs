@@ -1,7 +1,7 @@
 //! The scripted model as a process of its own: `scripted-model [--port N] [--script file.json]`.
 //!
-//! Prints its base URL and serves until it is killed. `GET /_requests` shows the last requests,
-//! `GET /_counts` how many there were; `POST /_script` takes another script.
+//! It prints its base URL and serves until it is killed. `GET /_requests` shows the last requests,
+//! `GET /_counts` how many there were; `POST /_script` sets another script.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 

@@ -1,7 +1,7 @@
-//! An authorization server on a real socket: codes that a test enters or refuses, browsers that come
-//! and go back, tokens that hold the canary, refreshes, an exchange of tokens as GitHub has one, and
-//! codes as OpenAI gives them. Errors come as GitHub sends
-//! them, with status 200, unless they are asked for as RFC 6749 has them.
+//! An authorization server on a real socket: codes that a test enters or refuses, browsers that
+//! come and go back, tokens that contain the canary, refreshes, an exchange of tokens like
+//! GitHub's, and codes in OpenAI's form. Errors come in GitHub's form, with status 200, unless the
+//! form of RFC 6749 is requested.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -19,22 +19,22 @@ use tokio::task::JoinHandle;
 use crate::canary;
 
 const REQUEST_BYTES: usize = 64 * 1024;
-/// What the config must say for the server to know its client.
+/// The client id that the config must have for this server.
 const CLIENT: &str = "client-of-the-tests";
 
-/// What a person does with the code.
+/// The person's decision about the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     Pending,
     Approve,
-    /// Every request gets this error from now on.
+    /// Refuses every request with this error from now on.
     Refuse(&'static str),
 }
 
-/// What the tokens of a grant are like.
+/// The properties of the tokens of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// `expires_in`; none is left out.
+    /// The field `expires_in`, which is left out if this is `None`.
     pub seconds: Option<u64>,
     pub refreshes: bool,
 }
@@ -46,12 +46,12 @@ struct AuthorizationState {
     interval: u64,
     code_seconds: u64,
     rfc_errors: bool,
-    /// Polls that are answered with `slow_down` before the decision counts.
+    /// How many polls are answered with `slow_down` before the decision counts.
     slow_downs: u32,
-    /// Requests to the token address that are answered with 503.
+    /// How many requests to the token address are answered with 503.
     outages: u32,
     refresh_error: Option<&'static str>,
-    /// A refresh token that comes again ends the whole grant, as OAuth 2.1 wants it.
+    /// Whether a refresh token that is used again ends the whole grant, as OAuth 2.1 requires.
     revokes_on_reuse: bool,
     refresh_delay: Duration,
     exchange_status: u16,
@@ -60,11 +60,11 @@ struct AuthorizationState {
     exchanged: u32,
     polls: Vec<Instant>,
     refreshes: u32,
-    /// The refresh token that is good now.
+    /// The refresh token that is valid now.
     refresh: Option<String>,
-    /// The code that a browser took along, and what it must be redeemed with.
+    /// The code that was given to a browser, and the values with which it must be redeemed.
     allowed: Option<Allowed>,
-    /// What the id token says; none is given without.
+    /// The claims of the id token; without them, no id token is issued.
     identity: Option<Value>,
     revoked: Vec<String>,
     requests: Vec<String>,
@@ -77,7 +77,7 @@ struct Allowed {
     redirect: String,
 }
 
-/// Serves until it is dropped.
+/// An authorization server that serves until it is dropped.
 pub struct AuthorizationServer {
     address: SocketAddr,
     state: Arc<Mutex<AuthorizationState>>,
@@ -115,7 +115,7 @@ impl AuthorizationServer {
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let state = Arc::clone(&shared);
-                // A client that goes away early is what some tests are about.
+                // Some tests are about clients that leave early, so errors are ignored.
                 tokio::spawn(async move { serve(stream, address, &state).await });
             }
         });
@@ -130,32 +130,33 @@ impl AuthorizationServer {
         format!("http://{}{path}", self.address)
     }
 
-    /// `login` of a provider whose people sign in here.
+    /// The setting `login` of a provider whose people sign in here.
     pub fn settings(&self) -> Value {
         json!({"clientId": CLIENT, "deviceUrl": self.url("/device"), "tokenUrl": self.url("/token"),
             "accountUrl": self.url("/user"), "scopes": ["read:user"]})
     }
 
-    /// The same with an exchange of tokens.
+    /// The same setting with an exchange of tokens.
     pub fn settings_with_exchange(&self) -> Value {
         let mut settings = self.settings();
         settings["exchangeUrl"] = self.url("/exchange").into();
         settings
     }
 
-    /// The same for a browser: no codes are given.
+    /// The same setting for a browser, without codes.
     pub fn settings_for_browser(&self) -> Value {
         json!({"clientId": CLIENT, "authorizeUrl": self.url("/authorize"),
             "tokenUrl": self.url("/token"), "accountUrl": self.url("/user"),
             "scopes": ["read:user"]})
     }
 
-    /// `login` of `chatgpt`, whose addresses all lie below the issuer.
+    /// The setting `login` of `chatgpt`, whose addresses are all below the issuer.
     pub fn settings_as_openai(&self) -> Value {
         json!({"clientId": CLIENT, "issuer": self.url(""), "redirectUrl": "http://127.0.0.1/callback"})
     }
 
-    /// A person opens the page in a browser and agrees: where the browser is sent back to.
+    /// Does what a person does who opens the page in a browser and agrees. Returns the address to
+    /// which the browser is sent back.
     pub fn agree(&self, page: &str) -> String {
         let page = reqwest::Url::parse(page).unwrap();
         let fields: BTreeMap<String, String> = page.query_pairs().into_owned().collect();
@@ -176,7 +177,7 @@ impl AuthorizationServer {
         back.into()
     }
 
-    /// Tokens come with an id token that says this.
+    /// Makes tokens come with an id token that has these claims.
     pub fn set_identity(&self, claims: Value) {
         self.lock().identity = Some(claims);
     }
@@ -209,27 +210,27 @@ impl AuthorizationServer {
         self.lock().refresh_error = Some(error);
     }
 
-    /// A refresh token that comes a second time ends the sign-in.
+    /// Makes a refresh token that is used a second time end the sign-in.
     pub fn revoke_on_reuse(&self) {
         self.lock().revokes_on_reuse = true;
     }
 
-    /// Long enough for everybody to come and wait.
+    /// Delays refreshes, so that all callers come and wait before they end.
     pub fn delay_refreshes(&self, delay: Duration) {
         self.lock().refresh_delay = delay;
     }
 
-    /// 200 gives a token.
+    /// Sets the status of the token exchange; 200 issues a token.
     pub fn set_exchange_status(&self, status: u16) {
         self.lock().exchange_status = status;
     }
 
-    /// How many codes were asked for.
+    /// How many codes were requested.
     pub fn codes(&self) -> u32 {
         self.lock().codes
     }
 
-    /// When a client asked whether the code was entered.
+    /// The times at which a client asked whether the code was entered.
     pub fn polls(&self) -> Vec<Instant> {
         self.lock().polls.clone()
     }
@@ -238,7 +239,7 @@ impl AuthorizationServer {
         self.lock().refreshes
     }
 
-    /// The tokens that were given back.
+    /// The tokens that were revoked.
     pub fn revoked(&self) -> Vec<String> {
         self.lock().revoked.clone()
     }
@@ -247,12 +248,12 @@ impl AuthorizationServer {
         self.lock().exchanged
     }
 
-    /// The access token that was given last.
+    /// The access token that was issued last.
     pub fn access_token(&self) -> String {
         access_token(self.lock().given)
     }
 
-    /// The short-lived token that was exchanged last.
+    /// The short-lived token that was issued last.
     pub fn short_token(&self) -> String {
         short_token(self.lock().exchanged)
     }
@@ -376,7 +377,8 @@ impl AuthorizationState {
         if is_it { self.give() } else { self.error("invalid_grant") }
     }
 
-    /// JSON both ways, a number as text, and no address: the client knows it.
+    /// Issues a code in OpenAI's form: JSON in request and answer, a number as text, and no
+    /// address, because the client knows it.
     fn openai_device(&mut self, body: &str) -> (u16, Value) {
         let body: Value = serde_json::from_str(body).unwrap_or_default();
         if body["client_id"] != CLIENT {
@@ -419,7 +421,7 @@ impl AuthorizationState {
         if let Some(error) = self.refresh_error {
             return self.error(error);
         }
-        // Each is good once, as with servers that rotate them.
+        // Each refresh token is valid once, as with servers that rotate them.
         if token.is_none() || token != self.refresh.as_ref() {
             if self.revokes_on_reuse {
                 self.refresh = None;

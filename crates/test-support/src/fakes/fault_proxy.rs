@@ -1,4 +1,5 @@
-//! Stands between a gateway and its database or object store, and drops the messages that a test names.
+//! A proxy between a gateway and its database or object store, which drops the messages that a test
+//! names.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -8,14 +9,14 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// What happens to a thing that a client sends, once.
+/// A fault that happens once, to one piece of data that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkFault {
-    /// It never reaches the server.
+    /// The data never reaches the server.
     LoseRequest,
     /// The server answers, and the answer is dropped.
     LoseAnswer,
-    /// The server gets it and works on, the client is cut off at once.
+    /// The server gets the data and continues to work, but the client is cut off at once.
     CutOff,
 }
 
@@ -24,11 +25,11 @@ pub struct FaultProxy {
     pub address: SocketAddr,
     next: Pending,
     is_cut: watch::Sender<bool>,
-    /// How many connections were not taken.
+    /// How many connections were refused.
     refused: watch::Receiver<usize>,
 }
 
-/// Faults in their order, and how many things are let through before each.
+/// The faults in their order, with the number of pieces of data that are let through before each.
 type Pending = Arc<Mutex<VecDeque<(usize, NetworkFault)>>>;
 
 impl FaultProxy {
@@ -58,12 +59,12 @@ impl FaultProxy {
         Self { address, next, is_cut, refused }
     }
 
-    /// Ends every connection and takes no new ones.
+    /// Ends every connection and refuses new ones.
     pub fn cut(&self) {
         self.is_cut.send_replace(true);
     }
 
-    /// Waits until so many connections were not taken.
+    /// Waits until this many connections were refused.
     pub async fn refused(&self, times: usize) {
         self.refused.clone().wait_for(|count| *count >= times).await.unwrap();
     }
@@ -80,12 +81,13 @@ impl FaultProxy {
         self.lose_in_order([(let_through, fault)]);
     }
 
-    /// Each with how many things are let through after the one before it.
+    /// Sets several faults, each with the number of pieces of data that are let through after the
+    /// one before.
     pub fn lose_in_order(&self, faults: impl IntoIterator<Item = (usize, NetworkFault)>) {
         *self.next.lock().unwrap() = faults.into_iter().collect();
     }
 
-    /// Have they happened?
+    /// Whether all faults have happened.
     pub fn is_clear(&self) -> bool {
         self.next.lock().unwrap().is_empty()
     }
@@ -118,7 +120,7 @@ async fn carry(mut client: TcpStream, mut server: TcpStream, faults: Pending) {
                 }
                 match fault {
                     Some(NetworkFault::LoseAnswer) => {
-                        // It has happened when the server answers.
+                        // The server has done the work when it answers.
                         let _ = server.readable().await;
                         return;
                     }

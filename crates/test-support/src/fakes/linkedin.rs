@@ -1,6 +1,6 @@
-//! LinkedIn on a real socket: signing in at its page, tokens with the canary in them, posts and
-//! comments, and what can go wrong there. As the real one it refuses a code with a verifier
-//! (`invalid_client`), and asks for its version header.
+//! LinkedIn on a real socket: signing in at its page, tokens that contain the canary, posts and
+//! comments, and possible failures. Like the real one it refuses a code with a verifier
+//! (`invalid_client`), and requires its version header.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -17,45 +17,45 @@ use crate::canary;
 
 const CLIENT: &str = "client-of-the-tests";
 
-/// What happens to the next request of its interface.
+/// A fault of the next request to the API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkedInFault {
-    /// This status, with `retry-after` if there is one. Nothing was done.
+    /// The request is answered with this status, and `retry-after` if it is set. Nothing was done.
     Status(u16, Option<u64>),
-    /// It is done, and answered with this status.
+    /// The request is carried out, but answered with this status.
     DoneThen(u16),
-    /// It is done, but there is no answer.
+    /// The request is carried out, but not answered.
     DoneThenHang,
-    /// The answer is no JSON.
+    /// The answer is not JSON.
     Garbage,
 }
 
 #[derive(Debug, Default)]
 struct LinkedInState {
-    /// Codes that wait to be redeemed: where the browser was sent back to.
+    /// Codes that wait to be redeemed, with the address to which the browser was sent back.
     codes: BTreeMap<String, String>,
     members: u32,
-    /// Tokens that are good now, by which member they are for.
+    /// The valid tokens, with the member of each.
     tokens: BTreeMap<String, u32>,
     given: u32,
     refreshes: u32,
     refresh_delay: Duration,
-    /// What the next tokens are like.
+    /// Whether the next tokens can be renewed.
     renewable: bool,
     refresh_tokens: BTreeMap<String, u32>,
     faults: VecDeque<LinkedInFault>,
-    /// The faults of requests that change something there.
+    /// The faults of requests that create posts or comments.
     faults_of_posts: VecDeque<LinkedInFault>,
     posts: Vec<Value>,
     comments: Vec<(String, Value)>,
     revoked: Vec<String>,
     revoke_status: u16,
-    /// The name that every member has; if this is not set, each has a number.
+    /// The name that every member has; without it, each has a number.
     name: Option<String>,
     requests: Vec<String>,
 }
 
-/// Serves until it is dropped.
+/// A LinkedIn that serves until it is dropped.
 pub struct LinkedInServer {
     address: SocketAddr,
     state: Arc<Mutex<LinkedInState>>,
@@ -73,7 +73,7 @@ impl LinkedInServer {
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let state = Arc::clone(&shared);
-                // A client that goes away early is what some tests are about.
+                // Some tests are about clients that leave early, so errors are ignored.
                 tokio::spawn(async move { serve(stream, &state).await });
             }
         });
@@ -84,26 +84,26 @@ impl LinkedInServer {
         format!("http://{}{path}", self.address)
     }
 
-    /// `tools.linkedin` of a home whose application is registered here.
+    /// The setting `tools.linkedin` of a home whose application is registered here.
     pub fn settings(&self) -> Value {
         json!({"clientId": CLIENT, "clientSecret": "secret:linkedin", "issuer": self.url(""),
             "baseUrl": self.url("")})
     }
 
-    /// What the secret `linkedin` must hold.
+    /// The value that the secret `linkedin` must have.
     pub fn client_secret() -> String {
         canary::secret("linkedin-client-secret")
     }
 
-    /// A member opens the page in a browser and agrees: where the browser is sent back to. Each who
-    /// agrees is another member.
+    /// Does what a member does who opens the page in a browser and agrees. Returns the address to
+    /// which the browser is sent back. Each call is another member.
     pub fn agree(&self, page: &str) -> String {
         let page = reqwest::Url::parse(page).unwrap();
         assert!(page.as_str().starts_with(&self.url("/oauth/v2/authorization")), "{page}");
         agree(&mut self.lock(), &page).unwrap()
     }
 
-    /// A token that is good from now on, for tests that need no sign-in.
+    /// A token that is valid from now on, for tests that need no sign-in.
     pub fn token(&self) -> String {
         let mut state = self.lock();
         state.members += 1;
@@ -111,24 +111,25 @@ impl LinkedInServer {
         state.new_token(member)
     }
 
-    /// A member takes the application's rights away: no token is good any more, and none is renewed.
+    /// A member withdraws the application's rights: no token is valid any more, and none is
+    /// renewed.
     pub fn remove_access(&self) {
         let mut state = self.lock();
         state.tokens.clear();
         state.refresh_tokens.clear();
     }
 
-    /// Tokens run out; those that renew still do.
+    /// Makes all tokens expire; those that can be renewed still can.
     pub fn expire_tokens(&self) {
         self.lock().tokens.clear();
     }
 
-    /// Long enough for everybody to come and wait.
+    /// Delays refreshes, so that all callers come and wait before they end.
     pub fn delay_refreshes(&self, delay: Duration) {
         self.lock().refresh_delay = delay;
     }
 
-    /// Only LinkedIn's partners get tokens that renew.
+    /// Issues tokens that cannot be renewed, because only LinkedIn's partners get those that can.
     pub fn give_no_refresh_tokens(&self) {
         self.lock().renewable = false;
     }
@@ -137,7 +138,7 @@ impl LinkedInServer {
         self.lock().faults.extend(faults);
     }
 
-    /// The same for posts and comments alone.
+    /// Sets the faults of posts and comments only.
     pub fn fail_next_posts(&self, faults: impl IntoIterator<Item = LinkedInFault>) {
         self.lock().faults_of_posts.extend(faults);
     }
@@ -146,7 +147,7 @@ impl LinkedInServer {
         self.lock().revoke_status = status;
     }
 
-    /// From now on every member is called so.
+    /// Gives every member this name from now on.
     pub fn rename_members(&self, name: &str) {
         self.lock().name = Some(name.to_owned());
     }
@@ -235,7 +236,8 @@ fn agree(state: &mut LinkedInState, page: &reqwest::Url) -> Option<String> {
         && !fields.contains_key("code_challenge");
     let redirect = fields.get("redirect_uri").filter(|_| knows)?;
     state.members += 1;
-    // The page that it comes back to shows it to the browser, so it is no canary.
+    // The page that the browser comes back to shows the code to the browser, so the code must not
+    // contain the canary.
     let code = format!("linkedin-code-{}", state.members);
     state.codes.insert(code.clone(), redirect.clone());
     let mut back = reqwest::Url::parse(redirect).ok()?;
@@ -259,7 +261,7 @@ impl LinkedInState {
         }
     }
 
-    /// A browser that opens the page is taken for a member who agrees.
+    /// Treats a browser that opens the page as a member who agrees.
     fn show_page(&mut self, path: &str) -> FakeReply {
         let page = reqwest::Url::parse(&format!("http://linkedin.test{path}")).unwrap();
         match agree(self, &page) {

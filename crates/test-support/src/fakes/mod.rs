@@ -1,4 +1,5 @@
-//! Servers and programs of others, as they behave on bad days: authorization servers, chat networks, LinkedIn, web sites, command lines, and a proxy that loses messages.
+//! Servers and programs of others, with their failures: authorization servers, chat networks,
+//! LinkedIn, web sites, command lines, and a proxy that loses messages.
 
 mod authorization;
 mod fault_proxy;

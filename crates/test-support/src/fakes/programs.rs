@@ -1,5 +1,5 @@
-//! Programs of our own in place of the Claude CLI and the Pi sidecar: scripts that speak their
-//! protocols, with faults. What they were told is written down.
+//! Fake programs in place of the Claude CLI and the Pi sidecar: scripts that speak their protocols,
+//! with faults. They write down what they receive.
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -9,37 +9,37 @@ use serde_json::{Value, json};
 
 const CLAUDE: &str = include_str!("../../fakes/claude.py");
 const PI: &str = include_str!("../../fakes/pi.py");
-/// What both read beside them.
+/// The module that both programs import.
 const UPSTREAM: &str = include_str!("../../fakes/upstream.py");
 
-/// A folder with a program and its script. Dropping it removes the folder; processes end with whoever started
-/// them.
+/// A folder with a program and its script. Dropping it removes the folder; the program's processes
+/// end with those that started them.
 #[derive(Debug)]
 pub struct FakeProgram(tempfile::TempDir);
 
 impl FakeProgram {
-    /// A Claude CLI with these answers, in order, whichever of its processes is asked.
+    /// A Claude CLI that gives these answers in order, whichever of its processes is asked.
     pub fn claude(answers: impl IntoIterator<Item = Value>) -> Self {
         let answers: Vec<Value> = answers.into_iter().collect();
         Self::scripted_claude(&json!({"answers": answers}))
     }
 
-    /// Makes a program from a whole script: `answers`, `auth`, `start`, `version`.
+    /// Makes a Claude CLI from a whole script: `answers`, `auth`, `start`, `version`.
     pub fn scripted_claude(script: &Value) -> Self {
         Self::make(CLAUDE, script)
     }
 
-    /// A Pi sidecar with a whole script: `answers`, `sign_ins`, `start`, `version`.
+    /// Makes a Pi sidecar from a whole script: `answers`, `sign_ins`, `start`, `version`.
     pub fn scripted_pi(script: &Value) -> Self {
         Self::make(PI, script)
     }
 
-    /// A Claude CLI through which this model answers; its address is that of the chat wire.
+    /// A Claude CLI whose answers come from this model; `model` is the address of its chat wire.
     pub fn claude_before(model: &str) -> Self {
         Self::make(CLAUDE, &json!({"answers": [], "upstream": model}))
     }
 
-    /// A Pi sidecar through which this model answers.
+    /// A Pi sidecar whose answers come from this model.
     pub fn pi_before(model: &str) -> Self {
         Self::make(PI, &json!({"answers": [], "upstream": model}))
     }
@@ -49,7 +49,7 @@ impl FakeProgram {
         std::fs::write(folder.path().join("script.json"), script.to_string()).expect("the script");
         std::fs::write(folder.path().join("upstream.py"), UPSTREAM).expect("the script");
         let program = folder.path().join("program");
-        // The program is written and closed before it is run, because one that is open for writing
+        // The file is closed before the program is run, because a file that is open for writing
         // cannot be run.
         let mut file = std::fs::File::create(&program).expect("the program");
         file.write_all(content.as_bytes()).expect("the program");
@@ -66,19 +66,19 @@ impl FakeProgram {
         self.0.path()
     }
 
-    /// Everything that its processes wrote down.
+    /// Everything that the program's processes wrote down.
     pub fn heard(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.0.path().join("heard.jsonl")).unwrap_or_default();
-        // The last line may be half written.
+        // The last line may not be complete yet.
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// The values of one field of what was written down.
+    /// The values of one field in everything that was written down.
     pub fn noted(&self, field: &str) -> Vec<Value> {
         self.heard().into_iter().filter_map(|entry| entry.get(field).cloned()).collect()
     }
 
-    /// The processes that were started to answer, without those that only looked who is signed in.
+    /// The processes that were started to answer, without those that only checked who is signed in.
     pub fn processes(&self) -> Vec<u32> {
         let started = self.heard().into_iter().filter(|entry| {
             entry["argv"].as_array().is_some_and(|argv| argv.first() != Some(&json!("auth")))

@@ -1,5 +1,5 @@
-//! A small website on a real socket, for tools that fetch: answers by path, and every request that
-//! reached it.
+//! A small website on a real socket, for tools that fetch: it answers by path, and records every
+//! request that reached it.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -8,20 +8,20 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// Longer requests are no request of ours.
+/// The longest request; tests send none that is longer.
 const REQUEST_BYTES: usize = 64 * 1024;
 
 /// One answer; fields that are not set have their defaults.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// 0 is 200.
+    /// The status; 0 stands for 200.
     pub status: u16,
     pub content_type: &'static str,
     pub location: Option<String>,
     pub body: Vec<u8>,
-    /// The body never ends.
+    /// Whether the body never ends.
     pub endless: bool,
-    /// Nothing is answered at all.
+    /// Whether the request is never answered.
     pub silent: bool,
 }
 
@@ -41,7 +41,7 @@ impl Page {
     }
 }
 
-/// Serves until it is dropped.
+/// A website that serves until it is dropped.
 pub struct Site {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
@@ -49,7 +49,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// Answers with what the function makes of a path with its query.
+    /// Starts a site whose answer to a path with its query is the result of the function.
     pub async fn start(answer: impl Fn(&str) -> Page + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -58,7 +58,7 @@ impl Site {
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (seen, answer) = (Arc::clone(&seen), Arc::clone(&answer));
-                // A client that goes away early is what some tests are about.
+                // Some tests are about clients that leave early, so errors are ignored.
                 tokio::spawn(async move { serve(stream, &seen, &*answer).await });
             }
         });
@@ -73,7 +73,7 @@ impl Site {
         format!("http://{}{path}", self.address)
     }
 
-    /// Everything that reached it: request lines, headers and bodies.
+    /// Every request that reached the site: request lines, headers and bodies.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
@@ -96,7 +96,7 @@ async fn serve(
             break;
         }
     }
-    // What was sent belongs to the request too.
+    // The body is part of the request too.
     while request.len() < wanted(&request).min(REQUEST_BYTES) {
         if stream.read_buf(&mut request).await? == 0 {
             break;
@@ -127,7 +127,7 @@ async fn serve(
     stream.shutdown().await
 }
 
-/// How long a request is with its body.
+/// The length of a request including its body.
 fn wanted(request: &[u8]) -> usize {
     let Some(end) = request.windows(4).position(|end| end == b"\r\n\r\n") else {
         return 0;

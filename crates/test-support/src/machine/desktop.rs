@@ -1,4 +1,4 @@
-//! A desktop with a message bus and a keyring of its own, in a folder that goes away.
+//! A desktop with a message bus and a keyring of its own, in a temporary folder.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -21,7 +21,7 @@ pub struct Desktop {
 }
 
 impl Desktop {
-    /// A bus on which nothing answers, and nothing is started that does.
+    /// A bus without a keyring service, on which none is started either.
     pub async fn bare() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let settings = format!(
@@ -38,7 +38,7 @@ impl Desktop {
             .spawn()
             .expect("dbus-daemon is installed (scripts/setup)");
         let desktop = Self { folder, keyring: None, _bus: bus };
-        // Its socket is there a moment before anybody listens.
+        // The socket exists a moment before the bus listens on it.
         wait_for("the bus", SOON, async || desktop.has_owner(BUS).await).await;
         desktop
     }
@@ -80,7 +80,7 @@ impl Desktop {
         std::fs::read(self.folder.path().join("data/keyrings/login.keyring")).unwrap_or_default()
     }
 
-    /// The address of the bus as in `DBUS_SESSION_BUS_ADDRESS`.
+    /// The address of the bus in the form of `DBUS_SESSION_BUS_ADDRESS`.
     pub fn bus_address(&self) -> String {
         address(self.folder.path())
     }
@@ -89,14 +89,14 @@ impl Desktop {
         self.has_owner(SERVICE).await.unwrap()
     }
 
-    /// `None` where the bus does not answer.
+    /// Whether a name on the bus has an owner; `None` if the bus does not answer.
     async fn has_owner(&self, name: &str) -> Option<bool> {
         let asked = "org.freedesktop.DBus.NameHasOwner";
         let answer = self.send(BUS, asked, &format!("string:{name}")).await?;
         Some(answer.contains("true"))
     }
 
-    /// The answer to a call, as a stranger's program prints it.
+    /// The answer to a call, as a program independent of ours prints it.
     async fn send(&self, to: &str, method: &str, argument: &str) -> Option<String> {
         let path = format!("/{}", to.replace('.', "/"));
         let ran = Command::new("dbus-send")

@@ -1,4 +1,5 @@
-//! The `onyx` process and the machine around it: its client, its disk, its desktop, the database and the store, every change of a file.
+//! The `onyx` process and the machine around it: its client, its disk, its desktop, the database
+//! and the object store, every change of a file.
 
 mod desktop;
 mod process;

@@ -1,4 +1,5 @@
-//! A real PostgreSQL and a real S3 server (`scripts/test-servers`), shared by all tests; a database and a bucket for each.
+//! A real PostgreSQL and a real S3 server (`scripts/test-servers`), which all tests share; each
+//! test gets a database and a bucket of its own.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -9,18 +10,18 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use tokio_postgres::{Client, NoTls};
 
-/// The master key of server mode in tests. It holds no canary, because it is given to every
-/// gateway.
+/// The master key of server mode in tests. It does not contain the canary, because every gateway
+/// gets it.
 pub const MASTER_KEY: &str = "5e1f0000000000000000000000000000000000000000000000000000000000aa";
 
-/// Where the servers are. They stay while this lives.
+/// The addresses of the servers. The servers run as long as this value exists.
 #[derive(Debug)]
 pub struct Servers {
-    /// A database on the server that is there always.
+    /// The URL of a database that always exists on the server.
     pub database: String,
     /// Host and port of the S3 server.
     pub objects: String,
-    /// The certificate by which the database is trusted.
+    /// The certificate by which the database server is trusted.
     pub certificate: PathBuf,
     _in_use: File,
 }
@@ -39,7 +40,7 @@ impl Servers {
         Self { database, objects, certificate: next().into(), _in_use: in_use }
     }
 
-    /// The URL of another database there.
+    /// The URL of another database on the server.
     pub fn url(&self, database: &str) -> String {
         let (server, _) = self.database.rsplit_once('/').expect("a path");
         format!("{server}/{database}")
@@ -49,7 +50,7 @@ impl Servers {
         assert_eq!(self.http("PUT", &format!("/{name}"), ""), 200);
     }
 
-    /// A request to the S3 server, which looks at no signature. Answers the status.
+    /// Sends a request to the S3 server, which checks no signature. Returns the status.
     pub fn http(&self, method: &str, path: &str, body: &str) -> u16 {
         let mut stream = TcpStream::connect(&self.objects).expect("the S3 server");
         let length = body.len();
@@ -67,7 +68,7 @@ impl Servers {
     }
 }
 
-/// A database of its own without tables, and a bucket of the same name.
+/// A database without tables for one test, and a bucket of the same name.
 #[derive(Debug)]
 pub struct ServerPlace {
     pub servers: Servers,
@@ -84,7 +85,7 @@ impl ServerPlace {
         Self { servers, name }
     }
 
-    /// `storage` of the config.
+    /// The setting `storage` of the config.
     pub fn storage(&self) -> Value {
         json!({
             "database": format!("{}?sslmode=disable", self.servers.url(&self.name)),
@@ -96,7 +97,7 @@ impl ServerPlace {
         })
     }
 
-    /// What is laid over the config of a gateway.
+    /// The settings that are merged into the config of a gateway.
     pub fn config(&self, gateway: &str) -> Value {
         json!({"gateway": {"id": gateway}, "storage": self.storage()})
     }
@@ -105,7 +106,7 @@ impl ServerPlace {
         connect(&self.servers.url(&self.name)).await
     }
 
-    /// From now on no notice reaches another gateway, as when the one that writes it dies first.
+    /// Discards all notices from now on, as if each gateway died before it sent one.
     pub async fn lose_notices(&self) {
         let lose = "CREATE FUNCTION lose() RETURNS TRIGGER LANGUAGE plpgsql
                         AS 'BEGIN RETURN NULL; END';
@@ -114,7 +115,7 @@ impl ServerPlace {
         self.sql().await.batch_execute(lose).await.expect("a trigger");
     }
 
-    /// Makes the tables.
+    /// Creates the tables.
     pub async fn migrate(&self) {
         let url = format!("{}?sslmode=disable", self.servers.url(&self.name));
         let url = onyx_storage::DatabaseUrl::parse(&url).expect("a URL");
@@ -132,7 +133,8 @@ impl Drop for ServerPlace {
                 client.batch_execute(&["DROP DATABASE ", &name, " WITH (FORCE)"].concat()).await
             })
         };
-        // What cannot be dropped lies in a scratch folder; a panic here would hide the test's own.
+        // A database that cannot be dropped is in a scratch folder; a panic here would hide the
+        // test's own.
         drop(std::thread::spawn(remove).join());
     }
 }

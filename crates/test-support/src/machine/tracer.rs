@@ -1,6 +1,6 @@
-//! Every system call by which a process changes its files, in one order over all its threads, and
-//! death at exactly one of them. (`strace` counts each thread by itself and so cannot name the
-//! k-th write of a process.)
+//! Records every system call by which a process changes its files, in one order over all its
+//! threads, and can kill the process at exactly one of them. (`strace` counts each thread by itself
+//! and so cannot name the k-th write of a process.)
 
 use nix::errno::Errno;
 use nix::libc;
@@ -16,22 +16,23 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-/// The longest path that a system call takes.
+/// The longest path of a system call.
 const PATH_LENGTH: usize = 4096;
 
 /// One system call that would change a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
     pub call: &'static str,
-    /// The file, or the folder in which a name is made or taken away.
+    /// The file, or the folder in which a name is created or removed.
     pub at: PathBuf,
 }
 
-/// What becomes of the process.
+/// What happens to the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Lives,
-    /// SIGKILL in place of the so-manieth change, which does not happen any more.
+    /// The process is killed with SIGKILL in place of the change with this number, which does not
+    /// happen.
     DiesAt(usize),
 }
 
@@ -43,7 +44,8 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Counts from when this returns. Changes outside of `folder` (sockets, the log) do not count.
+    /// Attaches to a process and counts from when this function returns. Changes outside of
+    /// `folder` (sockets, the log) do not count.
     pub fn attach(process: u32, folder: &Path, fate: Fate) -> Self {
         let folder = folder.canonicalize().expect("the folder is there");
         let process = Pid::from_raw(process.cast_signed());
@@ -60,9 +62,9 @@ impl Tracer {
         Self { process, thread }
     }
 
-    /// Ends the process if it lives, and returns the changes up to then, the fatal one included.
-    /// Whoever started the process is left to wait for it, but must not do so before, because the
-    /// stops that are meant for the tracer would reach them.
+    /// Ends the process if it is alive, and returns the changes until then, including the last one.
+    /// The code that started the process must wait for it, but only afterwards, because it would
+    /// otherwise receive stops that are meant for the tracer.
     pub fn kill(self) -> Vec<FileChange> {
         let _ = kill(self.process, Signal::SIGKILL);
         self.thread.join().expect("the tracer does not panic")
@@ -70,7 +72,7 @@ impl Tracer {
 }
 
 impl Tracer {
-    /// Waits until the process has ended or was killed, and returns the changes up to then.
+    /// Waits until the process has ended or was killed, and returns the changes until then.
     pub fn wait(self) -> Vec<FileChange> {
         self.thread.join().expect("the tracer does not panic")
     }
@@ -90,7 +92,7 @@ fn attach_threads(process: Pid) {
             }
             match ptrace::seize(thread, options) {
                 Ok(()) => ptrace::interrupt(thread).expect("a thread that was seized stops"),
-                // It ended meanwhile, or was attached as the child of one that is traced already.
+                // The thread ended meanwhile, or was already traced as the child of a traced one.
                 Err(Errno::ESRCH | Errno::EPERM) if known.len() > 1 => {}
                 Err(error) => panic!("cannot trace {process}: {error}"),
             }
@@ -105,20 +107,20 @@ struct Trace {
     process: Pid,
     folder: PathBuf,
     fate: Fate,
-    /// Threads between the entry into a system call and its exit.
+    /// Threads that have entered a system call and not left it.
     inside: HashSet<Pid>,
     seen: Vec<FileChange>,
 }
 
 impl Trace {
-    /// Follows the process until it is gone. Only threads of this tracer are waited for, so that
-    /// other children of the test are left to those who started them.
+    /// Follows the process until it is gone. It waits only for threads of this tracer, so that
+    /// other children of the test are left to the code that started them.
     fn follow(&mut self) {
         let own = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
         let look = own | WaitPidFlag::WEXITED | WaitPidFlag::WSTOPPED | WaitPidFlag::WNOWAIT;
         loop {
             let thread = match waitid(Id::All, look) {
-                // The process's end is left for whoever started it.
+                // The end of the process is left for the code that started it.
                 Ok(WaitStatus::Exited(process, _) | WaitStatus::Signaled(process, ..))
                     if process == self.process =>
                 {
@@ -138,7 +140,7 @@ impl Trace {
                 Ok(_) | Err(Errno::EINTR) => continue,
                 Err(_) => return,
             };
-            // A thread that died meanwhile is told of by the next wait.
+            // If the thread died meanwhile, the next wait reports that.
             let _ = ptrace::syscall(thread, signal);
         }
     }
@@ -158,9 +160,9 @@ impl Trace {
     fn change(&self, thread: Pid) -> Option<FileChange> {
         let (number, arguments) = entered(thread)?;
         let (call, names) = changing(number)?;
-        // A place that cannot be told is taken for one that counts.
+        // A change at an unknown place is counted.
         let at = self.place(names, arguments).unwrap_or_else(|| self.folder.clone());
-        // What is derived is written in the background, at any moment, and may be lost.
+        // Derived data are written in the background at any moment, and may be lost.
         let counts = at.starts_with(&self.folder) && !at.starts_with(self.folder.join("cache"));
         counts.then_some(FileChange { call, at })
     }
@@ -181,7 +183,7 @@ impl Trace {
         std::fs::read_link(link).ok()
     }
 
-    /// A name as the folder's own path has it: without links on the way.
+    /// A path in the form of the folder's own path, without links.
     fn named(&self, folder: i32, address: u64) -> Option<PathBuf> {
         let path = self.text(address)?;
         let path = if path.is_absolute() { path } else { self.opened(folder)?.join(path) };
@@ -189,7 +191,7 @@ impl Trace {
         Some(folder.zip(path.file_name()).map(|(folder, name)| folder.join(name)).unwrap_or(path))
     }
 
-    /// The path that stands in the memory of the process.
+    /// The path in the memory of the process.
     fn text(&self, address: u64) -> Option<PathBuf> {
         let memory = std::fs::File::open(format!("/proc/{}/mem", self.process)).ok()?;
         let mut bytes = vec![0; PATH_LENGTH];
@@ -200,14 +202,14 @@ impl Trace {
     }
 }
 
-/// How a call names what it changes.
+/// How the arguments of a call name the changed file.
 #[derive(Clone, Copy, Debug)]
 enum Names {
-    /// A descriptor, first.
+    /// The first argument is a descriptor.
     Descriptor,
-    /// A path, first.
+    /// The first argument is a path.
     Path,
-    /// The descriptor of a folder, then a path in it.
+    /// The first argument is the descriptor of a folder, and the second a path in it.
     PathIn,
 }
 
@@ -237,7 +239,7 @@ fn changing(number: i64) -> Option<(&'static str, Names)> {
     Some((name, *names))
 }
 
-/// Number and first two arguments of the call that a thread is entering.
+/// The number and the first two arguments of the call that a thread is entering.
 #[cfg(target_arch = "x86_64")]
 fn entered(thread: Pid) -> Option<(i64, [u64; 2])> {
     let registers = ptrace::getregs(thread).ok()?;
@@ -250,7 +252,8 @@ fn entered(thread: Pid) -> Option<(i64, [u64; 2])> {
     Some((registers.regs[8].cast_signed(), [registers.regs[0], registers.regs[1]]))
 }
 
-/// Descriptors are 32 bits wide; the upper half of the register means nothing.
+/// Converts a register to a descriptor. Descriptors have 32 bits, and the upper half of the
+/// register has no meaning.
 fn as_descriptor(register: u64) -> i32 {
     let low = u32::try_from(register & 0xffff_ffff).unwrap_or_default();
     low.cast_signed()

@@ -8,12 +8,12 @@ use onyx_types::{CredentialId, PersonId};
 
 use super::MemoryDisk;
 
-/// Who may come in, and what is sealed.
+/// The credentials, and what is sealed.
 #[derive(Default)]
 pub(super) struct Doors {
     people: BTreeMap<PersonId, PersonRow>,
     passwords: BTreeMap<PersonId, String>,
-    /// Ids sort in the order they were made.
+    /// The credentials by id; ids sort in the order in which they were made.
     credentials: BTreeMap<CredentialId, CredentialRow>,
     secrets: BTreeMap<SecretId, SealedSecret>,
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use onyx_storage::{ChunkStore, open_chunks};
 use onyx_types::Clock;
 
-/// Where the derived store of a disk in memory lies: it may be lost at any time, so a file that is
-/// made at its first use serves as well as memory.
+/// The folder of the derived store of a disk in memory. The store may be lost at any time, so a
+/// file that is created at its first use serves as well as memory.
 pub(super) struct ChunkFolder(PathBuf);
 
 impl Default for ChunkFolder {
@@ -26,7 +26,7 @@ impl ChunkFolder {
 
 impl Drop for ChunkFolder {
     fn drop(&mut self) {
-        // Nearly always there is nothing.
+        // Nearly always the folder does not exist, so a failure is ignored.
         std::fs::remove_dir_all(&self.0).ok();
     }
 }

@@ -1,4 +1,4 @@
-//! The simulation has no connectors: asking for what they keep is a mistake of the test.
+//! The store of connectors, which the simulation does not have: a test that uses it is wrong.
 
 use async_trait::async_trait;
 use onyx_storage::{

@@ -24,8 +24,9 @@ struct HeldLease {
     fence: u64,
     expires: Duration,
     released: bool,
-    /// Writes under way in the one process that owns the home: it hands the session to nobody
-    /// before they have landed. Several gateways check the fence where the write lands instead.
+    /// The number of writes under way. Within a single process that owns the home, the session is
+    /// not handed over before they have landed; several gateways instead check the fence where a
+    /// write lands.
     writes: u32,
 }
 
@@ -79,8 +80,8 @@ pub(super) struct WriteGuard {
 }
 
 impl WriteGuard {
-    /// The check at the place where the write lands. Nobody takes the session over while what it gives is there: a
-    /// database checks and writes in one step.
+    /// Checks the lease where the write lands. The session cannot be taken over while the returned
+    /// guard exists, because a database checks and writes in one step.
     pub(super) fn still_held(&self) -> Result<Option<MutexGuard<'_, LeaseTable>>, StoreError> {
         match self.leases.place {
             LeasePlace::Process => Ok(None),

@@ -115,7 +115,7 @@ impl Books {
         }
         for ModelUse { agent, model, usage } in parts {
             let place = (day.to_owned(), key.person.clone(), agent, model);
-            // An unknown price counts as nothing.
+            // An unknown price counts as zero.
             let nothing = Usage { cost: Some(0.0), ..Usage::default() };
             self.usage.entry(place).or_insert(nothing).add(&usage);
         }

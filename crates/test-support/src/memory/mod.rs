@@ -1,5 +1,5 @@
-//! Stores in memory, for a simulation that takes processes away: what is durable lies in a
-//! [`MemoryDisk`] that outlives them, everything else goes with the process that opened it. They
+//! Stores in memory, for a simulation that ends processes: durable data are in a [`MemoryDisk`]
+//! that outlives them, and everything else is lost with the process that opened it. These stores
 //! pass the same conformance suite as the real ones.
 
 mod acceptances;
@@ -29,7 +29,7 @@ use ledger::{Books, MemoryLedger};
 use objects::{Folder, MemoryFiles};
 use turns::{Log, MemoryTurnLog};
 
-/// What a store is asked to do.
+/// The operations of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Op {
     Append,
@@ -54,8 +54,8 @@ pub enum Op {
     ReadFile,
 }
 
-/// The two moments of an operation at which the world may stop it: nothing has happened yet, or
-/// all of it has and nobody was told.
+/// The two moments at which an operation can be stopped: before anything has happened, or after
+/// everything has happened but before the caller is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Moment {
     Before,
@@ -66,12 +66,13 @@ pub type TurnstileFuture<'a> = Pin<Box<dyn Future<Output = Result<(), StoreError
 
 /// Decides when an operation continues, and whether it does.
 pub trait Turnstile: Send + Sync {
-    /// `None`: at once. An error is honoured before an operation only. `ReadOnly` before an append
-    /// is a sync that failed: whether the turns are there shows when the disk is opened again.
+    /// Returns what to wait for; `None` continues at once. An error has an effect only before an
+    /// operation. `ReadOnly` before an append stands for a sync that failed: whether the turns are
+    /// there is decided when the disk is opened again.
     fn pass(&self, op: Op, moment: Moment) -> Option<TurnstileFuture<'_>>;
 }
 
-/// Everything at once, nothing fails.
+/// A turnstile that lets everything pass at once, without failures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenTurnstile;
 
@@ -81,17 +82,17 @@ impl Turnstile for OpenTurnstile {
     }
 }
 
-/// Where leases are kept.
+/// The place in which leases are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeasePlace {
-    /// Leases are in the one process that owns the home, and end with it.
+    /// Leases are kept in the only process that owns the home, and end with it.
     Process,
-    /// Leases lie beside the data, for several gateways, and outlive a process until their time is
-    /// up.
+    /// Leases are kept beside the data, for several gateways, and outlive a process until they
+    /// expire.
     Disk,
 }
 
-/// What survives every process.
+/// The data that survive every process.
 #[derive(Clone, Default)]
 pub struct MemoryDisk {
     state: Arc<Mutex<Disk>>,
@@ -105,9 +106,10 @@ struct Disk {
     books: Books,
     doors: Doors,
     files: Folder,
-    /// While set, a write that is dropped half-way leaves some whole lines of itself behind.
+    /// While this is set, a write that is dropped half-way leaves some of its lines.
     tearing: Option<u64>,
-    /// Appends that landed behind a newer holder's back: always a bug of the store.
+    /// How many appends landed after a newer holder had written, which is always a bug of the
+    /// store.
     stale_appends: u64,
 }
 
@@ -122,7 +124,7 @@ impl MemoryDisk {
         Self::default()
     }
 
-    /// The stores as one process sees them.
+    /// The stores of one process.
     pub fn open(
         &self,
         clock: Arc<dyn Clock>,
@@ -130,7 +132,8 @@ impl MemoryDisk {
         place: LeasePlace,
     ) -> Store {
         let table = match place {
-            // Numbers go on, so that an append of an older process can be told from a newer one's.
+            // The numbers continue, so that an append of an older process can be distinguished from
+            // a newer one's.
             LeasePlace::Process => Arc::new(Mutex::new(LeaseTable::after(self.last_fence()))),
             LeasePlace::Disk => Arc::clone(&self.leases),
         };
@@ -161,12 +164,13 @@ impl MemoryDisk {
         }
     }
 
-    /// From here until `settle`, writes that are dropped half-way are torn as the seed says.
+    /// From now until `settle`, writes that are dropped half-way leave a part that depends on the
+    /// seed.
     pub fn tear(&self, seed: u64) {
         self.lock().tearing = Some(seed);
     }
 
-    /// The processes that were writing are gone: what their last writes left is what there is.
+    /// Called when the processes that were writing are gone: a part of their last writes remains.
     pub fn settle(&self) {
         let mut disk = self.lock();
         let seed = disk.tearing.take().unwrap_or_default();
@@ -175,7 +179,7 @@ impl MemoryDisk {
         }
     }
 
-    /// Appends that landed although a newer holder had written already.
+    /// How many appends landed although a newer holder had already written.
     pub fn stale_appends(&self) -> u64 {
         self.lock().stale_appends
     }
@@ -196,7 +200,7 @@ async fn pass(turnstile: &dyn Turnstile, op: Op, moment: Moment) -> Result<(), S
     }
 }
 
-/// One operation from its first moment to its last.
+/// Performs one operation, with both of its moments.
 async fn perform<T>(
     turnstile: &dyn Turnstile,
     op: Op,
@@ -204,7 +208,7 @@ async fn perform<T>(
 ) -> Result<T, StoreError> {
     pass(turnstile, op, Moment::Before).await?;
     let done = work()?;
-    // It has happened: what the turnstile says now can only delay the answer.
+    // The operation has happened, so the turnstile can only delay the answer.
     let _ = pass(turnstile, op, Moment::After).await;
     Ok(done)
 }

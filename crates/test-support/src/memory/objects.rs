@@ -9,7 +9,7 @@ use onyx_types::{AgentId, Clock, Hash, PersonId, Timestamp};
 
 use super::{Disk, MemoryDisk, Op, Turnstile, perform};
 
-/// No file system keeps times here, so every file may be newer than anything that is known.
+/// No file system records times here, so every file may be newer than any known time.
 const NEWEST: Timestamp = Timestamp::from_millis(i64::MAX);
 
 /// Every file by its path in the home.
@@ -100,7 +100,7 @@ fn is_folder(files: &Folder, path: &str) -> bool {
     files.range(below.clone()..).next().is_some_and(|(path, _)| path.starts_with(&below))
 }
 
-/// A folder cannot be written as a file, nor a file hold files.
+/// Checks that no folder is written as a file, and no file is used as a folder.
 fn check_place(files: &Folder, path: &str) -> Result<(), StoreError> {
     let below_a_file = path.match_indices('/').any(|(at, _)| files.contains_key(&path[..at]));
     if is_folder(files, path) || below_a_file {

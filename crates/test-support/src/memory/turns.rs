@@ -9,15 +9,15 @@ use serde_json::Value;
 use super::leases::{MemoryLeases, WriteGuard};
 use super::{MemoryDisk, Moment, Op, Turnstile, pass, perform};
 
-/// One session's log as it is on the disk.
+/// The log of one session on the disk.
 #[derive(Default)]
 pub(super) struct Log {
     turns: Vec<Turn>,
     live: Vec<LiveText>,
-    /// The newest holder that has written.
+    /// The fence of the newest holder that has written.
     fence: u64,
-    /// Turns that were written but whose sync failed: all, a part or nothing may be there until it
-    /// is read.
+    /// Turns that were written but whose sync failed: all, some or none of them may exist when the
+    /// log is read.
     unknown: Vec<Turn>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct MemoryTurnLog {
     disk: MemoryDisk,
     leases: MemoryLeases,
     turnstile: Arc<dyn Turnstile>,
-    /// Sessions that this process must not write to any more.
+    /// Sessions that this process must not write to any more, each with the reason.
     read_only: Mutex<HashMap<SessionKey, String>>,
 }
 
@@ -65,7 +65,7 @@ impl MemoryTurnLog {
     }
 }
 
-/// A batch on its way to the disk. Dropped there by a crash, it may leave its first lines behind.
+/// A batch that is being written to the disk. If a crash drops it, its first lines may remain.
 struct Write<'a> {
     disk: &'a MemoryDisk,
     key: &'a SessionKey,
@@ -166,7 +166,7 @@ impl TurnLog for MemoryTurnLog {
         .await
     }
 
-    /// It knows no bytes.
+    /// These logs have no bytes, so `bytes` is ignored.
     async fn tail_within(
         &self,
         key: &SessionKey,
@@ -254,12 +254,12 @@ impl TurnLog for MemoryTurnLog {
     }
 }
 
-/// JSON is read no deeper than this, the turn's own braces included.
+/// The deepest nesting of JSON that is read, including the turn's own braces.
 const MAX_DEPTH: usize = 127;
-/// The name is the log's own.
+/// A field with this name belongs to the log itself.
 const CHECKSUM: &str = "crc";
 
-/// The turn as a log gives it back.
+/// The turn in the form in which a log returns it.
 fn written(turn: &Turn) -> Result<Turn, StoreError> {
     let mut turn = turn.clone();
     turn.extra.remove(CHECKSUM);

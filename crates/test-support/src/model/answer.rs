@@ -1,4 +1,4 @@
-//! How one request is answered: with what, at which pace, and where it breaks.
+//! How one request is answered: the content, the pace, and where the answer breaks off.
 
 use crate::model::script::{ErrorKind, Script, ScriptedCall, ScriptedError};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub enum Content {
     Script(Script),
     /// An error before any content; status and body are those of the wire.
     Error(ScriptedError),
-    /// Any status with any body, for what no wire's table has (529, a proxy's HTML page).
+    /// Any status with any body, for answers that no wire defines (529, a proxy's HTML page).
     Status { code: u16, body: String },
 }
 
@@ -30,9 +30,9 @@ pub enum Content {
 #[serde(default, deny_unknown_fields)]
 pub struct Delivery {
     pub pieces: Pieces,
-    /// Wait before the first byte of the head.
+    /// How long to wait before the first byte of the head.
     pub first_delay_ms: u64,
-    /// Wait after each piece of the body.
+    /// How long to wait after each piece of the body.
     pub delay_ms: u64,
     pub line_end: LineEnd,
     pub encoding: Encoding,
@@ -66,15 +66,15 @@ pub enum LineEnd {
     Cr,
 }
 
-/// Where the answer breaks. Bytes are counted in the body, without HTTP's own framing.
+/// Where the answer breaks off. Bytes are counted in the body, without HTTP's own framing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// Closes the connection with FIN after this many bytes: a proxy that went away.
+    /// Closes the connection with FIN after this many bytes, as a proxy does that shuts down.
     CloseAt(usize),
-    /// Closes it with RST after this many bytes: a process that died.
+    /// Closes it with RST after this many bytes, as when a process dies.
     ResetAt(usize),
-    /// Ends the HTTP body properly after this many bytes, as if all had been said.
+    /// Ends the HTTP body properly after this many bytes, as if the answer were complete.
     EndAt(usize),
     HangAt(usize),
     HangBeforeHead,
@@ -82,7 +82,7 @@ pub enum Fault {
     CloseBeforeHead,
 }
 
-/// A normal answer with this text.
+/// Makes a normal answer with this text.
 impl From<&str> for Answer {
     fn from(text: &str) -> Self {
         Self::text(text)

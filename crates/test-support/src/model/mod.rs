@@ -1,4 +1,4 @@
-//! The scripted model: what it answers, on which wire, over a real socket.
+//! The scripted model: its answers, on each wire, over a real socket.
 
 pub(crate) mod answer;
 pub(crate) mod script;

@@ -1,4 +1,4 @@
-//! What a scripted model says, without saying in which wire format.
+//! The content of a scripted answer, independent of the wire format.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,20 +17,20 @@ pub struct Script {
 pub enum Step {
     Text(String),
     Reasoning(String),
-    /// Calls of one response. A wire that numbers its calls interleaves their pieces.
+    /// The calls of one response. A wire that numbers its calls interleaves their pieces.
     ToolCalls(Vec<ScriptedCall>),
     Usage(ScriptedUsage),
     Finish(Finish),
     /// An error frame inside a stream that began with status 200.
     Error(ScriptedError),
-    /// Bytes sent as they are: garbage, comments, frames no encoder would make.
+    /// Bytes that are sent unchanged: garbage, comments, frames that no encoder would make.
     Raw(String),
     PauseMs(u64),
     /// Sends nothing more and keeps the connection open.
     Hang,
 }
 
-/// Whether the wire's last frame (`[DONE]` and its like) follows the steps.
+/// Whether the wire's last frame (such as `[DONE]`) follows the steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Terminator {
@@ -51,7 +51,7 @@ pub struct ScriptedCall {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScriptedUsage {
-    /// All tokens of the prompt, cached ones included.
+    /// All tokens of the prompt, including cached ones.
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,
@@ -97,7 +97,7 @@ impl Script {
         Self::text_pieces([text.into()])
     }
 
-    /// A normal answer whose text comes in the given pieces.
+    /// A normal answer whose text comes in these pieces.
     pub fn text_pieces<T: Into<String>>(pieces: impl IntoIterator<Item = T>) -> Self {
         let steps = pieces.into_iter().map(|piece| Step::Text(piece.into()));
         Self::new(steps).ended(Finish::Stop)
@@ -172,12 +172,12 @@ impl Script {
 }
 
 impl ScriptedCall {
-    /// A call whose arguments arrive whole.
+    /// A call whose arguments arrive in one piece.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: &Value) -> Self {
         Self { id: id.into(), name: name.into(), pieces: vec![arguments.to_string()] }
     }
 
-    /// The same call with its arguments cut into pieces of `size` characters.
+    /// The call with its arguments cut into pieces of `size` characters.
     #[must_use]
     pub fn split(mut self, size: usize) -> Self {
         let characters: Vec<char> = self.pieces.concat().chars().collect();
@@ -189,7 +189,7 @@ impl ScriptedCall {
         self.pieces.concat()
     }
 
-    /// The arguments for a wire that writes them as an object and so cannot send half of one.
+    /// The arguments for a wire that writes them as an object and so cannot send a part of one.
     pub fn json_arguments(&self) -> Value {
         serde_json::from_str(&self.arguments()).expect("this wire sends whole arguments only")
     }

@@ -4,8 +4,8 @@ use onyx_types::{Clock, Now, PersonId, Timestamp, Zone, Zones};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Starts at 2026-01-01T00:00:00Z. Wall and monotonic time advance together; the wall alone can
-/// jump, as real ones do.
+/// A clock that starts at 2026-01-01T00:00:00Z. Wall and monotonic time advance together, and the
+/// wall time alone can jump, as that of real clocks can.
 #[derive(Debug)]
 pub struct ManualClock {
     now: Mutex<Now>,
@@ -27,7 +27,7 @@ impl ManualClock {
         now.mono += by;
     }
 
-    /// Sets the wall clock, forward or back; monotonic time does not notice.
+    /// Sets the wall clock forward or back; monotonic time does not change.
     pub fn jump_wall_to(&self, wall: Timestamp) {
         self.now.lock().expect("no holder of this lock panics").wall = wall;
     }

@@ -1,5 +1,5 @@
-//! Background work that is slow at the wrong moment: `make test-delays` holds all of it up a little, a
-//! test holds one piece of it up at one point for as long as it wants.
+//! Makes background work slow at chosen moments: `make test-delays` delays all of it a little, and
+//! a test can hold one piece of work at one point for as long as it needs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,10 +7,11 @@ use std::time::Duration;
 use onyx_types::Pauses;
 use tokio::sync::watch;
 
-/// Milliseconds for which background work waits at each of its points; the binary reads it too.
+/// The variable with the milliseconds for which background work waits at each of its points; the
+/// binary reads it too.
 const ONYX_TEST_DELAYS: &str = "ONYX_TEST_DELAYS";
 
-/// What `make test-delays` asks for; no pause otherwise.
+/// The pauses that `make test-delays` sets; otherwise none.
 #[allow(clippy::disallowed_methods, reason = "whoever runs the tests chooses their mode")]
 pub fn delays() -> Pauses {
     let asked = std::env::var(ONYX_TEST_DELAYS).ok();
@@ -23,7 +24,7 @@ pub fn delays() -> Pauses {
     }
 }
 
-/// Holds work up at one point until it is let go.
+/// Holds work at one point until it is released.
 #[derive(Clone, Debug)]
 pub struct HoldUp {
     arrived: Arc<watch::Sender<usize>>,
@@ -59,7 +60,7 @@ impl HoldUp {
             .expect("the hold-up is here");
     }
 
-    /// Lets go what waits, and holds nothing up from now on.
+    /// Releases the waiting work, and holds nothing from now on.
     pub fn let_go(&self) {
         self.open.send_replace(true);
     }
@@ -67,7 +68,7 @@ impl HoldUp {
     async fn wait(&self) {
         self.arrived.send_modify(|count| *count += 1);
         let mut open = self.open.subscribe();
-        // The other end is in `self`.
+        // The sender is in `self`, so the channel cannot close.
         let _ = open.wait_for(|open| *open).await;
     }
 }

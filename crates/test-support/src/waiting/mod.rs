@@ -1,4 +1,5 @@
-//! Time in tests: a clock that stands still, waiting for what must happen, holding background work up.
+//! Time in tests: a clock that moves only when told, waiting for conditions, and holding background
+//! work.
 
 mod clock;
 mod delays;

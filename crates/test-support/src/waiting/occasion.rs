@@ -1,9 +1,10 @@
-//! When, where and of what figures were measured, so that a reader can tell whether they still hold.
+//! When, where and with which build numbers were measured, so that a reader can tell whether they
+//! are still valid.
 
 use onyx_types::{Clock as _, SystemClock};
 use serde::Serialize;
 
-/// A measurement that is over.
+/// A finished measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Occasion {
     pub measured_at: String,
@@ -13,14 +14,14 @@ pub struct Occasion {
     pub commit: String,
 }
 
-/// How many processes wanted the machine, the measurement's among them: averages of a minute.
+/// How many processes wanted to run, including those of the measurement: averages of a minute.
 #[derive(Clone, Debug, Serialize)]
 pub struct Load {
     pub before: String,
     pub after: String,
 }
 
-/// A measurement under way.
+/// A running measurement.
 #[derive(Debug)]
 pub struct Begun {
     load: String,

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(5);
 
-/// Returns when the condition holds; panics with `what` when the time is over.
+/// Returns when the condition is true; panics with `what` when the time is over.
 pub async fn wait_until(what: &str, timeout: Duration, mut condition: impl FnMut() -> bool) {
     wait_for(what, timeout, async || condition().then_some(())).await;
 }
 
-/// Returns the first value the attempt yields; panics with `what` when the time is over.
+/// Returns the first value that the attempt yields; panics with `what` when the time is over.
 pub async fn wait_for<T>(
     what: &str,
     timeout: Duration,

@@ -1,4 +1,4 @@
-//! The scripted server itself: what it says must be exactly what a script asks for.
+//! Tests the scripted server itself: it must send exactly what a script asks for.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
@@ -19,7 +19,7 @@ async fn ask(server: &ScriptedModel, body: &Value) -> Response {
     client.post(url).json(body).send().await.unwrap()
 }
 
-/// The body up to its end, and whether that end was a proper one.
+/// The body up to its end, and whether it ended properly.
 async fn drain(mut response: Response) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
     loop {

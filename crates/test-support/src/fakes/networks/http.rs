@@ -1,4 +1,5 @@
-//! As much of an HTTP server as a fake network needs. It has every way to fail that a socket has.
+//! The part of an HTTP server that a fake network needs. It can fail in every way in which a socket
+//! can.
 
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -15,7 +16,7 @@ const LARGEST: usize = 8 * 1024 * 1024;
 pub struct HttpRequest {
     pub method: String,
     pub path: String,
-    /// Names in lower case.
+    /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
@@ -26,7 +27,7 @@ impl HttpRequest {
     }
 }
 
-/// How a request is answered, or is not.
+/// The answer to a request, or the way in which it fails.
 #[derive(Clone, Debug)]
 pub enum HttpReply {
     Answer {
@@ -34,13 +35,13 @@ pub enum HttpReply {
         content_type: &'static str,
         body: Vec<u8>,
     },
-    /// The connection is closed without a word.
+    /// The connection is closed without an answer.
     Close,
     /// The answer breaks off in the middle.
     HalfClose {
         body: Vec<u8>,
     },
-    /// Nothing comes for so long; then the connection is closed.
+    /// Nothing is sent for this long; then the connection is closed.
     Hang(Duration),
 }
 
@@ -54,7 +55,7 @@ impl HttpReply {
 pub type Respond =
     Arc<dyn Fn(HttpRequest) -> Pin<Box<dyn Future<Output = HttpReply> + Send>> + Send + Sync>;
 
-/// Serves until it is dropped.
+/// An HTTP server that serves until it is dropped.
 pub struct FakeHttp {
     address: SocketAddr,
     task: JoinHandle<()>,
@@ -67,7 +68,7 @@ impl FakeHttp {
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let respond = Arc::clone(&respond);
-                // A client that goes away early is what some tests are about.
+                // Some tests are about clients that leave early, so errors are ignored.
                 tokio::spawn(async move { serve(stream, respond).await });
             }
         });

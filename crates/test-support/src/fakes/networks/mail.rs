@@ -1,4 +1,5 @@
-//! A mail server (RFC 5321, as far as a sender sees it) that keeps letters and refuses as told.
+//! A mail server (the part of RFC 5321 that a sender needs) that keeps letters and can be told to
+//! refuse them.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -7,18 +8,18 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What the server does with the next letter.
+/// The trouble that happens to the next letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MailTrouble {
-    /// "Come back later", as servers do with senders that they do not know.
+    /// The server asks to come back later, as servers do with unknown senders.
     Greylist,
     /// The server refuses the letter for good.
     Refuse,
-    /// Takes the letter, and the connection ends before it says so.
+    /// The server accepts the letter, but the connection ends before it says so.
     TakeAndVanish,
 }
 
-/// A letter as it came.
+/// A letter as it was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptLetter {
     pub from: String,
@@ -45,7 +46,7 @@ struct MailState {
     logins: Vec<String>,
 }
 
-/// Runs until it is dropped.
+/// A mail server that runs until it is dropped.
 pub struct FakeMail {
     address: SocketAddr,
     state: Arc<Mutex<MailState>>,
@@ -60,7 +61,7 @@ impl FakeMail {
         let shared = Arc::clone(&state);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                // A sender that goes away ends its own conversation only.
+                // A sender that leaves only ends its own conversation.
                 tokio::spawn(converse(stream, Arc::clone(&shared)));
             }
         });
@@ -80,7 +81,7 @@ impl FakeMail {
         self.state.lock().unwrap().kept.clone()
     }
 
-    /// What senders signed in with, as they sent it (base64).
+    /// The credentials with which senders signed in, as they sent them (base64).
     pub fn logins(&self) -> Vec<String> {
         self.state.lock().unwrap().logins.clone()
     }

@@ -1,7 +1,7 @@
-//! Telegram's HTML by its documented grammar: which tags there are, how they nest, what must be
-//! escaped. Anything else is what Telegram would refuse.
+//! Telegram's HTML by its documented grammar: which tags exist, how they nest, what must be
+//! escaped. Telegram would refuse anything else.
 
-/// Tags that may be anywhere, and what each may have.
+/// The tags that Telegram supports.
 const TAGS: &[&str] = &[
     "b",
     "strong",
@@ -20,7 +20,7 @@ const TAGS: &[&str] = &[
     "span",
 ];
 
-/// What a reader sees of a text in Telegram's HTML.
+/// The text that a reader sees of Telegram's HTML.
 pub fn telegram_text(html: &str) -> Result<String, String> {
     let mut seen = String::new();
     let mut open: Vec<String> = Vec::new();
@@ -98,8 +98,8 @@ fn tag(tag: &str, open: &mut Vec<String>, styles: &mut usize) -> Result<(), Stri
     Ok(())
 }
 
-/// What a reader sees of a text in Discord's markdown. Marks that do not end, and marks that somebody
-/// forgot to escape, are errors: what we send never has any.
+/// The text that a reader sees of Discord's markdown. Marks that do not end and marks that were not
+/// escaped are errors, because Onyx must never send any.
 pub fn discord_text(text: &str) -> Result<String, String> {
     let mut seen = String::new();
     let mut rest = text;

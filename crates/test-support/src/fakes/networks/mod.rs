@@ -1,5 +1,5 @@
-//! Networks of our own on real sockets, which misbehave as real ones do: they crash, redeliver,
-//! reorder, answer late or not at all, and count who breaks their limits.
+//! Fake networks on real sockets, which misbehave as real ones do: they crash, redeliver, reorder,
+//! answer late or not at all, and count broken limits.
 
 mod discord;
 mod http;

@@ -1,4 +1,4 @@
-//! A Telegram of our own: long polling, messages, edits, buttons.
+//! A fake Telegram: long polling, messages, edits, buttons.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use super::trouble::{Fate, Trouble, strikes};
 use crate::Dice;
 
 const FIRST_UPDATE: i64 = 1_000;
-/// How far back updates come again.
+/// How many earlier updates come again.
 const AGAIN: i64 = 3;
 
 pub const TELEGRAM_TOKEN: &str = "4242:test_token_of_a_bot";
@@ -27,11 +27,11 @@ pub struct SentMessage {
     pub html: String,
     pub edits: usize,
     pub thread: Option<i64>,
-    /// What its buttons bring back.
+    /// The data of its buttons.
     pub buttons: Vec<String>,
 }
 
-/// Serves until it is dropped.
+/// A fake Telegram that serves until it is dropped.
 pub struct FakeTelegram {
     http: FakeHttp,
     state: Arc<TelegramState>,
@@ -47,10 +47,10 @@ struct TelegramData {
     updates: BTreeMap<i64, Value>,
     next_update: i64,
     next_message: i64,
-    /// Updates below it were acknowledged.
+    /// All updates below this number were acknowledged.
     offset: i64,
     messages: HashMap<i64, Vec<SentMessage>>,
-    /// Sends and edits, with when they came and to whom.
+    /// Sends and edits, with their times and recipients.
     writes: Vec<(Instant, i64)>,
     violations: Vec<String>,
     presses: Vec<String>,
@@ -84,19 +84,19 @@ impl FakeTelegram {
         self.http.url()
     }
 
-    /// Misbehaves from now on.
+    /// Sets the troubles that happen from now on.
     pub fn set_trouble(&self, trouble: Trouble) {
         let mut inner = self.inner();
         inner.dice = Some(Dice::new(trouble.seed));
         inner.trouble = trouble;
     }
 
-    /// Two messages to one chat within this are counted as a broken limit.
+    /// Sets a gap; two messages to one chat within it count as a broken limit.
     pub fn set_gap(&self, gap: Duration) {
         self.inner().gap = gap;
     }
 
-    /// Takes requests and answers none.
+    /// Accepts requests and answers none.
     pub fn set_deaf(&self, is_deaf: bool) {
         self.inner().is_deaf = is_deaf;
         self.state.came.notify_waiters();
@@ -110,7 +110,7 @@ impl FakeTelegram {
         self.inner().files.insert(id.to_owned(), bytes);
     }
 
-    /// A person writes to the bot in private.
+    /// Sends a private message of a person to the bot.
     pub fn say(&self, from: i64, text: &str) -> i64 {
         self.message(json!({
             "from": {"id": from, "first_name": format!("Person {from}")},
@@ -119,7 +119,7 @@ impl FakeTelegram {
         }))
     }
 
-    /// Somebody writes in a group.
+    /// Sends a message in a group.
     pub fn say_in_group(&self, group: i64, from: i64, text: &str) -> i64 {
         let entities = match text.find("@onyx_test_bot") {
             Some(at) => {
@@ -134,7 +134,7 @@ impl FakeTelegram {
         }))
     }
 
-    /// Any message; its id is added.
+    /// Sends any message; its id is added.
     pub fn message(&self, mut message: Value) -> i64 {
         let mut inner = self.inner();
         message["message_id"] = json!(inner.next_message);
@@ -143,7 +143,7 @@ impl FakeTelegram {
         self.update(json!({ "message": message }))
     }
 
-    /// Somebody presses a button of a message in a chat.
+    /// Presses a button of a message in a chat.
     pub fn press(&self, chat: i64, from: i64, data: &str) -> i64 {
         let id = self.inner().next_update;
         self.update(json!({"callback_query": {
@@ -175,17 +175,17 @@ impl FakeTelegram {
         self.inner().messages.values().map(Vec::len).sum()
     }
 
-    /// What was answered to presses.
+    /// The answers to presses.
     pub fn presses(&self) -> Vec<String> {
         self.inner().presses.clone()
     }
 
-    /// Limits that were broken, texts that Telegram would not have taken.
+    /// The limits that were broken, and the texts that Telegram would not have accepted.
     pub fn violations(&self) -> Vec<String> {
         self.inner().violations.clone()
     }
 
-    /// What was asked for when updates are to be brought.
+    /// The settings of the webhook, if one was requested.
     pub fn webhook(&self) -> Option<Value> {
         self.inner().webhook.clone()
     }
@@ -324,7 +324,7 @@ impl TelegramState {
 impl TelegramData {
     fn read(&mut self, offset: i64) -> Vec<Value> {
         self.offset = self.offset.max(offset);
-        // What was acknowledged is forgotten, but for the few that may come again.
+        // Acknowledged updates are deleted, except the few that may come again.
         self.updates = self.updates.split_off(&(self.offset - AGAIN));
         let trouble = self.trouble;
         let again = self.dice.as_mut().is_some_and(|dice| strikes(dice, trouble.redelivers));
@@ -455,7 +455,7 @@ impl TelegramData {
     }
 }
 
-/// JSON, or the fields of a form and the name of its file.
+/// The body as JSON, or the fields of a form and the name of its file.
 fn read_body(request: &HttpRequest) -> Value {
     if let Ok(body) = serde_json::from_slice(&request.body) {
         return body;

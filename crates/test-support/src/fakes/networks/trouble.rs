@@ -1,4 +1,4 @@
-//! What goes wrong, and how often.
+//! The kinds of trouble, and how often each happens.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use crate::Dice;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Trouble {
     pub seed: u64,
-    /// The connection is closed before anything was done.
+    /// The connection is closed before the request is carried out.
     pub lost_before: u64,
-    /// The request is done, and the connection is closed without an answer.
+    /// The request is carried out, and the connection is closed without an answer.
     pub lost_after: u64,
-    /// The request is done, but answered only after the caller gave up.
+    /// The request is carried out, but answered only after the caller gave up.
     pub late: u64,
-    /// The request is done, and the answer breaks off.
+    /// The request is carried out, and the answer breaks off.
     pub half_closed: u64,
     pub too_fast: u64,
     pub failed: u64,
@@ -25,19 +25,19 @@ pub struct Trouble {
     /// How long a late answer takes.
     pub lateness: Duration,
     pub retry_after: u64,
-    /// Only sends and edits are in trouble.
+    /// Whether only sends and edits have trouble.
     pub only_writes: bool,
     /// An open connection is cut at an event.
     pub cut: u64,
-    /// An open connection stays open and says nothing more.
+    /// An open connection stays open and sends nothing more.
     pub silenced: u64,
     /// The other side asks to reconnect.
     pub moved: u64,
-    /// The session ends and cannot be taken up again.
+    /// The session ends and cannot be resumed.
     pub session_lost: u64,
 }
 
-/// What befalls one request.
+/// The outcome of one request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Well,
@@ -71,7 +71,7 @@ impl Trouble {
     }
 }
 
-/// Happens once in this many times; 0 for never.
+/// Whether an event happens that has a chance of one in `chance`; 0 is never.
 pub(super) fn strikes(dice: &mut Dice, chance: u64) -> bool {
     chance > 0 && dice.below(usize::try_from(chance).unwrap_or(usize::MAX)) == 0
 }

@@ -1,4 +1,4 @@
-//! A plain client of the agent API, for tests that look at every line.
+//! A simple client of the agent API, for tests that check every line.
 
 use crate::canary;
 use bytes::{Bytes, BytesMut};
@@ -13,7 +13,7 @@ pub struct AgentClient {
     http: reqwest::Client,
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub status: u16,
@@ -34,7 +34,7 @@ impl AgentClient {
         Self { base: base.into(), token: token.into(), http }
     }
 
-    /// `http://127.0.0.1:<port>`.
+    /// The address of the server, `http://127.0.0.1:<port>`.
     pub fn base_url(&self) -> &str {
         &self.base
     }
@@ -43,7 +43,7 @@ impl AgentClient {
         format!("{}{path}", self.base)
     }
 
-    /// A request with the bearer token set, to be changed before it is sent.
+    /// A request with the bearer token, which can be changed before it is sent.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, self.url(path)).bearer_auth(&self.token)
     }
@@ -65,12 +65,12 @@ impl AgentClient {
         answer.is_ok_and(|answer| answer.status().is_success())
     }
 
-    /// One message to the end; panics unless the server begins a stream.
+    /// Sends a message and reads the answer to its end; panics unless the server begins a stream.
     pub async fn chat_stream(&self, body: &Value) -> Vec<Value> {
         self.chat_lines(body).await.rest().await
     }
 
-    /// One message, read line by line.
+    /// Sends a message whose answer is read line by line.
     pub async fn chat_lines(&self, body: &Value) -> ChatLines {
         let request = self.request(Method::POST, "/api/agent/chat-stream").json(body);
         let response = request.send().await.expect("the server answers");
@@ -133,7 +133,7 @@ impl ChatLines {
         Self { response, buffer: BytesMut::new() }
     }
 
-    /// The next event; `None` at the end of the stream, also when it broke off.
+    /// The next event; `None` at the end of the stream, even if it broke off.
     pub async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
@@ -148,7 +148,7 @@ impl ChatLines {
         }
     }
 
-    /// Reads on until an event of this type; panics if the stream ends before it.
+    /// Reads until an event of this type; panics if the stream ends before it.
     pub async fn until(&mut self, kind: &str) -> Value {
         while let Some(event) = self.next().await {
             if event["type"] == kind {

@@ -1,4 +1,4 @@
-//! A home on a disk of its own that can be filled up and emptied again.
+//! A home on a disk of its own that can be filled and emptied again.
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::ffi::CString;
@@ -15,7 +15,8 @@ pub struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// Fails the test where mounting is not permitted: what it shows would go unseen.
+    /// Mounts the disk. Fails the test if mounting is not permitted, because the test would
+    /// otherwise prove nothing.
     pub fn mount(at: &Path, bytes: u64) -> Self {
         let options = CString::new(format!("size={bytes},mode=700")).expect("no zero byte");
         mount("tmpfs", at, "tmpfs", MountFlags::empty(), options.as_c_str()).unwrap_or_else(
@@ -24,7 +25,7 @@ impl SmallDisk {
         Self { at: at.to_owned() }
     }
 
-    /// Takes all room but this many pages of 4 KiB.
+    /// Fills the disk except for this many pages of 4 KiB.
     pub fn fill_but(&self, pages: u64) {
         let ballast = self.ballast();
         let mut file = OpenOptions::new().create(true).append(true).open(&ballast).expect("a file");
@@ -35,7 +36,7 @@ impl SmallDisk {
         file.set_len(whole.saturating_sub(pages * PAGE)).expect("shorter is always possible");
     }
 
-    /// Gives the room back.
+    /// Frees the space again.
     pub fn empty(&self) {
         let _ = File::options().write(true).truncate(true).open(self.ballast());
     }
@@ -47,7 +48,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // The disk is detached, because a process that is still ending may hold a file there.
+        // The unmount is lazy, because a process that is still ending may hold a file there.
         if let Err(error) = unmount(&self.at, UnmountFlags::DETACH) {
             eprintln!("cannot unmount {}: {error}", self.at.display());
         }

@@ -1,4 +1,4 @@
-//! Finding the binary, writing its config, waiting until it is healthy.
+//! Finds the binary, writes its config, and waits until the server is healthy.
 
 use super::{AgentClient, OnyxProcess, SmallDisk};
 use crate::waiting::wait_for;
@@ -9,16 +9,16 @@ use std::process::Stdio;
 use std::time::Duration;
 use tokio::process::{Child, Command};
 
-/// The owner's token in the smallest config. It holds the canary.
+/// The owner's token in the smallest config. It contains the canary.
 pub const DEFAULT_TOKEN: &str = "onyx_sk_canary7f3a91c5";
-/// The password of people who sign in with one. It holds the canary.
+/// The password of people who sign in with one. It contains the canary.
 pub const DEFAULT_PASSWORD: &str = "correct horse canary7f3a91c5";
-/// The key of the provider `mine`, in the environment. It holds the canary.
+/// The key of the provider `mine`, in the environment. It contains the canary.
 pub const DEFAULT_KEY: &str = "sk-canary7f3a91c5";
 
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// What the process is started with.
+/// The settings with which the process is started.
 #[derive(Debug)]
 pub struct OnyxBuilder {
     binary: Option<PathBuf>,
@@ -43,7 +43,7 @@ impl Default for OnyxBuilder {
     fn default() -> Self {
         Self {
             binary: None,
-            // Nothing listens there: a test that needs no model gives none.
+            // Nothing listens at this address, for tests that need no model.
             base_url: "http://127.0.0.1:9/v1".into(),
             config: None,
             merged: Vec::new(),
@@ -56,28 +56,29 @@ impl Default for OnyxBuilder {
 }
 
 impl OnyxBuilder {
-    /// The binary to run; else `CARGO_BIN_EXE_onyx`, else `onyx` in the target folder of the test.
+    /// Sets the binary to run; else `CARGO_BIN_EXE_onyx` is used, else `onyx` in the target folder
+    /// of the test.
     #[must_use]
     pub fn binary(mut self, path: impl Into<PathBuf>) -> Self {
         self.binary = Some(path.into());
         self
     }
 
-    /// `baseUrl` of the provider `mine`.
+    /// Sets `baseUrl` of the provider `mine`.
     #[must_use]
     pub fn base_url(mut self, base_url: impl Into<String>) -> Self {
         self.base_url = base_url.into();
         self
     }
 
-    /// A whole config in place of the smallest one.
+    /// Sets a whole config in place of the smallest one.
     #[must_use]
     pub fn config(mut self, config: Value) -> Self {
         self.config = Some(config);
         self
     }
 
-    /// Keys laid over the config, objects merged.
+    /// Merges keys into the config; objects are merged too.
     #[must_use]
     pub fn merge(mut self, config: Value) -> Self {
         self.merged.push(config);
@@ -90,7 +91,7 @@ impl OnyxBuilder {
         self
     }
 
-    /// A file to be there before the first start, relative to the home.
+    /// Adds a file before the first start; its path is relative to the home.
     #[must_use]
     pub fn file(mut self, path: impl Into<PathBuf>, content: impl Into<String>) -> Self {
         self.files.push((path.into(), content.into()));
@@ -104,14 +105,15 @@ impl OnyxBuilder {
         self
     }
 
-    /// Lets the process have at most this many files open.
+    /// Limits how many files the process may have open.
     #[must_use]
     pub fn open_files(mut self, most: u32) -> Self {
         self.open_files = Some(format!("-n {most}"));
         self
     }
 
-    /// Starts the process with this many files, as a shell does; it may ask for more.
+    /// Starts the process with this soft limit of open files, as a shell does; the process may
+    /// raise it.
     #[must_use]
     pub fn open_files_at_first(mut self, few: u32) -> Self {
         self.open_files = Some(format!("-S -n {few}"));
@@ -143,14 +145,15 @@ impl Launch {
     pub(super) async fn run(&self, folder: &Path) -> (Child, AgentClient) {
         let log_path = log_in(folder);
         let log = OpenOptions::new().create(true).append(true).open(&log_path).expect("the log");
-        // An earlier start's address must not be taken for this one's.
+        // The address of an earlier start must not be mistaken for this one's.
         let skip = usize::try_from(log.metadata().expect("the log").len()).expect("a short log");
         let mut child = self.spawn(folder, log);
         let client =
             wait_for("onyx to print its address and be healthy", START_LIMIT, async || {
                 panic_if_ended(&mut child, &log_path);
                 let text = std::fs::read_to_string(&log_path).unwrap_or_default();
-                // It may print other addresses too, such as its provider's; only its own is healthy.
+                // The server may print other addresses too, such as its provider's, but only its
+                // own is healthy.
                 for base in addresses_in(text.get(skip..).unwrap_or_default()) {
                     let client = AgentClient::new(base, &self.token);
                     if client.healthy().await {
@@ -200,7 +203,7 @@ pub(super) fn log_in(folder: &Path) -> PathBuf {
 fn smallest_config(base_url: &str) -> Value {
     json!({
         "gateway": {"port": 0, "auth": {"mode": "token", "token": DEFAULT_TOKEN}},
-        // A price, so that no run has to say that it does not know one.
+        // The model has a price, so that no run warns about an unknown one.
         "providers": {"mine": {"kind": "openai", "baseUrl": base_url, "apiKey": "${MY_KEY}",
             "models": [{"id": "some-model", "price": {"input": 0, "output": 0}}]}},
         "agents": {"list": [
@@ -234,7 +237,8 @@ fn prepare_home(home: &Path, config: &Value, files: &[(PathBuf, String)]) {
     }
 }
 
-/// The folder of a test executable is `target/<profile>/deps`; binaries are one above.
+/// Finds the binary. A test executable is in `target/<profile>/deps`, and binaries are in the
+/// folder above.
 fn find_binary() -> PathBuf {
     if let Some(path) = std::env::var_os("CARGO_BIN_EXE_onyx") {
         return path.into();
@@ -248,12 +252,12 @@ fn find_binary() -> PathBuf {
         .expect("the onyx binary is built (cargo build -p onyx)")
 }
 
-/// The loopback addresses in what the server printed, in order.
+/// The loopback addresses in the server's output, in order.
 fn addresses_in(text: &str) -> Vec<String> {
     text.split("http://127.0.0.1:")
         .skip(1)
         .filter_map(|rest| {
-            // Without a character after it, the port may not be printed whole yet.
+            // If no character follows the port, it may not have been written completely yet.
             let end = rest.find(|c: char| !c.is_ascii_digit())?;
             (end > 0).then(|| format!("http://127.0.0.1:{}", &rest[..end]))
         })

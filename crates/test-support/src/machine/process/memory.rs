@@ -1,17 +1,18 @@
-//! How much memory a process holds.
+//! Measures how much memory a process uses.
 
 use std::time::Duration;
 
 use super::OnyxProcess;
 
-/// Longer than what a server leaves until after its start, and than it takes to end a process.
+/// The time between two measurements. It is longer than a server needs for work that it left until
+/// after its start, and for ending a process.
 const LOOK: Duration = Duration::from_millis(500);
 const LOOKS: u32 = 60;
-/// Pages that come and go while nothing happens.
+/// How much the memory may change while nothing happens.
 const NOISE: u64 = 512 * 1024;
 
-/// Resident memory in bytes, code and shared pages counted whole: `Rss` of `smaps_rollup`, which is
-/// exact where `statm` lags behind. `None`: it has ended.
+/// The resident memory in bytes; code and shared pages are counted completely. It is `Rss` of
+/// `smaps_rollup`, which is exact, unlike `statm`. `None` if the process has ended.
 pub fn resident_bytes_of(process: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/smaps_rollup")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Rss:"))?;
@@ -20,14 +21,13 @@ pub fn resident_bytes_of(process: u32) -> Option<u64> {
 }
 
 impl OnyxProcess {
-    /// Resident memory, its code included.
+    /// The resident memory, including the code.
     pub fn resident_bytes(&self) -> u64 {
         let bytes = self.process_id().and_then(resident_bytes_of);
         bytes.unwrap_or_else(|| panic!("onyx has ended:\n{}", self.log()))
     }
 
-    /// Resident memory once two looks at it agree: what the last event needed is given back by
-    /// then.
+    /// The resident memory once two measurements agree: memory for the last event is freed by then.
     pub async fn settled_bytes(&self) -> u64 {
         let mut before = self.resident_bytes();
         for _ in 0..LOOKS {
@@ -41,7 +41,7 @@ impl OnyxProcess {
         panic!("its memory does not settle: {before} bytes at last");
     }
 
-    /// Resident memory of its own: without its code and other files, which the kernel maps and
+    /// The process's own resident memory, without code and other files, which the kernel maps and
     /// unmaps as it likes.
     pub fn own_bytes(&self) -> u64 {
         let fields = self.proc_fields("statm");

@@ -1,4 +1,4 @@
-//! The `onyx` binary as a process under test: start, talk to it, kill it, start it again.
+//! The `onyx` binary as a process under test, which can be started, used, killed and started again.
 
 mod client;
 mod disk;
@@ -27,14 +27,14 @@ pub struct OnyxProcess {
     child: Child,
     client: AgentClient,
     launch: launch::Launch,
-    /// Goes before the folder that it is mounted in.
+    /// This field is dropped before `folder`, in which the disk is mounted.
     disk: Option<SmallDisk>,
     /// Removes home and log when the process is dropped.
     folder: TempDir,
 }
 
 impl OnyxProcess {
-    /// The usual start: one provider named `mine` at `base_url`, one agent `main` of tier `act`.
+    /// Starts with one provider named `mine` at `base_url`, and one agent `main` of tier `act`.
     pub async fn start(base_url: &str) -> Self {
         Self::builder().base_url(base_url).start().await
     }
@@ -43,7 +43,7 @@ impl OnyxProcess {
         OnyxBuilder::default()
     }
 
-    /// `ONYX_HOME` of the process.
+    /// The home, which is `ONYX_HOME` of the process.
     pub fn home(&self) -> PathBuf {
         launch::home_in(self.folder.path())
     }
@@ -57,7 +57,7 @@ impl OnyxProcess {
         self.home().join("onyx.json")
     }
 
-    /// The client alone, to be cloned into tasks.
+    /// The client alone, which can be cloned into tasks.
     pub fn client(&self) -> &AgentClient {
         &self.client
     }
@@ -66,17 +66,17 @@ impl OnyxProcess {
         self.child.id()
     }
 
-    /// The disk of a home that was given one.
+    /// The disk of a home that has one of its own.
     pub fn disk(&self) -> &SmallDisk {
         self.disk.as_ref().expect("a process started with a disk of its own")
     }
 
-    /// SIGKILL, and waits until the process is gone.
+    /// Sends SIGKILL, and waits until the process is gone.
     pub async fn kill(&mut self) {
         self.child.kill().await.expect("the process can be killed");
     }
 
-    /// SIGTERM, and waits for the orderly end.
+    /// Sends SIGTERM, and waits for the orderly end.
     pub async fn terminate(&mut self) -> ExitStatus {
         self.signal(Signal::TERM);
         tokio::time::timeout(END_LIMIT, self.child.wait())
@@ -85,7 +85,7 @@ impl OnyxProcess {
             .expect("the process can be waited for")
     }
 
-    /// SIGSTOP: it holds what it holds and does nothing.
+    /// Sends SIGSTOP: the process keeps its locks and does nothing.
     pub fn freeze(&self) {
         self.signal(Signal::STOP);
     }
@@ -109,11 +109,11 @@ impl OnyxProcess {
         (self.child, self.client) = self.launch.run(self.folder.path()).await;
     }
 
-    /// The processes that it has started.
+    /// The child processes of the server.
     pub fn children(&self) -> Vec<u32> {
         let tasks = format!("/proc/{}/task", self.process_id().expect("the process runs"));
         let tasks = std::fs::read_dir(tasks).expect("the process runs").flatten();
-        // A thread may end meanwhile; its children are another's then.
+        // A thread may end meanwhile; its children then belong to another thread.
         let ids = tasks.map(|task| std::fs::read_to_string(task.path().join("children")));
         let ids: Vec<String> = ids.map(Result::unwrap_or_default).collect();
         ids.iter().flat_map(|ids| ids.split_whitespace()).filter_map(|id| id.parse().ok()).collect()
@@ -122,7 +122,7 @@ impl OnyxProcess {
     /// CPU time used so far, user and system.
     pub fn cpu_time(&self) -> Duration {
         let fields = self.proc_fields("stat");
-        // The fields are counted from the end of the name in brackets, which may itself hold
+        // The fields are counted from the end of the name in brackets, because the name may contain
         // spaces.
         let after_name = fields.iter().rposition(|field| field.ends_with(')')).expect("a name") + 1;
         let ticks = |index: usize| fields[after_name + index].parse::<u64>().expect("ticks");
@@ -138,10 +138,11 @@ impl OnyxProcess {
     }
 }
 
-/// This is longer than a server takes over its last answers, also on a busy machine.
+/// The longest time for an orderly end, which is longer than a server needs for its last answers,
+/// even on a busy machine.
 const END_LIMIT: Duration = Duration::from_secs(30);
 
-/// The places where a secret may be written.
+/// The files in which secrets belong.
 const HOMES_OF_SECRETS: &[&str] = &["onyx.json", ".env", "token", "cache/onyx.json.good"];
 
 impl Drop for OnyxProcess {

@@ -1,4 +1,4 @@
-//! Writing answers to raw sockets, so that a cut falls on exactly the byte the script names.
+//! Writes answers to raw sockets, so that a cut falls on exactly the byte that the script names.
 
 use super::{ModelState, RecordedRequest, request};
 use crate::model::answer::{Answer, Content, Encoding, Fault, Pieces};
@@ -13,7 +13,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// What becomes of the connection after an answer.
+/// What happens to the connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     KeepOpen,
@@ -34,7 +34,7 @@ pub(super) async fn accept_all(listener: TcpListener, state: Arc<ModelState>) {
     loop {
         tokio::select! {
             accepted = listener.accept() => {
-                // A failed accept (out of descriptors) concerns one client; the rest go on.
+                // A failed accept (out of descriptors) affects only one client.
                 if let Ok((stream, _)) = accepted {
                     state.connections.fetch_add(1, Ordering::SeqCst);
                     connections.spawn(serve(stream, Arc::clone(&state)));
@@ -45,7 +45,7 @@ pub(super) async fn accept_all(listener: TcpListener, state: Arc<ModelState>) {
     }
 }
 
-/// Errors here mean that the client went away, which scripts count and tests look at.
+/// Serves a connection. An error means that the client went away, which is counted for tests.
 async fn serve(mut stream: TcpStream, state: Arc<ModelState>) {
     let _ = stream.set_nodelay(true);
     let mut buffer = BytesMut::new();
@@ -70,7 +70,7 @@ async fn answer(
     state: &ModelState,
     request: &RecordedRequest,
 ) -> io::Result<After> {
-    // Speech, pictures and the like are scripted by status and body alone.
+    // Answers to requests for speech, pictures and the like have only a status and a body.
     let media = is_media(request).then_some(Wire::OpenAiChat);
     let Some(wire) = Wire::of_path(request.route()).or(media) else {
         let reply = side_route(state, request);
@@ -91,8 +91,8 @@ async fn answer(
     writer.write(&reply, answer.delivery.pieces).await
 }
 
-/// What a provider has beside its models that chat. Texts to be embedded have a route of their own
-/// below; tokens only pass.
+/// Whether the route is one of a provider's beside its chat models. Embeddings have a route of
+/// their own below.
 fn is_media(request: &RecordedRequest) -> bool {
     const ENDS: [&str; 6] = [
         "/audio/speech",
@@ -109,7 +109,8 @@ fn is_media(request: &RecordedRequest) -> bool {
     ENDS.iter().any(|end| request.route().ends_with(end)) || tokens()
 }
 
-/// Routes that are not the model itself: the list of models, and the record for standalone use.
+/// Answers routes that are not the model itself: the list of models, and the record for standalone
+/// use.
 fn side_route(state: &ModelState, request: &RecordedRequest) -> Reply {
     if request.route().starts_with("/_") {
         return control(state, request);
@@ -129,8 +130,8 @@ fn side_route(state: &ModelState, request: &RecordedRequest) -> Reply {
     Reply::json(404, &json!({"error": {"message": "no such route", "code": null}}))
 }
 
-/// Answers programs beside it: with the record, and with how many answers there were and broke off.
-/// They can also put another script in place of this one.
+/// Answers other programs: with the record, and with how many answers there were and how many broke
+/// off. The programs can also set another script.
 fn control(state: &ModelState, request: &RecordedRequest) -> Reply {
     let count = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
     match request.route() {
@@ -154,7 +155,7 @@ fn control(state: &ModelState, request: &RecordedRequest) -> Reply {
     }
 }
 
-/// Vectors that tell their texts apart by length.
+/// Vectors that encode the length of their texts.
 fn embeddings(input: &Value) -> Value {
     let texts = input.as_array().map_or_else(|| vec![input.clone()], Clone::clone);
     let data = texts.iter().enumerate().map(|(index, text)| {
@@ -356,7 +357,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// A client with a request under way sends nothing, so anything readable is its end.
+/// A client that waits for an answer sends nothing, so anything readable is its end.
 async fn client_gone(stream: &TcpStream) -> io::Error {
     let mut byte = [0];
     match stream.peek(&mut byte).await {
@@ -396,7 +397,7 @@ fn regroup(frames: &[Frame], pieces: Pieces) -> Vec<Frame> {
     regrouped
 }
 
-/// Counts up while it lives.
+/// Increases a counter while it exists.
 struct Counted<'a>(&'a AtomicUsize);
 
 impl<'a> Counted<'a> {

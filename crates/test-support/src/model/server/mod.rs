@@ -1,4 +1,4 @@
-//! The scripted model server: which answer a request gets, and a record of what was asked.
+//! The scripted model server: it decides which answer a request gets, and records the requests.
 
 mod connection;
 mod request;
@@ -29,13 +29,15 @@ pub struct ScriptedModel {
     accepting: JoinHandle<()>,
 }
 
-/// Answers for requests in order, and the one for all that come after. The JSON form of a script file.
+/// The JSON form of a script file: answers for requests in order, and the one for all further
+/// requests.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptFile {
     #[serde(default)]
     pub answers: Vec<Answer>,
-    /// The rules are tried in order once the answers are used up; the first that fits decides.
+    /// The rules are tried in order once the answers are used up; the first one that matches
+    /// decides.
     #[serde(default)]
     pub rules: Vec<Rule>,
     #[serde(default = "default_answer")]
@@ -72,12 +74,12 @@ struct ModelData {
     requests: VecDeque<RecordedRequest>,
     titles: Arc<Answer>,
     title_requests: VecDeque<RecordedRequest>,
-    /// Where a secret came to that does not belong there.
+    /// The places in which a secret was found that does not belong there.
     leaks: Vec<String>,
 }
 
 impl ScriptedModel {
-    /// Starts on a free port of the loopback address; answers `ok` until told otherwise.
+    /// Starts on a free port of the loopback address. The answer is `ok` until another one is set.
     pub async fn start() -> Self {
         Self::start_on(0).await
     }
@@ -103,17 +105,18 @@ impl ScriptedModel {
         self.state.load(file);
     }
 
-    /// Queues the answer for the next request that has none yet.
+    /// Queues an answer for the next request.
     pub fn push(&self, answer: impl Into<Answer>) {
         self.state.inner().queue.push_back(answer.into());
     }
 
-    /// The answer once the queue is empty.
+    /// Sets the answer for when the queue is empty.
     pub fn set_default(&self, answer: impl Into<Answer>) {
         self.state.inner().default = Arc::new(answer.into());
     }
 
-    /// Decides by the request once the queue is empty; goes before the default.
+    /// Sets a function that answers by the request when the queue is empty. It takes precedence
+    /// over the default.
     pub fn respond_with<F>(&self, respond: F)
     where
         F: Fn(&RecordedRequest) -> Answer + Send + Sync + 'static,
@@ -121,14 +124,14 @@ impl ScriptedModel {
         self.state.inner().respond = Some(Arc::new(respond));
     }
 
-    /// The answer for requests that only want a title for a session. They come whenever a first
-    /// exchange is over, so they neither take from the queue nor count as requests; unless set,
-    /// they are answered with nothing.
+    /// Sets the answer to requests for a session's title. They come after every first exchange, so
+    /// they neither take from the queue nor count as requests. By default they are answered with an
+    /// empty text.
     pub fn set_titles(&self, answer: impl Into<Answer>) {
         self.state.inner().titles = Arc::new(answer.into());
     }
 
-    /// Requests for a title so far.
+    /// The requests for a title so far.
     pub fn title_requests(&self) -> Vec<RecordedRequest> {
         self.state.inner().title_requests.iter().cloned().collect()
     }
@@ -147,12 +150,12 @@ impl ScriptedModel {
         self.address
     }
 
-    /// `http://127.0.0.1:<port>/v1`, what goes into `baseUrl`.
+    /// The value of `baseUrl`, `http://127.0.0.1:<port>/v1`.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// What goes into `baseUrl` for a wire.
+    /// The value of `baseUrl` for a wire.
     pub fn base_url_of(&self, wire: Wire) -> String {
         match wire {
             Wire::OpenAiChat | Wire::OpenAiResponses => self.base_url(),
@@ -170,7 +173,7 @@ impl ScriptedModel {
         inner.requests.back().expect("a request was recorded").clone()
     }
 
-    /// How many requests for an answer have come, remembered or not.
+    /// How many requests for an answer have come, recorded or not.
     pub fn request_count(&self) -> usize {
         self.state.received.load(Ordering::SeqCst)
     }
@@ -180,12 +183,12 @@ impl ScriptedModel {
         self.state.connections.load(Ordering::SeqCst)
     }
 
-    /// Answers that have begun and not ended.
+    /// The number of answers that have begun and not ended.
     pub fn answering(&self) -> usize {
         self.state.answering.load(Ordering::SeqCst)
     }
 
-    /// Answers whose client went away before their end.
+    /// The number of answers whose client went away before their end.
     pub fn abandoned(&self) -> usize {
         self.state.abandoned.load(Ordering::SeqCst)
     }
@@ -200,7 +203,7 @@ impl ScriptedModel {
 
 impl Drop for ScriptedModel {
     fn drop(&mut self) {
-        // The connections belong to the accepting task's JoinSet and end with it.
+        // The connections belong to the accepting task's `JoinSet` and end with it.
         self.accepting.abort();
         if !std::thread::panicking() {
             let leaks = self.state.inner().leaks.clone();
@@ -312,7 +315,7 @@ impl std::fmt::Debug for ModelState {
     }
 }
 
-/// A provider gets its key in the header for it and nowhere else.
+/// Finds a provider's key outside of the header for it.
 fn leak_in(request: &RecordedRequest) -> Option<String> {
     let header = request.headers.iter().find(|(name, value)| canary::leaks_in_header(name, value));
     if let Some((name, _)) = header {
@@ -326,7 +329,8 @@ fn default_answer() -> Answer {
     Answer::text("ok")
 }
 
-/// Recognises the request by the first words of its instruction, in whatever wire.
+/// Whether the request asks for a title. It is recognised by the first words of its instruction, on
+/// any wire.
 fn asks_for_a_title(request: &RecordedRequest) -> bool {
     const MARK: &[u8] = b"You name conversations.";
     const LARGEST: usize = 16 * 1024;
@@ -337,7 +341,7 @@ fn default_models() -> Vec<String> {
     vec!["scripted".into()]
 }
 
-/// A deep backlog: benchmarks open thousands of connections at once.
+/// Listens with a deep backlog, because benchmarks open thousands of connections at once.
 fn listen(address: SocketAddr) -> TcpListener {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_reuseaddr(true).expect("SO_REUSEADDR");

@@ -1,4 +1,4 @@
-//! Reading one HTTP/1.1 request, no more of the protocol than model clients use.
+//! Reads one HTTP/1.1 request, with only the part of the protocol that model clients use.
 
 use bytes::{Buf, Bytes, BytesMut};
 use serde::Serialize;
@@ -14,11 +14,11 @@ const MAX_BODY: usize = 256 * 1024 * 1024;
 #[derive(Clone, Debug, Serialize)]
 pub struct RecordedRequest {
     pub method: String,
-    /// Path with its query.
+    /// The path with its query.
     pub path: String,
-    /// Names in lower case, in the order sent.
+    /// The headers in the order in which they were sent, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     pub body: Value,
     #[serde(skip)]
     pub raw: Bytes,
@@ -34,13 +34,13 @@ impl RecordedRequest {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Path without query.
+    /// The path without its query.
     pub fn route(&self) -> &str {
         self.path.split('?').next().unwrap_or_default()
     }
 }
 
-/// The next request of a connection; `None` when the client closed it between two.
+/// The next request of a connection; `None` if the client closed the connection after the last one.
 pub(super) async fn read(
     stream: &mut TcpStream,
     buffer: &mut BytesMut,

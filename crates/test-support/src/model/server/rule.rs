@@ -1,4 +1,4 @@
-//! Answers by what a request holds, for programs that cannot hand over a function.
+//! Answers that depend on the content of a request, for programs that cannot pass a function.
 
 use crate::model::answer::Answer;
 use serde::{Deserialize, Serialize};
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// All of these are in the request's body.
+    /// Texts that must all be in the request's body.
     pub contains: Vec<String>,
-    /// How many requests it is for; without it, for every one.
+    /// How many requests the rule answers; without it, every one.
     #[serde(default)]
     pub times: Option<u32>,
     pub answer: Answer,
@@ -21,7 +21,7 @@ impl Rule {
     }
 }
 
-/// The answer of the first rule that fits, which is then used once.
+/// The answer of the first rule that matches; this counts as one use of the rule.
 pub(super) fn first_that_fits(rules: &mut [Rule], body: &[u8]) -> Option<Answer> {
     let rule = rules.iter_mut().find(|rule| rule.fits(body))?;
     rule.times = rule.times.map(|times| times - 1);

@@ -6,7 +6,7 @@ use crate::model::script::{
 };
 use serde_json::{Value, json};
 
-/// Stands for the signature that only the maker of the thinking can write.
+/// Stands for the signature that only the model which did the thinking can write.
 const SIGNATURE: &str = "c2NyaXB0ZWQgc2lnbmF0dXJl";
 
 /// A content block that has begun.
@@ -108,7 +108,7 @@ impl Stream {
         self.index += 1;
     }
 
-    /// Blocks of this wire come one after the other.
+    /// Adds a call. Blocks of this wire come one after the other.
     fn call(&mut self, call: &ScriptedCall) {
         self.leave();
         self.start(&json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}}));
@@ -154,7 +154,7 @@ fn finish_name(finish: Finish) -> &'static str {
     }
 }
 
-/// Cached tokens stand beside the others.
+/// The usage; this wire counts cached tokens beside the others.
 fn usage_body(usage: &ScriptedUsage) -> Value {
     json!({
         "input_tokens": usage.input - usage.cache_read - usage.cache_write,
@@ -169,8 +169,8 @@ fn error_body(error: &ScriptedError) -> Value {
     json!({"type": "error", "error": {"type": kind, "message": error.message}})
 }
 
-/// Status and `type` as Anthropic sends them. Too long a prompt and filtered content have no type
-/// of their own; a body that is too large has.
+/// Status and `type` as Anthropic sends them. A prompt that is too long and filtered content have
+/// no type of their own, but a body that is too large has.
 fn error_fields(kind: ErrorKind) -> (u16, &'static str) {
     match kind {
         ErrorKind::RateLimited => (429, "rate_limit_error"),

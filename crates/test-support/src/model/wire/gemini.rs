@@ -6,7 +6,7 @@ use crate::model::script::{
 };
 use serde_json::{Value, json};
 
-/// Stands for the signature that only the maker of the thought can write.
+/// Stands for the signature that only the model which did the thinking can write.
 const SIGNATURE: &str = "c2NyaXB0ZWQgdGhvdWdodA==";
 
 pub(super) fn stream(script: &Script) -> Frames {
@@ -20,7 +20,8 @@ pub(super) fn stream(script: &Script) -> Frames {
             Step::Reasoning(text) => {
                 frames.push(event(&chunk(&[json!({"text": text, "thought": true})])));
             }
-            // Arguments are objects here and calls come whole; the wire splits between them only.
+            // Arguments are objects here and calls come in one piece, so the wire splits only
+            // between calls.
             Step::ToolCalls(calls) => {
                 for part in call_parts(calls, script) {
                     frames.push(event(&chunk(&[part])));
@@ -30,7 +31,7 @@ pub(super) fn stream(script: &Script) -> Frames {
             Step::Finish(_) | Step::Usage(_) | Step::Raw(_) | Step::PauseMs(_) | Step::Hang => {}
         }
     }
-    // The finish reason is all the mark of an end there is.
+    // The finish reason is the only mark of the end on this wire.
     if let Some(finish) = script.finish().filter(|_| script.terminator == Terminator::Sent) {
         let mut last = chunk(&closing_parts(script));
         close(&mut last, finish, script.usage());
@@ -77,7 +78,7 @@ fn chunk(parts: &[Value]) -> Value {
 fn close(chunk: &mut Value, finish: Finish, usage: Option<ScriptedUsage>) {
     chunk["candidates"][0]["finishReason"] = json!(finish_name(finish));
     if let Some(usage) = usage {
-        // Thoughts are counted beside the answer.
+        // Tokens of thoughts are counted beside those of the answer.
         chunk["usageMetadata"] = json!({
             "promptTokenCount": usage.input,
             "cachedContentTokenCount": usage.cache_read,
@@ -88,7 +89,7 @@ fn close(chunk: &mut Value, finish: Finish, usage: Option<ScriptedUsage>) {
     }
 }
 
-/// A model that has thought signs the first of its calls.
+/// The parts of the calls. A model that has thought signs the first of its calls.
 fn call_parts(calls: &[ScriptedCall], script: &Script) -> Vec<Value> {
     let has_thought = !script.whole_reasoning().is_empty();
     let part = |(position, call): (usize, &ScriptedCall)| {
@@ -102,7 +103,8 @@ fn call_parts(calls: &[ScriptedCall], script: &Script) -> Vec<Value> {
     calls.iter().enumerate().map(part).collect()
 }
 
-/// One that calls nothing signs an empty part at the end.
+/// The last parts of an answer. A model that has thought but calls nothing signs an empty part at
+/// the end.
 fn closing_parts(script: &Script) -> Vec<Value> {
     let signs = !script.whole_reasoning().is_empty() && script.calls().next().is_none();
     let text = json!({"text": "", "thoughtSignature": SIGNATURE});
@@ -127,7 +129,7 @@ fn error_body(error: &ScriptedError) -> Value {
     body
 }
 
-/// Code, status and reason as Google sends them. Too long a prompt and content it will not read
+/// Code, status and reason as Google sends them. A prompt that is too long and filtered content
 /// have no reason of their own.
 fn error_fields(kind: ErrorKind) -> (u16, &'static str, Option<&'static str>) {
     match kind {

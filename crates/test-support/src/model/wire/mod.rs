@@ -1,4 +1,4 @@
-//! One encoder per wire format: script steps in, frames of bytes out.
+//! One encoder for each wire format, which turns the steps of a script into frames of bytes.
 
 mod anthropic;
 mod gemini;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::io::Write;
 use std::time::Duration;
 
-/// The wire formats the scripted server speaks. A new one is a variant and a module.
+/// The wire formats that the scripted server supports. A new one needs a variant and a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wire {
     OpenAiChat,
@@ -42,7 +42,7 @@ impl Wire {
     pub const ALL: [Self; 5] =
         [Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini, Self::Ollama];
 
-    /// The wire a request path belongs to.
+    /// The wire that a request path belongs to.
     pub fn of_path(path: &str) -> Option<Self> {
         let method = path.rsplit(':').next().unwrap_or_default();
         if matches!(method, "streamGenerateContent" | "generateContent") {
@@ -75,7 +75,8 @@ impl Wire {
         }
     }
 
-    /// The script as this wire streams it. `request` supplies what the wire echoes (the model).
+    /// The script as a stream of this wire. `request` supplies the values that the wire echoes (the
+    /// model).
     pub fn stream(self, script: &Script, request: &Value) -> Frames {
         match self {
             Self::OpenAiChat => openai_chat::stream(script, request),
@@ -108,7 +109,7 @@ impl Wire {
     }
 }
 
-/// An event under the name that its `type` has.
+/// An event whose name is its `type`.
 fn named_event(body: &Value) -> String {
     format!("event: {}\ndata: {body}\n\n", body["type"].as_str().unwrap_or_default())
 }
@@ -118,12 +119,12 @@ impl Frames {
         &self.items
     }
 
-    /// All bytes of the stream, pauses left out.
+    /// All bytes of the stream, without the pauses.
     pub fn bytes(&self) -> Vec<u8> {
         self.pieces().flatten().copied().collect()
     }
 
-    /// Offset after each frame.
+    /// The offset after each frame.
     pub fn boundaries(&self) -> Vec<usize> {
         self.pieces()
             .scan(0, |offset, piece| {

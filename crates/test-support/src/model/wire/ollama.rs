@@ -18,7 +18,8 @@ pub(super) fn stream(script: &Script, request: &Value) -> Frames {
                 let message = json!({"role": "assistant", "content": "", "thinking": text});
                 frames.push(line(&body(request, &message)));
             }
-            // Arguments are objects here and calls come whole; the wire splits between them only.
+            // Arguments are objects here and calls come in one piece, so the wire splits only
+            // between calls.
             Step::ToolCalls(calls) => {
                 for call in calls.iter().enumerate().map(tool_call) {
                     let message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
@@ -85,7 +86,8 @@ fn tool_call((index, call): (usize, &ScriptedCall)) -> Value {
            "function": {"index": index, "name": call.name, "arguments": arguments}})
 }
 
-/// The wire has one word for an answer and for a call, and none for a refusal.
+/// Ends the answer. The wire has one finish reason for an answer and for a call, and none for a
+/// refusal.
 fn close(body: &mut Value, finish: Finish, usage: Option<ScriptedUsage>) {
     body["done"] = json!(true);
     body["done_reason"] = json!(match finish {
@@ -99,7 +101,7 @@ fn close(body: &mut Value, finish: Finish, usage: Option<ScriptedUsage>) {
     }
 }
 
-/// Words alone.
+/// An error, which is only a text on this wire.
 fn error_body(error: &ScriptedError) -> Value {
     json!({"error": error.message})
 }

@@ -94,7 +94,8 @@ fn event(body: &Value) -> String {
     format!("data: {body}\n\n")
 }
 
-/// Starts of all calls first, then their pieces in turn, so that calls are open side by side.
+/// The beginnings of all calls first, and then their pieces in turn, so that several calls are open
+/// at once.
 fn call_deltas(calls: &[ScriptedCall]) -> Vec<Value> {
     let mut deltas: Vec<Value> = calls
         .iter()

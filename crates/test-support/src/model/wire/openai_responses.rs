@@ -6,7 +6,7 @@ use crate::model::script::{
 };
 use serde_json::{Value, json};
 
-/// An output item that has begun, with what was said in it.
+/// An output item that has begun, with its content so far.
 enum Open {
     Nothing,
     Message(String),
@@ -127,7 +127,7 @@ impl Stream {
         self.output.push(item);
     }
 
-    /// All calls are begun first, then their pieces come in turn.
+    /// Begins all calls first, and then sends their pieces in turn.
     fn calls(&mut self, calls: &[ScriptedCall]) {
         self.leave();
         let base = self.index();
@@ -223,7 +223,8 @@ fn reasoning(text: &str) -> Value {
            "encrypted_content": "c2NyaXB0ZWQgcmVhc29uaW5n"})
 }
 
-/// An item has a name of its own; its events bear that one, and results the call's.
+/// The id of a call's item. The events of an item carry this id, but results carry the id of the
+/// call.
 fn item_id(call: &ScriptedCall) -> String {
     format!("fc_{}", call.id)
 }

@@ -11,7 +11,7 @@ use super::{DISCORD_TOKEN, DiscordData, DiscordState};
 use crate::fakes::networks::trouble::strikes;
 
 const HEARTBEAT_MILLIS: u64 = 150;
-/// How far back events come again when a session is taken up.
+/// How many earlier events come again when a session is resumed.
 const AGAIN: usize = 3;
 
 type Socket = WebSocketStream<TcpStream>;
@@ -19,19 +19,19 @@ type Socket = WebSocketStream<TcpStream>;
 pub(super) async fn serve(listener: TcpListener, state: Arc<DiscordState>) {
     while let Ok((stream, _)) = listener.accept().await {
         let state = Arc::clone(&state);
-        // A client that goes away is what some tests are about.
+        // Some tests are about clients that leave early, so errors are ignored.
         tokio::spawn(async move { connection(stream, &state).await });
     }
 }
 
-/// What an open connection has said so far.
+/// How far an open connection has come.
 struct Progress {
     number: u64,
-    /// Events of the session that were sent; none before it began.
+    /// How many events of the session were sent; `None` before it began.
     sent: Option<usize>,
 }
 
-/// What befalls a connection at an event.
+/// The outcome of a connection at an event.
 enum Turn {
     Well,
     Cut,
@@ -68,7 +68,7 @@ async fn connection(stream: TcpStream, state: &DiscordState) -> Option<()> {
     }
 }
 
-/// As long as the fake is deaf nothing goes on.
+/// Waits as long as the fake is set to be deaf.
 async fn silence(state: &DiscordState) {
     loop {
         let came = state.came.notified();
@@ -109,7 +109,7 @@ async fn hear(
     }
 }
 
-/// How many events the client has already, where its session still lives.
+/// How many events the client already has, if its session still exists.
 fn resume(state: &DiscordState, asked: &Value) -> Option<usize> {
     let mut inner = state.inner();
     let gateway = &mut inner.gateway;
@@ -132,7 +132,7 @@ async fn pump(socket: &mut Socket, state: &DiscordState, progress: &mut Progress
             Turn::Well => {}
             Turn::Cut => return None,
             Turn::Silenced => {
-                // Open, and as good as dead: the other side has to notice.
+                // The connection is open but dead, which the other side has to notice.
                 tokio::time::sleep(Duration::from_secs(5)).await;
                 return None;
             }
@@ -149,7 +149,7 @@ async fn pump(socket: &mut Socket, state: &DiscordState, progress: &mut Progress
     Some(())
 }
 
-/// The next events for this connection, and what befalls it instead.
+/// The next events for this connection, or the trouble that happens to it instead.
 fn next(state: &DiscordState, progress: &mut Progress) -> Option<(Turn, Vec<Value>)> {
     let mut guard = state.inner();
     let DiscordData { gateway, trouble, dice, .. } = &mut *guard;
@@ -178,7 +178,7 @@ fn next(state: &DiscordState, progress: &mut Progress) -> Option<(Turn, Vec<Valu
         (trouble.moved, Turn::Moved),
         (trouble.session_lost, Turn::SessionLost),
     ];
-    // The first events of a session are let through, or none would ever begin.
+    // The first events of a session are let through, because otherwise no session could begin.
     if sent >= 2 {
         for (chance, turn) in turns {
             if strikes(dice, chance) {
@@ -190,9 +190,9 @@ fn next(state: &DiscordState, progress: &mut Progress) -> Option<(Turn, Vec<Valu
     let reorders = sent >= 2 && strikes(dice, trouble.reorders);
     let doubles = strikes(dice, trouble.redelivers);
     let channel = |at: usize| gateway.events.get(at).map(|event| event["d"]["channel_id"].clone());
-    // Messages of one channel keep their order, those of different ones may not. What was sent under
-    // a number keeps it: a client that has stored the number would never ask for anything else
-    // under it.
+    // Messages of one channel keep their order, but those of different ones may not. An event that
+    // was sent under a number keeps it: a client that has stored the number would never ask for
+    // another event under it.
     let is_new = sent >= gateway.numbered;
     let may_swap = is_new && sent + 1 < gateway.events.len() && channel(sent) != channel(sent + 1);
     if reorders && may_swap {

@@ -1,5 +1,5 @@
-//! A Discord of our own: a gateway that cuts, silences, moves and forgets sessions, and the part of
-//! the HTTP API that bots use. It counts who breaks its limits and takes every nonce once.
+//! A fake Discord: a gateway that cuts, silences, moves and forgets sessions, and the part of the
+//! HTTP API that bots use. It counts broken limits and accepts every nonce only once.
 
 mod gateway;
 mod rest;
@@ -20,7 +20,7 @@ use crate::Dice;
 pub const DISCORD_TOKEN: &str = "NDI0Mg.test.token_of_a_discord_bot";
 const BOT: u64 = 4_242;
 const GUILD: u64 = 900;
-/// Private chats have the number of their person and this.
+/// The number of a private chat is that of its person plus this.
 const PRIVATE: u64 = 500_000;
 
 /// A message that the bot posted.
@@ -30,13 +30,13 @@ pub struct PostedMessage {
     /// The text as it was sent.
     pub content: String,
     pub edits: usize,
-    /// What its buttons bring back.
+    /// The data of its buttons.
     pub buttons: Vec<String>,
     /// The names of files that came with it.
     pub files: Vec<String>,
 }
 
-/// Serves until it is dropped.
+/// A fake Discord that serves until it is dropped.
 pub struct FakeDiscord {
     http: FakeHttp,
     gateway: JoinHandle<()>,
@@ -49,17 +49,17 @@ struct DiscordState {
     gateway_url: String,
 }
 
-/// The session of the bot with the gateway, and how often one began.
+/// The bot's session with the gateway, and how many sessions there were.
 #[derive(Default)]
 struct GatewaySession {
-    /// Counts sessions; the one with this number is the living one.
+    /// The number of sessions; the one with this number is the current one.
     session: u64,
     is_alive: bool,
-    /// What was dispatched in the session; the first has the number 1.
+    /// The events of the session; the first has the number 1.
     events: Vec<Value>,
-    /// How many of them were ever sent: those keep their numbers.
+    /// How many of the events were ever sent: those keep their numbers.
     numbered: usize,
-    /// Only the newest connection hears anything.
+    /// The number of the newest connection, which is the only one that gets events.
     connection: u64,
     identifies: u64,
     resumes: u64,
@@ -69,7 +69,7 @@ struct GatewaySession {
 struct DiscordData {
     gateway: GatewaySession,
     last_id: u64,
-    /// Everything that was said in a channel, by anyone.
+    /// All messages in each channel.
     history: HashMap<u64, Vec<Value>>,
     posted: HashMap<u64, Vec<PostedMessage>>,
     nonces: HashMap<(u64, String), u64>,
@@ -106,19 +106,19 @@ impl FakeDiscord {
         self.http.url()
     }
 
-    /// Misbehaves from now on.
+    /// Sets the troubles that happen from now on.
     pub fn set_trouble(&self, trouble: Trouble) {
         let mut inner = self.inner();
         inner.dice = Some(Dice::new(trouble.seed));
         inner.trouble = trouble;
     }
 
-    /// Two messages to one channel within this are counted as a broken limit.
+    /// Sets a gap; two messages to one channel within it count as a broken limit.
     pub fn set_gap(&self, gap: Duration) {
         self.inner().gap = gap;
     }
 
-    /// Connections stay open and nothing is said over them any more, not even hello.
+    /// Keeps connections open but sends nothing over them, not even hello.
     pub fn set_deaf(&self, is_deaf: bool) {
         self.inner().is_deaf = is_deaf;
         self.state.came.notify_waiters();
@@ -133,20 +133,19 @@ impl FakeDiscord {
         format!("{}/files/{name}", self.http.url())
     }
 
-    /// The session is gone: it cannot be taken up again, and nobody hears what is said until a new
-    /// one begins.
+    /// Loses the session: it cannot be resumed, and messages reach nobody until a new one begins.
     pub fn lose_session(&self) {
         self.inner().gateway.lose();
         self.state.came.notify_waiters();
     }
 
-    /// A person writes to the bot in private.
+    /// Sends a private message of a person to the bot.
     pub fn say(&self, from: u64, text: &str) -> u64 {
         self.message(json!({"channel_id": (PRIVATE + from).to_string(), "content": text,
             "author": user(from)}))
     }
 
-    /// Somebody writes in a channel of the server; `@bot` mentions the bot.
+    /// Sends a message in a channel of the server; `@bot` mentions the bot.
     pub fn say_in_channel(&self, channel: u64, from: u64, text: &str) -> u64 {
         let mentions =
             if text.contains("@bot") { json!([{"id": BOT.to_string()}]) } else { json!([]) };
@@ -155,7 +154,7 @@ impl FakeDiscord {
             "author": user(from)}))
     }
 
-    /// Any message; its id is added.
+    /// Sends any message; its id is added.
     pub fn message(&self, mut message: Value) -> u64 {
         let mut inner = self.inner();
         let id = inner.next_id();
@@ -168,20 +167,20 @@ impl FakeDiscord {
         id
     }
 
-    /// Somebody presses a button of a message in the private chat of a person.
+    /// Presses a button of a message in the private chat of a person.
     pub fn press(&self, from: u64, data: &str) {
         self.interaction(json!({"type": 3, "user": user(from), "data": {"custom_id": data},
             "channel_id": (PRIVATE + from).to_string()}));
     }
 
-    /// Somebody presses a button in a channel of the server.
+    /// Presses a button in a channel of the server.
     pub fn press_in_channel(&self, channel: u64, from: u64, data: &str) {
         self.interaction(json!({"type": 3, "member": {"user": user(from)},
             "guild_id": GUILD.to_string(), "channel_id": channel.to_string(),
             "data": {"custom_id": data}}));
     }
 
-    /// Any interaction; its id and token are added.
+    /// Sends any interaction; its id and token are added.
     pub fn interaction(&self, mut interaction: Value) {
         let mut inner = self.inner();
         let id = inner.next_id();
@@ -193,14 +192,14 @@ impl FakeDiscord {
         self.state.came.notify_waiters();
     }
 
-    /// What the bot wrote to a person, or in a channel of the server.
+    /// The messages that the bot wrote to a person, or in a channel of the server.
     pub fn messages(&self, chat: u64) -> Vec<PostedMessage> {
         let inner = self.inner();
         let private = inner.posted.get(&(PRIVATE + chat));
         private.or_else(|| inner.posted.get(&chat)).cloned().unwrap_or_default()
     }
 
-    /// The same as a reader sees it.
+    /// The texts of these messages as a reader sees them.
     pub fn texts(&self, chat: u64) -> Vec<String> {
         let seen = |message: PostedMessage| {
             super::discord_text(&message.content).unwrap_or_else(|why| format!("invalid: {why}"))
@@ -212,7 +211,7 @@ impl FakeDiscord {
         self.inner().presses.clone()
     }
 
-    /// Interactions that were acknowledged within their time.
+    /// The interactions that were acknowledged in time.
     pub fn acknowledged(&self) -> Vec<String> {
         self.inner().acknowledged.clone()
     }
@@ -226,7 +225,7 @@ impl FakeDiscord {
         self.inner().violations.clone()
     }
 
-    /// How many sessions began, and how many were taken up again.
+    /// How many sessions began, and how many were resumed.
     pub fn sessions(&self) -> (u64, u64) {
         let inner = self.inner();
         (inner.gateway.identifies, inner.gateway.resumes)
@@ -250,7 +249,7 @@ impl DiscordState {
 }
 
 impl DiscordData {
-    /// Makes an id as Discord does: the time, and a counter below it.
+    /// Makes an id as Discord does: the time with a counter in its low bits.
     fn next_id(&mut self) -> u64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
         self.last_id = (self.last_id + 1).max((now - 1_420_070_400_000) << 22);
@@ -280,7 +279,7 @@ impl DiscordData {
 }
 
 impl GatewaySession {
-    /// Begins another session and gives back its id.
+    /// Begins another session and returns its id.
     fn begin(&mut self) -> String {
         self.lose();
         self.session += 1;
@@ -307,7 +306,7 @@ fn user(id: u64) -> Value {
         "global_name": format!("Person {id}")})
 }
 
-/// Discord's numbers are texts.
+/// Discord writes numbers as texts.
 fn number(value: &Value) -> u64 {
     value.as_str().and_then(|text| text.parse().ok()).unwrap_or_default()
 }

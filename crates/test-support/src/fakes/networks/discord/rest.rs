@@ -7,7 +7,7 @@ use crate::fakes::networks::http::{HttpReply, HttpRequest};
 use crate::fakes::networks::trouble::Fate;
 
 const LONGEST: usize = 2_000;
-/// The number of a thread in channel 70, and of one that is gone.
+/// The number of a thread in channel 70. `GONE` is that of a thread which was deleted.
 const THREAD: u64 = 71;
 const GONE: u64 = 404;
 
@@ -115,7 +115,7 @@ impl DiscordState {
     }
 }
 
-/// The JSON of a request; with files it is the part `payload_json`.
+/// The JSON of a request; in a request with files, it is the part `payload_json`.
 fn payload(request: &HttpRequest) -> Value {
     if let Ok(body) = serde_json::from_slice(&request.body) {
         return body;
@@ -140,7 +140,7 @@ fn what_is(channel: &str) -> RestResult {
         THREAD => Ok(json!({"id": channel, "type": 11, "guild_id": GUILD.to_string(),
             "parent_id": "70", "name": "a thread"})),
         number if number >= PRIVATE => Ok(json!({"id": channel, "type": 1})),
-        // Servers' channels have two digits here, people have one or three.
+        // Here channels of servers have two digits, and people have one or three.
         number if (50..100).contains(&number) => {
             Ok(json!({"id": channel, "type": 0, "guild_id": GUILD.to_string(), "name": "general"}))
         }
