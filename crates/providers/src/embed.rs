@@ -19,7 +19,8 @@ const MAX_BATCH_BYTES: usize = 256 * 1024;
 /// A longer text fits into no model's window, so sending one is a mistake of the caller.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
 
-/// A number takes some 12 bytes as text; there are at most `MAX_BATCH_TEXTS` × 4,096 of them.
+/// The limits of an answer. A number takes about 12 bytes as text, and there are at most
+/// `MAX_BATCH_TEXTS` × 4,096 of them.
 const BOUNDS: Bounds = Bounds { patience: Duration::from_secs(60), max_bytes: 16 * 1024 * 1024 };
 
 /// The wires that support embeddings.

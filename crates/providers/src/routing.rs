@@ -21,9 +21,10 @@ pub struct RoutingSettings {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct RoutingRule {
-    /// Only tasks of these classes; empty is all.
+    /// The classes of tasks that the rule applies to; empty means all.
     pub tasks: Vec<TaskClass>,
-    /// Only prompts of at least, and at most, this many tokens.
+    /// The least number of tokens in the prompts that the rule applies to; `max_tokens` is the
+    /// most.
     pub min_tokens: Option<u64>,
     pub max_tokens: Option<u64>,
     /// Models in the order of preference; empty is every configured one, the cheapest first.

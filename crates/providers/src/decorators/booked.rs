@@ -15,8 +15,8 @@ use crate::metadata::Price;
 /// Roughly how many bytes of plain text make a token. A more exact count needs to know the model.
 const BYTES_A_TOKEN: u64 = 4;
 
-/// Where the cost of a request is recorded. An error is reported where it arises, because the
-/// answer has been given by then.
+/// The place where the cost of a request is recorded. The implementation reports its errors itself,
+/// because the answer was already sent.
 pub trait UsageBook: Send + Sync {
     fn book(&self, model: String, usage: Usage) -> BoxFuture<'static, ()>;
 }

@@ -12,7 +12,7 @@ use onyx_types::{
 
 use crate::failure::failure;
 
-/// What has been spent and stored, by day (`YYYY-MM-DD`, where the person lives). Work that is not
+/// The spending that is stored, by day (`YYYY-MM-DD` in the person's time zone). Work that is not
 /// finished is not included: `SpendAccounts` counts it.
 pub trait SpendBook: Send + Sync {
     fn spent<'a>(&'a self, person: &'a PersonId, day: &'a str)
@@ -49,8 +49,8 @@ impl SpendLimits {
     }
 }
 
-/// All spending of this process: the stored sums, and the cost so far of the runs at work, so that
-/// runs at the same time cannot exceed together a limit that each would keep alone.
+/// All spending of this process: the stored sums and the cost so far of the runs at work, so that
+/// several runs together cannot exceed a limit that each of them keeps alone.
 pub struct SpendAccounts {
     book: Arc<dyn SpendBook>,
     clock: Arc<dyn Clock>,

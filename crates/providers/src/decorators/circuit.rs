@@ -31,9 +31,9 @@ pub(crate) struct Circuit(Mutex<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     phase: Phase,
-    /// The number of failures in a row, until an answer was whole.
+    /// The number of failures since the last complete answer.
     failures: u32,
-    /// Rests since the last whole answer.
+    /// The number of rests since the last complete answer.
     rests: u32,
     last_failure: Option<ErrorCode>,
 }

@@ -147,7 +147,7 @@ impl Asking {
     fn all_failed(&mut self) -> ModelFailure {
         let mut failures = std::mem::take(&mut self.failures);
         let (_, last) = &failures[failures.len() - 1];
-        // Only the caller can cause these two, whichever model was at work.
+        // The caller causes these two failures, whichever model was asked.
         let stopped = match last.class {
             ModelFailureClass::Cancelled | ModelFailureClass::Budget => true,
             ModelFailureClass::RateLimited { .. }

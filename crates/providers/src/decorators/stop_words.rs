@@ -1,4 +1,5 @@
-//! Stop words for models whose wire has none: the answer ends before the first of them.
+//! Handles stop words for models whose wire has no field for them: the answer ends before the first
+//! of them.
 
 use std::sync::Arc;
 
@@ -40,8 +41,8 @@ struct Cut {
     words: Vec<String>,
     /// Text that is held back, because it may be the beginning of a stop word.
     held: String,
-    /// After a stop word no more text is passed on, but the rest of the answer is read, because the
-    /// usage stands at its end.
+    /// Whether a stop word was met. No more text is passed on then, but the rest of the answer is
+    /// read, because the usage comes at its end.
     met: bool,
 }
 
@@ -91,7 +92,7 @@ impl Cut {
     }
 }
 
-/// The length of the longest end of the text with which the word could begin.
+/// The length of the longest suffix of the text with which the word begins.
 fn beginning_of(word: &str, text: &str) -> usize {
     let longest = word.len().saturating_sub(1).min(text.len());
     let fits = |length: &usize| {

@@ -40,7 +40,7 @@ pub enum Modality {
 }
 
 impl ModelFacts {
-    /// These facts, filled up from the others.
+    /// These facts, with missing ones taken from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {

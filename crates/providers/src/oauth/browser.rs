@@ -52,8 +52,8 @@ pub(super) enum ReturnMismatch {
 
 impl BrowserSignIn {
     /// Listens at the address that the browser returns to. If the port is taken, the person can
-    /// still paste the address. Nothing listens for a page of the gateway: that page receives the
-    /// browser's answer.
+    /// still paste the address. A page of the gateway needs no listener, because it receives the
+    /// browser's answer itself.
     pub(super) async fn begin(
         plan: &Plan,
         browser: &BrowserPlan,

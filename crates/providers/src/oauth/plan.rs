@@ -11,7 +11,7 @@ use crate::connect::is_loopback;
 /// RFC 8252 allows any free port of this machine.
 const ANY_PORT: &str = "http://127.0.0.1/callback";
 
-/// The sign-in as a person writes it. The client id is theirs: none is built in.
+/// The sign-in as a person writes it. The client id is the person's own: none is built in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct LoginSettings {

@@ -262,8 +262,8 @@ impl Login {
     /// Whether this gateway may finish the sign-in: only one of those that wait may.
     pub(super) async fn claim(&self, id: Option<&str>) -> Result<bool, String> {
         let (Some(shared), Some(id)) = (self.store.shared(), id) else { return Ok(true) };
-        // The attempt is marked as claimed before it is taken. Once it is taken the other gateways
-        // no longer find it, and that must not end it here.
+        // The attempt is marked as claimed before it is taken. Afterwards the other gateways no
+        // longer find it, and this gateway must not end the attempt because of that.
         self.set_claimed(true);
         let taken = shared.take_attempt(&self.provider, id).await;
         if !matches!(taken, Ok(true)) {

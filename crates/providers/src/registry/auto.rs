@@ -28,8 +28,8 @@ fn catalogue(choices: &[(Candidate, Arc<dyn Model>)]) -> Vec<Candidate> {
 }
 
 impl Auto {
-    /// `standby` are asked after the models of the rules. Fails if there is no model to choose
-    /// from, which does not depend on the prompt.
+    /// The models of `standby` are asked after those of the rules. Fails if there is no model to
+    /// choose from, which does not depend on the prompt.
     pub(super) fn new(
         settings: &RoutingSettings,
         class: TaskClass,

@@ -1,4 +1,4 @@
-//! Providers by name: from settings to models, with the reason where there is none.
+//! Providers by name: settings become models, or the reason why there is none.
 
 mod absent;
 mod auto;

@@ -182,7 +182,7 @@ impl Provider {
     }
 }
 
-/// One model of a provider, straight on the wire: no retry, no fallback.
+/// One model of a provider, called directly on the wire without retry or fallback.
 #[derive(Debug)]
 pub(super) struct WireModel {
     provider: Arc<Provider>,

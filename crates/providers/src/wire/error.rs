@@ -1,8 +1,8 @@
 //! Error classes from HTTP status and the fields of the error object. Messages are for people and
-//! are never looked into.
+//! are never parsed.
 //!
-//! One table for all wires: their words do not contradict each other, and gateways pass on the
-//! errors of servers that speak another wire.
+//! One table serves all wires, because their codes do not contradict each other, and gateways pass
+//! on the errors of servers that speak another wire.
 
 use std::time::Duration;
 

@@ -53,7 +53,7 @@ pub enum Framing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     More,
-    /// The last event is among those given.
+    /// The last event of the answer was emitted.
     Over,
 }
 

@@ -18,7 +18,8 @@ pub(crate) const NO_RETRY: RetryPolicy =
 pub(crate) const NO_BREAKER: BreakerPolicy =
     BreakerPolicy { failures: u32::MAX, rest: Duration::ZERO, longest_rest: Duration::ZERO };
 
-/// The answer of the must-hold: text, then two calls open side by side, their arguments in pieces.
+/// An answer with text, and then two calls that are open at the same time, their arguments in
+/// pieces.
 pub(crate) fn parallel_calls() -> Script {
     Script::new([Step::Text("Let me ".into()), Step::Text("look — gleich.".into())])
         .then(Step::ToolCalls(vec![
