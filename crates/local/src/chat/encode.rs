@@ -11,8 +11,8 @@ use crate::worker::{Chat, ChatMessage};
 /// What a model is capable of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ability {
-    /// A short prompt and no tools: the model would take longer to read more than a person waits,
-    /// and would not understand it.
+    /// A short prompt and no tools: reading more would take the model longer than a person waits,
+    /// and the model would not understand it.
     SmallTalk,
     /// Everything except tools.
     Chat,

@@ -45,7 +45,7 @@ pub type Progress<'a> = &'a dyn Fn(u64, Option<u64>);
 
 impl ModelsFolder {
     /// Adds a GGUF file to the folder under a name. An interrupted download is resumed; a file that
-    /// is no complete model, or does not have this sum, is refused.
+    /// is not a complete model, or does not have this checksum, is refused.
     pub async fn pull(
         &self,
         name: &str,
