@@ -113,7 +113,7 @@ impl Pairings {
     }
 
     /// All waiting pairings that this gateway can read. A newer gateway may have written some in
-    /// another form, and they are decided there.
+    /// another form; those are decided at that gateway.
     async fn all(&self) -> Result<Vec<(PendingEntry, PendingPairing)>, Fault> {
         let mut all = Vec::new();
         for entry in self.0.list(PendingKind::Pairing).await? {
