@@ -33,7 +33,7 @@ pub(super) struct Package {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Dependency {
-    /// Its name among the packages.
+    /// The name of the needed package.
     pub(super) name: String,
     pub(super) kind: Kind,
 }
