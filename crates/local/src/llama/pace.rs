@@ -1,8 +1,12 @@
 //! How many threads work on a batch.
 //!
 //! llama.cpp's threads wait for each other by spinning, so a thread that gets no core holds up all
-//! the others. Measured on 2 cores with SmolLM2 and 470 prompt tokens: on a machine with a load of
-//! 17, two threads took 18.7 s to the first word and made 0.7 tokens a second, one thread 3.3 s and
+//! the others. Measured on 2 cores with SmolLM2 and 470 prompt tokens, on a machine with a load of
+//! 17: two threads took 18.7 s to the first word and made 0.7 tokens a second, one thread took 3.3
+//! s and made 20 tokens a second. It is expected, but not measured yet, that two threads are faster
+//! on an idle machine; this module's choice is not measured either. All cores are used as long as
+//! no other program needs them, which the share of time that this thread gets shows; otherwise one
+//! is used.
 //! 20. It is expected, but not measured yet, that two threads are faster on an idle machine; this
 //! module's choice is not measured either. All cores are used as long as no other program needs
 //! them, which the share of time that this thread gets shows; otherwise one is used.
@@ -11,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// If a thread that works all the time gets less than this share of it, other programs take the
-/// cores.
+/// If a thread that works all the time gets less than this share of the time, other programs take
+/// the cores.
 const OWN_SHARE: f64 = 0.75;
 /// Shorter batches are too short to measure.
 const LONG_ENOUGH: Duration = Duration::from_millis(5);

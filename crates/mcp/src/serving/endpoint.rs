@@ -248,8 +248,7 @@ impl Endpoint {
         HttpReply::Empty { status }
     }
 
-    /// Does the same in the era without sessions, in which the client lists the changes that it
-    /// wants.
+    /// Does the same in the era without sessions: the client lists the changes that it wants.
     fn listen_for(&self, offer: &Offer, id: &Value, params: &Value) -> HttpReply {
         let offered = offered_changes(offer);
         if offered.is_empty() {
@@ -313,8 +312,7 @@ impl RpcRequest<'_> {
         Ok(era)
     }
 
-    /// The lifetime of the task that the client wants. In the eras with a handshake, a client marks
-    /// the calls for which it wants a task.
+    /// The lifetime of the task that a client of an era with a handshake asks for in its call.
     fn wanted_task(&self) -> Option<Option<Duration>> {
         (self.method == "tools/call").then(|| tasks::wanted(&self.params)).flatten()
     }

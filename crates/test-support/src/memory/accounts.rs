@@ -8,7 +8,7 @@ use onyx_types::{CredentialId, PersonId};
 
 use super::MemoryDisk;
 
-/// The credentials, and what is sealed.
+/// The people with their credentials, and the sealed secrets.
 #[derive(Default)]
 pub(super) struct Doors {
     people: BTreeMap<PersonId, PersonRow>,
