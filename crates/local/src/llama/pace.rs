@@ -7,9 +7,6 @@
 //! on an idle machine; this module's choice is not measured either. All cores are used as long as
 //! no other program needs them, which the share of time that this thread gets shows; otherwise one
 //! is used.
-//! 20. It is expected, but not measured yet, that two threads are faster on an idle machine; this
-//! module's choice is not measured either. All cores are used as long as no other program needs
-//! them, which the share of time that this thread gets shows; otherwise one is used.
 
 use std::time::{Duration, Instant};
 
