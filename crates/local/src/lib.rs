@@ -30,8 +30,7 @@
 //! them. llama.cpp is a library that is loaded at run time, with the backend that fits the
 //! processor best. On 2 cores that others kept busy (a load of 17), with one thread: loaded in 1 s,
 //! first word of a short question after 0.3 s, of one of 470 tokens after 3.3 s, 20 to 26 tokens a
-//! second. How many
-//! threads work is decided batch by batch (`llama::pace`).
+//! second. How many threads work is decided batch by batch (`llama::pace`).
 
 mod chat;
 mod child;
