@@ -303,8 +303,7 @@ fn parameters(text: &str) -> Value {
     fields.into()
 }
 
-/// Functionary 3: `name
-/// {…}`, where the name `all` begins text for people.
+/// Functionary 3: `name\n{…}`, where the name `all` begins text for people.
 fn arrows(rest: &str, offered: &[String], over: bool) -> Reading {
     let Some(line) = rest.find('\n') else {
         let may_be = "all".starts_with(rest) || offered.iter().any(|name| name.starts_with(rest));
