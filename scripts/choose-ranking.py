@@ -34,7 +34,7 @@ STOP = set(
 )
 MARKS = (101, 102)  # [CLS] and [SEP]
 
-# What is tried, the present setting first.
+# The values that are tried, the present setting first.
 TRIED = {
     "words_messages": [0.4, 0.3, 0.35, 0.45, 0.5],
     "words_notes": [0.2, 0.0, 0.1, 0.15, 0.3],
@@ -43,7 +43,7 @@ TRIED = {
     "conversation": [0.25, 0.0, 0.2, 0.3],
     "author": [0.45, 0.0, 0.3, 0.6],
     "ranked_by_tokens": [160, 100, 200, 300],
-    # What a text gains that names a day or a time, where the question asks when something was.
+    # The bonus of a text that names a day or a time, if the question asks when something was.
     "when": [0.0, 0.02, 0.05, 0.1, 0.2],
 }
 ASKS_WHEN = re.compile(r"\bwhen (did|was|were|has|have|is|will)\b")

@@ -6,13 +6,13 @@ import time
 
 from client import content
 
-# A line of a log: its number, where it begins, how long it is, and the turn.
+# A line of a log: its number, its position, its length, and the turn.
 Line = collections.namedtuple("Line", "seq pos size turn")
-# Everything that was read back. `logs`: lines by session; `memory`: what tools wrote; `ends`: sessions and where the
-# database says that their next line goes; `open_runs`: runs without an end.
+# Everything that was read back. `logs`: lines by session; `memory`: what tools wrote; `ends`: by
+# session, where the database says that the next line goes; `open_runs`: runs without an end.
 Found = collections.namedtuple("Found", "logs memory ends open_runs")
 
-# May stand behind the end of the run they speak of.
+# Turns that may follow the end of the run that they are about.
 AFTERWARDS = {"feedback", "decision", "summary"}
 
 
@@ -89,7 +89,7 @@ def same_everywhere(gateways, sent):
         texts, answer = set(), f"said-{message.word}"
         for gateway in gateways:
             status, text = asked(gateway, f"/api/runs/{message.run}/events")
-            # A gateway that keeps nothing of a run answers with another status.
+            # A gateway that no longer keeps a run's events answers with another status.
             if status == 200:
                 events = [json.loads(line[5:]) for line in text.splitlines() if line.startswith("data:")]
                 said = "".join(event.get("text", "") for event in events if event["type"] == "text_delta")

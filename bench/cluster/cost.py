@@ -7,9 +7,9 @@ import threading
 import time
 
 TICKS = os.sysconf("SC_CLK_TCK")
-# Messages of the frontend that the server answers before the client continues: Sync and a simple Query.
+# Messages of a client that the server answers before the client continues: Sync and a simple Query.
 ANSWERED = b"SQ"
-# Of the server: everything is answered.
+# The server's message that everything is answered.
 READY = b"Z"
 
 
@@ -27,7 +27,7 @@ def cpu_of_family(pid):
         try:
             total += cpu_of(child)
         except OSError:
-            pass  # It ended meanwhile and counts with its parent.
+            pass  # The process ended meanwhile and counts with its parent.
     return total
 
 

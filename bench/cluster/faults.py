@@ -5,21 +5,22 @@ import signal
 import threading
 import time
 
-# The specification: so long until the runs of a dead gateway are closed.
+# The specification's time limit until the runs of a dead gateway are closed.
 FAILOVER = 20
-# So long after its last answer ended, what a gateway held that was stopped in order is free.
+# How soon after its last answer a gateway that was stopped in order has freed everything.
 DRAIN = 1
 # Longer than a lease of 15 seconds.
 FROZEN = 17
-# Longer than a lease and the sweep after it: what is held up then arrives when others have closed its runs.
+# Longer than a lease and the sweep after it, so that held messages arrive after others have closed
+# the runs.
 HELD = 24
 
 QUICK = ["kill", "kill", "drain", "cut", "lose", "lose", "store_cut"]
 SLOW = ["freeze", "hold", "hold", "down", "store_hold"]
 LENGTH = {"freeze": FROZEN, "hold": HELD + 5, "down": FAILOVER, "store_hold": 8}
-# Bytes that every line of a log has: their answers are lost, not those of any statement.
+# Bytes that every line of a log contains. Only answers to statements with them are lost.
 OF_A_TURN = b'"type":"'
-# Of the end of a run, which others write too when its gateway says nothing.
+# Bytes of the end of a run, which other gateways write too when its gateway is silent.
 OF_AN_END = b'"type":"run_end"'
 SAYS_WHY = "silent for longer than its life"
 

@@ -43,7 +43,7 @@ class Model(http.server.BaseHTTPRequestHandler):
                 self.event({}, "stop")
             self.wfile.write(b"data: [DONE]\n\n")
         except OSError:
-            pass  # Whoever asked was killed.
+            pass  # The process that asked was killed.
         self.close_connection = True
 
     def whole(self, answer):
@@ -64,7 +64,7 @@ class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 64
 
     def handle_error(self, *_):
-        pass  # Whoever asked was killed.
+        pass  # The process that asked was killed.
 
 
 def start():

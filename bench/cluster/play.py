@@ -18,7 +18,7 @@ from servers import Database
 GATEWAYS = ["one", "two", "three"]
 CLIENTS = 5
 
-# A round and its result. `record` is for the file of results.
+# A round and its result. `record` is what the file of results gets.
 Played = collections.namedtuple("Played", "record wrong folder")
 
 
@@ -32,7 +32,8 @@ def play(network, objects, binary, model, seed, seconds):
     try:
         database = Database(folder)
         database.sql("postgres", f"CREATE DATABASE {name}")
-        # One bucket for all rounds: each takes some of SeaweedFS's volumes for good.
+        # All rounds share one bucket, because each bucket takes some of SeaweedFS's volumes for
+        # good.
         bucket = f"cluster{os.getpid()}"
         objects.make_bucket(bucket)
         for gateway in GATEWAYS:

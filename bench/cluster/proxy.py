@@ -122,7 +122,7 @@ class Link:
             if self.answer_watcher:
                 self.answer_watcher(connection, piece)
             if connection.is_deaf:
-                # It has happened when the server answers.
+                # When the server answers, the change has been made, so only the answer is lost.
                 connection.abort()
                 return
             writer.write(piece)
@@ -133,7 +133,7 @@ class Link:
 class Connection:
     def __init__(self, client, server):
         self.sides, self.is_deaf = (client, server), False
-        # Read by the code that watches this link.
+        # These are read by the code that watches this link.
         self.asked, self.answered, self.awaited = bytearray(), bytearray(), 0
 
     def abort(self):

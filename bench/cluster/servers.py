@@ -33,7 +33,7 @@ class Objects:
         self.port = int(port)
         self.lock = open(lock, "r+")
         fcntl.flock(self.lock, fcntl.LOCK_SH)
-        # What it turned out to be.
+        # The store that was actually started.
         self.name = "SeaweedFS" if kind == "seaweedfs" and (pathlib.Path(lock).parent / "seaweedfs").is_dir() else "moto"
 
     def make_bucket(self, name):
@@ -78,7 +78,7 @@ class Database:
             raise RuntimeError(f"{name}: {(self.folder.parent / 'database.log').read_text()[-2000:]}")
 
     def start(self, name, port, more):
-        # Processes are killed here, not machines: what was written survives without waiting for the disk.
+        # The rounds kill processes and not machines, so what was written survives without a sync.
         settings = ["listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}", "fsync=off", "max_connections=200",
                     "shared_buffers=64MB", "max_wal_senders=4", "log_lock_waits=on", "deadlock_timeout=500ms", *self.settings, *more]  # fmt: skip
         options = " ".join([f"-p {port}", *(f"-c '{setting}'" for setting in settings)])

@@ -35,7 +35,7 @@ def measured_or_why(server, arguments):
 
 def why(error):
     said = " ".join(str(error).split())[:300]
-    # Those say in their words what went wrong; of others the words are nothing without the kind.
+    # The message of these errors says what went wrong; that of others is useless without the kind.
     if said and isinstance(error, (RuntimeError, OSError, client.Failed, subprocess.SubprocessError)):
         return said
     return f"{type(error).__name__}: {said}"

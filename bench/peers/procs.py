@@ -7,7 +7,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 def _stat(pid):
     with open(f"/proc/{pid}/stat", "rb") as file:
-        # The name in brackets may itself hold spaces.
+        # The name in brackets may contain spaces.
         return file.read().rsplit(b")", 1)[1].split()
 
 

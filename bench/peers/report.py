@@ -10,7 +10,7 @@ ROWS = [
     ("body_bytes", "request body for \"hello\"", "bytes", 0),
 ]
 
-# key, peer, how many times Onyx's value the peer's must be at least
+# Each target: the key, the peer, and how many times Onyx's value the peer's must be at least.
 TARGETS = [("cpu_per_turn_ms", "nanobot", 50)]
 
 HOW = """\

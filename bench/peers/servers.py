@@ -63,7 +63,7 @@ class Onyx(Server):
         config = {
             "gateway": {"port": port, "auth": {"mode": "token", "token": TOKEN}},
             "providers": {"mine": {"kind": "openai", "baseUrl": model_url, "apiKey": "k"}},
-            # Titles are a second model call that no other server makes.
+            # Titles are off, because they are a second model call that no other server makes.
             "agents": {
                 "defaults": {"titles": "words"},
                 "list": [{"id": "main", "default": True, "model": "mine/scripted", "tier": "act"}],

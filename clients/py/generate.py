@@ -160,7 +160,7 @@ def quoted(text: str) -> str:
     return json.dumps(text)
 
 
-# Longer words first: each is replaced wherever it stands as a word.
+# Longer words come first, because each is replaced wherever it stands as a word.
 SYNC_WORDS = [
     (r"from asyncio import Lock, sleep\n", "from threading import Lock\nfrom time import sleep\n"),
     (r"from contextlib import asynccontextmanager\n", "from contextlib import contextmanager\n"),

@@ -19,7 +19,8 @@ SECRET = "the word is heliotrope"
 QUESTION = "what does hello.txt say?"
 LIMIT_SECONDS = 150
 WHOLE = "Here is all of it."
-# Some ask for a title beside their question, with its words; that must not take what the question is to be answered with.
+# Some programs ask for a title with the words of the question. That request must not use up the
+# question's answer.
 TITLE = rule(text("A title"), "title generator")
 
 

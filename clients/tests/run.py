@@ -31,7 +31,7 @@ CLIENTS = [
     "ai_sdk", "use_chat", "langchain", "llama_index", "pydantic_ai", "openai_agents", "smolagents", "litellm",
     "openapi_python_client", "openapi_typescript", "openapi_generator",
 ]  # fmt: skip
-# Whole applications, which take long to install and to start; only run when they are named.
+# Whole applications, which take long to install and to start. They run only when they are named.
 HEAVY = ["open_webui"]
 
 
@@ -126,7 +126,7 @@ def command(name, environment, work):
     """The client's program with the interpreter that its packages were installed for."""
     folder = HERE / name
     if (folder / "program.mjs").exists():
-        # Node looks for modules beside the program.
+        # Node searches for modules beside the program.
         shutil.copytree(folder, work / name)
         shutil.copy(HERE / "scenario.mjs", work)
         (work / "node_modules").symlink_to(environment / "js" / "node_modules")
@@ -144,7 +144,8 @@ def run(name):
             (folder / "person").mkdir()
             shared = folder / "shared"
             shared.mkdir()
-            # Alone in a folder: beside them, a client's folder would be taken for a package of its name.
+            # These files get a folder of their own, because beside them a client's folder would be
+            # taken for a package of its name.
             for module in SHARED:
                 shutil.copy(HERE / module, shared)
             environment = {
@@ -157,7 +158,7 @@ def run(name):
                 "SCRIPT": json.dumps(script()),
                 "PYTHONPATH": str(shared),
                 "NO_PROXY": "127.0.0.1,localhost",
-                # What it would fetch at its start is in the package too.
+                # What the program would download at its start is in its package too.
                 "LITELLM_LOCAL_MODEL_COST_MAP": "True",
                 "HOME": str(folder / "person"),
             }

@@ -27,7 +27,7 @@ TARGETS = {
     "messages": {"agent": "onyx:main", "same wire": "claude/m", "other wire": "mine/m"},
 }
 
-# What is said, and what the scripted provider answers: see script.py.
+# The messages, and the answers of the scripted provider (see script.py).
 HELLO, HELLO_ANSWER = "say hello", "Hello there."
 WEATHER, WEATHER_ANSWER = "what is the weather?", "It is sunny."
 TOO_MANY = "one question too many"

@@ -32,7 +32,7 @@ def rule(answer, *contains, times=None):
     return {"contains": list(contains), "answer": answer, "times": times}
 
 
-# The first rule that fits decides; a result of a tool stands in the same request as its question.
+# The first rule that fits decides. A tool's result is in the same request as its question.
 RULES = [
     rule(text("It is sunny."), "25 degrees"),
     rule(call("weather", '{"town":"Rome"}'), "what is the weather?"),

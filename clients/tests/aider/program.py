@@ -42,7 +42,7 @@ class Aider(Program):
         load_script(script(rule(text(EDIT), "make it mauve")))
         edits = Program(self.wire, lambda *asked: command(*asked, "hello.txt"), None)
         code, out, err = edits.ask(model, "make it mauve", desk=desk)
-        # It ends the last line, which had no end.
+        # The edit completes the last line, which had no line end.
         assert (desk.work / "hello.txt").read_text() == "the word is mauve\n", f"{code}\n{out}\n{err}"
 
     def check(self):

@@ -37,14 +37,14 @@ class Interactive(Program):
 
     def open(self, model, token=TOKEN, desk=None):
         desk = desk or Desk()
-        # What it asks for once, when it is first started in a folder.
+        # The settings for which Claude Code asks once, when it is first started in a folder.
         project = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
         settings = {"hasCompletedOnboarding": True, "theme": "dark", "projects": {str(desk.work): project}}
         (desk.home / ".claude.json").write_text(json.dumps(settings))
         arguments = [installed("claude"), "--model", model, "--allowedTools", "Read"]
         terminal = Terminal(arguments, desk.environment(**environment(token)), desk.work)
         terminal.wait_for("the prompt", lambda words: PROMPT in words, 90)
-        # It takes keys a moment after it has drawn itself: when it is done drawing.
+        # Claude Code accepts keys a moment after it has drawn its screen.
         terminal.read(1)
         return terminal
 
@@ -86,7 +86,7 @@ class Interactive(Program):
                 terminal.type(ESCAPE)
             terminal.wait_for("Interrupted", lambda drawn: "Interrupted" in drawn, 30)
             terminal.read(1)
-            # The question that was stopped is still in the conversation, and may be in the prompt.
+            # The stopped question is still in the conversation and may be in the prompt.
             load_script(script(rule(text(HELLO_ANSWER), HELLO)))
             terminal.type("\x15")
             self.say(terminal, HELLO)

@@ -11,7 +11,8 @@ import termios
 import time
 
 ROWS, COLUMNS = 50, 160
-# Titles of the window, and everything that moves the cursor or paints: what is left are words, with a space for each move.
+# Window titles and all sequences that move the cursor or set colours. Without them only words are
+# left, with a space for each move.
 NOT_WORDS = re.compile(r"\x1b\][^\x07]*\x07|\x1b[\[(][0-9;?<>=]*[ -/]*[@-~]|[\x00-\x1f]")
 
 

@@ -21,7 +21,7 @@ FOLDER = tempfile.mkdtemp(prefix="onyx-open-webui-")
 SETTINGS = {
     "DATA_DIR": FOLDER, "WEBUI_SECRET_KEY": "for this test", "OFFLINE_MODE": "true", "HF_HUB_OFFLINE": "1",
     "ENABLE_OLLAMA_API": "false", "OPENAI_API_BASE_URLS": f"{URL}/v1", "OPENAI_API_KEYS": TOKEN,
-    # Nothing is embedded here, so that no model is loaded for it.
+    # Nothing is embedded in this test, so no embedding model has to be loaded.
     "RAG_EMBEDDING_ENGINE": "openai", "BYPASS_EMBEDDING_AND_RETRIEVAL": "true",
     "ENABLE_TITLE_GENERATION": "false", "ENABLE_TAGS_GENERATION": "false", "ENABLE_FOLLOW_UP_GENERATION": "false",
     "SCARF_NO_ANALYTICS": "true", "DO_NOT_TRACK": "true", "ANONYMIZED_TELEMETRY": "false",
