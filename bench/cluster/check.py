@@ -31,7 +31,7 @@ def read_back(database, name):
 
 
 def check(sent, found):
-    """Violations as sentences, each once."""
+    """Returns the violations as sentences, each once."""
     wrong = [f"run {run} has no end" for run in found.open_runs]
     for session, lines in found.logs.items():
         wrong += check_log(session, lines, found.ends.get(session))
@@ -50,7 +50,7 @@ def check(sent, found):
 
 
 def check_log(session, lines, end):
-    """Lines follow each other without a gap, each is there once, and a run says nothing after its end."""
+    """Checks that lines follow each other without a gap, once each, and that a run writes nothing after its end."""
     wrong = []
     for before, line in zip(lines, lines[1:]):
         if (line.seq, line.pos) != (before.seq + 1, before.pos + before.size):
@@ -72,7 +72,7 @@ def check_log(session, lines, end):
 
 
 def asked(gateway, path, patience=20):
-    """What a gateway answers; one that is just coming back is asked again."""
+    """Returns the answer of a gateway; one that is just starting again is asked again."""
     until = time.monotonic() + patience
     while True:
         status, text = gateway.request("GET", path)

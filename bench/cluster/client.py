@@ -21,7 +21,7 @@ def content(word):
 
 
 class Client(threading.Thread):
-    """Says one thing after the other in one conversation, and puts files."""
+    """Sends one message after the other in one conversation, and writes files."""
 
     def __init__(self, number, gateways, dice, stop):
         super().__init__(daemon=True)

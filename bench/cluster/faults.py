@@ -11,8 +11,7 @@ FAILOVER = 20
 DRAIN = 1
 # Longer than a lease of 15 seconds.
 FROZEN = 17
-# Longer than a lease and the sweep after it, so that held messages arrive after others have closed
-# the runs.
+# Longer than a lease and the sweep after it, so that held messages arrive after others have closed the runs.
 HELD = 24
 
 QUICK = ["kill", "kill", "drain", "cut", "lose", "lose", "store_cut"]
@@ -69,7 +68,7 @@ class Faults:
         gateway.start()
 
     def down(self, gateway):
-        """Killed, and not started again before others have closed its runs."""
+        """Kills the gateway and starts it again after others have closed its runs."""
         incarnation = self.incarnation(gateway)
         its_runs = f"SELECT run FROM runs WHERE status IS NULL AND gateway = '{gateway.name}' AND incarnation = {incarnation}"
         gateway.kill()
@@ -93,7 +92,7 @@ class Faults:
             time.sleep(0.2)
 
     def drain(self, gateway):
-        """Stopped in order: answers under way may end first, then all it held is free."""
+        """Stops the gateway in order: its answers in progress may end, and then it must free everything."""
         incarnation, asked = self.incarnation(gateway), time.time()
         gateway.signal(signal.SIGTERM)
         self.until_none(f"SELECT 1 FROM gateways WHERE incarnation = {incarnation} AND until > clock_timestamp()")
@@ -113,7 +112,7 @@ class Faults:
         gateway.to_database.lose_answers(2, OF_A_TURN)
 
     def hold(self, gateway):
-        """From a line of a log on, that of an end every other time: it arrives when others hold the session."""
+        """Holds the link from a log line on, every other time from a run's end, until others hold the session."""
         link, until = gateway.to_database, time.monotonic() + 5
         link.hold_from(OF_AN_END if self.done["hold"] % 2 else OF_A_TURN)
         while not link.is_held() and time.monotonic() < until:
@@ -147,5 +146,5 @@ class Faults:
 
 
 def drain_time(asked, last_end, gone):
-    """Seconds from the end of the last answer until the gateway was gone; another gateway wrote any later end."""
+    """Returns the seconds from the end of the last answer until the gateway was gone; other gateways wrote any later ends."""
     return gone - max(asked, min(last_end, gone))

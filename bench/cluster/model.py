@@ -68,7 +68,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 def start():
-    """The base URL of a model that answers."""
+    """Starts a model and returns its base URL."""
     server = Server(("127.0.0.1", 0), Model)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_address[1]}/v1"

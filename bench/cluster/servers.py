@@ -23,7 +23,7 @@ def program(name):
 
 
 class Objects:
-    """The S3 server of scripts/test-servers: SeaweedFS, or moto where that is not to be had. Stays while this lives."""
+    """The S3 server of scripts/test-servers: SeaweedFS, or else moto. It runs as long as this object lives."""
 
     def __init__(self, kind="seaweedfs"):
         environment = os.environ | {"ONYX_TEST_OBJECTS": kind}
@@ -46,7 +46,7 @@ class Objects:
 
 
 class Database:
-    """A server of its own on a scratch folder, as an unprivileged user. What it acknowledged, its standby has too."""
+    """A PostgreSQL server in a scratch folder, as an unprivileged user. Its standby, if any, has all that was acknowledged."""
 
     def __init__(self, folder, with_standby=True, settings=()):
         self.folder = folder / "database"
@@ -85,7 +85,7 @@ class Database:
         self.run("pg_ctl", "--pgdata", self.folder / name, "--log", self.folder / f"{name}.log", "--wait", "--silent", "start", "-o", options)
 
     def fail_over(self):
-        """The server dies without a word and its standby takes over. Answers the new port."""
+        """Stops the server at once and promotes its standby. Returns the new port."""
         self.run("pg_ctl", "--pgdata", self.folder / "one", "--mode", "immediate", "--silent", "stop")
         self.alive.discard("one")
         self.run("pg_ctl", "--pgdata", self.folder / "two", "--wait", "--silent", "promote")

@@ -20,7 +20,7 @@ WORDS = "ok"
 
 
 def measured_or_why(server, arguments):
-    """Its figures; or, where it could not be measured, why."""
+    """Returns the server's figures, or the reason why it could not be measured."""
     row = {"name": server.name, "note": server.note}
     print(f"… {server.name}", file=sys.stderr, flush=True)
     try:
@@ -78,7 +78,7 @@ def wait_until_healthy(server, process, port, log):
 
 
 def end(process):
-    """The server's process group, which holds no other process."""
+    """Ends the server's process group, which contains no other process."""
     for number, patience in ((signal.SIGTERM, 10), (signal.SIGKILL, 5)):
         try:
             os.killpg(process.pid, number)

@@ -126,7 +126,7 @@ class Types:
 
 
 def told_apart(schema: Json) -> list[Json]:
-    """The forms of a record that names its kind in `type`; other unions of a record only say which fields go together."""
+    """Returns the forms of a record that names its kind in `type`. Other unions of a record only say which fields go together."""
     options = schema.get("oneOf") or schema.get("anyOf") or []
     kinds = [option for option in options if isinstance(option, dict) and has_kind(option)]
     return kinds if kinds and len(kinds) == len(options) else []

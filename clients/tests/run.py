@@ -56,7 +56,7 @@ def process(command, log, environment=None):
 
 
 def found(child, log, pattern, good=lambda _: True):
-    """The first address in what a process has printed that is good."""
+    """Returns the first match in what a process has printed for which `good` is true."""
     end = time.monotonic() + 120
     while time.monotonic() < end:
         for match in re.findall(pattern, log.read_text()):
@@ -103,7 +103,7 @@ def config(upstream, page_port):
 
 @contextlib.contextmanager
 def onyx(folder, page_port):
-    """A provider that answers by its script, and Onyx before it; pages on that port may ask it."""
+    """Starts a scripted provider and Onyx in front of it. Onyx accepts requests of pages on that port."""
     (folder / "script.json").write_text(json.dumps(script()))
     scripted = [binary("scripted-model"), "--script", str(folder / "script.json")]
     with process(scripted, folder / "upstream.log") as child:
@@ -123,7 +123,7 @@ def installed(name):
 
 
 def command(name, environment, work):
-    """The client's program with the interpreter that its packages were installed for."""
+    """Returns the command that runs the client's program with the interpreter of its packages."""
     folder = HERE / name
     if (folder / "program.mjs").exists():
         # Node searches for modules beside the program.
@@ -136,7 +136,7 @@ def command(name, environment, work):
 
 
 def run(name):
-    """What one client has seen: one entry for each check."""
+    """Runs one client and returns what it saw: one entry for each check."""
     where, page_port = installed(name), free_port()
     with tempfile.TemporaryDirectory(prefix=f"onyx-{name}-") as folder:
         folder = pathlib.Path(folder)

@@ -12,7 +12,7 @@ def text(*pieces):
 
 
 def call(name, arguments, *, identity="call_1"):
-    """A tool call whose arguments come in two pieces."""
+    """Returns a tool call whose arguments come in two pieces."""
     middle = len(arguments) // 2
     calls = [{"id": identity, "name": name, "pieces": [arguments[:middle], arguments[middle:]]}]
     usage = {"usage": {"input": 10, "output": 5}}
@@ -43,5 +43,5 @@ RULES = [
 
 
 def script(*rules):
-    """These rules, then those for everybody."""
+    """Returns a script with these rules first, then those of all clients."""
     return copy.deepcopy({"rules": [*rules, *RULES], "default": text("Hel", "lo ", "there.")})

@@ -158,8 +158,7 @@ def test_people_sign_in_and_tokens_renew_themselves(stage: Stage, onyx: Onyx) ->
     assert Onyx(stage.url, token).me()["person"] == "mara"
 
 
-# Routes for other makers' clients, for browsers, and for programs that check whether the server is
-# alive.
+# Routes for other makers' clients, for browsers, and for programs that check whether the server is alive.
 NOT_OURS = re.compile(
     r"^/(v1/(chat|responses|messages|conversations|embeddings|completions|audio|images|moderations|models/)"
     r"|mcp$|ws$|docs$|openapi.json$|metrics$|health$|ready$|auth/link|oauth|widget|connectors/|\.well-known"
@@ -186,7 +185,7 @@ def test_every_route_of_the_server_has_a_method() -> None:
 
 
 def called() -> set[tuple[str, str]]:
-    """Method and address of every call in the source of the async client."""
+    """Returns method and address of every call in the source of the async client."""
     found: set[tuple[str, str]] = set()
     for file in (CLIENTS / "py/src/onyx_sdk/_async").glob("*.py"):
         tree = ast.parse(file.read_text())
@@ -211,7 +210,7 @@ def calls(function: ast.AsyncFunctionDef, names: dict[str, str]) -> set[tuple[st
 
 
 def constants(node: ast.AST) -> dict[str, str]:
-    """Names that stand for a text, here or in what is inside."""
+    """Returns the names to which this node, or a node in it, assigns a text."""
     return {
         target.id: text_of(assigned.value, {})
         for assigned in ast.walk(node)

@@ -105,7 +105,7 @@ def test_what_a_refusing_provider_says_is_an_error_with_its_code(stage: Stage, o
 
 
 class Cut(httpx.BaseTransport):
-    """A connection to ``path`` that breaks after so many bytes, once the whole was told or at once."""
+    """A connection to ``path`` that breaks after ``size`` bytes; with ``late``, once the whole answer was sent."""
 
     def __init__(self, path: str, size: int, *, late: bool) -> None:
         self.path, self.size, self.late = path, size, late

@@ -35,7 +35,7 @@ class Aider(Program):
         self.answered(whole.ask(model, "say hello"), HELLO_ANSWER)
 
     def edit(self, model):
-        """Its like of a tool: a change of a file, in its own format."""
+        """Checks what aider does instead of a tool call: it changes a file by an answer in its own format."""
         from coding import Desk
 
         desk = Desk()

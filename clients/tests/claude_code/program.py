@@ -30,7 +30,7 @@ def reading(file):
 
 
 class Interactive(Program):
-    """The same, typed: a question is done when the words that end it are on the screen."""
+    """Claude Code in a terminal. A question is answered when the last words of the answer are on the screen."""
 
     def __init__(self):
         super().__init__("messages", command, reading, row="messages, in a terminal")
@@ -49,7 +49,7 @@ class Interactive(Program):
         return terminal
 
     def say(self, terminal, words):
-        """Types the words and presses Enter; what was drawn before them is forgotten."""
+        """Types the words and presses Enter. What was drawn before is dropped."""
         terminal.type(words)
         terminal.wait_for("what was typed", lambda drawn: words.split()[-1] in drawn, 30)
         terminal.drawn = b""
@@ -73,7 +73,7 @@ class Interactive(Program):
         self.asked(model, CUT, WHOLE, "Error", "error")
 
     def cancel(self, model):
-        """Escape ends the answer, and the next question is answered in the same conversation."""
+        """Checks that Escape ends the answer, and that the next question is answered in the same conversation."""
         load_script(script())
         before = counts()["received"]
         terminal = self.open(model)

@@ -26,7 +26,7 @@ class Terminal:
         fcntl.ioctl(self.screen, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
 
     def read(self, seconds):
-        """Takes in what is drawn until nothing comes for that long."""
+        """Reads what is drawn until nothing comes for that long."""
         while select.select([self.screen], [], [], seconds)[0]:
             try:
                 more = os.read(self.screen, 65536)

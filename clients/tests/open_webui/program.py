@@ -63,7 +63,7 @@ def asked(path, body=None, token=None, method=None):
 
 
 def refusal(path, body, token):
-    """What it says where it must not succeed: as an HTTP error, or as an error in the answer."""
+    """Returns the refusal of a request that must fail: an HTTP error, or an error in the answer."""
     try:
         answer = asked(path, body, token)
     except urllib.error.HTTPError as error:
@@ -127,7 +127,7 @@ def tools(model):
 
 
 def refused_key(_model):
-    """As its settings look whether a connection works."""
+    """Checks a wrong key by the request with which Open WebUI's settings test a connection."""
     before = counts()["received"]
     connection = {"url": f"{URL}/v1", "key": WRONG_TOKEN}
     said = refusal("/openai/verify", connection, PERSON)
