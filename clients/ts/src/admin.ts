@@ -40,7 +40,7 @@ export type ConfigFile = Schema<'ConfigView'>;
 export interface ProviderSettings {
   kind?: string;
   baseUrl?: string;
-  /** For a kind that is a program: its path. */
+  /** The path of the program, for a kind that is a program. */
   command?: string;
   [name: string]: unknown;
 }
@@ -81,7 +81,7 @@ type ImportLine =
 
 export interface ImportReport {
   dryRun: boolean;
-  /** By kind: `agent`, `session` and so on. */
+  /** The counts by kind: `agent`, `session` and so on. */
   counts: Record<string, ImportCounts>;
   entries: { kind: string; name: string; outcome: 'new' | 'added' | 'already_there' | 'kept'; why?: string }[];
   leftOut: ImportRemark[];

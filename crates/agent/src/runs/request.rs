@@ -49,7 +49,7 @@ pub struct RunTerms {
 /// Who reads the answers of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Privacy {
-    /// Only the person reads them.
+    /// Only the person reads the answers of the run.
     #[default]
     Private,
     /// Others read them too, as in a group chat. The run gets none of the person's memory and

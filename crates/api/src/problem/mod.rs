@@ -73,7 +73,7 @@ impl Problem {
         self
     }
 
-    /// For the few answers whose HTTP status says more than their code does.
+    /// Replaces the HTTP status, for the few answers whose status says more than their code does.
     #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.0.status = status;

@@ -112,7 +112,7 @@ async fn try_door(onyx: &OnyxProcess, client: &reqwest::Client, route: &Route, k
     let method: Method = route.method.parse().unwrap();
     let request = client.request(method, onyx.url(&example_of(route))).body("{}");
     let response = key.on(request, onyx.base_url()).send().await.unwrap();
-    // Of a stream only the head is read.
+    // The body of a stream, which has no length, is not read.
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     let whole = response.content_length().is_some();
     let body = if whole { response.bytes().await.unwrap() } else { Default::default() };

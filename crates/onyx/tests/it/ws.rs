@@ -435,7 +435,7 @@ async fn the_owner_reads_the_log_as_it_is_written_and_nobody_else_does() {
     })
     .await;
     assert_eq!((&kept["level"], &kept["fields"]["run"]), (&json!("info"), &first));
-    // From that line on, filtered by words and level.
+    // Asks for the lines after that one, filtered by words and level.
     let after = json!({"after": kept["seq"], "q": "run", "level": "info"});
     assert_eq!(client.ask("logs.tail", after).await["error"], Value::Null);
     let sent = client.ask("chat.send", json!({"message": "hi"})).await;

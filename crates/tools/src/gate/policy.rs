@@ -69,7 +69,7 @@ pub struct Policy {
 enum Shown {
     #[default]
     All,
-    /// Only the core groups, because many tools confuse a small model.
+    /// Shows only the core groups, because many tools confuse a small model.
     Core,
 }
 

@@ -125,7 +125,7 @@ impl ToolSet {
         Cow::Owned(self.settled(policy, |settled| settled.policy.clone()))
     }
 
-    /// For each tool, in order, whether the policy allows it.
+    /// Returns for each tool, in order, whether the policy allows it.
     fn allowed(&self, policy: &Policy) -> Arc<[bool]> {
         self.settled(policy, |settled| Arc::clone(&settled.allowed))
     }

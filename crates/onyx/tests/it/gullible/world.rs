@@ -424,7 +424,7 @@ impl World {
     }
 
     /// Lets the other agent, which may act, make this call because a page from outside told it to.
-    /// So the call's text counts as the attacker's.
+    /// The call's text therefore counts as the attacker's.
     async fn plant(&self, tool: &str, arguments: &Value) {
         self.serve("/plant", plain(&order(tool, arguments)));
         let url = self.site.url("/plant");

@@ -31,9 +31,9 @@ pub(crate) struct Workspace {
 
 /// How files are compared without reading them.
 pub(crate) enum Stamps {
-    /// By their metadata in the file system.
+    /// Files are compared by their metadata in the file system.
     FileSystem,
-    /// By the hashes that they had when they were copied.
+    /// Files are compared by the hashes that they had when they were copied.
     Contents(std::collections::BTreeMap<ObjectKey, Hash>),
 }
 
