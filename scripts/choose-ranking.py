@@ -34,7 +34,7 @@ STOP = set(
 )
 MARKS = (101, 102)  # [CLS] and [SEP]
 
-# What is tried, the present setting first.
+# The values that are tried, the present setting first.
 TRIED = {
     "words_messages": [0.4, 0.3, 0.35, 0.45, 0.5],
     "words_notes": [0.2, 0.0, 0.1, 0.15, 0.3],
@@ -43,7 +43,7 @@ TRIED = {
     "conversation": [0.25, 0.0, 0.2, 0.3],
     "author": [0.45, 0.0, 0.3, 0.6],
     "ranked_by_tokens": [160, 100, 200, 300],
-    # What a text gains that names a day or a time, where the question asks when something was.
+    # The bonus of a text that names a day or a time, if the question asks when something was.
     "when": [0.0, 0.02, 0.05, 0.1, 0.2],
 }
 ASKS_WHEN = re.compile(r"\bwhen (did|was|were|has|have|is|will)\b")
@@ -63,7 +63,7 @@ class Model:
         self.session = onnxruntime.InferenceSession(model)
 
     def embed(self, text):
-        """The vector of the whole, the vectors of the tokens that are words, and these words."""
+        """Returns the vector of the whole text, the vectors of the tokens that are words, and these words."""
         encoded = self.tokenizer.encode(text)
         ids = np.array([encoded.ids], dtype=np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
@@ -130,7 +130,7 @@ class Bm25:
 
 
 def scaled(scores, least=None):
-    """Of those that are there, from the hundredth to the best."""
+    """Scales scores: the best is 1 and the hundredth is 0, or `least` or the worst if there are fewer. A missing score is 0."""
     ordered = np.sort(scores[~np.isnan(scores)])[::-1]
     if not len(ordered):
         return np.zeros_like(scores)
@@ -140,7 +140,7 @@ def scaled(scores, least=None):
 
 
 class Collection:
-    """Texts that are searched together. Messages have sessions and authors, notes neither."""
+    """Texts that are searched together. Messages have sessions and authors; notes have neither."""
 
     def __init__(self, model, texts, found_by, questions, sessions=None, authors=None):
         self.sessions = None if sessions is None else np.array(sessions)

@@ -6,13 +6,13 @@ import time
 
 from client import content
 
-# A line of a log: its number, where it begins, how long it is, and the turn.
+# A line of a log: its number, its position, its length, and the turn.
 Line = collections.namedtuple("Line", "seq pos size turn")
-# Everything that was read back. `logs`: lines by session; `memory`: what tools wrote; `ends`: sessions and where the
-# database says that their next line goes; `open_runs`: runs without an end.
+# Everything that was read back. `logs`: lines by session; `memory`: what tools wrote; `ends`: by
+# session, where the database says that the next line goes; `open_runs`: runs without an end.
 Found = collections.namedtuple("Found", "logs memory ends open_runs")
 
-# May stand behind the end of the run they speak of.
+# Turns that may follow the end of the run that they are about.
 AFTERWARDS = {"feedback", "decision", "summary"}
 
 
@@ -31,7 +31,7 @@ def read_back(database, name):
 
 
 def check(sent, found):
-    """Violations as sentences, each once."""
+    """Returns the violations as sentences, each once."""
     wrong = [f"run {run} has no end" for run in found.open_runs]
     for session, lines in found.logs.items():
         wrong += check_log(session, lines, found.ends.get(session))
@@ -50,7 +50,7 @@ def check(sent, found):
 
 
 def check_log(session, lines, end):
-    """Lines follow each other without a gap, each is there once, and a run says nothing after its end."""
+    """Checks that lines follow each other without a gap, once each, and that a run writes nothing after its end."""
     wrong = []
     for before, line in zip(lines, lines[1:]):
         if (line.seq, line.pos) != (before.seq + 1, before.pos + before.size):
@@ -72,7 +72,7 @@ def check_log(session, lines, end):
 
 
 def asked(gateway, path, patience=20):
-    """What a gateway answers; one that is just coming back is asked again."""
+    """Returns the answer of a gateway; one that is just starting again is asked again."""
     until = time.monotonic() + patience
     while True:
         status, text = gateway.request("GET", path)
@@ -89,7 +89,7 @@ def same_everywhere(gateways, sent):
         texts, answer = set(), f"said-{message.word}"
         for gateway in gateways:
             status, text = asked(gateway, f"/api/runs/{message.run}/events")
-            # A gateway that keeps nothing of a run answers with another status.
+            # A gateway that no longer keeps a run's events answers with another status.
             if status == 200:
                 events = [json.loads(line[5:]) for line in text.splitlines() if line.startswith("data:")]
                 said = "".join(event.get("text", "") for event in events if event["type"] == "text_delta")

@@ -5,7 +5,7 @@ import json
 import threading
 import time
 
-# What was said or stored under a word, and what came back.
+# What was sent or stored under a word, and what came back.
 #   kind          word, note (a tool writes it down) or file (a file larger than a row holds)
 #   wrote         the tool said that it wrote; None where it said that it does not know
 #   acknowledged  the client got the answer to its end
@@ -21,7 +21,7 @@ def content(word):
 
 
 class Client(threading.Thread):
-    """Says one thing after the other in one conversation, and puts files."""
+    """Sends one message after the other in one conversation, and writes files."""
 
     def __init__(self, number, gateways, dice, stop):
         super().__init__(daemon=True)

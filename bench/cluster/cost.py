@@ -7,27 +7,27 @@ import threading
 import time
 
 TICKS = os.sysconf("SC_CLK_TCK")
-# Messages of the frontend that the server answers before the client continues: Sync and a simple Query.
+# Messages of a client that the server answers before the client continues: Sync and a simple Query.
 ANSWERED = b"SQ"
-# Of the server: everything is answered.
+# The server's message that everything is answered.
 READY = b"Z"
 
 
 def cpu_of(pid):
-    """Seconds of CPU that a process has used."""
+    """Returns the seconds of CPU that a process has used."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def cpu_of_family(pid):
-    """The same of a process with everything it started, those that have ended included."""
+    """Returns the seconds of CPU of a process and all its descendants, including those that have ended."""
     total, fields = 0, pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     total += sum(map(int, fields[11:15])) / TICKS
     for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         try:
             total += cpu_of(child)
         except OSError:
-            pass  # It ended meanwhile and counts with its parent.
+            pass  # The process ended meanwhile and counts with its parent.
     return total
 
 
@@ -53,7 +53,7 @@ class Trips:
 
 
 def messages(seen, piece):
-    """The letters of the messages that are whole now; the rest waits in `seen`."""
+    """Yields the letters of the messages that have arrived completely; the rest stays in `seen`."""
     seen += piece
     while seen:
         # The first message of a client has no letter; it begins with its length, whose first byte is zero.
@@ -69,7 +69,7 @@ def messages(seen, piece):
 
 
 class Talker(threading.Thread):
-    """Says so many things, one after the other, each in the next of its conversations; at a pace where one is given."""
+    """Sends messages one after the other, each in the next of its conversations; with `every`, at that interval."""
 
     def __init__(self, gateways, turns, sessions, begin=None, every=None):
         super().__init__(daemon=True)
@@ -100,7 +100,7 @@ def new_sessions(gateway, count):
 
 
 def settle(gateways, patience=120):
-    """Waits until nothing is done any more beside looking at the others; answers the CPU a second that that takes."""
+    """Waits until the gateways only watch each other, and returns the CPU seconds per second that this takes."""
     until = time.monotonic() + patience
     while True:
         before = sum(cpu_of(gateway.process.pid) for gateway in gateways)
@@ -111,7 +111,7 @@ def settle(gateways, patience=120):
 
 
 def measure(gateways, database, sessions, turns, rate=None):
-    """Milliseconds a turn. With a rate, so many turns a second over all gateways, by four talkers; else one after the other."""
+    """Measures turns. With a rate, four talkers send so many per second; without one, turns follow each other."""
     postmaster = int((database.folder / "one/postmaster.pid").read_text().split()[0]) if database else None
     before = [cpu_of(gateway.process.pid) for gateway in gateways]
     database_before = cpu_of_family(postmaster) if postmaster else 0

@@ -5,21 +5,21 @@ import signal
 import threading
 import time
 
-# The specification: so long until the runs of a dead gateway are closed.
+# The specification's time limit until the runs of a dead gateway are closed.
 FAILOVER = 20
-# So long after its last answer ended, what a gateway held that was stopped in order is free.
+# How soon after its last answer a gateway that was stopped in order has freed everything.
 DRAIN = 1
 # Longer than a lease of 15 seconds.
 FROZEN = 17
-# Longer than a lease and the sweep after it: what is held up then arrives when others have closed its runs.
+# Longer than a lease and the sweep after it, so that held messages arrive after others have closed the runs.
 HELD = 24
 
 QUICK = ["kill", "kill", "drain", "cut", "lose", "lose", "store_cut"]
 SLOW = ["freeze", "hold", "hold", "down", "store_hold"]
 LENGTH = {"freeze": FROZEN, "hold": HELD + 5, "down": FAILOVER, "store_hold": 8}
-# Bytes that every line of a log has: their answers are lost, not those of any statement.
+# Bytes that every line of a log contains. Only answers to statements with them are lost.
 OF_A_TURN = b'"type":"'
-# Of the end of a run, which others write too when its gateway says nothing.
+# Bytes of the end of a run, which other gateways write too when its gateway is silent.
 OF_AN_END = b'"type":"run_end"'
 SAYS_WHY = "silent for longer than its life"
 
@@ -68,7 +68,7 @@ class Faults:
         gateway.start()
 
     def down(self, gateway):
-        """Killed, and not started again before others have closed its runs."""
+        """Kills the gateway and starts it again after others have closed its runs."""
         incarnation = self.incarnation(gateway)
         its_runs = f"SELECT run FROM runs WHERE status IS NULL AND gateway = '{gateway.name}' AND incarnation = {incarnation}"
         gateway.kill()
@@ -92,7 +92,7 @@ class Faults:
             time.sleep(0.2)
 
     def drain(self, gateway):
-        """Stopped in order: answers under way may end first, then all it held is free."""
+        """Stops the gateway in order: its answers in progress may end, and then it must free everything."""
         incarnation, asked = self.incarnation(gateway), time.time()
         gateway.signal(signal.SIGTERM)
         self.until_none(f"SELECT 1 FROM gateways WHERE incarnation = {incarnation} AND until > clock_timestamp()")
@@ -112,7 +112,7 @@ class Faults:
         gateway.to_database.lose_answers(2, OF_A_TURN)
 
     def hold(self, gateway):
-        """From a line of a log on, that of an end every other time: it arrives when others hold the session."""
+        """Holds the link from a log line on, every other time from a run's end, until others hold the session."""
         link, until = gateway.to_database, time.monotonic() + 5
         link.hold_from(OF_AN_END if self.done["hold"] % 2 else OF_A_TURN)
         while not link.is_held() and time.monotonic() < until:
@@ -146,5 +146,5 @@ class Faults:
 
 
 def drain_time(asked, last_end, gone):
-    """Seconds from the end of the last answer until the gateway was gone; another gateway wrote any later end."""
+    """Returns the seconds from the end of the last answer until the gateway was gone; other gateways wrote any later ends."""
     return gone - max(asked, min(last_end, gone))

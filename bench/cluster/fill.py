@@ -9,14 +9,14 @@ def columns(database, name, table):
 
 
 def copies(database, name, table, instead, where):
-    """An INSERT of a row for every new id (`made.id`) out of those rows, with other values in some columns."""
+    """Returns an INSERT that copies those rows for every new id (`made.id`), with other values in some columns."""
     every = columns(database, name, table)
     values = ", ".join(instead.get(column, f"old.{column}") for column in every)
     return f"INSERT INTO {table} ({', '.join(every)}) SELECT {values} FROM {table} AS old, made WHERE {where} ON CONFLICT DO NOTHING"
 
 
 def sessions(database, name, model, wanted):
-    """As many sessions of the same person, like the model session."""
+    """Copies the model session, for the same person, until there are `wanted` sessions."""
     have = int(database.sql(name, "SELECT count(*) FROM sessions")[0])
     if wanted <= have:
         return
@@ -37,7 +37,7 @@ def sessions(database, name, model, wanted):
 
 
 def people(database, name, model, wanted):
-    """As many people, each with the files that the model person has."""
+    """Adds people with copies of the model person's files until there are `wanted` people."""
     have = int(database.sql(name, "SELECT count(*) FROM people")[0])
     if wanted <= have:
         return

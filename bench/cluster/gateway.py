@@ -14,7 +14,7 @@ TOKEN = "onyx_sk_of_the_cluster"
 
 
 def config(model):
-    """What all gateways of a round share."""
+    """Returns the part of the config that all gateways of a round share."""
     return {
         "gateway": {"auth": {"mode": "token", "token": TOKEN}},
         "providers": {"mine": {"kind": "openai", "baseUrl": model, "apiKey": "${MY_KEY}",
@@ -24,7 +24,7 @@ def config(model):
 
 
 def storage(database, bucket, objects_port):
-    """`storage` of a config; the addresses may be those of links."""
+    """Returns `storage` of a config; the addresses may be those of links."""
     s3 = {"endpoint": f"http://127.0.0.1:{objects_port}", "accessKeyId": "test", "secretAccessKey": "test", "pathStyle": True}
     return {"database": database + "?sslmode=disable", "objects": f"s3://{bucket}/onyx", "s3": s3}
 
@@ -49,7 +49,7 @@ class Gateway:
         assert told.returncode == 0, told.stderr
 
     def start(self, patience=30):
-        """It must answer in time; a start that fails because a server is away is tried again."""
+        """Starts the gateway, which must answer in time. A start that fails because a server is away is repeated."""
         until = time.monotonic() + patience
         while time.monotonic() < until:
             if self.process is None or self.process.poll() is not None:
@@ -62,7 +62,7 @@ class Gateway:
         raise RuntimeError(f"gateway {self.name} did not start: {self.log.read_text()[-2000:]}")
 
     def request(self, method, path, body=None, limit=10):
-        """Returns status and text; status 0 when the answer did not end. Bytes are sent as they are, other bodies as JSON."""
+        """Returns status and text; status 0 if the answer did not end. Bytes are sent as they are, other bodies as JSON."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=limit)
         try:
             headers = {"authorization": f"Bearer {TOKEN}"}

@@ -43,7 +43,7 @@ class Model(http.server.BaseHTTPRequestHandler):
                 self.event({}, "stop")
             self.wfile.write(b"data: [DONE]\n\n")
         except OSError:
-            pass  # Whoever asked was killed.
+            pass  # The process that asked was killed.
         self.close_connection = True
 
     def whole(self, answer):
@@ -64,11 +64,11 @@ class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 64
 
     def handle_error(self, *_):
-        pass  # Whoever asked was killed.
+        pass  # The process that asked was killed.
 
 
 def start():
-    """The base URL of a model that answers."""
+    """Starts a model and returns its base URL."""
     server = Server(("127.0.0.1", 0), Model)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_address[1]}/v1"

@@ -18,12 +18,12 @@ from servers import Database
 GATEWAYS = ["one", "two", "three"]
 CLIENTS = 5
 
-# A round and its result. `record` is for the file of results.
+# A round and its result. `record` is what the file of results gets.
 Played = collections.namedtuple("Played", "record wrong folder")
 
 
 def play(network, objects, binary, model, seed, seconds):
-    """Everything that the dice decide follows from the seed; what the machine does at the same time does not."""
+    """Plays one round. All random decisions follow from the seed, but not what the machine does at the same time."""
     dice = random.Random(seed)
     name = f"cluster{os.getpid()}x{seed}"
     folder = pathlib.Path(tempfile.mkdtemp(prefix="onyx-cluster-"))
@@ -32,7 +32,7 @@ def play(network, objects, binary, model, seed, seconds):
     try:
         database = Database(folder)
         database.sql("postgres", f"CREATE DATABASE {name}")
-        # One bucket for all rounds: each takes some of SeaweedFS's volumes for good.
+        # All rounds share one bucket, because each bucket takes some of SeaweedFS's volumes for good.
         bucket = f"cluster{os.getpid()}"
         objects.make_bucket(bucket)
         for gateway in GATEWAYS:
@@ -73,7 +73,7 @@ def talk(gateways, faults, seed, seconds):
 
 
 def settled(database, name):
-    """What is there when every run had its time to end."""
+    """Waits until every run has ended or had its time to end, and returns what was read back."""
     until = time.monotonic() + FAILOVER + 5
     while database.sql(name, "SELECT run FROM runs WHERE status IS NULL") and time.monotonic() < until:
         time.sleep(0.5)

@@ -24,7 +24,7 @@ class Network:
 
 
 class Link:
-    """One listening port and where it leads. Its methods may be called from any thread."""
+    """A listening port and the address it forwards to. Its methods may be called from any thread."""
 
     def __init__(self, host, port):
         self.target = (host, port)
@@ -43,7 +43,7 @@ class Link:
         self.port = self.server.sockets[0].getsockname()[1]
 
     def cut(self):
-        """Every connection ends at once, on both sides."""
+        """Ends every connection at once, on both sides."""
 
         async def cut():
             for connection in list(self.connections):
@@ -52,11 +52,11 @@ class Link:
         self.network.call(cut())
 
     def hold(self):
-        """Nothing passes any more, and nothing is lost: it arrives later, in its order."""
+        """Holds back all bytes until `release`; nothing is lost or reordered."""
         self.network.loop.call_soon_threadsafe(self.open.clear)
 
     def hold_from(self, mark):
-        """The same, from the next request on that holds the mark."""
+        """Holds back all bytes from the next request that contains the mark."""
         self.holding_mark = mark
 
     def is_held(self):
@@ -67,7 +67,7 @@ class Link:
         self.network.loop.call_soon_threadsafe(self.open.set)
 
     def lose_answers(self, count, mark=b""):
-        """The next requests that hold the mark reach the server, but their answers are dropped."""
+        """Drops the answers to the next `count` requests that contain the mark; the requests reach the server."""
         self.mark, self.losing = mark, count
 
     def lead_to(self, host, port):
@@ -122,7 +122,7 @@ class Link:
             if self.answer_watcher:
                 self.answer_watcher(connection, piece)
             if connection.is_deaf:
-                # It has happened when the server answers.
+                # When the server answers, the change has been made, so only the answer is lost.
                 connection.abort()
                 return
             writer.write(piece)
@@ -133,7 +133,7 @@ class Link:
 class Connection:
     def __init__(self, client, server):
         self.sides, self.is_deaf = (client, server), False
-        # Read by the code that watches this link.
+        # These are read by the code that watches this link.
         self.asked, self.answered, self.awaited = bytearray(), bytearray(), 0
 
     def abort(self):

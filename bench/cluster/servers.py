@@ -23,7 +23,7 @@ def program(name):
 
 
 class Objects:
-    """The S3 server of scripts/test-servers: SeaweedFS, or moto where that is not to be had. Stays while this lives."""
+    """The S3 server of scripts/test-servers: SeaweedFS, or else moto. It runs as long as this object lives."""
 
     def __init__(self, kind="seaweedfs"):
         environment = os.environ | {"ONYX_TEST_OBJECTS": kind}
@@ -33,7 +33,7 @@ class Objects:
         self.port = int(port)
         self.lock = open(lock, "r+")
         fcntl.flock(self.lock, fcntl.LOCK_SH)
-        # What it turned out to be.
+        # The store that was actually started.
         self.name = "SeaweedFS" if kind == "seaweedfs" and (pathlib.Path(lock).parent / "seaweedfs").is_dir() else "moto"
 
     def make_bucket(self, name):
@@ -46,7 +46,7 @@ class Objects:
 
 
 class Database:
-    """A server of its own on a scratch folder, as an unprivileged user. What it acknowledged, its standby has too."""
+    """A PostgreSQL server in a scratch folder, as an unprivileged user. Its standby, if any, has all that was acknowledged."""
 
     def __init__(self, folder, with_standby=True, settings=()):
         self.folder = folder / "database"
@@ -78,14 +78,14 @@ class Database:
             raise RuntimeError(f"{name}: {(self.folder.parent / 'database.log').read_text()[-2000:]}")
 
     def start(self, name, port, more):
-        # Processes are killed here, not machines: what was written survives without waiting for the disk.
+        # The rounds kill processes and not machines, so what was written survives without a sync.
         settings = ["listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}", "fsync=off", "max_connections=200",
                     "shared_buffers=64MB", "max_wal_senders=4", "log_lock_waits=on", "deadlock_timeout=500ms", *self.settings, *more]  # fmt: skip
         options = " ".join([f"-p {port}", *(f"-c '{setting}'" for setting in settings)])
         self.run("pg_ctl", "--pgdata", self.folder / name, "--log", self.folder / f"{name}.log", "--wait", "--silent", "start", "-o", options)
 
     def fail_over(self):
-        """The server dies without a word and its standby takes over. Answers the new port."""
+        """Stops the server at once and promotes its standby. Returns the new port."""
         self.run("pg_ctl", "--pgdata", self.folder / "one", "--mode", "immediate", "--silent", "stop")
         self.alive.discard("one")
         self.run("pg_ctl", "--pgdata", self.folder / "two", "--wait", "--silent", "promote")

@@ -20,7 +20,7 @@ FINE, LOST = Sent("a1", "note", True, "r", True), Sent("b2", "word", False, "q",
 
 
 def lines(*turns):
-    """A log of turns of ten bytes each: a kind, a run, and a text."""
+    """Returns a log of turns of ten bytes each: a kind, a run, and a text."""
     return [Line(i, 10 * i, 10, {"id": f"t{i}", "type": kind, "run_id": run, "content": text}) for i, (kind, run, text) in enumerate(turns)]
 
 

@@ -21,8 +21,8 @@ def healthy(port, path):
 
 
 def turn(port, path, headers, body, expected):
-    """Sends one message; returns the seconds to the first word of the answer, which must be what the model said: an
-    error told in words is no turn."""
+    """Sends one message; returns the seconds to the first word of the answer. The answer must be what the model said,
+    because an error that is reported as text is no turn."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=180)
     began = time.perf_counter()
     first, words = None, []
@@ -49,7 +49,7 @@ def turn(port, path, headers, body, expected):
 
 
 def _word(line):
-    """The text of an OpenAI chunk or of an NDJSON line, if it has any."""
+    """Returns the text of an OpenAI chunk or of an NDJSON line, if it has any."""
     if line.startswith(b"data:"):
         line = line[5:].strip()
     if not line.startswith(b"{"):

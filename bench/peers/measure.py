@@ -20,7 +20,7 @@ WORDS = "ok"
 
 
 def measured_or_why(server, arguments):
-    """Its figures; or, where it could not be measured, why."""
+    """Returns the server's figures, or the reason why it could not be measured."""
     row = {"name": server.name, "note": server.note}
     print(f"… {server.name}", file=sys.stderr, flush=True)
     try:
@@ -35,7 +35,7 @@ def measured_or_why(server, arguments):
 
 def why(error):
     said = " ".join(str(error).split())[:300]
-    # Those say in their words what went wrong; of others the words are nothing without the kind.
+    # The message of these errors says what went wrong; that of others is useless without the kind.
     if said and isinstance(error, (RuntimeError, OSError, client.Failed, subprocess.SubprocessError)):
         return said
     return f"{type(error).__name__}: {said}"
@@ -78,7 +78,7 @@ def wait_until_healthy(server, process, port, log):
 
 
 def end(process):
-    """The server's process group, which holds no other process."""
+    """Ends the server's process group, which contains no other process."""
     for number, patience in ((signal.SIGTERM, 10), (signal.SIGKILL, 5)):
         try:
             os.killpg(process.pid, number)

@@ -7,12 +7,12 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 def _stat(pid):
     with open(f"/proc/{pid}/stat", "rb") as file:
-        # The name in brackets may itself hold spaces.
+        # The name in brackets may contain spaces.
         return file.read().rsplit(b")", 1)[1].split()
 
 
 def tree(root):
-    """The process and its descendants, as far as they live now."""
+    """Returns the process and its descendants that are alive."""
     parents = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -27,7 +27,7 @@ def tree(root):
 
 
 def cpu_seconds(root):
-    """User and system time, of ended and waited-for children too."""
+    """Returns user and system time, including that of children that ended and were waited for."""
     ticks = 0
     for pid in tree(root):
         try:
@@ -38,7 +38,7 @@ def cpu_seconds(root):
 
 
 def memory_bytes(root):
-    """Proportional set size: shared pages are not counted twice."""
+    """Returns the proportional set size, in which shared pages are not counted twice."""
     total = 0
     for pid in tree(root):
         try:

@@ -10,7 +10,7 @@ ROWS = [
     ("body_bytes", "request body for \"hello\"", "bytes", 0),
 ]
 
-# key, peer, how many times Onyx's value the peer's must be at least
+# Each target: the key, the peer, and how many times Onyx's value the peer's must be at least.
 TARGETS = [("cpu_per_turn_ms", "nanobot", 50)]
 
 HOW = """\
@@ -26,7 +26,7 @@ nothing of the peers is in this repository.
 
 
 def targets(servers):
-    """Each target with what was measured and whether that meets it."""
+    """Returns each target with the measured factor and whether it meets the target."""
     against = _ours(servers)
     judged = []
     for key, peer, wanted in TARGETS:
@@ -38,7 +38,7 @@ def targets(servers):
 
 
 def _ours(servers):
-    """What each is held against: a proxy against ours as a proxy, an agent against ours as an agent."""
+    """Returns the row of Onyx that each peer is compared with: as a proxy for a proxy, as an agent for an agent."""
     named = {server["name"]: server for server in servers}
     agent, proxy = named.get("onyx", {}), named.get("onyx, pass-through", {})
     return {name: proxy if name == "litellm" and proxy else agent for name in named}

@@ -23,7 +23,7 @@ def _run(*command, **options):
 
 
 class Server:
-    """`work` is an empty folder of its own for each start."""
+    """A server that is measured. Each start gets its own empty folder as `work`."""
 
     name = ""
     note = ""
@@ -39,11 +39,11 @@ class Server:
         raise NotImplementedError
 
     def start(self, work, port, model_url):
-        """The command line and the environment to start it with."""
+        """Returns the command line and the environment that start the server."""
         raise NotImplementedError
 
     def ask(self, number):
-        """Path, headers and body of the message of a session."""
+        """Returns path, headers and body of a session's message."""
         body = {"model": "scripted", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
         return "/v1/chat/completions", {"authorization": f"Bearer {TOKEN}"}, body
 
@@ -63,7 +63,7 @@ class Onyx(Server):
         config = {
             "gateway": {"port": port, "auth": {"mode": "token", "token": TOKEN}},
             "providers": {"mine": {"kind": "openai", "baseUrl": model_url, "apiKey": "k"}},
-            # Titles are a second model call that no other server makes.
+            # Titles are off, because they are a second model call that no other server makes.
             "agents": {
                 "defaults": {"titles": "words"},
                 "list": [{"id": "main", "default": True, "model": "mine/scripted", "tier": "act"}],

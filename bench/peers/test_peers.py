@@ -21,7 +21,7 @@ def chunk(words):
 
 
 class Fake(servers.Server):
-    """Runs, and streams these lines."""
+    """A peer that starts and streams these lines."""
 
     note = "a fake"
 
@@ -36,7 +36,7 @@ class Fake(servers.Server):
 
 
 class Broken(Fake):
-    """Raises where its settings are no longer what they were."""
+    """A peer that raises an error at its start, as if its settings had changed."""
 
     def __init__(self, name, error):
         super().__init__(name)
@@ -47,7 +47,7 @@ class Broken(Fake):
 
 
 def bench(*chosen):
-    """The table and the figures of these servers."""
+    """Measures these servers and returns the table and the figures."""
     spec = importlib.util.spec_from_file_location("bench_peers", HERE / "__main__.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

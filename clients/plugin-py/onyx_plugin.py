@@ -87,7 +87,7 @@ class Plugin:
             reply = {"result": {"veto": str(veto)}}
         except Refused as refused:
             reply = {"error": {"code": -32602, "message": str(refused)}}
-        except Exception as error:  # Onyx is told, and the program lives on.
+        except Exception as error:  # Onyx gets the error, and the program continues.
             traceback.print_exc()
             reply = {"error": {"code": -32603, "message": str(error)}}
         if "id" in message:

@@ -1,4 +1,4 @@
-/** What Onyx tells a hook. Words, arguments and results are there where `grants.content` is true. */
+/** An event for a hook. Texts, arguments and results are included if `grants.content` is true. */
 export interface HookEvent {
   person: string;
   agent: string;
@@ -25,21 +25,21 @@ export type EventName =
 
 /** A message that somebody wrote on the plugin's network. */
 export interface IncomingMessage {
-  /** Among those of its peer; the same whenever it is brought. */
+  /** The id of the message among those of its peer. It is the same each time the message is delivered. */
   id: string;
-  /** Who wrote, or the group it was written in. */
+  /** The person who wrote, or the group in which they wrote. */
   peer: string;
   text: string;
   name?: string;
   thread?: string;
   author?: { id: string; name: string };
   group?: boolean;
-  /** Said to the agent; in a group it is only answered then. */
+  /** Whether the message addresses the agent. In a group only such messages are answered. */
   addressed?: boolean;
   press?: { id: string; data: string };
 }
 
-/** A message to be sent. The same `key` is the same message, however often it comes. */
+/** A message to send. Messages with the same `key` are the same message, however often they come. */
 export interface OutgoingMessage {
   connector: string;
   key: string;
@@ -55,14 +55,14 @@ export class Veto extends Error {}
 export class Refused extends Error {}
 
 export class Plugin {
-  /** As `plugins.<name>` of onyx.json says it; there from `onStarted` on. */
+  /** The settings in `plugins.<name>` of onyx.json; available from `onStarted` on. */
   readonly config: Record<string, unknown>;
   /** The granted secrets, by name. */
   readonly secrets: Record<string, string>;
-  /** The handler returns nothing, or words as a note; a hook that may say no throws a `Veto`. */
+  /** Registers a handler. It returns nothing, or a text as a note; a hook that may veto throws a `Veto`. */
   // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement is one too.
   hook(event: EventName, handle: (event: HookEvent) => MaybePromise<string | void>): this;
-  /** The sender returns the network's id of the message. */
+  /** Registers a sender, which returns the network's id of the message. */
   connector(name: string, send: (message: OutgoingMessage) => MaybePromise<string>): this;
   typing(show: (where: { connector: string; peer: string; thread: string }) => void): this;
   onStarted(begin: () => MaybePromise<void>): this;

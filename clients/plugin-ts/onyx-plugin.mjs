@@ -1,4 +1,5 @@
-// Connects a plugin with Onyx. One file without dependencies (its types lie beside it): copy both into your package.
+// Connects a plugin with Onyx. It is one file without dependencies, with its types in a second file: copy both into
+// your package.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -126,7 +126,7 @@ class Types:
 
 
 def told_apart(schema: Json) -> list[Json]:
-    """The forms of a record that names its kind in `type`; other unions of a record only say which fields go together."""
+    """Returns the forms of a record that names its kind in `type`. Other unions of a record only say which fields go together."""
     options = schema.get("oneOf") or schema.get("anyOf") or []
     kinds = [option for option in options if isinstance(option, dict) and has_kind(option)]
     return kinds if kinds and len(kinds) == len(options) else []
@@ -160,7 +160,7 @@ def quoted(text: str) -> str:
     return json.dumps(text)
 
 
-# Longer words first: each is replaced wherever it stands as a word.
+# Longer words come first, because each is replaced wherever it stands as a word.
 SYNC_WORDS = [
     (r"from asyncio import Lock, sleep\n", "from threading import Lock\nfrom time import sleep\n"),
     (r"from contextlib import asynccontextmanager\n", "from contextlib import contextmanager\n"),

@@ -19,7 +19,7 @@ SECRET = "the word is heliotrope"
 QUESTION = "what does hello.txt say?"
 LIMIT_SECONDS = 150
 WHOLE = "Here is all of it."
-# Some ask for a title beside their question, with its words; that must not take what the question is to be answered with.
+# Some programs ask for a title with the words of the question. That request must not use up the question's answer.
 TITLE = rule(text("A title"), "title generator")
 
 
@@ -28,7 +28,7 @@ def script(*more):
 
 
 class Desk:
-    """A folder with a file in it, and a home in which the program finds nothing of anybody's."""
+    """A folder with a file in it, and an empty home, so that the program finds nobody's settings."""
 
     def __init__(self):
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="onyx-desk-"))
@@ -89,12 +89,12 @@ class Program:
         assert counts()["received"] == before, "the provider was asked"
 
     def rate_limit(self, model):
-        """One refusal is gone over."""
+        """Checks that the program asks again after one refusal."""
         load_script(script(rule(limited(1), TOO_MANY, times=1), rule(text(HELLO_ANSWER), TOO_MANY)))
         self.answered(self.ask(model, TOO_MANY), HELLO_ANSWER)
 
     def cut_stream(self, model):
-        """Half an answer is never taken for a whole one: it is asked for again, or an error is told."""
+        """Checks that half an answer is not taken for a whole one: the program asks again or reports an error."""
         load_script(script(rule(CUT_OFF, CUT, times=1), rule(text(WHOLE), CUT)))
         code, out, err = self.ask(model, CUT)
         assert WHOLE in out or code != 0 or "error" in (out + err).lower(), f"{code}:\n{out}\n{err}"

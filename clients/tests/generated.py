@@ -4,7 +4,7 @@ from scenario import tell
 
 
 def check_calls(calls):
-    """Each call is a function that raises when its answer is wrong; five of them, by what they show."""
+    """Runs five calls, each named by what it shows. A call is a function that raises an error if its answer is wrong."""
     assert len(calls) == 5, calls
     import traceback
 

@@ -40,7 +40,7 @@ for name in ("responses_stream", "responses_failed"):
         read(ResponseStreamEvent, frame)
 for name in ("messages_stream", "messages_failed"):
     for frame in frames(name):
-        # The library reads an error before it looks at types.
+        # The library handles an error before it looks at types.
         if frame["type"] != "error":
             read(RawMessageStreamEvent, frame)
 assert count > 40, count

@@ -31,7 +31,7 @@ CLIENTS = [
     "ai_sdk", "use_chat", "langchain", "llama_index", "pydantic_ai", "openai_agents", "smolagents", "litellm",
     "openapi_python_client", "openapi_typescript", "openapi_generator",
 ]  # fmt: skip
-# Whole applications, which take long to install and to start; only run when they are named.
+# Whole applications, which take long to install and to start. They run only when they are named.
 HEAVY = ["open_webui"]
 
 
@@ -56,7 +56,7 @@ def process(command, log, environment=None):
 
 
 def found(child, log, pattern, good=lambda _: True):
-    """The first address in what a process has printed that is good."""
+    """Returns the first match in what a process has printed for which `good` is true."""
     end = time.monotonic() + 120
     while time.monotonic() < end:
         for match in re.findall(pattern, log.read_text()):
@@ -103,7 +103,7 @@ def config(upstream, page_port):
 
 @contextlib.contextmanager
 def onyx(folder, page_port):
-    """A provider that answers by its script, and Onyx before it; pages on that port may ask it."""
+    """Starts a scripted provider and Onyx in front of it. Onyx accepts requests of pages on that port."""
     (folder / "script.json").write_text(json.dumps(script()))
     scripted = [binary("scripted-model"), "--script", str(folder / "script.json")]
     with process(scripted, folder / "upstream.log") as child:
@@ -123,10 +123,10 @@ def installed(name):
 
 
 def command(name, environment, work):
-    """The client's program with the interpreter that its packages were installed for."""
+    """Returns the command that runs the client's program with the interpreter of its packages."""
     folder = HERE / name
     if (folder / "program.mjs").exists():
-        # Node looks for modules beside the program.
+        # Node searches for modules beside the program.
         shutil.copytree(folder, work / name)
         shutil.copy(HERE / "scenario.mjs", work)
         (work / "node_modules").symlink_to(environment / "js" / "node_modules")
@@ -136,7 +136,7 @@ def command(name, environment, work):
 
 
 def run(name):
-    """What one client has seen: one entry for each check."""
+    """Runs one client and returns what it saw: one entry for each check."""
     where, page_port = installed(name), free_port()
     with tempfile.TemporaryDirectory(prefix=f"onyx-{name}-") as folder:
         folder = pathlib.Path(folder)
@@ -144,7 +144,8 @@ def run(name):
             (folder / "person").mkdir()
             shared = folder / "shared"
             shared.mkdir()
-            # Alone in a folder: beside them, a client's folder would be taken for a package of its name.
+            # These files get a folder of their own, because beside them a client's folder would be
+            # taken for a package of its name.
             for module in SHARED:
                 shutil.copy(HERE / module, shared)
             environment = {
@@ -157,7 +158,7 @@ def run(name):
                 "SCRIPT": json.dumps(script()),
                 "PYTHONPATH": str(shared),
                 "NO_PROXY": "127.0.0.1,localhost",
-                # What it would fetch at its start is in the package too.
+                # What the program would download at its start is in its package too.
                 "LITELLM_LOCAL_MODEL_COST_MAP": "True",
                 "HOME": str(folder / "person"),
             }

@@ -1,4 +1,4 @@
-// What every client is asked to do, and against what: scenario.py for programs in JavaScript.
+// What every client is asked to do, and with which targets: the same as scenario.py, for programs in JavaScript.
 import assert from 'node:assert/strict';
 
 export const URL = process.env.ONYX_URL;
@@ -55,7 +55,7 @@ export async function waitUntil(what, holds, seconds = 20) {
   }
 }
 
-/** What `run` cancels ends the provider's answer, which else would never end. */
+/** Cancelling `run` must end the provider's answer, which would otherwise never end. */
 export async function reachesTheProvider(run) {
   const before = await counts();
   await run();
@@ -63,7 +63,7 @@ export async function reachesTheProvider(run) {
   assert.equal((await counts()).answering, 0, 'an answer of the provider goes on');
 }
 
-/** The error that `run` ends with. */
+/** The error with which `run` ends. */
 export async function raised(run) {
   try {
     await run();
@@ -73,7 +73,7 @@ export async function raised(run) {
   return assert.fail('nothing was thrown');
 }
 
-/** A wrong key is refused, and the provider is not asked. */
+/** A wrong key is refused without a request to the provider. */
 export async function refusedBeforeTheProvider(run) {
   const before = (await counts()).received;
   const error = await raised(run);

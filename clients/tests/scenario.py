@@ -27,7 +27,7 @@ TARGETS = {
     "messages": {"agent": "onyx:main", "same wire": "claude/m", "other wire": "mine/m"},
 }
 
-# What is said, and what the scripted provider answers: see script.py.
+# The messages, and the answers of the scripted provider (see script.py).
 HELLO, HELLO_ANSWER = "say hello", "Hello there."
 WEATHER, WEATHER_ANSWER = "what is the weather?", "It is sunny."
 TOO_MANY = "one question too many"
@@ -84,7 +84,7 @@ def wait_until(what, holds, seconds=20):
 
 @contextlib.contextmanager
 def reaches_the_provider():
-    """What is cancelled inside ends the provider's answer, which else would never end."""
+    """Checks that the cancellation inside ends the provider's answer, which would otherwise never end."""
     before = counts()
     yield
     wait_until("the provider's answer to be dropped", lambda: counts()["abandoned"] > before["abandoned"])
@@ -93,7 +93,7 @@ def reaches_the_provider():
 
 @contextlib.contextmanager
 def raises(*kinds):
-    """Something of these kinds is raised inside; it is handed over as `.value`."""
+    """Checks that an error of these kinds is raised inside, and returns it as `.value`."""
     caught = type("Caught", (), {"value": None})()
     try:
         yield caught
@@ -105,7 +105,7 @@ def raises(*kinds):
 
 
 def ended_early(code, *arguments):
-    """Cancels as a person does whose library has no other way: the program that reads is ended. `code` prints a line
+    """Cancels by ending the program that reads the answer, for libraries that have no other way. `code` prints a line
     once the answer has begun."""
     with reaches_the_provider():
         command = [sys.executable, "-c", code, *arguments]
@@ -117,7 +117,7 @@ def ended_early(code, *arguments):
 
 
 def refused_before_the_provider(call, *kinds):
-    """A wrong key is refused with the client's own error, and the provider is not asked."""
+    """Checks that a wrong key is refused with the client's own error and without a request to the provider."""
     before = counts()["received"]
     with raises(*kinds) as caught:
         call()
@@ -126,11 +126,11 @@ def refused_before_the_provider(call, *kinds):
 
 
 def load_script(script):
-    """Another script for the provider."""
+    """Gives the provider another script."""
     request = urllib.request.Request(f"{UPSTREAM}/_script", json.dumps(script).encode(), method="POST")
     urllib.request.urlopen(request).close()
 
 
 def program(name):
-    """The path of a command that was installed beside this Python."""
+    """Returns the path of a command that was installed beside this Python."""
     return os.path.join(os.path.dirname(sys.executable), name)

@@ -12,7 +12,7 @@ def text(*pieces):
 
 
 def call(name, arguments, *, identity="call_1"):
-    """A tool call whose arguments come in two pieces."""
+    """Returns a tool call whose arguments come in two pieces."""
     middle = len(arguments) // 2
     calls = [{"id": identity, "name": name, "pieces": [arguments[:middle], arguments[middle:]]}]
     usage = {"usage": {"input": 10, "output": 5}}
@@ -32,7 +32,7 @@ def rule(answer, *contains, times=None):
     return {"contains": list(contains), "answer": answer, "times": times}
 
 
-# The first rule that fits decides; a result of a tool stands in the same request as its question.
+# The first rule that fits decides. A tool's result is in the same request as its question.
 RULES = [
     rule(text("It is sunny."), "25 degrees"),
     rule(call("weather", '{"town":"Rome"}'), "what is the weather?"),
@@ -43,5 +43,5 @@ RULES = [
 
 
 def script(*rules):
-    """These rules, then those for everybody."""
+    """Returns a script with these rules first, then those of all clients."""
     return copy.deepcopy({"rules": [*rules, *RULES], "default": text("Hel", "lo ", "there.")})

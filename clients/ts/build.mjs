@@ -1,4 +1,4 @@
-// Makes dist/: the same sources as ES modules and as CommonJS, each with its types.
+// Builds dist/: the same sources as ES modules and as CommonJS, each with types.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ const compiler = fileURLToPath(at('node_modules/typescript/bin/tsc'));
 const options = ['--noEmit', 'false', '--declaration', '--target', 'ES2022', '--outDir', 'dist/esm'];
 execFileSync(process.execPath, [compiler, '-p', '.', ...options], { cwd: fileURLToPath(at('.')), stdio: 'inherit' });
 
-// The types were looked at once; the other form only differs in how modules are loaded.
+// The types were checked once; the other form differs only in how modules are loaded.
 mkdirSync(at('dist/cjs'));
 const { ModuleKind, ScriptTarget } = typescript;
 const compilerOptions = { module: ModuleKind.CommonJS, target: ScriptTarget.ES2022 };
@@ -22,7 +22,7 @@ for (const name of readdirSync(at('src'))) {
   cpSync(at(`dist/esm/${types}`), at(`dist/cjs/${types}`));
 }
 
-// Node takes a file for what the nearest package.json says.
+// Node decides the kind of a module by the nearest package.json.
 for (const [folder, type] of Object.entries({ esm: 'module', cjs: 'commonjs' }))
   writeFileSync(at(`dist/${folder}/package.json`), `${JSON.stringify({ type })}\n`);
 for (const licence of ['LICENSE-MIT', 'LICENSE-APACHE']) cpSync(at(`../../${licence}`), at(`dist/${licence}`));

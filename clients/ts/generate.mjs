@@ -1,10 +1,10 @@
-// Writes src/generated.ts from docs/openapi.json; with --check it only says whether that would change it.
+// Writes src/generated.ts from docs/openapi.json; with --check it only reports whether the file would change.
 import { readFile, writeFile } from 'node:fs/promises';
 import openapi, { astToString } from 'openapi-typescript';
 
 const target = new URL('src/generated.ts', import.meta.url);
 const document = JSON.parse(await readFile(new URL('../../docs/openapi.json', import.meta.url), 'utf8'));
-// Callers meet schemas, not paths: the methods of this client name those.
+// Callers need schemas and not paths, because the methods of this client stand for the paths.
 const { openapi: version, info, components } = document;
 const types = astToString(
   await openapi({ openapi: version, info, paths: {}, components: { schemas: components.schemas } }),

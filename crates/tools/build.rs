@@ -1,4 +1,5 @@
-//! Lists the tools of `src/builtin/plain`, so that a new one is one file and nothing else.
+//! Lists the tools of `src/builtin/plain` at build time, so that adding a tool means adding one
+//! file.
 #![allow(clippy::disallowed_methods, reason = "a build script reads the sources")]
 #![allow(clippy::print_stdout, reason = "how a build script speaks to cargo")]
 
@@ -24,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The modules, and one function that makes all of their tools.
+/// Generates the modules and the function that makes all of their tools.
 fn list(files: &[PathBuf]) -> Result<String, Box<dyn Error>> {
     let (mut modules, mut tools) = (String::new(), String::new());
     for file in files {

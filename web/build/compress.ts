@@ -7,8 +7,8 @@ import type { Plugin } from 'vite';
 const TEXT = /\.(js|css|html|svg|json|webmanifest|txt|map)$/;
 
 /**
- * Leaves `x.br` and `x.gz` in place of each text file: the server sends them as they are, and the
- * binary carries no third copy.
+ * Replaces each text file by `x.br` and `x.gz`, which the server sends unchanged. So the binary does not contain a
+ * third, uncompressed copy.
  */
 export function compress(): Plugin {
   let folder = '';

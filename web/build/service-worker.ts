@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Plugin } from 'vite';
 
-/** Fills the list of files that the app's shell needs, and a version made from it, into `sw.js`. */
+/** Writes the list of the app shell's files, and a version derived from it, into `sw.js`. */
 export function serviceWorker(): Plugin {
   let root = '';
   return {

@@ -4,7 +4,7 @@ import { go } from './going';
 import { HOUSE } from './house';
 import { stage, visit, type Stage, type Visit } from './stage';
 
-// The pages of places.ts are looked at in states.test.ts; here is what has no place of its own there.
+// The pages of places.ts are tested in states.test.ts; these tests are about the rest.
 
 let at: Stage;
 let page: Visit;

@@ -18,7 +18,7 @@ const FILES = {
 const digest = (id: string): Answer => ({
   calls: [{ id, name: 'write_file', input: { path: 'digest.md', content: '# Links\n' } }],
 });
-// In the order in which the tests ask.
+// The answers, in the order of the tests.
 const ANSWERS: Answer[] = [
   digest('dry'),
   { text: 'I would keep them in one file.' },
@@ -108,7 +108,7 @@ test('beside the composer of a phone it takes along what is written, in the pale
   await finished(page);
   await button('Actions').click();
   await page.getByRole('menuitem', { name: 'Sum up' }).click();
-  // Nothing is marked or written, so it asks what it is about.
+  // Nothing is selected or typed, so the dialog asks for the input.
   expect(await dialog().getByRole('button', { name: 'Run', exact: true }).isDisabled()).toBe(true);
   const box = await dialog().boundingBox();
   expect(box && box.x >= 0 && box.x + box.width <= PHONE.width).toBe(true);

@@ -78,7 +78,7 @@ describe.each(WIDTHS)('many places at %s px', (width, viewport) => {
     expect(await two.locator('.prose').innerText()).toBe(await one.locator('.prose').innerText());
     await two.goto(`${at.url}/sessions`);
     await two.locator('main').getByRole('link', { name: said }).waitFor();
-    // What somebody looks at is read at once, on every device.
+    // An answer on a visible page counts as read at once, on every device.
     await one.goto(`${at.url}/inbox`);
     const session_id = new URL(chat).pathname.split('/').pop();
     await at.api('/api/agent/chat', { method: 'POST', body: JSON.stringify({ message: 'again', session_id }) });
@@ -114,7 +114,7 @@ describe.each(WIDTHS)('many places at %s px', (width, viewport) => {
     await finished(page);
     expect(await log(page).getByText('two', { exact: true }).count()).toBe(1);
     expect(await wordsOf(at, chat)).toEqual(['one', 'two']);
-    // What was under way when the server was killed is cut off.
+    // Requests in progress are interrupted when the server is killed.
     expect(page.wrongs.filter((wrong) => !wrong.includes('ERR_CONNECTION_RESET'))).toEqual([]);
   });
 
@@ -130,7 +130,7 @@ describe.each(WIDTHS)('many places at %s px', (width, viewport) => {
     await log(page).getByText('rather left').waitFor();
     await log(page).getByText('Turned left.').waitFor();
     await finished(page);
-    // Told live, they stand below the answer under way; the log has them where they were taken up.
+    // While the run works, its messages are below the answer in progress; the log has them where the run took them.
     await expect.poll(() => log(page).innerText()).toMatch(/word3[\s\S]*rather left[\s\S]*Turned left\./);
     expect(page.wrongs).toEqual([]);
   });
@@ -174,7 +174,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
     await log(page).getByText('Line 40', { exact: true }).waitFor();
     await log(page).hover();
     const button = page.getByRole('button', { name: 'Jump to latest' });
-    // On a busy machine a turn of the wheel may come between two frames and be gone.
+    // On a busy machine a wheel event may be lost between two frames, so it is repeated.
     await expect
       .poll(async () => {
         await page.mouse.wheel(0, -400);
@@ -199,7 +199,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
     await page.getByRole('article', { name: 'You' }).hover();
     await page.getByRole('button', { name: 'Edit and resend' }).click();
     await page.getByLabel('Edit your message').fill('other question');
-    // The words give way to the editor, and Enter sends.
+    // The editor takes the place of the message, and Enter sends.
     expect(await page.getByRole('article', { name: 'You' }).count()).toBe(0);
     await page.keyboard.press('Enter');
     await log(page).getByText('edited answer').waitFor();
@@ -234,7 +234,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
     await page.getByRole('menuitem', { name: 'Undo file changes' }).click();
     await page.getByText('Restored').waitFor();
     expect(await note()).toBe('mine\n');
-    // The rows say so, also after a reload, and it is done again from there.
+    // The rows show that the changes were undone, also after a reload, and can redo them.
     await page.getByRole('button', { name: /Undone note\.md/ }).waitFor();
     await page.reload();
     await page.getByRole('button', { name: /Undone note\.md/ }).waitFor();
@@ -287,7 +287,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
     await finished(page);
     await page.goto(`${at.url}/settings/general`);
     await page.getByRole('button', { name: 'Sign out' }).click();
-    // A page that is closed while it goes elsewhere may hold Chromium up for good.
+    // Closing a page during a navigation can block Chromium, so this waits for the navigation.
     await page.waitForURL((address) => !address.pathname.startsWith('/settings'));
     await page.getByRole('heading', { name: 'Sign in to Onyx' }).waitFor();
     expect(page.wrongs.filter((wrong) => !wrong.includes('401'))).toEqual([]);

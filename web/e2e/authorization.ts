@@ -1,13 +1,13 @@
-// An authorization server as RFC 8628 has it. Codes are entered, refused and run out when a test says so.
+// An authorization server for device codes (RFC 8628). A test decides whether codes are entered, refused or expire.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 interface Authorization {
   url: string;
-  /** `login` of a provider whose people sign in here. */
+  /** The `login` settings of a provider with this server. */
   login: { clientId: string; deviceUrl: string; tokenUrl: string; accountUrl: string };
-  /** What comes of the codes from now on: an error, or a sign-in for so many seconds. Whoever would renew it is refused. */
+  /** Sets the result of codes from now on: an error, or a sign-in for some seconds. Renewals are refused. */
   decide: (decision: Decision) => void;
   end: () => void;
 }

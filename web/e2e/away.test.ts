@@ -21,12 +21,15 @@ const card = (page: Page, name: string) => page.locator('[data-draft]').filter({
 
 interface Listener {
   notices: () => Promise<{ title: string; body: string }[]>;
-  /** As the system tells of a click; how often the tab has asked to come to the front. */
+  /** Clicks on a notification; returns how often the tab has asked to come to the front. */
   click: (body: string) => Promise<number>;
   hide: () => Promise<void>;
 }
 
-/** What the browser was asked to show, and a tab that can be hidden. No test can click on what a system shows, nor bring a window to its front. */
+/**
+ * Records the notifications and lets the tab be hidden. A test cannot click on the system's notifications or bring a
+ * window to the front.
+ */
 async function listening(page: Page): Promise<Listener> {
   await page.evaluate(() => {
     const seen = { notices: [] as Notification[], focused: 0 };
@@ -120,7 +123,7 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     await expect.poll(() => written(at, one)).toBe('new\n');
     await card(page, two).waitFor();
     expect(await written(at, two)).toBeUndefined();
-    // Meanwhile somebody else was faster with the other.
+    // Meanwhile somebody else has decided the other draft.
     await sky.change('offline');
     await page
       .getByRole('navigation', { name: 'Main' })
@@ -147,7 +150,7 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     await sections.getByRole('link', { name: 'Budgets' }).waitFor({ state: 'detached' });
     await sections.getByRole('link', { name: 'Providers' }).click();
     await page.waitForURL(/\/settings\/providers/);
-    // On a phone the list is a page of its own, one step back.
+    // On a phone the list is a separate page, one step back.
     if (viewport.width < 768) await page.getByRole('link', { name: 'Back' }).click();
     await page.getByLabel('Search settings').fill('no such thing');
     await sections.getByText('No matching settings.').waitFor();
@@ -199,7 +202,7 @@ test('what a run read from outside, did without and was answered by is marked, i
     }
   }
   expect(await brokenAnywhere(page, 'marks')).toEqual([]);
-  // A device that did not listen says what the log says.
+  // A device that was not connected shows what the log has.
   const other = await beside(page, at, `/chat/${sessionOf(page)}`);
   await note(other, 'Read.', 'This run has read content from outside.');
   await note(other, 'From the spare one.', 'mine/spare answered instead of mine/unpriced.');

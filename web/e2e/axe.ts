@@ -1,4 +1,4 @@
-// What the rules of accessibility say of a page, at both widths and in both themes.
+// Checks the accessibility rules on a page, at both widths and in both themes.
 
 import axe, { type AxeResults } from 'axe-core';
 import { drawn } from './going';
@@ -6,7 +6,7 @@ import { PHONE, WIDE, type Visit } from './stage';
 
 type Scheme = 'light' | 'dark';
 
-/** Between the themes only colours differ, so that the dark one needs no second look at the rest. */
+/** The themes differ only in colours, so in the dark one only contrast is checked. */
 async function broken(page: Visit, where: string, scheme: Scheme): Promise<string[]> {
   const { violations } = await page.evaluate(
     (rules) => {
@@ -21,7 +21,7 @@ async function broken(page: Visit, where: string, scheme: Scheme): Promise<strin
   );
 }
 
-/** What is on the screen: nothing is loaded again in between. `each` looks at every width besides. */
+/** Checks the page as it is shown, without loading it again. `each` adds a check for each width. */
 export async function brokenAnywhere(page: Visit, where: string, each?: () => Promise<string[]>): Promise<string[]> {
   const found: string[] = [];
   const isThere = await page.evaluate(() => 'axe' in window);

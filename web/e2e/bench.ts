@@ -1,4 +1,4 @@
-// `make bench-ui`: what ui.md's last table asks of the app, measured in Chromium against the real server.
+// `make bench-ui`: measures what the last table of ui.md requires, in Chromium with the real server.
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +22,7 @@ const note = (name: string, value: number, unit: string, target: number) => {
 const KIB = 1024;
 const words = Array.from({ length: 2_000 }, (_, index) => (index % 60 === 59 ? `word${index}.\n\n` : `word${index} `));
 
-/** Bytes of scripts and styles that came over the wire, as they were compressed. */
+/** The compressed bytes of scripts and styles that were transferred. */
 const transferred = (page: Page) =>
   page.evaluate(() => {
     const pages = performance.getEntriesByType('navigation') as PerformanceResourceTiming[];
@@ -78,7 +78,7 @@ const metrics = async (session: CDPSession) =>
 
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 
-/** From the click until the last turn stands at the end of the screen. */
+/** The time from the click until the last turn is at the end of the screen. */
 const opening = (page: Page, session: string) =>
   page.evaluate(async (id) => {
     const start = performance.now();
@@ -96,7 +96,7 @@ const opening = (page: Page, session: string) =>
   }, session);
 
 async function longChat(): Promise<void> {
-  // A window that holds them all, so that nothing is summarised first.
+  // The context window is so large that nothing is summarised.
   const at = await stage([{ text: 'An answer of **one** line with `code`.' }, { text: words, delayMs: 5 }], {
     contextWindow: 2_000_000,
   });
@@ -119,7 +119,10 @@ async function longChat(): Promise<void> {
   await at.end();
 }
 
-/** The work of the page's thread a frame, early and late in one long answer: processor time, which a busy machine lengthens little. */
+/**
+ * The processor time of the page's thread for each frame, early and late in a long answer. A busy machine hardly
+ * changes processor time.
+ */
 async function streaming(page: Visit): Promise<void> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable');
@@ -148,7 +151,7 @@ async function streaming(page: Visit): Promise<void> {
   await page.getByRole('button', { name: 'Regenerate' }).last().waitFor();
 }
 
-/** A socket that is cut again and again in the middle of an answer. */
+/** Cuts the connection again and again in the middle of an answer. */
 async function cuts(): Promise<void> {
   const at = await stage([{ text: words.slice(0, 800), delayMs: 20 }]);
   const page = await visit(at, '/sign', {});
@@ -196,7 +199,7 @@ async function cuts(): Promise<void> {
   await at.end();
 }
 
-/** How soon the same draft's card follows in another tab. */
+/** How soon the card of a draft is updated in another tab. */
 async function follows(): Promise<void> {
   const write = (path: string) => ({ calls: [{ id: path, name: 'write_file', input: { path, content: 'new\n' } }] });
   const at = await stage([write('a.md'), { text: 'Proposed.' }, write('b.md'), { text: 'Proposed.' }], {

@@ -1,5 +1,5 @@
-// What a phone carries: chats that are read without a connection, and what other apps share. What begins by itself: a paused
-// model that is asked again. What can be skipped: the tour.
+// The app on a phone: chats that are read offline, and content that other apps share. Also automatic retries of a
+// paused model, and the tour.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -56,13 +56,13 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await page.getByText('You are offline. This is the chat as you last read it here.').waitFor();
     await log(page).getByText('more 20').waitFor();
     expect(page.url()).toBe(shown);
-    // Somebody else who signs in on this browser reads nothing of it.
+    // Another person who signs in on this browser cannot read the stored chats.
     await page.evaluate(() => localStorage.setItem('onyx.token', JSON.stringify('onyx_sk_somebody')));
     await page.reload();
     await page.getByText('No connection to Onyx').waitFor();
     expect(await page.getByText('more 20').count()).toBe(0);
     await at.start();
-    // The server does not know that credential: nothing stays.
+    // The server refuses this credential, so the stored chats are deleted.
     await page.getByText('Sign in to Onyx').waitFor();
     await expect.poll(() => kept(page)).toEqual([]);
   });
@@ -75,7 +75,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await expect.poll(() => kept(page)).toHaveLength(1);
     await page.goto(`${at.url}/settings/general`);
     await page.getByRole('button', { name: 'Sign out' }).click();
-    // Tests give every page their token again.
+    // The test harness sets the token again on each page.
     await page.waitForURL('**/chat');
     await composer(page).waitFor();
     expect(await kept(page)).toEqual([]);
@@ -101,7 +101,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
 
   test('a paused model is asked again by itself when its pause is over', async () => {
     const at = await play([], { fallback: { refused: 503 } });
-    // As many failures as make the server leave the model alone.
+    // After this many failures the server pauses the model.
     await Promise.all(Array.from({ length: 6 }, (__, index) => told(at, `fails ${index}`)));
     const page = await open(at, '/chat', { viewport });
     const alert = page.getByRole('alert');
@@ -135,7 +135,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
   });
 });
 
-/** As a system hands over what an app shares: a form that is posted to the manifest's address. */
+/** Shares a note as the system does: a form is posted to the address in the manifest. */
 async function shareNote(page: Page): Promise<void> {
   const manifest = JSON.parse(await readFile(join(import.meta.dirname, '../public/manifest.webmanifest'), 'utf8')) as {
     share_target: { action: string; method: string; enctype: string };

@@ -1,4 +1,4 @@
-// A channel that somebody works in: two coworkers, a thread, and something known to each of its four scopes.
+// A channel for tests: two coworkers, a thread, and a source in each of its four scopes.
 
 import type { Answer, Stage } from './stage';
 
@@ -15,7 +15,7 @@ const post = async <T>(at: Stage, path: string, body: object): Promise<T> => {
   return (await answer.json()) as T;
 };
 
-/** A channel with its coworkers, the first of them the primary; its id. */
+/** Creates a channel with its coworkers, of which the first is the primary; returns its id. */
 export async function channel(at: Stage, { space, name, purpose, coworkers }: Furniture): Promise<string> {
   const { id } = await post<{ id: string }>(at, '/api/channels', { space, name, purpose });
   for (const agent of coworkers)
@@ -27,7 +27,7 @@ export const space = async (at: Stage, name: string) => (await post<{ id: string
 export const thread = async (at: Stage, channelId: string, title: string) =>
   (await post<{ id: string }>(at, '/api/threads', { channel: channelId, title })).id;
 
-/** A text that is known there, once it can be found. */
+/** Adds a source with this text and waits until it can be found. */
 export async function known(
   at: Stage,
   scope: { type: string; id: string },
@@ -38,7 +38,7 @@ export async function known(
   await (await at.api(`/api/sources/${id}/events`)).text();
 }
 
-/** Says something in a thread and waits until all of it is answered. */
+/** Sends a message in a thread and waits until all answers are complete. */
 export async function tell(at: Stage, threadId: string, content: string): Promise<void> {
   const sent = await post<{ assistant_messages: { id: string }[] }>(at, `/api/threads/${threadId}/messages`, {
     content,
@@ -60,7 +60,7 @@ export const THREAD_ANSWERS: Answer[] = [
   { text: 'I would wait for the samples: nothing in what I was given says how either of them takes the oil.' },
 ];
 
-/** The channel of the furnished home, in the space that is there; its thread. */
+/** Creates the channel of the furnished home in this space; returns its thread. */
 export async function furnishedChannel(at: Stage, spaceId: string): Promise<string> {
   const id = await channel(at, {
     space: spaceId,

@@ -121,7 +121,7 @@ test('sources show how far their import is, what of them failed, are looked at a
   await source('papers').getByRole('button', { name: 'Sync papers' }).click();
   await source('papers').getByRole('button', { name: '1 of 3 documents could not be read' }).waitFor();
 
-  // The way out is closed to addresses of this machine.
+  // Tools cannot reach addresses of this machine.
   await add('Web page', 'Address', 'http://127.0.0.1:1/secret', 'Inside');
   await source('Inside').locator('.text-danger').waitFor();
 
@@ -184,13 +184,13 @@ test('a thread is begun: words and a typing coworker at once, the answer as it c
   expect(await panel.getByText('no room for it').count()).toBeGreaterThan(0);
   await panel.getByText('Searched by words only').waitFor();
   expect(await brokenAnywhere(page, 'what was retrieved')).toEqual([]);
-  // What others wrote is text.
+  // Foreign content is shown as plain text.
   const hostile = panel.getByRole('article').filter({ hasText: 'window.pwned' });
   await hostile.first().waitFor();
   expect(await panel.locator('img, script, svg image, iframe, form, base').count()).toBe(0);
   expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
 
-  // A piece leads to its source at the line.
+  // A passage links to its source at the line.
   const piece = panel.getByRole('region', { name: 'Space' }).getByRole('article').first();
   expect(await piece.getByRole('link').getAttribute('href')).toMatch(/^\/memory\?path=spaces%2Fhome%2F.*line=1/);
   await panel.getByRole('searchbox').fill('Xylophonquark');
@@ -220,7 +220,7 @@ test('names are completed after @, and everybody who is called answers', async (
   await page.getByText('Scout, Main answer').waitFor();
   await at.script([{ hang: true }]);
   await composer(page).press('Enter');
-  // Both are there before either has spoken.
+  // Both answers are shown before either agent has spoken.
   await page.locator('article[aria-label=Scout][aria-busy=true]').waitFor();
   await page.locator('article[aria-label=Main][aria-busy=true]').waitFor();
   await button('Stop').click();
@@ -291,7 +291,7 @@ test('a line that is cut in the middle is taken up again: nothing is lost, nothi
   await answers('Main').getByText('ok', { exact: true }).waitFor();
   expect(await saidBy('user')).toEqual(['Count', 'Said without a line']);
 
-  // The words arrive and the answer to them does not: they are found there and not said again.
+  // The messages arrive but the server's answers are lost: the app finds the messages and does not send them again.
   let lost = 0;
   await page.route(/\/api\/threads\/[^/]+\/messages$/, async (route) => {
     if (route.request().method() !== 'POST' || lost > 0) return route.fallback();

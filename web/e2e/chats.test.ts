@@ -1,4 +1,4 @@
-// What people do with their chats: rating answers, tags, temporary chats, chats about a task, what members' agents want.
+// Changes that people make to chats: ratings, tags, temporary chats, chats about a task, and drafts of members.
 
 import { describe, expect, test } from 'vitest';
 import { clearsAfterEach, finished, log, open, play, say, sessionOf, told, toast, TWO_AGENTS, WIDTHS } from './play';
@@ -31,7 +31,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await log(page).getByText('Your note: Ten minutes').waitFor();
     const bad = page.getByRole('button', { name: 'Bad answer' });
     expect(await bad.getAttribute('aria-pressed')).toBe('true');
-    // The same one again takes it back.
+    // Pressing the same rating again removes it.
     await bad.click();
     await log(page).getByText('Your note: Ten minutes').waitFor({ state: 'detached' });
     expect(page.wrongs).toEqual([]);
@@ -102,7 +102,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     };
     const page = await open(at, '/inbox', { viewport });
     await page.getByText('Nothing is waiting for you.').waitFor();
-    // It comes while the page is open.
+    // The draft arrives while the page is open.
     await post('/api/agent/chat', { message: 'say hello' }, token);
     const ours = page.getByRole('region', { name: 'From members' });
     await ours.getByText('Main of anna').waitFor();

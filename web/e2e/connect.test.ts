@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => (maker.end(), here.end()));
 
-/** Only the small model that comes with Onyx would answer. */
+/** A home where only the small embedded model would answer. */
 const FRESH: Setting = { providers: {}, agents: [{ id: 'main', name: 'Main', default: true, tier: 'act' }] };
 
 describe.each(WIDTHS)('at %s px', (width, viewport) => {
@@ -76,7 +76,7 @@ test('a provider is signed in to, out of, refused, given up and lapses, each in 
   const at = await share([]);
   const settings = { kind: 'openai', baseUrl: at.model, login: maker.login };
   await at.api('/api/admin/providers/work', { method: 'PUT', body: JSON.stringify({ settings }) });
-  // A page of its own: its clock stands but for what is asked of it.
+  // This page has a stopped clock, which the test moves.
   const page = await open(at, '/nowhere', { colorScheme: 'light' });
   let asked = 0;
   page.on(
@@ -106,7 +106,7 @@ test('a provider is signed in to, out of, refused, given up and lapses, each in 
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(code);
   expect(await brokenAnywhere(page, 'signing in')).toEqual([]);
 
-  // Nobody is asked while nobody looks.
+  // Nothing is requested while the page is hidden.
   const hide = (hidden: boolean) =>
     page.evaluate((is) => {
       Object.defineProperty(document, 'hidden', { configurable: true, get: () => is });
@@ -190,7 +190,7 @@ test('the secret of a provider that has more than a key is kept sealed, only nam
   await dialog.getByLabel('Access key ID', { exact: true }).fill('KEYEXAMPLE');
   await dialog.getByLabel('Secret access key').fill('hush-hush-hush');
   await dialog.getByRole('button', { name: 'Save and test' }).click();
-  // This build has no Bedrock, and says so.
+  // This build does not contain Bedrock, and the form says so.
   await dialog.getByText('Nothing was saved.').waitFor();
   const secrets = async () => {
     const answer = (await (await at.api('/api/admin/secrets')).json()) as { secrets: { name: string }[] };

@@ -15,7 +15,7 @@ clearsAfterEach();
 
 const begin = (answers: Answer[], agents: object[] = CAREFUL) =>
   share(answers, { agents, files: { [PLAN]: 'Drive up after lunch\n' } });
-/** How many there are in all: the server has those of other tests too. */
+/** The number of all drafts, because the server also has those of other tests. */
 const count = async (at: Stage) =>
   ((await (await at.api('/api/pending-changes?limit=200')).json()) as { drafts: unknown[] }).drafts.length;
 const card = (page: Page) => page.locator('[data-draft]').last();

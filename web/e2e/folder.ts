@@ -1,4 +1,5 @@
-// One folder for all that the tests leave: homes, profiles, downloads. It is gone when they are over, however they ended.
+// The folder for everything that the tests write: homes, profiles, downloads. It is deleted at the end, also after
+// failures.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

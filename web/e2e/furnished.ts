@@ -1,4 +1,4 @@
-// A home that somebody has lived in: long names, long code, right-to-left text, drafts, notes, several agents.
+// A home with realistic content: long names, long code, right-to-left text, drafts, notes, several agents.
 
 import { furnishedChannel, THREAD_ANSWERS } from './channel';
 import { COMPANION_ANSWERS, HOUSE, tellCompanion } from './house';

@@ -1,4 +1,4 @@
-// The card of the gateways: what each does and which one answers, one drained by keys and one by touch.
+// The card of the gateways: what each does, which one answers, and draining one by keyboard and one by touch.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { brokenAnywhere } from './axe';

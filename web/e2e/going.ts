@@ -1,11 +1,11 @@
-// From page to page without loading the app again, and when a page has come to rest.
+// Navigates between pages without loading the app again, and waits until a page is idle.
 
 import type { Visit } from './stage';
 
-/** Looks without anything under way, two frames apart, until a page counts as at rest. */
+/** How many times in a row, two frames apart, a page must be idle. */
 const QUIET = 3;
 
-/** Within the app, as a person goes. */
+/** Navigates within the app, as a person does. */
 export async function go(page: Visit, path: string): Promise<void> {
   await page.evaluate((to) => {
     history.pushState(null, '', to);
@@ -14,7 +14,7 @@ export async function go(page: Visit, path: string): Promise<void> {
   await settled(page);
 }
 
-/** What is being fetched has come and is drawn. */
+/** Waits until all data has arrived and is drawn. */
 export async function settled(page: Visit): Promise<void> {
   await page.locator('main h1').waitFor();
   for (let quiet = 0; quiet < QUIET; ) {
@@ -25,7 +25,7 @@ export async function settled(page: Visit): Promise<void> {
   }
 }
 
-/** Two frames: whatever was set before is on the screen. */
+/** Waits for two frames, so that everything set before is on the screen. */
 export const drawn = (page: Visit) =>
   page.evaluate(
     () => new Promise<void>((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve()))),

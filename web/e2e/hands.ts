@@ -1,15 +1,15 @@
-// Hands on a page: a keyboard that goes from where the focus is, and fingers.
+// Uses a page as people do: with a keyboard that starts from the focus, and with fingers.
 
 import { expect } from 'vitest';
 import { PHONE, type Visit } from './stage';
 
-/** A browser of a phone. */
+/** The settings of a phone's browser. */
 export const TOUCH = { viewport: PHONE, hasTouch: true, isMobile: true };
 
-/** More stops than any page has. */
+/** More tab stops than any page has. */
 const STOPS = 120;
 
-/** How the element with the focus is called, as a screen reader says it. */
+/** The name of the focused element, as a screen reader says it. */
 const focusedName = (page: Visit) =>
   page.evaluate(() => {
     const it = document.activeElement;
@@ -18,7 +18,7 @@ const focusedName = (page: Visit) =>
     return it.getAttribute('aria-label') ?? ([...labels].map((label) => label.innerText).join(' ') || it.innerText);
   });
 
-/** Goes on with Tab until the focus is on what is called so. Fails when it is nowhere on the way. */
+/** Presses Tab until the focus is on the element with this name. Fails if no tab stop has it. */
 export async function tabTo(page: Visit, name: string | RegExp, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
   const passed: string[] = [];
   for (let stop = 0; stop < STOPS; stop += 1) {
@@ -30,13 +30,13 @@ export async function tabTo(page: Visit, name: string | RegExp, key: 'Tab' | 'Sh
   expect(passed, `${name} is not reached`).toContain(name);
 }
 
-/** Reached by keys, then pressed. */
+/** Moves the focus to the element with the keyboard and presses it. */
 export async function press(page: Visit, name: string | RegExp, key = 'Enter'): Promise<void> {
   await tabTo(page, name);
   await page.keyboard.press(key);
 }
 
-/** What is wider than the screen. */
+/** Whether the page is wider than the screen, as a list of flaws. */
 export async function tooWide(page: Visit): Promise<string[]> {
   const [width, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
   return width > screen ? [`${page.url()} is ${width} px wide on ${screen}`] : [];

@@ -6,7 +6,7 @@ import type { Stage } from './stage';
 
 clearsAfterEach();
 
-/** Says something to the agent that edits a persona. */
+/** Sends a message to the agent that edits a persona. */
 async function tellEditor(at: Stage, personaId: string, message: string): Promise<void> {
   await (
     await at.api('/api/persona-agent/chat', { method: 'POST', body: JSON.stringify({ personaId, message }) })
@@ -41,7 +41,7 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     const panel = page.getByRole('region', { name: 'The editor’s output' });
     await panel.getByText('The tone stays.').waitFor();
     expect(await panel.getAttribute('data-phase')).toBe('pinned');
-    // Once cleared it is there to be read, and the editor goes on in its own place.
+    // A cleared conversation can still be read, and the editor continues in its own place.
     await panel.getByRole('button', { name: 'Clear conversation' }).click();
     await panel.waitFor({ state: 'detached' });
     await page.goto(`${at.url}/sessions`);

@@ -1,4 +1,4 @@
-// A space that somebody works in: long names, right-to-left text, tasks in every state, something from outside.
+// A space with realistic content: long names, right-to-left text, tasks in every state, a captured ref.
 
 import type { Answer, Stage } from './stage';
 
@@ -74,7 +74,7 @@ export const COMPANION_ANSWERS: Answer[] = [
   { text: 'The task is drafted.' },
 ];
 
-/** Says something to the companion of the space and waits for the answer. */
+/** Sends a message to the companion of the space and waits for the answer. */
 export async function tellCompanion(stage: Stage, content: string, space = 'home-renovation'): Promise<string> {
   const { conversation_id: id } = (await (await stage.api(`/api/spaces/${space}/companion`)).json()) as {
     conversation_id: string;

@@ -1,4 +1,4 @@
-// Moving in with the export of another program: looked at first, brought when the owner says so, told with counts.
+// Importing another program's export: a preview first, the import after confirmation, then a report with counts.
 
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ clearsAfterEach();
 
 const fixture = (path: string) => fileURLToPath(new URL(`../../crates/import/tests/fixtures/${path}`, import.meta.url));
 
-/** An export of ChatGPT's with so many conversations. */
+/** A ChatGPT export with this many conversations. */
 function manyChats(count: number): { name: string; mimeType: string; buffer: Buffer } {
   const chat = (number: number) => ({
     id: `many-${number}`,
@@ -41,7 +41,7 @@ const node = (id: string, parent: string | null, children: string[], role: strin
   },
 });
 
-/** Every line that the page says of how far it is. */
+/** Collects all progress lines that the page shows. */
 async function listen(page: Visit): Promise<() => Promise<string[]>> {
   await page.evaluate(() => {
     const heard: string[] = [];

@@ -7,7 +7,7 @@ import type { Stage } from './stage';
 
 clearsAfterEach();
 
-/** The server as it is, until it is told to be of a newer version. */
+/** A proxy to the server that can pretend to be a newer version. */
 async function upgradable(at: Stage): Promise<{ url: string; upgrade: () => void; end: () => void }> {
   let newer = false;
   const server = createServer((request, response) => {
@@ -47,14 +47,17 @@ interface Client {
   focus: () => Promise<Client>;
 }
 
-/** What of a service worker's world is used here. */
+/** The parts of a service worker's global scope that are used here. */
 interface Scope extends EventTarget {
   registration: ServiceWorkerRegistration;
   WindowClient: { prototype: Client };
   NotificationEvent: new (type: string, options: { notification: Notification }) => Event;
 }
 
-/** Clicks on what the worker shows; the page that it brings to the front. Only a system's own click may do that, so it is told in its place. */
+/**
+ * Clicks on the worker's notification; returns the page that it brings to the front. Only a click in the system's own
+ * interface may do that, so the call is recorded instead.
+ */
 const clicked = (worker: Worker) =>
   worker.evaluate(async () => {
     const scope = self as unknown as Scope;
@@ -83,7 +86,7 @@ test('a click on what an installed app tells brings its tab to the front, the on
     tab.evaluate(() => void Object.defineProperty(document, 'hidden', { configurable: true, get: () => true }));
   const [worker] = page.context().serviceWorkers();
   if (!worker) throw new Error('there is no worker');
-  // Before it is connected it hears of no run.
+  // Before the connection is established the page learns of no run.
   await page.getByLabel(/^System: (?!Not connected|Connecting)/).waitFor();
   await hide(page);
   const first = await told(at, 'while the app is away');

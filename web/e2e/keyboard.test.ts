@@ -1,5 +1,5 @@
-// What a keyboard starts is typed from where the focus is: a test that fills a field by its name would not notice that
-// nobody can reach it.
+// After a shortcut, keys are typed wherever the focus is: a test that fills a field by its name would not notice that
+// the focus is elsewhere.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
   test('a dialog with a field takes what is typed', async () => {
     const at = await play([]);
     const page = await open(at, '/channels', { viewport });
-    // Also while what else the dialog shows is not there yet.
+    // This also works while other parts of the dialog are still loading.
     let release = () => {};
     const held = new Promise<void>((resolve) => void (release = resolve));
     await page.route('**/api/spaces', async (route) => (await held, await route.continue()));

@@ -1,12 +1,12 @@
-// LinkedIn as far as a browser and a sign-in meet it: a page that everybody agrees on, tokens, and whose account it is.
+// LinkedIn's side of a sign-in: a page on which every browser agrees, tokens, and the account.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 interface LinkedInServer {
-  /** `tools.linkedin` of a home whose application is registered here. */
+  /** The `tools.linkedin` settings of a home whose application is registered here. */
   settings: object;
-  /** No token is good any more. */
+  /** Makes all tokens invalid. */
   removeAccess: () => void;
   end: () => void;
 }

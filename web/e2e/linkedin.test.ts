@@ -1,4 +1,4 @@
-// A person's own account at LinkedIn: connected in the browser, tested, refused, disconnected; by keyboard and by touch.
+// A person's own LinkedIn account: connected in the browser, tested, refused, disconnected; by keyboard and by touch.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brokenAnywhere } from './axe';
@@ -24,7 +24,7 @@ async function home(): Promise<Stage> {
   return at;
 }
 
-/** The browser goes to the maker's page, as it must. */
+/** The errors except for the navigation to LinkedIn's page, which is intended. */
 const ours = (wrongs: string[]) => wrongs.filter((wrong) => !wrong.includes('/oauth/v2/authorization'));
 
 describe.each(WIDTHS)('at %s px', (_, viewport) => {

@@ -1,5 +1,5 @@
-// What a browser looks up because an answer is shown, hovered over and half clicked. Chromium's own log of the network is
-// the witness: it has every lookup, also those of names that nobody answers for.
+// Which host names a browser looks up when an answer is shown, hovered over and half clicked. Chromium's network log is
+// the witness: it records every lookup, also of names that do not exist.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,11 +11,11 @@ import { TOKEN, type Stage } from './stage';
 
 clearsAfterEach();
 
-/** Does something in a browser of its own; the names that were looked up meanwhile. */
+/** Runs `act` in a separate browser and returns the host names that it looked up. */
 async function lookedUp(at: Stage, act: (page: Page) => Promise<void>): Promise<Set<string>> {
   const folder = await mkdtemp(join(tmpdir(), 'onyx-netlog-'));
   const file = join(folder, 'net.json');
-  // A profile of its own: where a browser keeps nothing it also looks nothing up ahead.
+  // The browser needs a persistent profile: without one, Chromium does not look up names ahead of time.
   const context = await chromium.launchPersistentContext(join(folder, 'profile'), {
     executablePath: process.env['ONYX_CHROMIUM'] ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', `--log-net-log=${file}`],
@@ -39,7 +39,7 @@ const ANSWER = [
   'The person named [that](http://given.example/b).',
 ].join('\n\n');
 
-/** As near to following a link as can be without following it. */
+/** Does everything with a link except following it. */
 async function tease(page: Page, name: RegExp): Promise<void> {
   const link = log(page).locator('.prose').getByRole('link', { name }).first();
   await link.hover();
@@ -56,7 +56,7 @@ test('hovering over a link and pressing it halfway look no host up that nobody g
     await say(page, 'What of http://given.example/ ?');
     await finished(page);
     for (const name of [/this/, /two/, /Image/]) await tease(page, name);
-    // That the witness sees lookups at all.
+    // A control: the witness records lookups at all.
     await (await page.context().newPage()).goto('http://control.example/').catch(() => undefined);
   });
   expect([...names].filter((name) => name.endsWith('.example'))).toEqual(['control.example']);
@@ -112,6 +112,6 @@ test('hidden characters in answers, tool calls, titles and approvals are shown w
     .waitFor();
   const shown = await page.evaluate(() => document.title + document.body.innerText);
   expect(shown).not.toMatch(/[\u202e\u200b]/);
-  // The person's words, the answer twice, what is deleted.
+  // The text is in the person's message, twice in the answer, and in the deleted lines.
   expect(shown.split('a\\u{202e}b\\u{200b}c').length).toBeGreaterThan(4);
 });

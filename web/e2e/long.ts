@@ -1,4 +1,4 @@
-// A session of many messages, made by repeating one real exchange in its log.
+// Makes a session with many messages by repeating a real exchange in its log.
 
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import type { Stage } from './stage';
 
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
-/** Says one thing, then lets the log hold it `exchanges` times. The session's id. */
+/** Sends one message and then repeats the exchange in the log `exchanges` times. Returns the session's id. */
 export async function longSession(at: Stage, exchanges: number): Promise<string> {
   const answer = await at.api('/api/agent/chat', { method: 'POST', body: JSON.stringify({ message: 'question' }) });
   const { session_id: id } = (await answer.json()) as { session_id: string };

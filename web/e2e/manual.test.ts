@@ -23,7 +23,7 @@ test('the manual and the API page open from the settings, and the manual is sear
   manual.on('console', (message) => {
     if (message.type() === 'error') refused.push(message.text());
   });
-  // Everything that a page needs is in the binary, so that the search works where nothing else can be reached.
+  // The binary contains everything that a page needs, so the search works without network access.
   const elsewhere: string[] = [];
   manual.on('request', (request) => {
     if (!request.url().startsWith(at.url)) elsewhere.push(request.url());

@@ -1,4 +1,4 @@
-// An Ollama on this machine: what it has, and one answer to everything.
+// An Ollama server on this machine with these models, which gives the same answer to everything.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

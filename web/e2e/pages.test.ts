@@ -7,7 +7,7 @@ const NOTES = `# Cabin\n\n${Array.from({ length: 80 }, (_, index) => `Line ${ind
 const NOTE = 'people/owner/vault/notes/cabin.md';
 
 let at: Stage;
-// One server: these pages share a home as one person's would.
+// These pages share one server and home, as those of one person would.
 beforeAll(async () => {
   at = await stage([], { files: { [NOTE]: NOTES, 'agents/main/SOUL.md': '# Main\n' } });
 });
@@ -116,7 +116,7 @@ describe.each([
     const file = join(at.home, 'people/owner/USER.md');
     await writeFile(file, 'Cooks.\n');
     await open('/settings/you');
-    // Who chooses a subscription that nothing is connected to is told what is missing.
+    // Choosing a subscription that is not connected shows what is missing.
     await page.getByRole('radio', { name: 'Subscription' }).click();
     await page.getByText('There is no subscription gateway.').waitFor();
     await page.getByRole('radio', { name: 'Keys' }).click();

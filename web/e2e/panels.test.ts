@@ -1,4 +1,4 @@
-// What an answer makes opens beside it: HTML that runs and reaches nothing, every kind of diagram, pictures and PDFs.
+// Content of an answer opens beside it: HTML that runs but reaches nothing, all kinds of diagrams, pictures and PDFs.
 
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -10,16 +10,16 @@ import type { Visit } from './stage';
 
 clearsAfterEach();
 
-/** A name that is taken is found out by trying; browsers write that down. */
+/** The errors except those for taken file names, which are found by trying and which browsers log. */
 const wrongs = (page: Visit) => page.wrongs.filter((wrong) => !wrong.includes('412'));
 const panel = (page: Page) => page.getByRole('dialog');
 const fenced = (language: string, code: string) => `\`\`\`${language}\n${code}\n\`\`\`\n`;
 
 interface Listener {
   url: string;
-  /** Who connected at all, which no request of a page shows. */
+  /** The number of connections, which the page's own requests do not show. */
   connections: () => number;
-  /** Who asked for something. */
+  /** The number of requests. */
   asked: () => number;
   end: () => void;
 }
@@ -82,7 +82,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await finished(page);
     await log(page).getByRole('button', { name: 'Open in a panel' }).press('Enter');
     const frame = page.frameLocator('iframe[title=Preview]');
-    // Looked at, it is still; run, it counts.
+    // In the preview nothing runs; after pressing Run, the script counts.
     await frame.getByRole('button', { name: '0' }).click();
     await frame.getByText('nothing', { exact: true }).waitFor();
     await page.waitForTimeout(500);
@@ -92,7 +92,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await frame.getByRole('button', { name: '0' }).click();
     await frame.getByRole('button', { name: '1' }).waitFor();
     expect(await frame.getByText(/^Reached: /).innerText()).toBe('Reached: nothing');
-    // The last try is the frame's own way out; nothing tells that it was stopped.
+    // The last attempt is a navigation of the frame. No event reports that it was blocked.
     await page.waitForTimeout(2_000);
     expect(outside.asked()).toBe(0);
     expect(new URL(page.url()).pathname).toMatch(/^\/chat\//);
@@ -158,7 +158,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
   });
 });
 
-/** The smallest PDF that says something. */
+/** The smallest PDF with some text. */
 function pdf(words: string): Buffer {
   const content = `BT /F1 18 Tf 20 60 Td (${words}) Tj ET`;
   const objects = [

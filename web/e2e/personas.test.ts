@@ -22,7 +22,7 @@ const FILES = {
 const prompt = (text: string): Answer => ({
   calls: [{ id: 'p', name: 'update_system_prompt', input: { systemPrompt: text } }],
 });
-// In the order in which the tests ask.
+// The answers, in the order of the tests.
 const ANSWERS: Answer[] = [
   { calls: [{ id: 'n', name: 'update_persona_name', input: { name: 'Sunny' } }] },
   prompt(`${SOUL}Say it plainly.\n`),
@@ -47,7 +47,7 @@ let page: Visit;
 beforeAll(async () => {
   at = await stage(ANSWERS, { agents: AGENTS, defaults: { model: 'mine/some-model' }, files: FILES });
   page = await visit(at, '/nowhere');
-  // A machine with much to do may hide a window: whether the tab is hidden is said here and nowhere else.
+  // A busy machine may hide a window, so only the test decides whether the tab counts as hidden.
   await page.addInitScript(() => {
     let hidden = false;
     Object.defineProperty(document, 'hidden', { get: () => hidden });
@@ -72,7 +72,7 @@ const prompting = () => page.getByLabel('Text of the system prompt');
 const soul = () => readFile(join(at.home, 'agents/optimist/SOUL.md'), 'utf8');
 const hide = (hidden: boolean) =>
   page.evaluate((detail) => dispatchEvent(new CustomEvent('test:hide', { detail })), hidden);
-/** Its answer is whole: it is about to go, or is gone. */
+/** Waits until the answer is complete: the panel is about to close or is closed. */
 const over = () =>
   panel()
     .getByText('closes automatically')
@@ -80,7 +80,7 @@ const over = () =>
     .first()
     .waitFor();
 
-/** The clock of the page stands but for what is asked here, so that no machine is too slow for it. */
+/** Runs `act` while the page's clock is stopped, so that the machine's speed does not matter. */
 async function stopped<T>(act: () => Promise<T>): Promise<T> {
   await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1_000));
   try {
@@ -90,7 +90,7 @@ async function stopped<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A few frames of the page at a time, until it shows what it should; not so many that a panel goes for it. */
+/** Lets a few frames pass at a time until the element is shown. They are so few that the panel does not close. */
 async function frames(shown: Locator): Promise<void> {
   await expect
     .poll(async () => (await page.clock.runFor(20), shown.isVisible()), { timeout: 30_000, interval: 30 })
@@ -178,7 +178,7 @@ describe('the editor', () => {
   });
 
   test('that cannot take words says why until somebody has seen it, and gives them back; clearing begins anew', async () => {
-    // Another client has it at work, and it does one thing at a time.
+    // Another client uses the editor, which does one thing at a time.
     const other = new AbortController();
     const held = at.api('/api/persona-agent/chat', {
       method: 'POST',
@@ -225,7 +225,7 @@ test('test inputs are run, added, changed, put to several personas and removed',
   await row('too late?').getByText('Words of one.').waitFor();
   await row('too late?').getByText('Words of the other.').waitFor();
   expect(await row('too late?').getByRole('article').count()).toBe(2);
-  // What a persona answered belongs to the window: another page and back, and it is still there.
+  // A persona's answers belong to the window, so they are still shown after leaving the page and returning.
   await page.getByRole('link', { name: 'Tools', exact: true }).first().click();
   await page.getByRole('link', { name: 'Persona', exact: true }).first().click();
   await row('2+2').getByText('Four, and reliably so.').waitFor();

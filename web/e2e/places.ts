@@ -1,13 +1,13 @@
-// The pages as people meet them, for what must hold on each.
+// All pages of the app, for rules that every page must follow.
 
 import type { Furnished } from './furnished';
 
 export interface Place {
   name: string;
   path: (home: Furnished) => string;
-  /** It shows nothing of the server's, so that nothing of it loads or fails. */
+  /** The page shows no data of the server, so nothing loads or fails. */
   isStatic?: true;
-  /** Where a fresh home has no such thing, what it shows instead. */
+  /** What the page shows in a new home, which lacks its data. */
   empty?: string;
 }
 

@@ -1,5 +1,5 @@
-// What most tests begin with: a server, a browser, something said. Pages are gone after the test; a server too, unless it is
-// one that tests share.
+// The usual beginnings of tests: a server, a browser, a message. Pages are closed after the test, and so are servers
+// that are not shared.
 
 import type { Page } from 'playwright-core';
 import { afterEach } from 'vitest';
@@ -21,7 +21,7 @@ export const WIDTHS = [
   ['390', PHONE],
 ] as const;
 
-/** Two that may answer, where one has to be chosen. */
+/** Two agents, for tests in which one is chosen. */
 export const TWO_AGENTS = [
   { id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' },
   { id: 'optimist', name: 'Optimist', model: 'mine/other-model', tier: 'act' },
@@ -29,17 +29,17 @@ export const TWO_AGENTS = [
 
 let ends: (() => Promise<unknown>)[] = [];
 
-/** To be called once in a file. */
+/** Cleans up after each test. It must be called once in a file. */
 export function clearsAfterEach(): void {
   afterEach(async () => {
     const these = ends;
-    // Also where one of them fails: it is no matter of the next test.
+    // The list is cleared first, so that a failure here does not affect the next test.
     ends = [];
     for (const end of these) await end();
   });
 }
 
-/** A server of this test's own. */
+/** Starts a server for this test only. */
 export async function play(answers: Answer[], options: Setting = {}): Promise<Stage> {
   const at = await stage(answers, options);
   ends.push(at.end);
@@ -48,7 +48,10 @@ export async function play(answers: Answer[], options: Setting = {}): Promise<St
 
 const kept = new Map<string, Promise<Stage>>();
 
-/** The server that tests of this setting share, for those that look only at what they made themselves. The script is the test's own. */
+/**
+ * The server that all tests with this setting share. A test may look only at what it made itself; the script is
+ * replaced.
+ */
 export async function share(answers: Answer[], { files, fallback, ...setting }: Setting = {}): Promise<Stage> {
   const kind = JSON.stringify(setting);
   const known = kept.get(kind) ?? stage([], setting);
@@ -75,7 +78,7 @@ export async function open(
   return page;
 }
 
-/** A second window of the same person: a tab in the back would be drawn once a second, and every click on it waits. */
+/** A second window of the same person. A tab in the background would be drawn once a second, which delays clicks. */
 export async function beside(page: Visit, at: Stage, path: string): Promise<Visit> {
   const other = await borrow(at, path, page.viewportSize() ?? WIDE);
   ends.unshift(() => giveBack(other));
@@ -95,13 +98,13 @@ export const finished = (page: Page) => page.getByRole('button', { name: 'Regene
 export const toast = (page: Page, words: string | RegExp) =>
   page.getByRole('region', { name: 'Notices' }).getByText(words).last().waitFor();
 
-/** A message through the API; its session. */
+/** Sends a message through the API; returns its session. */
 export async function told(at: Stage, message: string, agent?: string): Promise<string> {
   const answer = await at.api('/api/agent/chat', { method: 'POST', body: JSON.stringify({ message, agent }) });
   return ((await answer.json()) as { session_id: string }).session_id;
 }
 
-/** What a session's log holds of a person's words. */
+/** The messages of the person in a session's log. */
 export async function words(at: Stage, session: string): Promise<unknown[]> {
   const { turns } = (await (await at.api(`/v1/sessions/${session}/turns`)).json()) as {
     turns: { type: string; content: unknown }[];

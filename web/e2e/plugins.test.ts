@@ -1,4 +1,5 @@
-// Plugins by keyboard and by touch: what one asks for is read before it can be switched on, and one that fails says why.
+// Plugins by keyboard and by touch: what a plugin asks for is shown before it can be enabled, and a failing one shows
+// why.
 
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +14,7 @@ clearsAfterEach();
 const client = (path: string) =>
   readFile(fileURLToPath(new URL(`../../clients/plugin-py/${path}`, import.meta.url)), 'utf8');
 
-/** The example that says no to a word, as its readme brings it. */
+/** Adds the example that vetoes a word, as its readme says. */
 async function bringCareful(at: Stage): Promise<void> {
   const names = ['plugin.json', 'main.py', 'dev.onyx/onyx.json'];
   const files = await Promise.all(names.map(async (name) => [name, await client(`example/${name}`)] as const));
@@ -22,7 +23,7 @@ async function bringCareful(at: Stage): Promise<void> {
 
 const SCHEMA = 'https://agent-plugins.org/schemas/1.0.0/plugin.schema.json';
 
-/** One whose program ends as soon as it is started, with a last word. */
+/** A plugin whose program ends with a message as soon as it is started. */
 const FRAGILE = {
   'plugin.json': JSON.stringify({ $schema: SCHEMA, name: 'fragile', version: '0.1.0', description: 'Falls over.' }),
   'dev.onyx/onyx.json': JSON.stringify({

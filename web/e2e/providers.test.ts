@@ -1,4 +1,4 @@
-// The providers by keyboard and by touch: signed in as whom and until when, tested, the default model and its order.
+// Providers by keyboard and by touch: the signed-in account and its end, tests, the default model and its fallbacks.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { authorization } from './authorization';
@@ -28,7 +28,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await row.getByText('Not signed in.').waitFor();
     await press(page, 'Sign in');
     await row.getByLabel('Code', { exact: true }).waitFor();
-    // Not renewed: the page says until when it lasts.
+    // The sign-in cannot be renewed, so the page shows when it ends.
     maker.decide({ seconds: 3600, renews: false });
     await row.getByText(/^Signed in as octocat, until .*\d/).waitFor();
     await tabTo(page, 'Test', 'Shift+Tab');
@@ -43,7 +43,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await row.getByLabel('Code', { exact: true }).waitFor();
     maker.decide({ seconds: 1 });
     await row.getByText('Signed in as octocat').waitFor();
-    // Its maker takes it back: one sentence, and one button.
+    // The provider revokes the sign-in: the page shows one sentence and one button.
     await expect
       .poll(async () => {
         await tabTo(page, 'Test');

@@ -1,4 +1,4 @@
-// An agent that asks waits for an answer: what is typed is that answer, and the question stands once.
+// An agent asks and waits: the typed message becomes the answer, and the question is shown once.
 
 import { describe, expect, test } from 'vitest';
 import { clearsAfterEach, finished, log, open, play, say, words, sessionOf, WIDTHS } from './play';
@@ -25,7 +25,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await log(page).getByText('Larch it is.').waitFor();
     await finished(page);
     await log(page).getByText('You answered: Larch').waitFor();
-    // It was an answer and no message of its own.
+    // The text was an answer and not a message of its own.
     expect(await words(at, sessionOf(page))).toEqual(['order the floor']);
     expect(page.wrongs).toEqual([]);
   });

@@ -1,9 +1,9 @@
-// What no page may say to a person, whatever the server told it: data as a program writes it, names of the code, values that
-// are none, and a plural of one.
+// Text that no page may show to a person, whatever the server sends: raw data, names from the code, missing values, and
+// plurals after the number one.
 
 import type { Page } from 'playwright-core';
 
-/** Where files, what is said of their keys, commands and people's own words are shown as they are. */
+/** Elements that show files, config keys, commands and people's own words unchanged. */
 const AS_WRITTEN =
   'pre, code, textarea, input, select, .font-mono, .editor, .prose, .step, .diff, .words, [dir=auto], [data-of-file]';
 
@@ -14,11 +14,11 @@ const WRONG: [string, RegExp][] = [
   ['a name of the code', /\b[a-z]+(?:_[a-z]+)+\b|\b[a-z]+::[a-z]+/],
 ];
 
-/** Each with the words around it; nothing on a page that can be read. */
+/** Finds such text with its surroundings; empty if the page is readable. */
 export async function unreadable(page: Page, where: string): Promise<string[]> {
   const texts = await page.evaluate((asWritten) => {
     const found: string[] = [];
-    // What an element says itself; what is shown as it was written is left out, and blocks stay apart.
+    // The text of an element. Content shown unchanged is left out, and blocks are separated.
     const said = (element: Element): string =>
       [...element.childNodes]
         .map((node) => {

@@ -1,5 +1,5 @@
-// `make screenshots`: the few pages that tell most, into docs. With `--all`, every page in five states, at two widths, in both
-// themes, into the target folder. With words given, only the pages they name.
+// `make screenshots`: pictures of a few important pages for docs. With `--all`: every page in five states, two widths
+// and both themes, in the target folder. With further words: only the pages that they name.
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,21 +14,21 @@ import { Sky } from './weather';
 const all = process.argv.includes('--all');
 const folder = fileURLToPath(new URL(all ? '../../target/screenshots' : '../../docs/screenshots', import.meta.url));
 const only = process.argv.slice(2).filter((word) => word !== '--all');
-/** What a stranger looks at first. */
+/** The pages that a newcomer looks at first. */
 const TELLING = ['chat', 'inbox', 'space', 'tasks', 'thread', 'agent', 'health'];
 const QUALITY = 62;
-/** Skeletons show themselves after a moment. */
+/** Skeletons appear after a moment. */
 const SKELETON_MS = 400;
 
 type State = 'loading' | 'empty' | 'error' | 'long' | 'offline';
 
-/** As it is now, at both widths and in both themes: nothing is loaded again in between. */
+/** Takes pictures at both widths and in both themes, without loading the page again. */
 async function shoot(page: Visit, place: Pick<Place, 'name'>, state: State): Promise<void> {
   const session = await page.context().newCDPSession(page);
   for (const viewport of [WIDE, PHONE]) {
     await page.setViewportSize(viewport);
     for (const theme of ['light', 'dark'] as const) {
-      // Of the few, the wide one in the light and the narrow one in the dark say enough.
+      // Of the few pages, the wide one in the light theme and the narrow one in the dark theme are enough.
       if (!all && (viewport === WIDE) !== (theme === 'light')) continue;
       await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
       await page.locator(`html[data-theme=${theme}]`).waitFor();
@@ -44,7 +44,7 @@ async function shoot(page: Visit, place: Pick<Place, 'name'>, state: State): Pro
   await session.detach();
 }
 
-/** Formulas and colours come a moment later; the beginning says what the chat is about. */
+/** Waits for formulas and highlighting, and scrolls to the beginning, which shows what the chat is about. */
 async function fromTheTop(page: Visit): Promise<void> {
   await page.locator('math').first().waitFor();
   await page.locator('.code code span').first().waitFor();
@@ -75,7 +75,7 @@ async function states(page: Visit, sky: Sky, home: Furnished, place: Place): Pro
   await shoot(page, place, 'offline');
 }
 
-/** A home of the first minute: what it offers, and a code that waits to be entered. */
+/** Pictures of a new home: what it offers, and a code that waits to be entered. */
 async function firstSteps(): Promise<void> {
   const [maker, here] = await Promise.all([
     authorization(),

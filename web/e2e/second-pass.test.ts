@@ -1,5 +1,5 @@
-// What people look for and did not find: queued words after a stop, pins, search in what was said, several chats at once,
-// a bar for thumbs, drafts that read as what they are. By keyboard and by touch, at both widths.
+// Features that people missed: queued messages after a stop, pins, search in messages, actions on several chats, a
+// bottom bar, readable drafts. By keyboard and by touch, at both widths.
 
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
@@ -24,7 +24,7 @@ import { PHONE, WIDE, type Answer } from './stage';
 clearsAfterEach();
 
 const isPhone = (viewport: { width: number }) => viewport.width < 768;
-/** As a thumb would, where the page has one. */
+/** Uses touch where the page is that of a phone. */
 const touch = { viewport: PHONE, hasTouch: true, isMobile: true };
 
 describe.each(WIDTHS)('at %s px', (width, viewport) => {
@@ -77,7 +77,7 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     const session = await told(at, `walks ${width}`);
     const more = { message: 'and else?', session_id: session };
     await at.api('/api/agent/chat', { method: 'POST', body: JSON.stringify(more) });
-    // The index follows what is said within a moment.
+    // The index has new messages after a moment.
     const found = async () => {
       const answer = await at.api(`/v1/sessions?q=${encodeURIComponent(`heron ${width}`)}`);
       const { sessions } = (await answer.json()) as { sessions: { found?: { turn?: string } }[] };
@@ -328,7 +328,7 @@ test('on a phone the bar has four places, More is a list, and a thumb reaches ch
   expect(page.wrongs).toEqual([]);
 });
 
-/** What a thumb would miss. */
+/** The elements that are too small for a thumb. */
 const tooSmall = (page: Page) =>
   page.evaluate(() =>
     [...document.querySelectorAll('main a, main button, nav a')]

@@ -1,4 +1,4 @@
-// A database and a bucket of a test's own, on the real servers that all tests of server mode share.
+// A database and a bucket for one test, on the real servers that all tests of server mode share.
 
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -14,18 +14,19 @@ const SCRIPT = fileURLToPath(new URL('../../scripts/test-servers', import.meta.u
 const MASTER_KEY = '5e1f0000000000000000000000000000000000000000000000000000000000aa';
 
 export interface Place {
-  /** What a gateway is started with. */
+  /** The settings of a gateway with this name. */
   gateway: (id: string) => { id: string; storage: object; masterKey: string };
   end: () => Promise<void>;
 }
 
-/** With tables. */
+/** Creates the database with its tables, and the bucket. */
 export async function place(): Promise<Place> {
-  // Not in the folder of this run, which the user of the database may not enter and which goes before the servers do.
+  // The servers must not be in this run's folder: the database's user may not enter it, and it is deleted before they
+  // end.
   const { TMPDIR: _, ...environment } = process.env;
   const { stdout } = await run(SCRIPT, { env: environment });
   const [database = '', objects = '', lock = ''] = stdout.split('\n');
-  // The servers stay as long as somebody holds this.
+  // The servers run as long as somebody holds this lock.
   const inUse = spawn('flock', ['--shared', lock, 'sleep', 'infinity'], { stdio: 'ignore' });
   const name = `w${randomBytes(6).toString('hex')}`;
   await run('psql', [database, '-c', `CREATE DATABASE ${name}`]);

@@ -6,7 +6,7 @@ import type { Stage } from './stage';
 
 clearsAfterEach();
 
-/** Another program on the same machine, which keeps every cookie that a browser sends it. */
+/** Another program on the same machine that records every cookie that a browser sends it. */
 async function neighbour(): Promise<{ url: string; cookies: string[]; end: () => void }> {
   const cookies: string[] = [];
   const server = createServer((request, response) => {
@@ -31,7 +31,7 @@ async function link(at: Stage): Promise<string> {
   return pathname + search;
 }
 
-/** What the server says to a socket that has this cookie and sends this first frame. */
+/** The server's first answer to a socket with this cookie and this first frame. */
 function firstAnswer(at: Stage, cookie: string, frame: object): Promise<string> {
   const options = { headers: { cookie, origin: at.url } } as unknown as string[];
   const socket = new WebSocket(`${at.url.replace('http', 'ws')}/ws`, options);
@@ -69,7 +69,7 @@ test('another port of the machine is sent the cookie and can read nothing with i
     expect([path, answer.status]).toEqual([path, 401]);
   }
   expect(await firstAnswer(at, cookie, { type: 'sessions.list' })).toContain('unauthenticated');
-  // The app itself goes on: after a reload, in another tab, with the documents of the API and a download.
+  // The app still works: after a reload, in another tab, in the API documentation, and for downloads.
   await page.goto(`${at.url}/chat`);
   await composer(page).waitFor();
   await page.reload();

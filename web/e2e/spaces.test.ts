@@ -1,4 +1,4 @@
-// One server and, where it can be, one page for everything a person does in a space.
+// Everything that a person does in a space, with one server and mostly one page.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,13 +13,13 @@ const AGENTS = [
   { id: 'careful', name: 'Careful', default: true, model: 'mine/some-model', tier: 'suggest' },
   { id: 'main', name: 'Main', model: 'mine/some-model', tier: 'act' },
 ];
-/** Long: the machine may be at work on much else. */
+/** The time limit is long, because the machine may be busy. */
 const PATIENT = { timeout: 60_000 };
 const WORDS = Array.from({ length: 45 }, (_, index) => `word${index} `);
 const propose = (id: string, title: string): Answer => ({
   calls: [{ id, name: 'propose_change', input: { op: 'create', type: 'task', title, body: 'Soon.' } }],
 });
-/** In the order in which they are asked for below. */
+/** The answers, in the order of the tests. */
 const ANSWERS: Answer[] = [
   {
     calls: [
@@ -71,7 +71,7 @@ const home = (path: string) => go(page, `/spaces/home-renovation/${path}`);
 const widthOf = async (part: Locator) => Math.round((await part.boundingBox())?.width ?? 0);
 const isWide = (part: Locator, width: number) => expect.poll(() => widthOf(part), PATIENT).toBe(width);
 const text = (of: Page) => of.getByRole('textbox', { name: 'Text', exact: true });
-/** Within the app, without loading it anew. */
+/** Navigates within the app without loading it again. */
 const go = (of: Page, path: string) =>
   of.evaluate((to) => {
     history.pushState(null, '', to);
@@ -109,7 +109,7 @@ test('a space is made, a page is written, and of two who change it neither loses
 
   await text(page).fill('Beans\nPeas\n');
   await at.api('/api/spaces/garden/pages/beds', { method: 'PATCH', body: JSON.stringify({ body: 'Beans\nLeek\n' }) });
-  // Whichever is first: the page hears of it, or saving is refused.
+  // Either the page gets the notice, or saving is refused; both lead to the conflict.
   await page.keyboard.press('Control+s');
   const conflict = page.getByRole('alert', { name: 'Changed elsewhere' });
   await conflict.getByText('+Peas').waitFor();
@@ -149,7 +149,7 @@ test('tasks are added and moved by keys, by dragging and by a menu', async () =>
   await page.keyboard.press('Shift+ArrowRight');
   await column('Doing').getByRole('link', { name: 'Buy oil' }).waitFor();
   await expect.poll(status, PATIENT).toBe('doing');
-  // It is still in hand, also after the board was read anew: the next key moves it on.
+  // The card keeps the focus after the board was loaded again, so the next key moves it on.
   const inHand = () => page.evaluate(() => document.activeElement?.textContent);
   await expect.poll(inHand, PATIENT).toContain('Buy oil');
   await page.keyboard.press('Shift+ArrowRight');
@@ -187,7 +187,7 @@ test('words and files are captured as refs from outside, and what fails can be t
   await page.getByText('from outside').waitFor();
   await page.getByText('140 mm are guaranteed').waitFor();
   await page.goBack();
-  // No page of this machine is fetched for anybody.
+  // No address of this machine is fetched.
   await box.getByRole('textbox').fill(`${at.model}/page`);
   await page.keyboard.press('Enter');
   await box.getByRole('alert').getByText('was not captured').waitFor();
@@ -215,7 +215,7 @@ test('the companion answers about what one looks at, and goes on whatever page i
     view: { entity_type: 'page', entity_id: 'floor' },
   });
 
-  // It belongs to the space wherever it is opened from.
+  // The conversation opens in its space, wherever the link is.
   await go(page, `/chat/${id}`);
   await page.waitForURL('**/spaces/home-renovation#companion');
   await page.keyboard.press('Control+k');
@@ -228,11 +228,11 @@ test('the companion answers about what one looks at, and goes on whatever page i
 test('a draft is approved in the rail, and the Inbox shows the same', async () => {
   await home('tasks');
   await say(page, 'Make a task of it');
-  // Read as what it is; the file is behind a toggle.
+  // The draft is shown as a task; its file is behind a toggle.
   await card(page).getByText('Order samples', { exact: true }).first().waitFor();
   const inbox = await beside(page, at, '/inbox');
   await card(inbox).getByText('Order samples', { exact: true }).first().waitFor();
-  // A tab in the back is drawn seldom, which clicks wait for.
+  // A tab in the background is drawn rarely, which delays clicks.
   await page.bringToFront();
   expect(await onDisk('home-renovation/tasks/order-samples.md')).toBeUndefined();
   await rail(page).getByRole('button', { name: 'Collapse the companion' }).click();
@@ -256,7 +256,7 @@ test('an answer that fails can be asked for again, and no word is lost or said t
   await log(page).getByText('Here I am.').waitFor();
   expect(await said('Are you there?')).toBe(1);
 
-  // The server keeps the words, but its answer is lost: they are found there, not sent again.
+  // The server stores the message but its answer is lost: the app finds the message and does not send it again.
   await page.route(
     '**/api/conversations/*/messages',
     async (route) => (await route.fetch(), await route.abort('internetdisconnected')),
@@ -267,7 +267,7 @@ test('an answer that fails can be asked for again, and no word is lost or said t
   await log(page).getByText('Once and no more.').waitFor();
   expect(await said('Only once')).toBe(1);
 
-  // Kept by the server, asked for by nobody.
+  // The message is stored on the server, but nobody has requested its answer.
   const { id } = await talk();
   await at.api(`/api/conversations/${id}/messages`, {
     method: 'POST',
@@ -277,7 +277,7 @@ test('an answer that fails can be asked for again, and no word is lost or said t
   await rail(page).getByRole('button', { name: 'Ask now' }).click();
   await log(page).getByText('I was not asked.').waitFor();
 
-  // While it answers, words wait for their turn.
+  // During an answer further messages wait.
   await say(page, 'one');
   await say(page, 'two');
   await log(page).getByText('Second.').waitFor();
@@ -320,7 +320,7 @@ test('the rail is resized, collapsed, laid over the page, and a sheet on a phone
   const before = await widthOf(page.getByRole('article').first());
   await tab.click();
   await rail(page).getByRole('log').waitFor();
-  // Over the page: what is under it stays as wide as it was, but for the tab's place.
+  // The rail is over the page, which keeps its width except for the rail's tab.
   expect(Math.abs((await widthOf(page.getByRole('article').first())) - before)).toBeLessThanOrEqual(40);
   await page.keyboard.press('Escape');
   await tab.waitFor();
@@ -351,7 +351,7 @@ test('hostile pages, refs and names run nothing and load nothing from elsewhere'
       tasks: page.getByRole('region', { name: 'To do' }).getByRole('link').first(),
       refs: page.getByRole('list', { name: 'Refs' }),
     }[path.split('/hostile/')[1] ?? path];
-    // A page is written where it is read; both ways must be harmless.
+    // This page opens in its editor; both the editor and the reading view must be safe.
     if (path.endsWith('/pages/a')) {
       await text(page).waitFor();
       await page.getByRole('radio', { name: 'Read' }).click();
@@ -363,7 +363,7 @@ test('hostile pages, refs and names run nothing and load nothing from elsewhere'
   expect(page.wrongs).toEqual([]);
 });
 
-/** The smallest document that says something. */
+/** The smallest PDF with some text. */
 function pdf(words: string): Buffer {
   const stream = `BT /F1 24 Tf 72 700 Td (${words}) Tj ET`;
   const objects = [

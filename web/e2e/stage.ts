@@ -1,4 +1,4 @@
-// The real binary with the scripted model behind it, and a browser before it.
+// The real binary with a scripted model, and a browser.
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -14,17 +14,17 @@ export const PHONE = { width: 390, height: 844 };
 const target = process.env['ONYX_BIN_DIR'] ?? fileURLToPath(new URL('../../target/debug', import.meta.url));
 const chromiumPath = process.env['ONYX_CHROMIUM'] ?? '/usr/bin/chromium';
 const START_LIMIT_MS = 60_000;
-/** Long: the machine may be at work on much else. */
+/** The time limit is long, because the machine may be busy. */
 const WAIT_LIMIT_MS = 60_000;
 
 export interface Answer {
   text?: string | string[];
   calls?: { id: string; name: string; input: object }[];
-  /** After the text nothing more is said until the client goes away. */
+  /** After its text the answer continues without end until the client disconnects. */
   hang?: boolean;
   delayMs?: number;
   reasoning?: string;
-  /** The provider refuses with this status. */
+  /** The provider refuses the request with this status. */
   refused?: number;
 }
 
@@ -45,13 +45,13 @@ function script(answer: Answer): object {
 export interface Stage {
   url: string;
   home: string;
-  /** Where the scripted model answers. */
+  /** The address of the scripted model. */
   model: string;
-  /** What the model says from now on; until then and afterwards `ok`. */
+  /** Sets the model's next answers; before and after them it answers `ok`. */
   script: (answers: Answer[], fallback?: Answer) => Promise<void>;
-  /** More files for the home, over those that are there. */
+  /** Writes further files into the home, over existing ones. */
   write: (files: Record<string, string>) => Promise<void>;
-  /** Kills the server and starts it again on the same home and port. */
+  /** Kills the server and starts it again with the same home and port. */
   restart: () => Promise<void>;
   kill: () => Promise<void>;
   start: () => Promise<void>;
@@ -59,7 +59,7 @@ export interface Stage {
   end: () => Promise<void>;
 }
 
-/** Runs a command of the program to its end. */
+/** Runs a command of the binary to its end. */
 export async function runOnyx(words: string[], environment: Record<string, string>): Promise<void> {
   const child = begin('onyx', words, environment);
   const code = await new Promise((resolve) => child.once('exit', resolve));
@@ -69,21 +69,21 @@ export async function runOnyx(words: string[], environment: Record<string, strin
 export interface Setting {
   files?: Record<string, string>;
   agents?: object[];
-  /** Of `agents.defaults`. */
+  /** The `agents.defaults` of the config. */
   defaults?: object;
   providers?: object;
   price?: { input: number; output: number };
   contextWindow?: number;
   fallback?: Answer;
-  /** `tools` of the config. */
+  /** The `tools` of the config. */
   tools?: object;
-  /** One of several gateways: its name, `storage` of the config, and what opens what they share. */
+  /** For one of several gateways: its name, the `storage` of the config, and the master key. */
   gateway?: { id: string; storage: object; masterKey: string };
-  /** The port at which an Ollama of the test's listens. */
+  /** The port of the test's own Ollama. */
   ollama?: number;
 }
 
-/** Nothing listens there: what runs on the machine of the tests is no matter of theirs. */
+/** A port at which nothing listens, so that model servers on the test machine are not found. */
 const DEAD = 9;
 const LOCAL = ['ollama', 'lmstudio', 'vllm', 'llama.cpp', 'llamacpp'];
 
@@ -96,7 +96,7 @@ export async function stage(answers: Answer[], options: Setting = {}): Promise<S
   const config = (port: number) => ({
     gateway: { port, auth: { mode: 'token', token: TOKEN }, ...(options.gateway && { id: options.gateway.id }) },
     ...(options.gateway && { storage: options.gateway.storage }),
-    // A price, so that no run has to say that it does not know one.
+    // A price is set, so that no run reports an unknown one.
     providers: options.providers ?? {
       mine: {
         kind: 'openai',
@@ -160,10 +160,10 @@ export async function stage(answers: Answer[], options: Setting = {}): Promise<S
   };
 }
 
-/** Below the ports that systems give away by themselves, so that one that is let go stays free for a moment. */
+/** A port below those that systems assign automatically, so that a port which is released stays free for a moment. */
 const somePort = () => 15_000 + Math.floor(Math.random() * 15_000);
 
-/** The scripted model. A new script is a new process at the old address. */
+/** The scripted model server. A new script starts a new process at the same address. */
 async function scripted(file: string): Promise<{ load: Stage['script']; url: () => string; end: () => Promise<void> }> {
   let model: ChildProcess | undefined;
   let url = '';
@@ -175,7 +175,7 @@ async function scripted(file: string): Promise<{ load: Stage['script']; url: () 
   const load = async (answers: Answer[], fallback: Answer = { text: 'ok' }) => {
     await end();
     await writeFile(file, JSON.stringify({ answers: answers.map(script), default: script(fallback) }));
-    // A port that was never ours may be taken.
+    // The first port may be in use by another program, so a second one is tried.
     url =
       url === '' ? await listen(somePort()).catch(() => listen(somePort())) : await listen(Number(new URL(url).port));
   };
@@ -198,7 +198,7 @@ async function gone(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-// A worker is told to end when its files are done; what it started for all of them ends with it.
+// A test worker is ended when its files are done, so the processes that all its files share end with it.
 process.once('SIGTERM', () => {
   for (const child of running) child.kill('SIGKILL');
   process.kill(process.pid, 'SIGKILL');
@@ -255,15 +255,15 @@ export async function closeBrowser(): Promise<void> {
 }
 
 export interface Visit extends Page {
-  /** What the page did that it must not: errors, policy reports, requests to other hosts. */
+  /** What the page must not do and did: errors, policy violations, requests to other hosts. */
   wrongs: string[];
-  /** The server it belongs to. */
+  /** The address of the page's server. */
   home: string;
-  /** What it asked for and has no answer to yet. */
+  /** The requests without an answer. */
   asked: Set<Request>;
 }
 
-/** A signed-in page of its own that remembers everything it did wrong. */
+/** Opens a signed-in page in a new context. It records everything that it must not do. */
 export async function visit(
   at: Stage,
   path = '/chat',
@@ -282,7 +282,7 @@ async function blank({ token = TOKEN, ...rest }: BrowserContextOptions & { token
     ...rest,
   });
   await context.addInitScript((value) => {
-    // The preview frame has an origin of its own, and no storage; what its policy stops is what it is there for.
+    // The preview frame has an opaque origin without storage, and its policy is meant to block things.
     if (window.origin === 'null') return;
     if (value && !localStorage.getItem('onyx.token')) localStorage.setItem('onyx.token', JSON.stringify(value));
     addEventListener('securitypolicyviolation', (event) =>
@@ -301,10 +301,10 @@ async function enter(page: Visit, at: Stage, path: string): Promise<void> {
   await page.goto(at.url + path);
 }
 
-/** Pages that tests take one after the other: to start one costs more than most tests do with it. */
+/** Pages that tests reuse, because opening a new one takes longer than most tests. */
 const idle: Visit[] = [];
 
-/** Such a page, as fresh as a new one: nothing is kept in it, and it shows nothing of before. */
+/** Takes such a page and clears everything stored in it, so that it is like a new one. */
 export async function borrow(at: Stage, path = '/chat', viewport: typeof WIDE = WIDE): Promise<Visit> {
   const page = idle.pop() ?? (await blank());
   await page.setViewportSize(viewport);
@@ -315,7 +315,7 @@ export async function borrow(at: Stage, path = '/chat', viewport: typeof WIDE = 
   return page;
 }
 
-/** Back for the next test, unless this one closed it; its other tabs are closed. */
+/** Returns the page for the next test, unless the test closed it. Its other tabs are closed. */
 export async function giveBack(page: Visit): Promise<void> {
   if (page.isClosed()) return;
   for (const other of page.context().pages()) if (other !== page) await other.close();

@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 const main = (at: Visit) => at.locator('main');
-/** Nothing on the page is wider than the screen. */
+/** Checks that nothing on the page is wider than the screen. */
 const overhang = (at: Visit) =>
   at.evaluate(() =>
     [...document.querySelectorAll('main, main > *')]
@@ -41,7 +41,7 @@ test.each(PLACES.map((place) => [place.name, place] as const))(
     await page.goto(home.at.url + place.path(home));
     if (!place.isStatic) {
       await main(page).locator('[aria-busy=true]').first().waitFor();
-      // What was asked for while it loaded fails now.
+      // The requests that were held while the page loaded fail now.
       await sky.change('error');
       const alert = main(page).getByRole('alert').first();
       await alert.getByRole('button', { name: 'Copy details' }).waitFor();
@@ -49,7 +49,7 @@ test.each(PLACES.map((place) => [place.name, place] as const))(
     }
     expect(page.wrongs.filter((wrong) => !wrong.includes('500'))).toEqual([]);
     expect(await unreadable(page, `${name} failing`)).toEqual([]);
-    // The failing page is left whole, with what it still waited for: its last failures are its own.
+    // The failing page is left completely, so that its last failures are not counted for the next page.
     await page.goto('about:blank');
     page.wrongs = [];
     await sky.change('live');

@@ -61,7 +61,7 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
       'day,place\nSaturday,cabin\n',
     );
     expect(await attached.count()).toBe(0);
-    // What went along is a chip that opens the file.
+    // An attachment is shown as a chip that opens the file.
     await log(page)
       .getByRole('link', { name: `plan${width}.csv` })
       .press('Enter');
@@ -82,7 +82,8 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     await say(page, 'afterwards');
     await log(page).getByText('And now this.').waitFor();
     await finished(page);
-    // What was queued stands where the log has it as soon as its run is told; until then below what is being said.
+    // A queued message moves to its place in the log as soon as its run starts; until then it is below the answer in
+    // progress.
     const inOrder = async () => /word29.*afterwards.*And now this\./s.test(await log(page).innerText());
     await expect.poll(inOrder).toBe(true);
     expect(page.wrongs).toEqual([]);

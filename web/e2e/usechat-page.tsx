@@ -1,4 +1,4 @@
-// A page of somebody else's: the AI SDK's own hook against `/api/v1/chat`, and nothing of ours.
+// A foreign page: the AI SDK's own hook with `/api/v1/chat`, without code of ours.
 
 import { useChat } from '@ai-sdk/react';
 import { DefaultChatTransport } from 'ai';

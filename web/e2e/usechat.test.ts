@@ -36,7 +36,7 @@ afterAll(async () => {
   await at.end();
 });
 
-/** The page with the SDK in it, as one script. */
+/** The page with the SDK, bundled into one script. */
 async function bundled(): Promise<string> {
   const input = fileURLToPath(new URL('usechat-page.tsx', import.meta.url));
   const made = (await build({
@@ -65,7 +65,7 @@ async function send(words: string, button = 'Send'): Promise<void> {
 }
 
 test('useChat of the AI SDK sends, streams, stops, goes on and says what failed', async () => {
-  // What is shown on the way is noted in the page: a look from outside may come too late.
+  // The page itself records what it shows, because a check from outside may come too late.
   const shown = await page.evaluateHandle(() => {
     const seen: string[] = [];
     new MutationObserver(() => seen.push(document.body.innerText)).observe(document.body, {
@@ -92,7 +92,7 @@ test('useChat of the AI SDK sends, streams, stops, goes on and says what failed'
     ['text', 'Seen.', 'done'],
   ]);
 
-  // Nobody offered it a tool: a call that a model makes all the same breaks nothing, and runs nothing.
+  // No tools were offered. If the model calls one all the same, nothing breaks and nothing runs.
   await send('call');
   await page.getByTestId('messages').getByText('I would look.').waitFor();
   await status('ready');
@@ -129,7 +129,7 @@ test('useChat of the AI SDK sends, streams, stops, goes on and says what failed'
   const wrongs = page.wrongs.splice(0).filter((wrong) => !wrong.includes('404'));
   expect(wrongs).toEqual([]);
 
-  // A line that is cut mid-stream is an error, and what was said stays.
+  // A connection that is cut in the middle of a stream is an error, and the received text stays.
   await send('and then the line is gone');
   await page.getByTestId('messages').getByText('Severed').waitFor();
   await at.kill();

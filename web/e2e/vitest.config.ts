@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-// Two workers for two cores. Each starts one browser for all of its files and every server on a port and home of its own, so
-// that nothing of one worker reaches the other.
+// There are two workers for two cores. Each starts one browser for all of its files, and every server has its own port
+// and home, so that the workers do not affect each other.
 export default defineConfig({
   root: fileURLToPath(new URL('../..', import.meta.url)),
   resolve: { alias: { '@onyx/sdk': fileURLToPath(new URL('../../clients/ts/src/index.ts', import.meta.url)) } },
@@ -15,7 +15,7 @@ export default defineConfig({
     isolate: false,
     testTimeout: 150_000,
     hookTimeout: 150_000,
-    // As long as the browser is given for the same on a busy machine.
+    // The same time limit as for the browser, because the machine may be busy.
     expect: { poll: { timeout: 30_000 } },
     execArgv: ['--experimental-websocket'],
   },

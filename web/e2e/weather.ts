@@ -1,4 +1,4 @@
-// What may happen between a page and its server, made to happen: nothing comes, everything fails, the line is dead.
+// Simulates conditions between a page and its server: requests that never finish, that fail, or without a connection.
 
 import type { Page, WebSocketRoute } from 'playwright-core';
 
@@ -15,7 +15,7 @@ const DATA = /^\/(api|v1)\//;
 export class Sky {
   weather: Weather = 'live';
   private sockets: WebSocketRoute[] = [];
-  /** What was asked for while nothing came. */
+  /** The requests that are held in the state `loading`. */
   private held: (() => unknown)[] = [];
 
   constructor(private readonly page: Page) {}

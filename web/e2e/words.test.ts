@@ -1,5 +1,5 @@
-// The app shows the server's words and reads none of them: with every word replaced on its way, the page has the same
-// parts in the same order, and the new words in them.
+// The app shows the server's texts and never interprets them: if all texts are replaced in transit, the page has the
+// same parts in the same order, with the new texts.
 
 import type { WebSocketRoute } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ clearsAfterEach();
 
 const VERBS = ['plain', 'wants', 'doing', 'did', 'refused', 'failed'];
 
-/** A frame with other words in it: what a call is called by state, what it is about, every summary and message. */
+/** Replaces the texts of a frame: labels of calls, their targets, all summaries and messages. */
 function inOtherWords(frame: string): string {
   const change = (value: unknown, name?: string): unknown => {
     if (typeof value === 'string') {
@@ -53,7 +53,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     const looks = (texts: string[]) => texts.map((text) => text.replace(/ \d+ ?m?s$/, ''));
     const expected = ['zqdid about zebras', 'zqdid about zebras +2 −1', 'zqfailed about zebras'];
     await expect.poll(async () => looks(await shown())).toEqual(expected);
-    // The edit shows its diff, which is no word of the server's.
+    // The diff of an edit is not one of these texts.
     await rows.nth(1).getByRole('button').press('Enter');
     await page.getByRole('group', { name: 'Change to about zebras' }).getByText('+three').waitFor();
     await page.reload();

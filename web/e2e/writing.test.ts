@@ -1,5 +1,5 @@
-// Pages people write in: as they will be read, saved by themselves, linked, with pictures and tables, and with every
-// earlier version one press away. By keyboard at 1280, by touch at 390.
+// Pages that people write: shown as they will be read, saved automatically, linked, with pictures, tables and earlier
+// versions. By keyboard at width 1280, by touch at 390.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const onDisk = (at: Stage, path: string) =>
   readFile(join(at.home, 'people/owner/spaces/house', path), 'utf8').catch(() => '');
 const has = (at: Stage, path: string, words: string) => expect.poll(() => onDisk(at, path)).toContain(words);
 
-/** To the end of the text, as a person goes there. */
+/** Moves the cursor to the end of the text, as a person does. */
 async function toEnd(page: Page): Promise<void> {
   await text(page).focus();
   await page.keyboard.press('Control+End');
@@ -43,7 +43,7 @@ const PNG = Buffer.from(
   'base64',
 );
 
-/** A picture comes as from another program. */
+/** Inserts a picture from another program. */
 async function give(page: Page, how: 'paste' | 'drop'): Promise<void> {
   await text(page).evaluate(
     (element, [bytes, type]) => {
@@ -74,7 +74,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await page.keyboard.type('\n## Plan\n\n- measure **twice**\ncut once\n\nThen n');
     await expect.poll(() => text(page).locator('.cm-h2').innerText()).toBe('Plan');
     expect(await text(page).locator('.cm-strong').innerText()).toBe('twice');
-    // Letters that are shortcuts elsewhere are letters here.
+    // Letters that are shortcuts elsewhere are typed here.
     expect(new URL(page.url()).pathname).toBe('/spaces/house/pages/floor');
     await saved(page);
     await has(at, 'pages/floor.md', '## Plan\n\n- measure **twice**\n- cut once\n\nThen n');
@@ -119,7 +119,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await from.getByRole('link', { name: 'Order samples' }).waitFor();
     await from.getByRole('link', { name: 'Floor' }).press('Enter');
     await page.waitForURL('**/pages/floor');
-    // Read, the same link is a button; one to a page that is not there offers to make it.
+    // In the reading view the link is a button; a link to a missing page offers to create it.
     await toEnd(page);
     await page.keyboard.type(' and [[Roof]].');
     await saved(page);
@@ -148,7 +148,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await page.getByRole('radio', { name: 'Read' }).click();
     const shown = page.locator('.prose img').first();
     await expect.poll(() => shown.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(10);
-    // A name that is taken is found out by trying; browsers write that down.
+    // Taken file names are found by trying, and browsers log that as an error.
     expect(page.wrongs.filter((wrong) => !wrong.includes('412'))).toEqual([]);
   });
 

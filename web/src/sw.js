@@ -70,7 +70,7 @@ self.addEventListener('fetch', (event) => {
   }
   if (request.method !== 'GET' || url.origin !== self.location.origin) return;
   if (request.mode === 'navigate') {
-    // Only the app's own pages; the server's pages are not cached.
+    // Only the app's own pages are answered from the cache, not the server's.
     if (/^\/(api|v1|auth|docs|manual|ws|mcp|health|ready|metrics|openapi)/.test(url.pathname)) return;
     // The newest HTML if the server answers, otherwise the cached one.
     event.respondWith(fetch(request).catch(() => caches.match('/', { cacheName })));

@@ -70,7 +70,7 @@ describe('words said in a thread', () => {
       'queued 2 (a2-main)',
       'running main',
     ]);
-    // The log has the words already: the next that wait are not this run's.
+    // The log has the first message already, so the waiting ones do not belong to this run.
     expect(shown(waiting.slice(1), run, new Set(['r']))).toEqual([
       'running main',
       'running scout',

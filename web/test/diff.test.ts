@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { lineDiff } from '../src/ui/diff';
 
-/** Applies what a diff without headers says, so that it must be true. */
+/** Applies a diff without headers, which shows that it is correct. */
 function apply(before: string, after: string): { kept: string[]; removed: string[]; added: string[] } {
   const lines = lineDiff(before, after);
   const of = (kind: string) => lines.filter((line) => line.kind === kind).map((line) => line.text);

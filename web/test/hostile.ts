@@ -1,4 +1,4 @@
-/** Markdown that wants to run, load or lead somewhere. */
+/** Markdown that tries to run a script, load something or navigate. */
 export const HOSTILE = [
   '<script>window.pwned = 1</script>',
   '<img src=x onerror="window.pwned = 1">',

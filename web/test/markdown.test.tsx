@@ -6,7 +6,7 @@ import { isInlineImage, safeLink } from '../src/markdown/links';
 import { Markdown } from '../src/markdown/Markdown';
 import { HOSTILE } from './hostile';
 
-/** The page without our own icons. */
+/** The rendered page without the app's own icons. */
 const html = (text: string) =>
   renderToStaticMarkup(<Markdown text={text} />).replace(/<svg [^>]*class="lucide[\s\S]*?<\/svg>/g, '');
 

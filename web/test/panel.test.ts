@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { HIDDEN, STAYS_MS, step, type Happened, type Hold, type Panel } from '../src/pages/agents/persona/panel';
 
-/** The machine with the clock that the page gives it. */
+/** The state machine with a simulated clock. */
 class Played {
   panel: Panel = HIDDEN;
   private timer?: ReturnType<typeof setTimeout>;

@@ -1,4 +1,4 @@
-// The same run as the server logged it: recorded, not written by hand.
+// The same run as in recorded.ts, as the server logged it. It is recorded, not written by hand.
 
 import type { Turn } from '@onyx/sdk';
 

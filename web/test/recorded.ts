@@ -1,4 +1,4 @@
-// A run as the server told it: recorded, not written by hand.
+// A run as the server sent it. It is recorded, not written by hand.
 
 import type { RunEvent } from '@onyx/sdk';
 

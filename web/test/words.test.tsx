@@ -1,4 +1,4 @@
-// The server's words are shown and never read: whatever it calls things, the app makes the same of them.
+// The app shows the server's texts and never interprets them: with other texts it builds the same page.
 
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, test } from 'vitest';
@@ -23,20 +23,20 @@ import { waitingOf } from '../src/store/waiting';
 import { EVENTS } from './recorded';
 import { TURNS } from './recorded-turns';
 
-/** The fields whose words people read; every other field is a name or a number of the wire. */
+/** The fields with text for people. All other fields are names or numbers of the wire format. */
 const WORDS = new Set(
   'summary subject message hint output chunk content plain wants doing did refused failed text unified sentence label tool toolName detail'.split(
     ' ',
   ),
 );
 
-/** Of answers that are no turns and no events; an id is a word to the app too. */
+/** Further text fields of answers that are neither turns nor events. For the app an id is such a text too. */
 const MORE_WORDS = new Set([
   ...WORDS,
   ...'title heading name path before after author diffSummary shortSummary id question'.split(' '),
 ]);
 
-/** A source of numbers that is the same each time. */
+/** A random number generator with a fixed seed. */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -47,7 +47,7 @@ function random(seed: number): () => number {
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz:/<>[]+-−0123456789@#$ ';
 
-/** The same value with other words in it, and each word that was put there. */
+/** The value with its texts replaced, and the replacements. */
 function scrambled<T>(value: T, seed: number, names: ReadonlySet<string> = WORDS): { value: T; words: string[] } {
   const next = random(seed);
   const words: string[] = [];
@@ -57,7 +57,7 @@ function scrambled<T>(value: T, seed: number, names: ReadonlySet<string> = WORDS
     words.push(letters);
     return letters;
   };
-  // Equal words stay equal, so that what names another still names it.
+  // Equal texts get equal replacements, so that references between them still work.
   const known = new Map<string, string>();
   const replaced = (inner: string) => {
     const other = known.get(inner) ?? word();
@@ -73,7 +73,7 @@ function scrambled<T>(value: T, seed: number, names: ReadonlySet<string> = WORDS
   return { value: change(value) as T, words };
 }
 
-/** Everything the app makes of messages, without their words. */
+/** Everything that the app makes of messages, except their texts. */
 function structure(messages: Message[]): unknown {
   const step = (one: ToolStep) => ({
     id: one.toolUseId,
@@ -135,7 +135,7 @@ describe('with other words of the server', () => {
   });
 });
 
-/** The elements of a page with what they look like, without any words. */
+/** The elements of a page with their styles, without any text. */
 const shape = (html: string) =>
   html
     .replace(/>[^<]*/g, '>')

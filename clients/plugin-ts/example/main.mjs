@@ -24,7 +24,7 @@ plugin.onStarted(async () => {
     const waiting = lines(incoming).slice(next);
     for (const line of waiting) {
       await plugin.deliver('pipe', JSON.parse(line));
-      // Onyx has stored it: after a crash the plugin continues after it.
+      // Onyx has stored the message, so after a crash the plugin continues behind it.
       appendFileSync(read, '\n');
       next += 1;
     }

@@ -26,12 +26,12 @@ AGENTS = [
 
 
 def say(*texts: str, delay_ms: int = 0) -> dict[str, Any]:
-    """An answer of the model in words."""
+    """Returns an answer of the model that is text."""
     return _script([{"text": text} for text in texts], "stop", delay_ms)
 
 
 def call(name: str, **arguments: object) -> dict[str, Any]:
-    """An answer of the model that calls a tool."""
+    """Returns an answer of the model that calls a tool."""
     pieces = [json.dumps(arguments)]
     return _script([{"tool_calls": [{"id": "a", "name": name, "pieces": pieces}]}], "tool_calls", 0)
 
@@ -70,7 +70,7 @@ class Stage:
         self._healthy()
 
     def script(self, answers: Sequence[Mapping[str, Any]], default: Mapping[str, Any] | None = None) -> None:
-        """What the model says from now on: these in order, then always the default."""
+        """Sets what the model answers from now on: these answers in order, then always the default."""
         if self._model is not None:
             _end(self._model)
         file = self.folder / "script.json"
@@ -81,7 +81,7 @@ class Stage:
         self.model_url = self._says(self._model, r"(http:\S+)")
 
     def model_requests(self) -> str:
-        """What the model was asked, as text."""
+        """Returns the requests to the model, as text."""
         with urllib.request.urlopen(re.sub(r"/v1$", "/_requests", self.model_url)) as answer:
             return str(answer.read().decode())
 

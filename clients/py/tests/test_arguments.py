@@ -28,7 +28,7 @@ def onyx() -> Iterator[Onyx]:
 
 
 def snake(name: str) -> str:
-    """Names of arguments; what they hold keeps its own."""
+    """Turns the name of an argument into snake case; the names of fields within the argument stay as they are."""
     head, *rest = re.split(r"(?=[.\[])", name, maxsplit=1)
     return re.sub(r"[A-Z]", lambda found: "_" + found.group().lower(), head) + "".join(rest)
 

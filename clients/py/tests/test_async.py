@@ -8,7 +8,7 @@ from contextlib import aclosing
 from onyx_sdk import AsyncOnyx
 from stage import TOKEN, Stage, call, say
 
-#: A stream that waits for a decision that nobody makes would wait for ever.
+#: A stream would wait for ever for a decision that nobody makes, so there is a time limit.
 LIMIT = 60
 
 

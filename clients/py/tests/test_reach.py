@@ -144,7 +144,7 @@ def test_people_sign_in_and_tokens_renew_themselves(stage: Stage, onyx: Onyx) ->
     with pytest.raises(Unauthenticated) as caught:
         Onyx.sign_in(stage.url, "mara", "wrong")
     assert caught.value.hint
-    # As a program that kept the pair until the short token was over.
+    # The program kept the pair of tokens until the short-lived one had expired.
     kept = RenewingToken(stage.url, "old", pairs[0]["refresh_token"], pairs.append)
     with Onyx(stage.url, kept) as later:
         assert later.me()["person"] == "mara"
@@ -158,16 +158,16 @@ def test_people_sign_in_and_tokens_renew_themselves(stage: Stage, onyx: Onyx) ->
     assert Onyx(stage.url, token).me()["person"] == "mara"
 
 
-# Of other makers' clients, of browsers, of programs that look whether the server is there; not for this client.
+# Routes for other makers' clients, for browsers, and for programs that check whether the server is alive.
 NOT_OURS = re.compile(
     r"^/(v1/(chat|responses|messages|conversations|embeddings|completions|audio|images|moderations|models/)"
     r"|mcp$|ws$|docs$|openapi.json$|metrics$|health$|ready$|auth/link|oauth|widget|connectors/|\.well-known"
     r"|api/v1/chat/\{id\}/stream$|api/claude/|api/oauth/|api/agent/health$|api/auth/login$|api/linkedin/callback$)"
 )
 LEFT_OUT = {
-    # PATCH does the same and forgets nothing.
+    # PATCH does the same and keeps the other fields.
     ("PUT", "/v1/agents/{id}"),
-    # Stands for `…/accept` and `…/restore`, which have methods.
+    # This route stands for `…/accept` and `…/restore`, which have methods.
     ("POST", "/v1/memory/files/{path}"),
 }
 
@@ -185,7 +185,7 @@ def test_every_route_of_the_server_has_a_method() -> None:
 
 
 def called() -> set[tuple[str, str]]:
-    """Method and address of every call in the source of the async client."""
+    """Returns method and address of every call in the source of the async client."""
     found: set[tuple[str, str]] = set()
     for file in (CLIENTS / "py/src/onyx_sdk/_async").glob("*.py"):
         tree = ast.parse(file.read_text())
@@ -204,13 +204,13 @@ def calls(function: ast.AsyncFunctionDef, names: dict[str, str]) -> set[tuple[st
         texts = [text_of(argument, names) for argument in node.args]
         paths = [text for text in texts if text.startswith("/")]
         methods = [text for text in texts if text in ("GET", "POST", "PUT", "PATCH", "DELETE")]
-        # What starts a run names no method: it is always POST.
+        # A call that starts a run names no method, because it is always POST.
         found |= {(methods[0] if methods else "POST", path) for path in paths}
     return found
 
 
 def constants(node: ast.AST) -> dict[str, str]:
-    """Names that stand for a text, here or in what is inside."""
+    """Returns the names to which this node, or a node in it, assigns a text."""
     return {
         target.id: text_of(assigned.value, {})
         for assigned in ast.walk(node)
@@ -230,7 +230,7 @@ def text_of(node: ast.expr, names: dict[str, str]) -> str:
     return ""
 
 
-#: TypeScript's own: listeners in the place of a stream of events, and names that Python has otherwise.
+#: Methods that only TypeScript has: listeners instead of a stream of events, and names that differ in Python.
 ONLY_TYPESCRIPT = {
     "threads": {"onChunk", "onComplete", "onError", "onConfirm"},
 }

@@ -105,7 +105,7 @@ def test_what_a_refusing_provider_says_is_an_error_with_its_code(stage: Stage, o
 
 
 class Cut(httpx.BaseTransport):
-    """A connection to ``path`` that breaks after so many bytes, once the whole was told or at once."""
+    """A connection to ``path`` that breaks after ``size`` bytes; with ``late``, once the whole answer was sent."""
 
     def __init__(self, path: str, size: int, *, late: bool) -> None:
         self.path, self.size, self.late = path, size, late
@@ -156,7 +156,7 @@ def test_the_events_of_a_run_are_taken_up_where_they_broke_off(stage: Stage) -> 
         run_id = onyx.chat.send("count")["run_id"]
         whole = list(onyx.runs.events(run_id))
     with httpx.Client(transport=Cut("/events", 900, late=False)) as client:
-        # Every connection breaks: each brings a little more.
+        # Every connection breaks, and each brings a little more.
         again = list(Onyx(stage.url, TOKEN, http_client=client).runs.events(run_id, patience=3))
     assert [event["seq"] for event in again] == [event["seq"] for event in whole]
     assert again[-1]["type"] == "done"

@@ -78,7 +78,7 @@ function columns(provider) {
       const broken = streamText({ model: ours(name), prompt: CUT, maxRetries: 0, onError });
       for await (const part of broken.fullStream) {
         if (part.type === 'error') errors.push(part.error);
-        // One provider tells no error, but that the answer ended with one.
+        // One provider reports no error, but only that the answer ended with one.
         if (part.type === 'finish' && part.finishReason === 'error') errors.push(part.rawFinishReason);
       }
       assert.ok(errors.length > 0, 'an answer that broke off was taken for a whole one');

@@ -35,14 +35,14 @@ class Aider(Program):
         self.answered(whole.ask(model, "say hello"), HELLO_ANSWER)
 
     def edit(self, model):
-        """Its like of a tool: a change of a file, in its own format."""
+        """Checks what aider does instead of a tool call: it changes a file by an answer in its own format."""
         from coding import Desk
 
         desk = Desk()
         load_script(script(rule(text(EDIT), "make it mauve")))
         edits = Program(self.wire, lambda *asked: command(*asked, "hello.txt"), None)
         code, out, err = edits.ask(model, "make it mauve", desk=desk)
-        # It ends the last line, which had no end.
+        # The edit completes the last line, which had no line end.
         assert (desk.work / "hello.txt").read_text() == "the word is mauve\n", f"{code}\n{out}\n{err}"
 
     def check(self):

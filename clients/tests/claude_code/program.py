@@ -30,26 +30,26 @@ def reading(file):
 
 
 class Interactive(Program):
-    """The same, typed: a question is done when the words that end it are on the screen."""
+    """Claude Code in a terminal. A question is answered when the last words of the answer are on the screen."""
 
     def __init__(self):
         super().__init__("messages", command, reading, row="messages, in a terminal")
 
     def open(self, model, token=TOKEN, desk=None):
         desk = desk or Desk()
-        # What it asks for once, when it is first started in a folder.
+        # The settings for which Claude Code asks once, when it is first started in a folder.
         project = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
         settings = {"hasCompletedOnboarding": True, "theme": "dark", "projects": {str(desk.work): project}}
         (desk.home / ".claude.json").write_text(json.dumps(settings))
         arguments = [installed("claude"), "--model", model, "--allowedTools", "Read"]
         terminal = Terminal(arguments, desk.environment(**environment(token)), desk.work)
         terminal.wait_for("the prompt", lambda words: PROMPT in words, 90)
-        # It takes keys a moment after it has drawn itself: when it is done drawing.
+        # Claude Code accepts keys a moment after it has drawn its screen.
         terminal.read(1)
         return terminal
 
     def say(self, terminal, words):
-        """Types the words and presses Enter; what was drawn before them is forgotten."""
+        """Types the words and presses Enter. What was drawn before is dropped."""
         terminal.type(words)
         terminal.wait_for("what was typed", lambda drawn: words.split()[-1] in drawn, 30)
         terminal.drawn = b""
@@ -73,7 +73,7 @@ class Interactive(Program):
         self.asked(model, CUT, WHOLE, "Error", "error")
 
     def cancel(self, model):
-        """Escape ends the answer, and the next question is answered in the same conversation."""
+        """Checks that Escape ends the answer, and that the next question is answered in the same conversation."""
         load_script(script())
         before = counts()["received"]
         terminal = self.open(model)
@@ -86,7 +86,7 @@ class Interactive(Program):
                 terminal.type(ESCAPE)
             terminal.wait_for("Interrupted", lambda drawn: "Interrupted" in drawn, 30)
             terminal.read(1)
-            # The question that was stopped is still in the conversation, and may be in the prompt.
+            # The stopped question is still in the conversation and may be in the prompt.
             load_script(script(rule(text(HELLO_ANSWER), HELLO)))
             terminal.type("\x15")
             self.say(terminal, HELLO)

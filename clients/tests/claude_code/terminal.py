@@ -11,7 +11,8 @@ import termios
 import time
 
 ROWS, COLUMNS = 50, 160
-# Titles of the window, and everything that moves the cursor or paints: what is left are words, with a space for each move.
+# Window titles and all sequences that move the cursor or set colours. Without them only words are
+# left, with a space for each move.
 NOT_WORDS = re.compile(r"\x1b\][^\x07]*\x07|\x1b[\[(][0-9;?<>=]*[ -/]*[@-~]|[\x00-\x1f]")
 
 
@@ -25,7 +26,7 @@ class Terminal:
         fcntl.ioctl(self.screen, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
 
     def read(self, seconds):
-        """Takes in what is drawn until nothing comes for that long."""
+        """Reads what is drawn until nothing comes for that long."""
         while select.select([self.screen], [], [], seconds)[0]:
             try:
                 more = os.read(self.screen, 65536)

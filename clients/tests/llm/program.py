@@ -40,7 +40,7 @@ class Llm(Program):
         self.answered(self.asking("--functions", str(TOOL)).ask(model, WEATHER), WEATHER_ANSWER)
 
     def rate_limit(self, model):
-        """It does not ask again, and says what the server said."""
+        """Checks that `llm` reports the server's error; it does not ask again."""
         load_script(script())
         code, out, err = self.ask(model, TOO_MANY)
         assert code != 0 and "429" in out + err, f"{code}:\n{out}\n{err}"

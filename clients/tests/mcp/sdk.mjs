@@ -1,5 +1,5 @@
-// The official TypeScript SDK finds its way in by the address alone: it reads where to sign in, registers, sends the
-// person's browser there and uses what it gets.
+// The official TypeScript SDK connects with the address alone: it reads where to sign in, registers, sends the person's
+// browser there and uses the tokens.
 import assert from 'node:assert/strict';
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -37,7 +37,7 @@ class Person {
   codeVerifier() {
     return this.verifier;
   }
-  // The browser of a person who is signed in and says yes.
+  // Plays the browser of a signed-in person who grants access.
   async redirectToAuthorization(page) {
     const asked = Object.fromEntries(page.searchParams);
     asked.scope = process.env.ONYX_SCOPE ?? asked.scope;
@@ -71,7 +71,7 @@ const { tools } = await client.listTools();
 assert.ok(tools.some((tool) => tool.name === 'read_file'));
 const read = await client.callTool({ name: 'read_file', arguments: { path: 'a.md' } });
 assert.equal(read.content[0].text, 'my note\n');
-// The same as a task: a handle first, the result when it is asked for.
+// The same call as a task: first a handle, then the result when it is asked for.
 const told = [];
 const call = { name: 'read_file', arguments: { path: 'a.md' } };
 for await (const message of client.experimental.tasks.callToolStream(call, undefined, { task: { ttl: 60_000 } })) {

@@ -32,7 +32,7 @@ class Memory:
 
 
 class Browser:
-    """Of a person who is signed in and says yes."""
+    """The browser of a signed-in person who grants access."""
 
     async def go(self, page):
         asked = {name: values[0] for name, values in parse_qs(urlparse(page).query).items()}

@@ -21,7 +21,7 @@ FOLDER = tempfile.mkdtemp(prefix="onyx-open-webui-")
 SETTINGS = {
     "DATA_DIR": FOLDER, "WEBUI_SECRET_KEY": "for this test", "OFFLINE_MODE": "true", "HF_HUB_OFFLINE": "1",
     "ENABLE_OLLAMA_API": "false", "OPENAI_API_BASE_URLS": f"{URL}/v1", "OPENAI_API_KEYS": TOKEN,
-    # Nothing is embedded here, so that no model is loaded for it.
+    # Nothing is embedded in this test, so no embedding model has to be loaded.
     "RAG_EMBEDDING_ENGINE": "openai", "BYPASS_EMBEDDING_AND_RETRIEVAL": "true",
     "ENABLE_TITLE_GENERATION": "false", "ENABLE_TAGS_GENERATION": "false", "ENABLE_FOLLOW_UP_GENERATION": "false",
     "SCARF_NO_ANALYTICS": "true", "DO_NOT_TRACK": "true", "ANONYMIZED_TELEMETRY": "false",
@@ -63,7 +63,7 @@ def asked(path, body=None, token=None, method=None):
 
 
 def refusal(path, body, token):
-    """What it says where it must not succeed: as an HTTP error, or as an error in the answer."""
+    """Returns the refusal of a request that must fail: an HTTP error, or an error in the answer."""
     try:
         answer = asked(path, body, token)
     except urllib.error.HTTPError as error:
@@ -127,7 +127,7 @@ def tools(model):
 
 
 def refused_key(_model):
-    """As its settings look whether a connection works."""
+    """Checks a wrong key by the request with which Open WebUI's settings test a connection."""
     before = counts()["received"]
     connection = {"url": f"{URL}/v1", "key": WRONG_TOKEN}
     said = refusal("/openai/verify", connection, PERSON)

@@ -108,7 +108,7 @@ class Responses:
 
     def cut_stream(self, model):
         kinds = []
-        # The library raises an error frame, and hands `response.failed` over as an event.
+        # The library raises an error frame as an exception, and returns `response.failed` as an event.
         try:
             kinds += [event.type for event in client.responses.create(model=model, input=CUT, stream=True)]
             assert kinds[-1] == "response.failed", kinds[-5:]

@@ -10,7 +10,7 @@ const tool = (name) => join(here, '../node_modules/.bin', name);
 const run = (name, ...args) => execFileSync(tool(name), args, { cwd: here, encoding: 'utf8', stdio: 'pipe' });
 
 writeFileSync(join(here, 'openapi.json'), await (await fetch(`${URL}/openapi.json`)).text());
-// A field with a default may be left out; this generator takes it for one that is always there unless told.
+// A field with a default may be absent; without this option the generator treats it as always present.
 run('openapi-typescript', 'openapi.json', '--default-non-nullable', 'false', '--output', 'made.ts');
 try {
   run('tsc', '--strict', '--target', 'es2022', '--module', 'nodenext', '--skipLibCheck', 'calls.ts');

@@ -28,7 +28,7 @@ def stream(name):
 
 
 def tools(name):
-    """Its agents answer with a tool too."""
+    """Checks a tool call. Agents of smolagents also give their answer by a tool, `final_answer`."""
     final = call("final_answer", '{"answer":"It is sunny."}', identity="call_2")
     load_script(script(rule(final, "25 degrees")))
     agent = ToolCallingAgent(tools=[tool(weather)], model=model(name), max_steps=3, verbosity_level=0)

@@ -1,4 +1,4 @@
-// The smallest page with useChat: what was said, the tools, and buttons for approvals.
+// A minimal page with useChat: the messages, the tools, and buttons for approvals.
 import { useChat } from '@ai-sdk/react';
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-// useChat of @ai-sdk/react in Chromium, against a model and against an agent: the page is on another site than Onyx.
+// useChat of @ai-sdk/react in Chromium, with a model and with an agent. The page is on another site than Onyx.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
@@ -96,7 +96,7 @@ const both = {
   stream: async (target) => {
     const page = await open(target);
     await say(page, WAIT);
-    // The first words are shown while the answer goes on.
+    // The first words are shown while the answer continues.
     await shows(page, 'Hel');
     await status(page, 'streaming');
     await page.close();
@@ -172,7 +172,7 @@ const agents = {
     await shows(again, 'Hel');
     await status(again, 'streaming');
     await page.close();
-    // The first reader's going away stops nothing while another reads.
+    // If the first reader leaves, nothing is stopped while another one reads.
     assert.equal((await counts()).answering, 1);
     await reachesTheProvider(() => again.close());
     const over = await open(target, { chat: page.chat, resume: 'yes' });

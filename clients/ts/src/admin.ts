@@ -19,8 +19,8 @@ export type ProviderTest = Schema<'TestView'>;
 export type Model = Schema<'ModelView'>;
 /** A server that answers on this machine and is not configured. */
 export type FoundProvider = Schema<'FoundView'>;
-/** A code to be entered on the provider's page. */
 export type DefaultModel = Schema<'DefaultModel'>;
+/** A sign-in that began: the page to open, and the code to enter there if the provider needs one. */
 export type LoginBegun = Schema<'LoginBegun'>;
 /** The state of the sign-in at a provider. */
 export type ProviderLogin = Schema<'LoginView'>;
@@ -36,11 +36,11 @@ export type Gateway = Schema<'GatewayView'>;
 export type Reindexed = Schema<'Reindexed'>;
 export type ConfigFile = Schema<'ConfigView'>;
 
-/** `providers.<name>` of the config file, in its own words. */
+/** The settings in `providers.<name>` of the config file, with its names. */
 export interface ProviderSettings {
   kind?: string;
   baseUrl?: string;
-  /** For a kind that is a program: its path. */
+  /** The path of the program, for a kind that is a program. */
   command?: string;
   [name: string]: unknown;
 }
@@ -81,7 +81,7 @@ type ImportLine =
 
 export interface ImportReport {
   dryRun: boolean;
-  /** By kind: `agent`, `session` and so on. */
+  /** The counts by kind: `agent`, `session` and so on. */
   counts: Record<string, ImportCounts>;
   entries: { kind: string; name: string; outcome: 'new' | 'added' | 'already_there' | 'kept'; why?: string }[];
   leftOut: ImportRemark[];
@@ -147,7 +147,7 @@ export class Admin {
     return (await this.http.json<{ models: Model[] }>(route`/api/admin/providers/${{ name }}/models`)).models;
   }
 
-  /** What runs on this machine and could be had without a key. */
+  /** Model servers on the server's machine that could be added without a key. */
   async foundProviders(): Promise<FoundProvider[]> {
     return (await this.http.json<{ found: FoundProvider[] }>('/api/admin/providers/found')).found;
   }

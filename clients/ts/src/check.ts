@@ -30,7 +30,7 @@ export function checkOneOf(field: string, value: unknown, allowed: readonly stri
   throw invalid(field, `must be one of ${allowed.join(', ')}, not ${named(value)}`);
 }
 
-/** A number between the two, if there is one. */
+/** Checks that a number, if there is one, lies between the two. */
 export function checkNumber(field: string, value: unknown, [least, most]: [number, number]): void {
   if (value === undefined || value === null) return;
   if (typeof value !== 'number' || !Number.isFinite(value))
@@ -49,7 +49,7 @@ export function checkList(field: string, value: unknown): asserts value is unkno
   if (!Array.isArray(value)) throw invalid(field, `must be a list, not ${named(value)}`);
 }
 
-/** `what`, without its address being changed by what is in it: an empty id would be another address. */
+/** Encodes a value for an address. An empty id is refused, because it would lead to another address. */
 function segment(field: string, value: unknown): string {
   checkText(field, value);
   if (value === '.' || value === '..') throw invalid(field, `cannot be \`${value}\``);
@@ -57,8 +57,8 @@ function segment(field: string, value: unknown): string {
 }
 
 /**
- * An address: `` route`/v1/sessions/${{ id }}` ``. Each value is named, so that a bad one can be told; plain text is a
- * piece of the address already.
+ * Makes an address: `` route`/v1/sessions/${{ id }}` ``. Each value is named, so that an error can name it; a plain
+ * string is a finished piece of the address.
  */
 export function route(fixed: TemplateStringsArray, ...values: (Record<string, unknown> | string)[]): string {
   const filled = values.map((value) => {

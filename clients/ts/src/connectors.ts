@@ -4,7 +4,7 @@ import type { Schema } from './wire.js';
 
 /** An account on another network, and its state. */
 export type ConnectorAccount = Schema<'AccountJson'>;
-/** The same with its settings. */
+/** An account with its settings. */
 export type ConnectorDetails = Schema<'AccountDetails'>;
 /** A person or group that an account has met. */
 export type ConnectorPeer = Schema<'PeerJson'>;

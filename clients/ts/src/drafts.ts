@@ -56,7 +56,7 @@ export class Drafts {
     }
   }
 
-  /** For the owner: drafts that members may not approve themselves. */
+  /** Lists the drafts that members may not approve themselves; for the owner. */
   async ofMembers(): Promise<Draft[]> {
     return (await this.http.json<{ drafts: Draft[] }>('/api/admin/pending-changes')).drafts;
   }

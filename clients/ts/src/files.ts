@@ -30,7 +30,7 @@ export async function writeFile(http: Http, address: string, text: string, versi
   return response.headers.get('etag') ?? '';
 }
 
-/** A file as it is sent: the kind of its bytes under the wire's name. */
+/** A file as it is sent: its media type has the name that the wire uses. */
 export function withMediaType(sent: object): object {
   const { mediaType, ...rest } = sent as { mediaType?: string };
   return mediaType === undefined ? rest : { ...rest, media_type: mediaType };

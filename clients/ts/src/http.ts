@@ -25,7 +25,7 @@ export interface HttpOptions {
   timeoutMs?: number;
   /** Ends every call of this client. */
   signal?: AbortSignal;
-  /** Sent with every call. */
+  /** Headers that are sent with every call. */
   headers?: Record<string, string>;
 }
 
@@ -35,9 +35,9 @@ export type CallOptions = Pick<HttpOptions, 'retries' | 'timeoutMs' | 'signal' |
 export interface Call {
   method?: string;
   query?: object;
-  /** Sent as JSON, with its names unchanged. */
+  /** The JSON to send; its names are not changed. */
   body?: unknown;
-  /** Sent as markdown instead of `body`. */
+  /** Markdown to send instead of `body`. */
   text?: string;
   /** Bytes that are sent unchanged instead of `body`. */
   bytes?: Blob;

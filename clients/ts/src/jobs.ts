@@ -74,7 +74,7 @@ export class Jobs {
     await this.http.response(path(id), { method: 'DELETE' });
   }
 
-  /** Newest first. */
+  /** Lists the runs of a job, newest first. */
   async runs(id: string, page: { before?: string; limit?: number } = {}): Promise<JobRuns> {
     return this.http.json(path(id, '/runs'), { query: page });
   }
@@ -87,7 +87,7 @@ function checkTime({ cron, every, at, prompt, run }: JobFields): void {
   if (!prompt && !run) throw invalid('prompt', 'must be given, or `run`');
 }
 
-/** As the server spells it. */
+/** The fields with the names that the server uses. */
 function sent({ maxCost, ...fields }: JobFields): object {
   return maxCost === undefined ? fields : { ...fields, max_cost: maxCost };
 }

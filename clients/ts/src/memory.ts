@@ -20,7 +20,7 @@ export interface MemoryHit {
   score: number;
   matchType: ContextPiece['matchType'];
   modified: string;
-  /** For a message: its conversation, run and turn. */
+  /** The conversation, run and turn, if it is a message. */
   session?: string;
   run?: string;
   turn?: string;

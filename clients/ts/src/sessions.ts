@@ -47,7 +47,7 @@ export class Sessions {
       mode?: Session['mode'];
       pinned?: boolean;
       tags?: string[];
-      /** `null` detaches it. */
+      /** What the session is attached to; `null` detaches it. */
       attached?: EntityRef | null;
     },
   ): Promise<Session> {

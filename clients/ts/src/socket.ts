@@ -23,7 +23,9 @@ const UNAUTHENTICATED = 4401;
 export type Link = 'connecting' | 'online' | 'offline' | 'unauthenticated';
 
 export interface Listeners {
-  /** With `unauthenticated` comes the server's reason, if it gave one. */
+  /**
+   * Called when the state of the connection changes; with `unauthenticated` comes the server's reason, if it gave one.
+   */
   link?: (link: Link, refusal?: Fault) => void;
   told?: (told: Told) => void;
   change?: (change: ChangeEvent) => void;

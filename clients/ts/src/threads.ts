@@ -34,7 +34,7 @@ export interface ThreadError {
   error: { code: string; message: string; hint: string } | string;
 }
 
-/** An answer waits for a person; decided through `drafts`. */
+/** An answer waits for a person, who decides through `drafts`. */
 export interface ThreadConfirm {
   messageId: string;
   pendingChangeId: string;
@@ -66,7 +66,7 @@ export class Threads {
 
   constructor(private readonly http: Http) {}
 
-  /** Newest first. */
+  /** Lists threads, newest first. */
   async list(filter: { channel?: string } = {}): Promise<Thread[]> {
     return (await this.http.json<{ threads: Thread[] }>('/api/threads', { query: filter })).threads;
   }
@@ -87,7 +87,7 @@ export class Threads {
     return this.http.json(route`/api/threads/${{ id }}`, { method: 'DELETE' });
   }
 
-  /** Best first; each with its source, lines and text. */
+  /** What retrieval would supply, best first, each piece with its source, lines and text. */
   async context(id: string, q: string, signal?: AbortSignal): Promise<ThreadContext> {
     return this.http.json(route`/api/threads/${{ id }}/context`, { query: { q }, signal });
   }

@@ -1,5 +1,5 @@
-// What travels between Onyx and its callers, as callers see it: camelCase. What the server describes in its OpenAPI file
-// is taken from there; what only the socket and the log speak of is written here.
+// The data that Onyx and its callers exchange, in camelCase as callers see it. What the OpenAPI file describes is taken
+// from there; what only the socket and the log contain is written here.
 
 import type { Schema } from './wire.js';
 
@@ -72,7 +72,7 @@ export interface GivenPiece {
   text: string;
 }
 
-/** `person:<id>`, `agent:<id>` or `system`, taken apart. */
+/** Splits `person:<id>`, `agent:<id>` or `system` into its parts. */
 export function authorOf(author: string): { kind: string; id: string } {
   const at = author.indexOf(':');
   return at < 0 ? { kind: author, id: author } : { kind: author.slice(0, at), id: author.slice(at + 1) };

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Onyx } from '@onyx/sdk';
 
-// The wire as surfaces.md has it. An import's stream is cut after its first event.
+// The events as surfaces.md defines them. The stream of an import is cut after its first event.
 const PROGRESS = [
   { event: 'progress', data: { state: 'importing', done: 1, failed: 0, total: 3, current: 'a.md' } },
   { event: 'done', data: { state: 'partial', done: 3, failed: 1, total: 3 } },

@@ -169,7 +169,7 @@ describe('over the socket', () => {
     await until(() => stranger.link === 'unauthenticated');
     await expect(stranger.status()).rejects.toMatchObject({ code: 'offline' });
     stranger.close();
-    // Told anew when it is tried anew, with what the server said.
+    // The failure is reported again for a new attempt, with the server's message.
     const links: unknown[] = [];
     const again = new Onyx({ baseUrl: at.url, token: 'onyx_sk_wrong' }).socket({
       link: (link, refusal) => links.push([link, refusal?.code]),

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Onyx, type OnyxError } from '@onyx/sdk';
 
-// A server that is busy, slow or gone on command: the real one cannot be made so at a given moment.
+// A server that is busy, slow or gone on command, because the real one cannot be made so at a given moment.
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 let answers: Answer[] = [];
 let asked: string[] = [];
@@ -83,7 +83,7 @@ test('a server that does not answer in time is told as such, and a caller who ha
   const call = onyx.with({ signal: enough.signal }).me();
   enough.abort(new Error('enough'));
   await expect(call).rejects.toThrow('enough');
-  // It also ends the waiting before a repetition.
+  // Aborting also ends the wait before a retry.
   const bored = new AbortController();
   answers = [problem(503, { 'retry-after': '20' })];
   const waiting = onyx.with({ signal: bored.signal }).me();

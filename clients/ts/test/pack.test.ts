@@ -1,5 +1,5 @@
-// The package as others get it: packed, unpacked into a folder of its own, used as an ES module, as CommonJS and by a
-// compiler. The examples of the documents are run with it against a live server.
+// The package as users get it: packed, unpacked into a new folder, and used as an ES module, as CommonJS and by a
+// compiler. The examples of the documents run with it against a live server.
 
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
@@ -26,7 +26,7 @@ beforeAll(async () => {
   at = await stage([], { fallback: { text: 'Nothing is due.' } });
   folder = await mkdtemp(join(tmpdir(), 'onyx-pack-'));
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: here });
-  // A version of npm tells of the build on the same stream.
+  // Some versions of npm print messages of the build to the same stream.
   const [told] = JSON.parse(stdout.slice(stdout.indexOf('[\n'))) as { filename: string; files: { path: string }[] }[];
   packed = told?.files.map(({ path }) => path) ?? [];
   const target = join(folder, 'node_modules/@onyx/sdk');
@@ -88,7 +88,7 @@ test('the examples work, as an ES module and as CommonJS', async () => {
   expect(wrong.stderr).toContain('invalid_request');
 });
 
-/** The marked pieces of a document, each with the line that it begins at. */
+/** The marked code blocks of a document, each with the line at which it begins. */
 async function fences(document: string): Promise<{ name: string; code: string }[]> {
   const text = await readFile(join(here, document), 'utf8');
   return [...text.matchAll(/^```js run\n([\s\S]*?)^```$/gm)].map((found) => ({

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Onyx } from '@onyx/sdk';
 
-// The wires as surfaces.md has them, spoken by a server that says what it is told to.
+// The wire formats of surfaces.md, from a server with prepared answers.
 let says: { type: string; body: string };
 const asked: { method: string; url: string; body: string }[] = [];
 let server: Server;

@@ -24,7 +24,7 @@ test('a person signs in by name and password, and the token renews itself', asyn
   });
   expect(await mara.me()).toMatchObject({ person: 'mara', role: 'member' });
   expect(pairs).toHaveLength(1);
-  // As a program that kept the pair until the short token was over.
+  // The program kept the pair of tokens until the short-lived one had expired.
   const { refreshToken = '' } = pairs[0] ?? {};
   const kept = new RenewingToken({ baseUrl: at.url }, { accessToken: 'old', refreshToken }, (pair) => pairs.push(pair));
   const later = new Onyx({ baseUrl: at.url, token: kept });

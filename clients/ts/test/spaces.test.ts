@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Onyx, OnyxError, type CompanionTold } from '@onyx/sdk';
 
-// The companion's wire as surfaces.md has it, in the spelling that the client asks for, spoken by a server that cuts the
+// The companion's wire format of surfaces.md, in the spelling that the client asks for, from a server that cuts the
 // stream after two events.
 const USAGE = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 };
 const EVENTS: [string, object][] = [

@@ -106,7 +106,7 @@ test('a whole answer at once, its history, a fresh session', async () => {
   expect(await onyx.chat.stop({ sessionId: fresh })).toBe(false);
 });
 
-/** A connection that breaks after `pieces` of the answer to a path, whatever the server sends after. */
+/** A `fetch` whose connection breaks after `pieces` of the answer at a path, whatever the server sends later. */
 function breaking(path: string, pieces: number): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
@@ -122,7 +122,8 @@ function breaking(path: string, pieces: number): typeof fetch {
 
 test('a stream that is cut after its run has ended is read to its end, once', async () => {
   await at.script([], { text: ['one, ', 'two, ', 'three.'] });
-  // Holds the rest back until the run is over, then breaks: the server has nothing left to stop.
+  // The rest is held back until the run is over, and then the connection breaks, so the server has nothing left to
+  // stop.
   const late: typeof fetch = async (input, init) => {
     const response = await fetch(input, init);
     if (!String(input).endsWith('/chat-stream')) return response;

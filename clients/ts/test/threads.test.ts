@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Onyx } from '@onyx/sdk';
 
-// The wire as surfaces.md has it, spoken by a server that cuts each stream after two events.
+// The wire format of surfaces.md, from a server that cuts each stream after two events.
 const EVENTS = [
   { id: '1', event: 'chat:chunk', data: { messageId: 'm1', text: 'Hel', fullContent: 'Hel' } },
   { id: '2', event: 'chat:chunk', data: { messageId: 'm1', text: 'lo', fullContent: 'Hello' } },

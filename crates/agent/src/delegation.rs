@@ -31,8 +31,9 @@ impl Delegates for AgentServices {
         self.sessions.has_several(person)
     }
 
-    /// The agent answers in a conversation of its own, at most at the tier of who asks, with what
-    /// is left of the money. Nobody watches it: what needs a person becomes a draft.
+    /// Asks another agent. It answers in a session of its own, at most at the tier of the asking
+    /// agent and for at most the money that is left to the run. No person attends, so a call that
+    /// needs approval becomes a draft.
     async fn ask(&self, agent: &AgentId, message: &str, cx: &ToolCx) -> Result<Answered, Fault> {
         let standing = cx.standing.ok_or_else(|| Fault::plain(ErrorCode::Interrupted))?;
         money_left(standing.cost_left)?;
@@ -125,7 +126,7 @@ impl Delegates for AgentServices {
                 self.shared.live.keep_model(cx.run, model);
                 Some(spent)
             }
-            // No run is at work that could book the cost, so it is booked here.
+            // There is no run at work that could record the cost, so it is recorded here.
             None => {
                 let now = cx.clock.wall();
                 self.shared.store.ledger.book(&cx.key, model.id(), usage, now).await?;
@@ -160,7 +161,7 @@ fn money_left(left: Option<f64>) -> Result<(), Fault> {
     }
 }
 
-/// What a model makes of words that a run wrote.
+/// The origin of an answer to words of a run: tainted if the run was.
 fn written_under(taint: Taint) -> Origin {
     match taint {
         Taint::Clean => Origin::Agent,
@@ -168,7 +169,7 @@ fn written_under(taint: Taint) -> Origin {
     }
 }
 
-/// One answer without tools.
+/// Asks the model once, without tools.
 async fn answer(
     model: &dyn Model,
     task: &str,

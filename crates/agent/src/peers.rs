@@ -10,7 +10,7 @@ use crate::AgentServices;
 use crate::agents::AgentProfile;
 use crate::drive::tool_context;
 
-/// Tools that make sense only within a conversation of ours.
+/// Tools that make sense only in a conversation of Onyx.
 const OF_CONVERSATIONS: [&str; 5] =
     ["ask_person", "context", "propose_change", "select_model", "sessions_send"];
 
@@ -18,11 +18,12 @@ impl AgentServices {
     /// The tools of an agent that another program may call for this person.
     pub fn tools_for_peer(&self, person: &PersonId, agent: &AgentProfile) -> Arc<Offering> {
         let own = self.shared.toolbox.ready_offers(&agent.policy, &agent.id, person);
-        // Tools of other programs keep to the agents that they were accepted for.
+        // Tools of other programs are left out, because they were accepted for agents and not for
+        // other callers.
         Arc::new(own.without(|name| OF_CONVERSATIONS.contains(&name) || name.starts_with("mcp:")))
     }
 
-    /// One call. What needs a person becomes a draft.
+    /// Calls one tool for the program. A call that needs approval becomes a draft.
     pub async fn call_for_peer(
         &self,
         person: &PersonId,
@@ -35,7 +36,8 @@ impl AgentServices {
         }
         let shared = &self.shared;
         let (session, run) = {
-            // The clock is asked before the mint is held.
+            // The time is read before the generator is locked, because reading it takes the same
+            // lock.
             let now = self.now();
             let mut mint = shared.ids.mint();
             (mint.session(now), mint.run(now))
@@ -45,7 +47,8 @@ impl AgentServices {
         let mut cx = tool_context(files, &self.clock(), &key, &agent.id, run, roster.limits());
         cx.taint = Taint::Tainted;
         let (policy, attendance) = (&agent.policy, Attendance::Unattended);
-        // The caller may go away or cancel its task; the work then ends too.
+        // The call is cancelled when this future is dropped, because the caller may disconnect or
+        // cancel its task.
         let gone = cx.cancel.when_dropped();
         let outcome = shared.toolbox.call(call, policy, attendance, Execution::Real, &cx).await;
         drop(gone.disarm());

@@ -25,7 +25,7 @@ use crate::runs::{
 };
 use crate::sessions::{Ids, RunReplay, SessionNamer, SessionSpaces, Sessions};
 
-/// How often runs that lost their process, or could not write their end, are looked for.
+/// How often runs are looked for that lost their process or could not write their end.
 const LOOK_AFTER: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ pub struct AgentOptions {
     pub fence_secret: [u8; 32],
 }
 
-/// The agent crate's rooms, for every surface. Cheap to clone.
+/// All rooms of the agent crate, for the surfaces. Cheap to clone.
 #[derive(Clone)]
 pub struct AgentServices {
     pub sessions: Sessions,
@@ -54,7 +54,7 @@ pub struct AgentServices {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// The parts given to the rooms that the services themselves need too.
+/// The parts that the rooms share and the services need too.
 pub(crate) struct Shared {
     pub(crate) store: Store,
     pub(crate) models: Arc<dyn Models>,
@@ -136,7 +136,7 @@ impl AgentServices {
         self.shared.roster.get()
     }
 
-    /// Runs that have started keep the agents they started with.
+    /// Replaces the roster. Runs at work keep the agents that they began with.
     pub fn set_roster(&self, roster: Roster) {
         self.shared.roster.set(roster);
     }
@@ -145,23 +145,23 @@ impl AgentServices {
         self.runs.set_max(most);
     }
 
-    /// Who names sessions, from the next run on.
+    /// Sets where titles of sessions come from, beginning with the next run.
     pub fn set_titles(&self, titles: Titles) {
         self.shared.namer.set(titles);
     }
 
-    /// Lets tests hold its background work up.
+    /// Sets the pauses by which tests hold up background work.
     pub fn set_pauses(&self, pauses: Pauses) {
         self.shared.namer.set_pauses(pauses);
     }
 
-    /// Waits here in such a test, and never in a release build.
+    /// Waits if a test asks for it; in a release build this does nothing.
     pub async fn pause(&self, point: &'static str) {
         self.shared.namer.pause(point).await;
     }
 
-    /// A run in which an agent proposes what its memory should hold, as drafts. `None`: there is
-    /// nothing to look at.
+    /// The request for a run in which an agent proposes, as drafts, what its memory should hold.
+    /// `None` if there is nothing to look at.
     pub async fn memory_keeping(
         &self,
         person: PersonId,
@@ -170,7 +170,7 @@ impl AgentServices {
         keeping_request(&*self.shared.store.files, person, agent).await
     }
 
-    /// Reads texts for facts with a model of the config, for the knowledge graph.
+    /// Makes a finder that lets a model of the config read texts for facts.
     pub fn fact_finder(&self, model: String) -> Arc<dyn FactFinder> {
         Arc::new(ModelFacts {
             model,
@@ -187,7 +187,7 @@ impl AgentServices {
         self.runs.set_index(index);
     }
 
-    /// What prompts name and agents open, once there can be any.
+    /// Sets the skills that prompts list and agents open.
     pub fn set_skills(&self, skills: Skills) {
         self.runs.set_skills(skills);
     }
@@ -200,29 +200,30 @@ impl AgentServices {
         self.shared.ids.now()
     }
 
-    /// The day on which a person's spending counts now.
+    /// The person's current date, by which spending is counted.
     pub fn today(&self, person: &PersonId) -> String {
         self.shared.clock.zone_of(person).date(self.now())
     }
 
-    /// An id for something that a surface must name: a request, or an answer that is not stored.
+    /// A new id for a request or for an answer that is not stored.
     pub fn fresh_id(&self) -> String {
         let now = self.now();
         self.shared.ids.mint().uuid(now).simple().to_string()
     }
 
-    /// Every notice from now on, of every person: the listener picks its own.
+    /// Subscribes to all notices from now on, of all people; the listener filters them.
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
     }
 
-    /// Works beside these gateways from now on: their runs are reached, and drafts have one holder among all.
+    /// Connects other gateways: their runs become reachable, and drafts are leased among all
+    /// gateways.
     pub fn set_others(&self, others: Arc<dyn OtherGateways>, leases: Arc<dyn DraftLeases>) {
         self.runs.set_others(others);
         self.shared.draft_leases.choose(leases);
     }
 
-    /// Notices of this process from now on; those from other gateways are left out.
+    /// Subscribes to notices of this gateway from now on, without those of other gateways.
     pub fn own_notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen_to_own()
     }
@@ -233,7 +234,7 @@ impl AgentServices {
             && self.runs.on_session(&notice.person, notice.session).is_some()
             && let Err(fault) = self.approvals.heard(&notice.person, draft).await
         {
-            // The decision is in the ledger: the session's next run takes it from there.
+            // The decision is in the ledger, so the session's next run gets it.
             tracing::warn!(%draft, %fault, "a decision of another gateway could not be read");
         }
         self.shared.notices.hear(notice);
@@ -246,39 +247,39 @@ impl AgentServices {
         policy.tools().map(ToOwned::to_owned).collect()
     }
 
-    /// What a call would do, in one line for people.
+    /// One line that says what a call would do, for people.
     pub fn call_summary(&self, call: &ToolCall) -> String {
         self.shared.toolbox.summary(call)
     }
 
-    /// What people read of a call.
+    /// The description of a call for people.
     pub fn call_label(&self, call: &ToolCall) -> CallLabel {
         self.shared.toolbox.label(call)
     }
 
-    /// Evidence that a client sends, fenced so that nothing in it can pass for instructions.
+    /// Puts evidence from a client into a fence, so that nothing in it can pass for instructions.
     pub fn untrusted_block(&self, pieces: &[UntrustedPiece]) -> Option<String> {
         let (session, turn) = (self.shared.ids.session(), self.shared.ids.turn());
         let block = untrusted_block(&self.shared.fence_secret, session, turn, pieces);
         block.map(|block| block.text)
     }
 
-    /// Closes runs that were left open by an earlier process, by another gateway that is gone, or
-    /// by a store that refused to write, and settles drafts. Called before the first request and at
-    /// intervals. Returns how many runs it closed.
+    /// Closes runs that an earlier process, a dead gateway, or a store that refused to write left
+    /// open, and settles drafts. It is called before the first request and at intervals. Returns
+    /// how many runs it closed.
     pub async fn recover(&self) -> Result<usize, Fault> {
         let closed = self.shared.recovery.close_all().await?;
         self.approvals.settle().await?;
         Ok(closed)
     }
 
-    /// Answers the messages that an earlier process left waiting; then recovers now and then, until it
-    /// is stopped.
+    /// Answers the messages that an earlier process left waiting, then recovers at intervals until
+    /// it is stopped.
     pub async fn tend(&self, stop: &Cancel) {
         self.tend_every(LOOK_AFTER, stop).await;
     }
 
-    /// Does the same, and looks for work that other gateways left at this interval.
+    /// Does what `tend` does, with this interval between recoveries.
     pub async fn tend_every(&self, look_after: Duration, stop: &Cancel) {
         if let Err(fault) = self.conversations.resume_promises().await {
             tracing::error!(%fault, "waiting messages could not be looked up");
@@ -294,12 +295,12 @@ impl AgentServices {
         }
     }
 
-    /// Lets runs finish for a while, then stops them; returns when none is left or time is up.
+    /// Gives runs time to finish, then stops them. Returns when none is left or the time is over.
     pub async fn drain(&self, patience: Duration) {
         self.runs.drain(patience).await;
     }
 
-    /// Waits a moment for work that follows runs: titles that are being made.
+    /// Waits a moment for work that follows runs, such as titles that are being made.
     pub async fn settle(&self) {
         self.runs.settle().await;
     }

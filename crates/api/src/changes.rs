@@ -1,4 +1,4 @@
-//! Changes outside of sessions, for all people or for one: live clients reload what changed.
+//! Changes outside of sessions, for all people or for one. Live clients reload what changed.
 
 use onyx_types::PersonId;
 use tokio::sync::broadcast;
@@ -18,7 +18,7 @@ pub enum Change {
     Connectors,
 }
 
-/// A channel for changes, to send and to subscribe; cheap to clone.
+/// A channel on which changes are sent and heard. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Changes(broadcast::Sender<Change>);
 

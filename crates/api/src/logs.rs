@@ -80,7 +80,7 @@ pub struct LogRing {
     lines: Mutex<Lines>,
     told: broadcast::Sender<Arc<LogLine>>,
     mask: RwLock<Option<Mask>>,
-    /// The control of the log level; without one, the level is the ring's own.
+    /// Changes the log level of the process. Without it, only the ring's own level changes.
     control: RwLock<Option<LevelControl>>,
 }
 
@@ -102,7 +102,7 @@ impl Default for LogRing {
 impl LogLine {
     fn packed(&self) -> Box<[u8]> {
         let Self { seq: _, ts, level, target, message, fields } = self;
-        // Texts and numbers can always be written; logging a failure would be a line again.
+        // Serialising texts and numbers cannot fail; logging a failure here would add another line.
         serde_json::to_vec(&(ts, level, target, message, fields)).unwrap_or_default().into()
     }
 
@@ -174,7 +174,7 @@ impl LogRing {
         }
         lines.packed.push_back((seq, line.packed()));
         if self.told.receiver_count() > 0 {
-            // The last reader may have just gone.
+            // Sending fails only when the last reader has just gone.
             let _ = self.told.send(Arc::new(line));
         }
     }
@@ -195,7 +195,7 @@ impl LogRing {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogFilter {
     pub(crate) level: LogLevel,
-    /// In lower case.
+    /// The text to search for, in lower case.
     pub(crate) text: Option<String>,
 }
 

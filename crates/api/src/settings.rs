@@ -11,10 +11,10 @@ use crate::serve::{ConnectionLimits, ConnectionSettings};
 /// The port that Onyx listens on by default.
 pub const DEFAULT_PORT: u16 = 18_790;
 
-/// Twice the number that two cores can stream well.
+/// The default number of runs at a time: twice as many as two cores can stream well.
 const DEFAULT_MAX_RUNS: usize = 4_096;
 
-/// `gateway` of `onyx.json` as written.
+/// The `gateway` section of `onyx.json` as written.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GatewaySettings {

@@ -23,7 +23,7 @@ const APP: Site = Site {
     is_fixed: |path| path.starts_with(ASSETS),
 };
 
-/// Paths that belong to the server: the app never answers for them.
+/// Paths of the server, for which the app never answers.
 const SERVER: [&str; 10] =
     ["api", "v1", "auth", "ws", "mcp", "docs", "health", "ready", "metrics", "openapi.json"];
 

@@ -1,24 +1,26 @@
 //! Returns memory to the kernel.
 
-/// Blocks of this size and larger go back to the kernel as soon as they are freed.
+/// Blocks of at least this size are returned to the kernel as soon as they are freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LARGE: libc::c_int = 128 * 1024;
 
-/// glibc raises that size by itself with each large block it frees, up to 32 MiB; after one long
-/// answer the next ones would stay in the heap, mostly empty. Before the first thread.
+/// Fixes the size from which blocks are returned. glibc would raise it with each large block that
+/// is freed, up to 32 MiB, so that after one long answer the next ones would stay in the heap,
+/// mostly empty. This must be called before the first thread starts.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[allow(unsafe_code, reason = "a setting of the allocator that has no safe form")]
 pub(crate) fn give_large_blocks_back() {
-    // SAFETY: it takes two numbers and changes nothing that is in use; no other thread runs yet.
+    // SAFETY: the call takes two numbers and changes nothing that is in use; no other thread runs
+    // yet.
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE) };
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn give_large_blocks_back() {}
 
-/// Unmaps the code that ran so far, and the constants and tables that were read. The kernel maps the
-/// program's file in large pieces, most of which only the start needs, or the use of a model that has
-/// ended; what is needed again comes back from the file, without a read where it is still cached.
+/// Unmaps code that has run, and constants and tables that were read. The kernel maps the program's
+/// file in large pieces, most of which are needed only at the start or while a model is in use. A
+/// page that is needed again comes from the file, without a read if it is still cached.
 #[cfg(target_os = "linux")]
 pub(crate) fn give_code_back() {
     match unwritten_parts_of_this_program() {
@@ -30,9 +32,9 @@ pub(crate) fn give_code_back() {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn give_code_back() {}
 
-/// Where this file's machine code lies, and its beginning with the constants: both are mapped and
-/// never written. Other parts may not be unmapped, because the loader writes addresses into them
-/// before it makes them read-only.
+/// The address ranges of this program's machine code, and of its beginning with the constants. Both
+/// are mapped and never written. Other parts must stay mapped, because the loader writes addresses
+/// into them before it makes them read-only.
 #[cfg(target_os = "linux")]
 fn unwritten_parts_of_this_program() -> std::io::Result<Vec<std::ops::Range<usize>>> {
     let program = std::env::current_exe()?;
@@ -56,8 +58,8 @@ fn unwritten_parts_of_this_program() -> std::io::Result<Vec<std::ops::Range<usiz
 #[allow(unsafe_code, reason = "there is no safe form of madvise")]
 fn unmap(piece: std::ops::Range<usize>) {
     let start = std::ptr::with_exposed_provenance_mut(piece.start);
-    // SAFETY: the range is a mapping of a file that nothing writes to, so no page of it differs from
-    // the file; an access brings the same bytes back.
+    // SAFETY: the range maps a file that nothing writes to, so no page of it differs from the file,
+    // and an access reads the same bytes again.
     if unsafe { libc::madvise(start, piece.len(), libc::MADV_DONTNEED) } != 0 {
         let error = std::io::Error::last_os_error();
         tracing::debug!(%error, "the program's file stays mapped");
@@ -69,7 +71,7 @@ fn unmap(piece: std::ops::Range<usize>) {
 mod tests {
     use super::*;
 
-    /// Bytes of this program's unwritten parts that are mapped.
+    /// How many bytes of this program's unwritten parts are mapped.
     fn mapped() -> u64 {
         let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
         let pieces = unwritten_parts_of_this_program().unwrap();

@@ -1,16 +1,16 @@
-//! The runtimes of the process: one thread each, together one for each core. See [`Lanes`].
+//! The runtimes of the process. Each has one thread, and there is one for each core. See [`Lanes`].
 
 use std::io;
 
 use onyx_api::Lanes;
 use tokio::runtime::{Builder, Runtime};
 
-/// The first runtime, in which everything but most connections lives.
+/// Makes the first runtime, which runs everything except most connections.
 pub(crate) fn first() -> io::Result<Runtime> {
     Builder::new_multi_thread().worker_threads(1).enable_all().build()
 }
 
-/// The other ones.
+/// The runtimes other than the first.
 pub(crate) struct Cores(Vec<Runtime>);
 
 impl Cores {
@@ -26,7 +26,7 @@ impl Cores {
 
 impl Drop for Cores {
     fn drop(&mut self) {
-        // It is dropped within the first runtime, which may not wait for another.
+        // This is dropped in the first runtime, where waiting for another runtime is not allowed.
         for runtime in self.0.drain(..) {
             runtime.shutdown_background();
         }

@@ -1,4 +1,4 @@
-//! Every environment variable that Onyx reads, in one place. Nothing else reads the environment.
+//! All environment variables that Onyx reads. No other file reads the environment.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -6,51 +6,53 @@ use std::path::PathBuf;
 #[cfg(debug_assertions)]
 use std::time::Duration;
 
-/// The home folder: config, data, everything.
+/// The home folder, which holds config and data.
 pub(crate) const ONYX_HOME: &str = "ONYX_HOME";
-/// What is logged, as `tracing` filters: `info`, `onyx=debug`, …
+/// The filters of the log, as `tracing` reads them: `info`, `onyx=debug`, …
 pub(crate) const ONYX_LOG: &str = "ONYX_LOG";
 /// `json` writes logs as JSON lines.
 pub(crate) const ONYX_LOG_FORMAT: &str = "ONYX_LOG_FORMAT";
-/// The folder of the home unless `ONYX_HOME` is set.
+/// The folder that holds the home, unless `ONYX_HOME` is set.
 const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
-/// Where the keys of sealed secrets lie in files, unless it is `onyx/keys` in the user's data
-/// folder. Set, new keys go there and not into the keyring.
+/// The folder for key files of sealed secrets; by default `onyx/keys` in the user's data folder. If
+/// it is set, new keys are stored there and not in the keyring.
 const ONYX_KEYS: &str = "ONYX_KEYS";
-/// Server mode: the key that opens what gateways share, 64 hexadecimal digits or `file:/path`, the same for all of them.
+/// The master key of server mode, which opens what gateways share: 64 hexadecimal digits or
+/// `file:/path`. It must be the same for all gateways.
 const ONYX_MASTER_KEY: &str = "ONYX_MASTER_KEY";
-/// A file to which every audit row is added as a line of JSON, for a place from which nothing can be
-/// taken away.
+/// A file to which every audit row is appended as a line of JSON. It should be in a place from
+/// which nothing can be removed.
 const ONYX_AUDIT_EXPORT: &str = "ONYX_AUDIT_EXPORT";
 /// The passphrase of encrypted backups, for `onyx backup` and `onyx restore` without a terminal.
 const ONYX_BACKUP_PASSPHRASE: &str = "ONYX_BACKUP_PASSPHRASE";
 const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
-/// The bus on which the desktop's keyring answers, unless it is `bus` in the folder of the session.
+/// The message bus with the desktop's keyring; by default `bus` in the folder of the session.
 const DBUS_SESSION_BUS_ADDRESS: &str = "DBUS_SESSION_BUS_ADDRESS";
 const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
-/// Ports of servers on this machine that are not at their usual one, such as
-/// `ollama=11435,lmstudio=4321`: where `/api/admin/providers/found` looks for them. The address is
-/// this machine in any case.
+/// Ports of model servers on this machine that are not at their usual port, such as
+/// `ollama=11435,lmstudio=4321`. `/api/admin/providers/found` looks for them, always on this
+/// machine.
 const ONYX_LOCAL_PORTS: &str = "ONYX_LOCAL_PORTS";
-/// Milliseconds for which background work waits between what is asked and its beginning, and between
-/// its end and the books, for `make test-delays`; or `point=milliseconds`, for a test that delays one
-/// point. Builds for people do not read it.
+/// How many milliseconds background work waits before it begins and before it is recorded, for
+/// `make test-delays`; or `point=milliseconds`, for a test that delays one point. Release builds do
+/// not read it.
 #[cfg(debug_assertions)]
 const ONYX_TEST_DELAYS: &str = "ONYX_TEST_DELAYS";
-/// People beside those of the config, with commas between them.
+/// People in addition to those of the config, separated by commas.
 pub(crate) const VALID_PERSONS: &str = "VALID_PERSONS";
 const HOME: &str = "HOME";
 /// The person's editor, for `onyx memory edit`.
 const VISUAL: &str = "VISUAL";
 const EDITOR: &str = "EDITOR";
-/// Where programs lie that Onyx uses when they are installed, such as `tesseract`.
+/// The folders of programs that Onyx uses if they are installed, such as `tesseract`.
 const PATH: &str = "PATH";
-/// Who called sudo, for `onyx service install --system`.
+/// The user who called sudo, for `onyx service install --system`.
 const SUDO_USER: &str = "SUDO_USER";
-/// Any value: no colours (https://no-color.org).
+/// If it has any value, nothing is printed in colour (https://no-color.org).
 const NO_COLOR: &str = "NO_COLOR";
 
-/// A variable that a program which we start may see; which these are stands where it is started.
+/// A variable that is passed on to a program that Onyx starts. The code that starts the program
+/// chooses which.
 pub(crate) fn passed_on(name: &str) -> Option<OsString> {
     read(name)
 }
@@ -72,18 +74,18 @@ pub(crate) fn config_folder() -> Option<PathBuf> {
     folder(XDG_CONFIG_HOME).or_else(|| Some(folder(HOME)?.join(".config")))
 }
 
-/// Where the user's programs keep what is theirs.
+/// The user's home folder.
 pub(crate) fn user_home() -> Option<PathBuf> {
     folder(HOME)
 }
 
-/// The folder of keys that was asked for.
+/// The folder of keys that `ONYX_KEYS` names.
 pub(crate) fn chosen_key_folder() -> Option<PathBuf> {
     folder(ONYX_KEYS)
 }
 
-/// The usual folder of keys lies outside the home, so that whoever copies the home does not copy
-/// what opens its secrets.
+/// The default folder of keys. It is outside the home, so that a copy of the home does not contain
+/// the keys of its secrets.
 pub(crate) fn usual_key_folder() -> Option<PathBuf> {
     let data = folder(XDG_DATA_HOME).or_else(|| Some(folder(HOME)?.join(".local/share")));
     Some(data?.join("onyx/keys"))
@@ -99,7 +101,7 @@ pub(crate) fn usual_backup_folder() -> Option<PathBuf> {
     Some(data?.join("onyx/backups"))
 }
 
-/// Where keys lie in files, if there is a place for them.
+/// The folder of key files, if there is one.
 pub(crate) fn key_folder() -> Option<PathBuf> {
     chosen_key_folder().or_else(usual_key_folder)
 }
@@ -112,13 +114,14 @@ pub(crate) fn audit_export() -> Option<PathBuf> {
     folder(ONYX_AUDIT_EXPORT)
 }
 
-/// Addresses of the person's message bus, where there may be one.
+/// The addresses of the person's message bus, if there may be one.
 pub(crate) fn session_bus() -> Option<String> {
     let usual = || Some(format!("unix:path={}", folder(XDG_RUNTIME_DIR)?.join("bus").display()));
     text(DBUS_SESSION_BUS_ADDRESS).or_else(usual)
 }
 
-/// What does not read is left out: the usual port holds.
+/// The ports of model servers on this machine. Unreadable entries are ignored, so the usual port is
+/// used.
 pub(crate) fn local_ports() -> BTreeMap<String, u16> {
     let pairs = text(ONYX_LOCAL_PORTS).unwrap_or_default();
     let pair = |pair: &str| {
@@ -131,12 +134,12 @@ pub(crate) fn local_ports() -> BTreeMap<String, u16> {
 /// How long a test delays background work at a point.
 #[cfg(debug_assertions)]
 pub(crate) struct TestDelay {
-    /// `None`: at every point.
+    /// The point that is delayed; `None` delays every point.
     pub(crate) point: Option<String>,
     pub(crate) length: Duration,
 }
 
-/// What does not read is left out: nothing waits.
+/// The delay that a test asks for. An unreadable value is ignored, so nothing is delayed.
 #[cfg(debug_assertions)]
 pub(crate) fn test_delay() -> Option<TestDelay> {
     let asked = text(ONYX_TEST_DELAYS)?;
@@ -152,7 +155,7 @@ pub(crate) fn editor() -> String {
     text(VISUAL).or_else(|| text(EDITOR)).unwrap_or_else(|| "vi".to_owned())
 }
 
-/// Where a program is installed; `None`: it is not.
+/// The path of an installed program; `None` if it is not installed.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&read(PATH)?)
         .map(|folder| folder.join(name))

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
     New,
-    /// There was a file already; it is as it was.
+    /// The file already existed and was not changed.
     Kept,
 }
 

@@ -11,7 +11,7 @@ use crate::env;
 pub(crate) struct HomeFolder(HomePaths);
 
 impl HomeFolder {
-    /// `$ONYX_HOME`, else `onyx` in the user's config folder. Not made here.
+    /// `$ONYX_HOME`, or else `onyx` in the user's config folder. The folder is not created here.
     pub(crate) fn find() -> Result<Self> {
         let folder = match env::onyx_home() {
             Some(folder) => folder,

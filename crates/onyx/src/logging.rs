@@ -66,14 +66,14 @@ fn directives(level: LogLevel) -> String {
     format!("{others},refinery_core=warn,onyx={}", level.as_str())
 }
 
-/// The lowest level of which anything is logged.
+/// The level down to which anything is logged.
 fn hint(filter: &EnvFilter) -> LogLevel {
     let level = filter.max_level_hint().and_then(|hint| hint.into_level());
-    // Where nothing is logged, an error would be the first to be.
+    // If nothing is logged, the highest level stands for that.
     level.map_or(LogLevel::Error, self::level)
 }
 
-/// Stderr, where an event is one line without secrets or hidden characters.
+/// Writes events to stderr, each as one line without secrets or hidden characters.
 struct Stderr {
     ring: Arc<LogRing>,
     form: Form,
@@ -110,7 +110,7 @@ impl<'a> MakeWriter<'a> for Stderr {
     }
 }
 
-/// One event while it is written; it goes out when it is whole.
+/// An event while it is written. It is printed when it is complete.
 struct EventLine<'a> {
     stderr: &'a Stderr,
     bytes: Vec<u8>,
@@ -139,7 +139,8 @@ struct RingLayer {
     clock: SystemClock,
 }
 
-/// The fields of a span, which apply to every event in it. A list, because most spans have few fields.
+/// The fields of a span, which apply to all its events. They are a list, because most spans have
+/// few fields.
 struct SpanFields(Vec<(&'static str, Value)>);
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RingLayer {

@@ -1,9 +1,9 @@
-//! Raises the number of files that this process may have open. Every connection counts as one.
+//! Raises the number of files that this process may open. Every connection counts as one.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// Raises the limit to as many as the system allows without asking: the usual soft limit is good
-/// for a few hundred streams, and each needs a file on both sides.
+/// Raises the soft limit to the hard limit. The usual soft limit allows only a few hundred streams,
+/// each of which needs a file on both sides.
 pub(crate) fn raise_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

@@ -23,7 +23,7 @@ pub(crate) fn piece(text: &str, pieces: &mut VisiblePieces) {
 
 /// Prints a result as JSON: the same data, with deceptive characters escaped.
 pub(crate) fn json(value: &impl Serialize) {
-    // Plain data always serialises.
+    // Serialising plain data cannot fail.
     json_text(&serde_json::to_string_pretty(value).unwrap_or_default());
 }
 

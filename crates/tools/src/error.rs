@@ -1,26 +1,26 @@
 use onyx_storage::StoreError;
 use onyx_types::{ErrorCode, Origin};
 
-/// Why a call failed, in words that tell the model how to correct it.
+/// Why a call failed. The text tells the model how to correct the call.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// The call itself is wrong; another one can work.
+    /// The arguments are wrong; a corrected call can work.
     #[error("{0}")]
     Arguments(String),
     #[error("there is no {0}")]
     NotFound(String),
-    /// The call goes outside of what any call of this tool may touch; it is audited as denied.
+    /// The call touches something that no call of this tool may touch. It is audited as denied.
     #[error("not allowed: {0}")]
     Refused(String),
     #[error("{0} changed since it was read; nothing was written. Read it again and repeat")]
     Conflict(String),
-    /// What the call works with failed, in words that hold no secret.
+    /// A part that the call uses failed. The text holds no secrets.
     #[error("{0}")]
     Failed(String),
-    /// The same, in words from outside: of a server, a repository, a program.
+    /// A server, repository or program reported a failure. The text comes from outside.
     #[error("{0}")]
     Heard(String),
-    /// It was sent and its outcome is unknown, in words that may come from outside.
+    /// A request was sent and its outcome is unknown. The text may come from outside.
     #[error("{0}")]
     InDoubt(String),
     #[error("no answer within {seconds} s")]
@@ -47,7 +47,7 @@ impl ToolError {
         }
     }
 
-    /// Where its words come from.
+    /// The origin of the error's text.
     pub(crate) const fn origin(&self) -> Origin {
         match self {
             Self::Heard(_) | Self::InDoubt(_) => Origin::External,
@@ -63,7 +63,7 @@ impl ToolError {
         }
     }
 
-    /// The work was left while it went on: whether it took effect is not known.
+    /// Whether the call may have taken effect although it failed.
     pub(crate) const fn leaves_doubt(&self) -> bool {
         match self {
             Self::InDoubt(_) | Self::Timeout { .. } | Self::Cancelled => true,

@@ -1,12 +1,12 @@
-//! The tools of agents, and the one gate that decides whether a tool may be used.
+//! The tools of agents, and the gate that decides whether a tool may be used.
 //!
-//! A tool plans (no side effects), the gate decides on the plan, and only a plan that the gate
-//! authorised can be invoked. [`Toolbox::call`] is the only way in: it validates, plans, decides,
-//! audits, runs within a time limit, masks and bounds.
+//! A tool plans without side effects, the gate decides on the plan, and only a plan that the gate
+//! authorised can be invoked. [`Toolbox::call`] is the only way to call a tool: it validates,
+//! plans, decides, audits, invokes within a time limit, masks and shortens.
 //!
 //! What may not enter: raw file or network access (files go through `onyx_storage`, requests
-//! through `onyx_egress`, commands in `onyx_sandbox`), model or prompt code, surfaces. Nothing a
-//! model says can widen a [`Policy`].
+//! through `onyx_egress`, commands in `onyx_sandbox`), model or prompt code, surfaces. Nothing that
+//! a model says can widen a [`Policy`].
 
 mod artifacts;
 mod builtin;

@@ -2,13 +2,13 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Shorter values would mask ordinary words.
+/// The shortest secret that is masked. Shorter values would mask ordinary words.
 const SHORTEST_SECRET: usize = 6;
 
 const MASK: &str = "[secret]";
 
-/// Removes known secret values from text on its way to a model, a person or a log. Clones share
-/// what they know, so that keys of an edited config are masked everywhere at once.
+/// Removes known secrets from text for models, people and logs. Clones share the known secrets, so
+/// that keys of an edited config are masked everywhere at once.
 #[derive(Clone, Default)]
 pub struct Masker {
     /// Longest first, so that a secret which contains another is masked whole.
@@ -22,7 +22,7 @@ impl Masker {
         masker
     }
 
-    /// From now on these are masked too.
+    /// Masks these secrets too from now on.
     pub fn add(&self, secrets: impl IntoIterator<Item = String>) {
         let mut known = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<String> = secrets.into_iter().chain(known.iter().cloned()).collect();
@@ -49,8 +49,8 @@ impl Masker {
     }
 }
 
-/// Masks the first secret and looks for the others only beside it, so that no secret is looked
-/// for in a mask.
+/// Masks the first secret, and the others only in the text around it, so that no secret is found
+/// inside a mask.
 fn mask_each<'a>(secrets: &[String], text: &'a str) -> Cow<'a, str> {
     let Some((secret, rest)) = secrets.split_first() else { return Cow::Borrowed(text) };
     if !text.contains(secret.as_str()) {
@@ -61,8 +61,8 @@ fn mask_each<'a>(secrets: &[String], text: &'a str) -> Cow<'a, str> {
     Cow::Owned(pieces.join(MASK))
 }
 
-/// Masks a text that comes in pieces: what may be the beginning of a secret waits for the piece
-/// that decides it.
+/// Masks a text that comes in pieces. Text that may be the beginning of a secret is held back until
+/// a later piece decides it.
 #[derive(Debug)]
 pub(crate) struct MaskedPieces {
     masker: Masker,
@@ -74,7 +74,7 @@ impl MaskedPieces {
         Self { masker, held: String::new() }
     }
 
-    /// What of the text so far may be shown.
+    /// Adds a piece and returns the text that may be shown.
     pub(crate) fn add(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
         let secrets = self.masker.known();
@@ -83,22 +83,24 @@ impl MaskedPieces {
         mask_each(&secrets, &decided).into_owned()
     }
 
-    /// What waited for a piece that does not come.
+    /// Returns the text that was held back, because no piece follows.
     pub(crate) fn finish(&mut self) -> String {
         let rest = std::mem::take(&mut self.held);
         self.masker.mask(&rest).into_owned()
     }
 }
 
-/// Where the end begins that may be the beginning of a secret. A whole secret that reaches into it
-/// waits with it, so that half of it is not shown.
+/// The position from which the text must be held back, because its end may be the beginning of a
+/// secret. A complete secret that reaches over this position is held back too, so that no half of
+/// it is shown.
 fn undecided(secrets: &[String], text: &str) -> usize {
     let starts_at_end = |secret: &String| {
         let longest = secret.len().saturating_sub(1).min(text.len());
         (1..=longest).rev().find(|length| text.as_bytes().ends_with(&secret.as_bytes()[..*length]))
     };
     let longest = secrets.iter().filter_map(starts_at_end).max().unwrap_or_default();
-    // The start is never within a character, because a secret's first bytes can be part of one.
+    // The bytes of a secret's beginning may end inside a character, so the position is moved to its
+    // start.
     let mut from = text.floor_char_boundary(text.len() - longest);
     let reaching = |from: usize| {
         let all = secrets.iter().flat_map(|secret| {

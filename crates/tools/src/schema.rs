@@ -1,4 +1,4 @@
-//! Schemas as a model sees them, and the error it gets when a call does not fit its schema.
+//! The schemas of tools as models see them, and the errors for calls that do not fit.
 
 use jsonschema::Validator;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 
 use crate::ToolError;
 
-/// More complaints than this at once do not help.
+/// The most errors that a model is shown at once.
 const MOST_COMPLAINTS: usize = 3;
 
-/// The schema of a tool's arguments, without what costs tokens and tells a model nothing.
+/// The schema of a tool's arguments, without parts that cost tokens and do not help a model.
 pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
@@ -24,7 +24,7 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Arguments that passed the schema, as the Rust type the schema was made from.
+/// Converts arguments that passed the schema into their Rust type.
 pub(crate) fn arguments<T: DeserializeOwned>(value: &Value) -> Result<T, ToolError> {
     T::deserialize(value).map_err(|error| ToolError::Arguments(error.to_string()))
 }
@@ -47,7 +47,7 @@ impl Checker {
         Ok(Self { validator, fields })
     }
 
-    /// The arguments to plan with, or what is wrong with them and how to correct it.
+    /// Returns the arguments for planning, or an error that says how to correct them.
     pub(crate) fn check(&self, input: &Value) -> Result<Value, ToolError> {
         let arguments = without_nulls(input);
         let complaints: Vec<String> = self
@@ -80,14 +80,15 @@ impl Checker {
                 format!("{place} must be of type {kind}")
             }
             ValidationErrorKind::Enum { options } => format!("{place} must be one of {options}"),
-            // The rest are rare in our schemas; the library's words do, without the value.
+            // Other errors are rare in our schemas, so the library's text is used, without the
+            // value.
             _ => format!("{place}: {}", error.masked()),
         }
     }
 }
 
-/// Models write `null` for what they leave out, or nothing at all, or an empty string for the
-/// whole: all three mean the same.
+/// Drops arguments that mean "not given": models write `null` or an empty string, or leave the
+/// field out.
 fn without_nulls(input: &Value) -> Value {
     match input {
         Value::Object(fields) => Value::Object(
@@ -107,11 +108,12 @@ fn slim(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|name, value| match name.as_str() {
-                // These go only where they are keywords: a property may have the same name, and is
-                // an object.
+                // These are dropped only where they are keywords. A property may have the same
+                // name, and its value is an object.
                 "title" | "format" => !value.is_string(),
                 "default" => !value.is_null(),
-                // Reading the arguments refuses what is below zero where that cannot be.
+                // Negative numbers need no bound in the schema, because converting the arguments
+                // refuses them.
                 "minimum" => *value != 0,
                 _ => true,
             });

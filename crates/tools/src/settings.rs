@@ -2,7 +2,8 @@ use serde::Deserialize;
 
 use crate::{DockerSettings, GitSettings, LinkedInSettings, MenosSettings, WebSettings};
 
-/// `tools` of the config, as written: what tools work with, regardless of who may use them.
+/// The `tools` section of the config as written: settings of the tools' services, not of who may
+/// use them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ToolsSettings {

@@ -21,7 +21,7 @@ export interface PageEditorHandle {
 interface Props {
   label: string;
   text: string;
-  /** The text of the page; another value from outside replaces it. */
+  /** True while the text has unsaved changes; then a text from outside does not replace it. */
   own: boolean;
   onChange: (text: string) => void;
   /** What can be linked to. */

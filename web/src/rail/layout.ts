@@ -6,7 +6,7 @@ export const USUAL = 360;
 /** The step of an arrow key at the edge. */
 const STEP = 16;
 
-/** Beside the page, over it, or as a sheet instead of it. */
+/** Where the rail is: beside the page, over it, or as a sheet instead of it. */
 export type RailMode = 'beside' | 'over' | 'sheet';
 
 export function modeOf(windowWidth: number): RailMode {

@@ -28,12 +28,15 @@ import { NavSection } from './NavSection';
 import { useWaiting } from './useWaiting';
 
 const RECENT = 8;
-/** On a low screen. */
+/** How many chats are listed on a low screen. */
 const RECENT_LOW = 4;
 const MOST_SPACES = 6;
 const MOST_AGENTS = 6;
 
-/** ≥1280: the whole list; 768–1279: icons only; below that the bottom bar takes its place. */
+/**
+ * The navigation. At 1280 pixels and more it is a full list, from 768 to 1279 icons only; on narrower screens the
+ * bottom bar takes its place.
+ */
 export function Nav({ onPalette }: { onPalette: () => void }) {
   const { pinned, recent } = useRecent(RECENT);
   const phase = useStore((state) => state.sessionsPhase);

@@ -1,6 +1,6 @@
 // Scores how well a name matches typed text: exact, prefix, prefix of a word, any part. Pure.
 
-/** From 1 for the exact name to 0 for no match. */
+/** Returns how well the name matches: from 1 for the exact name to 0 for no match. */
 export function fit(name: string, typed: string): number {
   const wanted = typed.trim().toLowerCase();
   const known = name.toLowerCase();

@@ -51,7 +51,10 @@ export function signIn(token: string): void {
   reconnect();
 }
 
-/** By password: the server answers with a cookie that no script can read, and a key that only this origin's pages can. */
+/**
+ * Signs in with a password. The server answers with a cookie that no script can read, and a key that only pages of this
+ * origin can read.
+ */
 export async function logIn(person: string, password: string): Promise<void> {
   void forgetAllChats();
   keep(TOKEN, undefined);

@@ -35,7 +35,7 @@ export interface Pending {
   /** The run that it was given to. */
   runId?: string;
   fault?: Fault;
-  /** For a message in a thread: its delivery there. */
+  /** The delivery of a message in a thread. */
   thread?: InThread;
 }
 
@@ -106,7 +106,7 @@ export interface State {
   /** Sessions that were deleted while the app was open. */
   removed: ReadonlySet<string>;
   conversations: Record<string, Conversation>;
-  /** By run, whether its file changes are undone, if known. */
+  /** Whether the file changes of a run are undone, by the run's id, if known. */
   undone: Record<string, boolean>;
   /** Notes of runs that no log holds; kept in the browser that received them. */
   notes: Notes;

@@ -6,7 +6,7 @@ const CONTEXT = 3;
 /** For longer texts only the common start and end are found, because the table would be too large. */
 const LARGEST = 4_000_000;
 
-/** The lines that differ with a little of what stands around them; empty for equal texts. */
+/** The lines that differ, with some unchanged lines around them; empty for equal texts. */
 export function lineDiff(before: string, after: string): DiffLine[] {
   const pieces = compare(before.split('\n'), after.split('\n'));
   const shown = new Set<number>();

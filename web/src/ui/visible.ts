@@ -1,7 +1,7 @@
 /**
  * Makes text of a model, a file or a page safe to read: characters that are invisible or change the writing direction
- * are written out (`\u{202e}`). The twin of `crates/types/src/visible.rs`; both are tested with
- * `crates/types/tests/visible.json`.
+ * are shown as `\u{202e}` and the like. `crates/types/src/visible.rs` does the same; `crates/types/tests/visible.json`
+ * tests both.
  */
 
 // Control characters, direction marks and zero-width characters: the first and the last of each range.

@@ -8,7 +8,8 @@ use super::{ActionSpec, template};
 
 const KNOWN: [&str; 5] = ["requires_confirmation", "max_steps", "agent", "model", "schedule"];
 
-/// What the file says, with what is odd about it; or why it cannot be run.
+/// Reads an action file into what it does and warnings about it. An error says why it cannot be
+/// run.
 pub(super) fn parse(text: &str, longest: usize) -> Result<(ActionSpec, Vec<String>), String> {
     let (mut fields, body) = front_matter(text)?;
     let mut warnings: Vec<String> = fields
@@ -39,7 +40,7 @@ pub(super) fn parse(text: &str, longest: usize) -> Result<(ActionSpec, Vec<Strin
     Ok((recipe, warnings))
 }
 
-/// The front matter of a page and what follows it. `None`: it has none that can be read.
+/// Splits a page into its front matter and the text below. `None`: its front matter cannot be read.
 pub(super) fn page(text: &str) -> Option<(Map<String, Value>, &str)> {
     front_matter(text).ok().filter(|(fields, _)| !fields.is_empty())
 }

@@ -28,17 +28,17 @@ pub const ACTIONS_FOLDER: &str = "agent/actions";
 
 const MOST_ACTIONS: usize = 200;
 const ACCEPT: &str = "onyx memory accept";
-/// Beside its body a file may hold this much front matter.
+/// The most bytes of front matter that a file may hold in addition to its prompt.
 const LONGEST_FRONT: usize = 16 * 1024;
 
-/// One file of the folder.
+/// One file of the actions' folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
     pub id: String,
     pub label: String,
-    /// Its file, among the person's files.
+    /// The path of the action's file among the person's files.
     pub path: String,
-    /// The file as it is; empty where it cannot be read.
+    /// The content of the file; empty where it cannot be read.
     pub text: String,
     /// What works but is probably not what was meant.
     pub warnings: Vec<String>,
@@ -53,7 +53,7 @@ pub struct ActionSpec {
     pub max_steps: Option<u32>,
     pub agent: Option<AgentId>,
     pub model: Option<String>,
-    /// When it runs automatically.
+    /// When the action runs automatically.
     pub schedule: Option<String>,
     pub prompt: String,
 }
@@ -71,15 +71,15 @@ pub struct ActionRequest {
     pub person: PersonId,
     pub action: String,
     pub session: Option<SessionId>,
-    /// Instead of the one that the file names.
+    /// The agent that runs the action instead of the one that its file names.
     pub agent: Option<AgentId>,
-    /// What the person has marked, or says beside it.
+    /// The text that the person has marked, or says beside the action.
     pub selection: Option<String>,
     pub confirmation: Confirmation,
     pub dry_run: DryRun,
 }
 
-/// Did the person agree to what the action may do?
+/// Whether the person agreed to what the action may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Confirmation {
     Given(Approver),
@@ -223,7 +223,7 @@ impl Actions {
         let object = match vault.get(key, (longest + LONGEST_FRONT) as u64).await {
             Ok(Some(object)) => object,
             Ok(None) => return Ok(Err("the file is gone".to_owned())),
-            // A link, or a file longer than any action.
+            // The file is a link, or longer than any action may be.
             Err(StoreError::Refused(why)) => return Ok(Err(why)),
             Err(error) => return Err(error.into()),
         };
@@ -240,7 +240,8 @@ impl Actions {
         }
         let kept_as: ObjectKey = format!("vault/{key}").parse().map_err(StoreError::from)?;
         let history = self.files.history(person)?;
-        // Words from outside do not become the person's own at the press of a button.
+        // Pressing a button does not make text from outside the person's own, so such a file is
+        // refused.
         if history.origin(&kept_as, &object).await?.taints() {
             return Ok(Err(format!(
                 "it came from outside; read it, then accept it: {ACCEPT} {kept_as}"
@@ -250,7 +251,7 @@ impl Actions {
     }
 }
 
-/// A prompt with its names filled in, at the time where the person lives.
+/// Fills in a prompt's placeholders; dates and times are those of the person's time zone.
 pub(crate) fn fill_in(
     prompt: &str,
     clock: &dyn Clock,

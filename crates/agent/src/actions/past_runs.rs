@@ -7,18 +7,18 @@ use serde_json::{Map, Value};
 use super::{Actions, front};
 use crate::drive::PAGES_FOLDER;
 
-/// Entries of one folder that are looked at.
+/// The most entries of one folder that are looked at.
 const MOST_ENTRIES: usize = 1_000;
-/// Most pages are a few kilobytes; a longer one is listed without what it says.
+/// Most pages are a few kilobytes. A page that is longer than this is listed without its content.
 const LONGEST_PAGE: u64 = 4 * 1024 * 1024;
 
 /// One run of an action.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastRun {
     pub run: RunId,
-    /// Its page, among the person's files.
+    /// The path of the run's page among the person's files.
     pub page: String,
-    /// What the page says of the run; none where the page cannot be read any more.
+    /// What the page says of the run; `None` where the page cannot be read any more.
     pub record: Option<PastRunRecord>,
 }
 
@@ -37,7 +37,7 @@ pub struct PastRunRecord {
 }
 
 impl Actions {
-    /// The newest first, those before a run where one is given.
+    /// Lists past runs, the newest first. Where a run is given, only those before it are listed.
     pub async fn past_runs(
         &self,
         person: &PersonId,
@@ -72,7 +72,8 @@ impl Actions {
     ) -> Result<PastRun, Fault> {
         let record = match vault.get(page, LONGEST_PAGE).await {
             Ok(Some(object)) => std::str::from_utf8(&object.bytes).ok().and_then(record),
-            // The page was taken away meanwhile, is a link, or is longer than any page of ours.
+            // The page was removed meanwhile, is a link, or is longer than any page that Onyx
+            // writes.
             Ok(None) | Err(StoreError::Refused(_)) => None,
             Err(error) => return Err(error.into()),
         };
@@ -105,7 +106,7 @@ async fn pages(vault: &dyn Objects, day: &ObjectKey) -> Result<Vec<(RunId, Objec
     Ok(pages)
 }
 
-/// Each entry, and whether it is a folder.
+/// Lists the entries of a folder, and whether each is a folder itself.
 async fn listed(vault: &dyn Objects, folder: &ObjectKey) -> Result<Vec<(ObjectKey, bool)>, Fault> {
     match vault.list(Some(folder), MOST_ENTRIES).await {
         Err(StoreError::NotFound) => Ok(Vec::new()),
@@ -113,7 +114,7 @@ async fn listed(vault: &dyn Objects, folder: &ObjectKey) -> Result<Vec<(ObjectKe
     }
 }
 
-/// What a page says of its run. `None`: it is not one of ours any more.
+/// What a page says of its run. `None`: it is no longer a page that Onyx could have written.
 fn record(text: &str) -> Option<PastRunRecord> {
     let (fields, body) = front::page(text)?;
     let body = body.trim_start_matches('\n');

@@ -21,7 +21,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// A selection that the template has no place for follows it.
+/// Fills in the template. If the template has no place for the selection, it is added at the end.
 pub(super) fn render(template: &str, values: &Values<'_>) -> String {
     let mut text = String::new();
     let mut rest = template;
@@ -43,7 +43,7 @@ pub(super) fn render(template: &str, values: &Values<'_>) -> String {
     text
 }
 
-/// Whether it has a place for what the person has marked.
+/// Whether the template has a place for the text that the person has marked.
 pub(super) fn has_selection(template: &str) -> bool {
     let mut rest = template;
     while let Some((_, name, after)) = next(rest) {
@@ -55,7 +55,7 @@ pub(super) fn has_selection(template: &str) -> bool {
     false
 }
 
-/// Names in braces that mean nothing here.
+/// The names in braces that are not placeholders of Onyx.
 pub(super) fn unknown(template: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut rest = template;
@@ -68,7 +68,7 @@ pub(super) fn unknown(template: &str) -> Vec<&str> {
     names
 }
 
-/// What stands before the next `{{name}}`, the name, and what follows.
+/// The text before the next `{{name}}`, the name, and the text after it.
 fn next(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     loop {

@@ -33,7 +33,7 @@ pub(crate) fn profile(
     })
 }
 
-/// The tools of any other agent: everything that its settings say but what is the editor's.
+/// The tool settings of every agent but the editor: its own settings without the persona tools.
 pub(crate) fn tools_of_others(settings: &ToolSettings, toolbox: &Toolbox) -> ToolSettings {
     let mut tools = settings.clone();
     if toolbox.tools().specs().iter().any(|spec| spec.group == PERSONA_GROUP) {
@@ -64,7 +64,7 @@ pub(crate) fn prompt(persona: &AgentId, name: &str) -> String {
     )
 }
 
-/// Why a model that has no tools cannot do this work.
+/// The error for a model that cannot call tools and therefore cannot be the editor.
 pub(crate) fn toolless(model: &str) -> Fault {
     Fault::new(
         ErrorCode::ProviderRefused,

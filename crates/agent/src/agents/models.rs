@@ -24,19 +24,20 @@ pub struct Payer<'a> {
     pub limits: &'a Limits,
 }
 
-/// How the core finds models without knowing any provider.
+/// Finds models for the agents, so that this crate needs to know no provider.
 pub trait Models: Send + Sync {
-    /// The model for one run. What it costs counts as open until the last use of it is dropped,
-    /// by which time the run's end must be in the ledger.
+    /// The model for one run. Its cost counts as open until the last clone of it is dropped, so the
+    /// run's end must be in the ledger before that.
     fn resolve(&self, choice: &ModelChoice, payer: Payer<'_>) -> Result<Arc<dyn Model>, Fault>;
 
-    /// The same where only models of this machine may be used: every one of the choice must be.
+    /// Does what `resolve` does where only models of this machine may be used. All models of the
+    /// choice must run here.
     fn resolve_local(&self, _: &ModelChoice, _: Payer<'_>) -> Result<Arc<dyn Model>, Fault> {
         Err(Fault::new(ErrorCode::Forbidden, "No model is known to run on this machine."))
     }
 
-    /// The choice with its first model asked through the subscription gateway. `None` if that
-    /// model is not Anthropic's, or goes such a way already; an error if there is no gateway.
+    /// The choice with its first model asked through the subscription gateway. `None` if that model
+    /// is not Anthropic's or is asked through the gateway already; an error if there is no gateway.
     fn through_gateway(&self, choice: &ModelChoice) -> Option<Result<ModelChoice, Fault>> {
         let primary = choice.primary.as_deref()?;
         is_anthropic(primary).then(|| {
@@ -45,12 +46,12 @@ pub trait Models: Send + Sync {
         })
     }
 
-    /// Is this model known to be unable to call tools?
+    /// Whether this model is known to be unable to call tools.
     fn lacks_tools(&self, _model: &str) -> bool {
         false
     }
 
-    /// Is this a model that works better with few tools in sight?
+    /// Whether this model works better when it is shown few tools.
     fn is_small(&self, _model: &str) -> bool {
         false
     }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuntimeMode {
-    /// Agents' models as configured.
+    /// Agents use their models as configured.
     #[default]
     AnthropicApiKey,
     /// The run goes through the subscription gateway.
@@ -23,16 +23,17 @@ pub enum RuntimeMode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preferences {
     pub runtime_mode: RuntimeMode,
-    /// May a run go the other way when the gateway cannot be had?
+    /// Whether a run may use the agent's own model when the gateway cannot be reached.
     pub fallback: bool,
     pub flags: BTreeMap<String, bool>,
     /// The standing instructions.
     pub prompt: String,
-    /// `None`: what the config says of the person, else the server's.
+    /// The chosen time zone. `None`: the one that the config names for the person counts, else the
+    /// server's.
     pub timezone: Option<Zone>,
 }
 
-/// `None` leaves a setting as it is.
+/// Changes to a person's preferences; `None` leaves a setting as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PreferencesPatch {
     pub runtime_mode: Option<RuntimeMode>,
@@ -40,11 +41,11 @@ pub struct PreferencesPatch {
     /// Flags to change, each on its own; `None` removes one.
     pub flags: BTreeMap<String, Option<bool>>,
     pub prompt: Option<String>,
-    /// `Some(None)` takes the choice back.
+    /// `Some(None)` removes the person's choice.
     pub timezone: Option<Option<Zone>>,
 }
 
-/// The file as it is written.
+/// The preferences file as it is stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct File {
     #[serde(default)]
@@ -67,7 +68,7 @@ fn allowed() -> bool {
 const FILE: &str = "agent.json";
 const INSTRUCTIONS: &str = "vault/agents.md";
 const LONGEST_FILE: u64 = 64 * 1024;
-/// A prompt takes no more of a file.
+/// The most bytes of the standing instructions that go into a prompt.
 const LONGEST_PROMPT: usize = 256 * 1024;
 const MOST_FLAGS: usize = 100;
 
@@ -91,7 +92,7 @@ impl PreferenceFiles {
         Ok(settings(file, prompt))
     }
 
-    /// Changes what the patch names and gives back how all of it is then.
+    /// Changes the settings that the patch names and returns all settings as they are then.
     pub async fn change(
         &self,
         person: &PersonId,
@@ -126,12 +127,13 @@ impl PreferenceFiles {
         Ok(settings(file, prompt))
     }
 
-    /// Takes up the time zones that people chose; called before the first request.
+    /// Reads the time zones that people chose; called before the first request.
     pub async fn follow_zones(&self) -> Result<(), Fault> {
         for person in self.files.people().await? {
             match self.read(&person).await {
                 Ok((file, _)) => self.follow_zone(&person, &file),
-                // A broken file is reported to its reader; the other people's time zones still count.
+                // A file that cannot be read must not keep the other people's time zones from being
+                // used. Its own reader gets the error.
                 Err(fault) => tracing::warn!(%person, %fault, "the time zone is not known"),
             }
         }
@@ -144,7 +146,7 @@ impl PreferenceFiles {
         }
     }
 
-    /// The zone that counts for a person now.
+    /// The time zone of a person: their own choice, else the config's or the server's.
     pub fn zone_of(&self, person: &PersonId) -> Zone {
         self.clock.zone_of(person)
     }

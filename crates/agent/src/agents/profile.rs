@@ -5,7 +5,7 @@ use onyx_types::AgentId;
 
 use super::models::ModelChoice;
 
-/// One agent, every value checked and filled in. Shared by everything that a run starts.
+/// One agent, every value checked and filled in. All runs of the agent share it.
 #[derive(Clone, Debug)]
 pub struct AgentProfile {
     pub id: AgentId,
@@ -16,7 +16,7 @@ pub struct AgentProfile {
     pub max_output_tokens: Option<u32>,
     /// A folder outside the home whose persona files are read instead of the home's.
     pub workspace: Option<String>,
-    /// It uses models of this machine and no others.
+    /// Whether the agent uses only models of this machine.
     pub only_local: bool,
     /// Other agents whose memory it may search.
     pub memories: Arc<[AgentId]>,

@@ -74,7 +74,7 @@ impl Roster {
         self.agents.iter().map(|agent| &**agent)
     }
 
-    /// Those that are switched off: to be looked at, not to be asked.
+    /// The agents that are switched off. Surfaces show them, but no run may use them.
     pub fn disabled(&self) -> impl Iterator<Item = &AgentProfile> {
         self.disabled.iter()
     }
@@ -87,12 +87,13 @@ impl Roster {
         &self.agents[self.default]
     }
 
-    /// The agent that may have made a proposal: one of the agents, or the one that edits them.
+    /// The profile of an agent that may have made a proposal: one of the config's agents or the
+    /// persona editor.
     pub(crate) fn acting(&self, id: &AgentId) -> Option<&Arc<AgentProfile>> {
         if editor::is_editor(id) { Some(&self.editor) } else { self.get(id) }
     }
 
-    /// The built-in agent that edits the others; not one of them.
+    /// The built-in agent that edits personas; it is not one of the config's agents.
     pub(crate) fn editor(&self) -> &Arc<AgentProfile> {
         &self.editor
     }
@@ -101,8 +102,8 @@ impl Roster {
         &self.limits
     }
 
-    /// The model that a name means: `<provider>/<model>` itself, an agent's, or the default agent's.
-    /// `None`: the one that answers where none is named.
+    /// The model that a name means: the name itself if it is `<provider>/<model>`, an agent's
+    /// model, or the default agent's. `None`: the model that answers where none is named.
     pub fn model_named(&self, name: Option<&str>) -> Result<Option<String>, Fault> {
         let unknown = |name: &str| {
             Fault::new(ErrorCode::ModelNotFound, format!("There is no model or agent {name:?}."))
@@ -119,8 +120,7 @@ impl Roster {
     }
 }
 
-/// The roster that counts now. An edit of the config replaces it; a run keeps the roster that it
-/// began with.
+/// The roster in use. An edit of the config replaces it; a run keeps the roster that it began with.
 pub(crate) struct CurrentRoster(RwLock<Arc<Roster>>);
 
 impl CurrentRoster {

@@ -4,7 +4,7 @@ use onyx_tools::ToolSettings;
 use onyx_types::Tier;
 use serde::{Deserialize, Serialize};
 
-/// `agents` of `onyx.json` as written: nothing checked, nothing filled in.
+/// The `agents` section of `onyx.json` as written, before values are checked and filled in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AgentsSettings {
@@ -22,13 +22,14 @@ pub struct AgentDefaults {
     pub tools: Option<ToolSettings>,
     pub temperature: Option<f32>,
     pub max_tokens: Option<u32>,
-    /// Agents use models of this machine and no others, where they do not say otherwise.
+    /// Whether agents use only models of this machine, where their own settings do not say.
     pub local_only: Option<bool>,
-    /// What titles sessions get; their first words by default, which costs no call.
+    /// Where titles of sessions come from.
     pub titles: Option<Titles>,
 }
 
-/// Where titles of sessions come from: a model, or only their first words, which is the default.
+/// Where titles of sessions come from: the first words, which is the default and costs no call, or
+/// a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Titles {
@@ -52,18 +53,18 @@ pub struct AgentSettings {
     pub temperature: Option<f32>,
     pub max_tokens: Option<u32>,
     pub memory: Option<AgentMemorySettings>,
-    /// It uses models of this machine and no others.
+    /// Whether the agent uses only models of this machine.
     pub local_only: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AgentMemorySettings {
-    /// Other agents whose memory it may search.
+    /// Other agents whose memory this agent may search.
     pub read: Vec<String>,
 }
 
-/// A model by name, or a first choice with what to try after it.
+/// One model by name, or a first choice and its fallbacks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ModelSetting {
@@ -76,7 +77,7 @@ pub enum ModelSetting {
 }
 
 impl ModelSetting {
-    /// Every model it names, the first choice first.
+    /// All models of the setting, the first choice first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let (first, rest) = match self {
             Self::One(name) => (name, &[][..]),

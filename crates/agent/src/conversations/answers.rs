@@ -19,7 +19,7 @@ use crate::sessions::no_such_session;
 /// The answer to a message.
 #[derive(Debug)]
 pub enum MessageAnswer {
-    /// Its run is at work, or its events are still kept.
+    /// The run is at work, or its events are still kept.
     Live { run: RunId, events: EventReader },
     /// The run is over, and its events come from the log.
     Logged { run: RunId, events: Vec<Envelope> },
@@ -28,20 +28,21 @@ pub enum MessageAnswer {
 /// What happens to a message whose run failed, was stopped or broke off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterFailure {
-    /// It is run again.
+    /// The message is run again.
     RunAgain,
     /// The failed run's events are replayed.
     Replay,
 }
 
-/// How long a waiting message goes without looking, should it have missed a notice.
+/// A waiting message looks again after this time, because it may have missed a notice.
 pub(super) const LOOK: Duration = Duration::from_millis(500);
 /// How many times an idle session must refuse before the refusal is believed.
 const MOST_REFUSALS: usize = 20;
 
-/// Where a message is.
+/// How far a message has come on its way to an answer.
 enum Stage {
-    /// Nobody answers it yet; whether others are to be answered before it.
+    /// No run has taken the message. `behind` says whether earlier messages are to be answered
+    /// first.
     Waiting {
         behind: bool,
     },
@@ -53,8 +54,9 @@ enum Stage {
 }
 
 impl Conversations {
-    /// The answer to a message: begun when its turn comes, joined while it is given, replayed when
-    /// it was. Only a run that failed, was stopped or broke off is repeated, and only if so asked.
+    /// The answer to a message. The run is begun when the message's turn comes, joined while it
+    /// works, and replayed when it is over. A run is repeated only if it failed, was stopped or
+    /// broke off, and the caller asks for that.
     pub async fn answer_to(
         &self,
         person: &PersonId,
@@ -104,7 +106,7 @@ impl Conversations {
                     Ok(handle) => {
                         self.shared.promises.remove(message);
                         if self.shared.promises.is_withdrawn(message) {
-                            // It was withdrawn while the run began.
+                            // The message was withdrawn while its run began.
                             handle.canceller().cancel();
                         }
                         let (run, events) = (handle.run_id, handle.events);
@@ -214,7 +216,8 @@ impl Conversations {
     }
 
     async fn stage(&self, key: &SessionKey, message: TurnId) -> Result<Stage, Fault> {
-        // The inbox is asked first, because what is taken out of it is in the log before.
+        // The inbox must be read before the log: a message is in the log before it leaves the
+        // inbox, so one of the two reads finds it.
         let rows = self.shared.ledger.inbox(key).await?;
         if let Some(turns) = self.turns_from(key, message).await? {
             if let Some(TurnBody::User(words)) = turns.first().map(|message| &message.body)
@@ -261,15 +264,15 @@ fn withdrawn() -> Fault {
         .with_hint("Send it again to have it answered.")
 }
 
-/// The run that answered a message last, and how it ended. `turns` begin with the message.
+/// The run that last answered the message, and how it ended. The first of `turns` is the message.
 fn last_run(turns: &[Turn]) -> (Option<RunId>, Option<RunStatus>) {
     let mut run = turns.first().and_then(|message| message.run);
     let mut status = None;
     let mut begun = None;
     for turn in turns.iter().skip(1) {
         match &turn.body {
-            // A run begins before the words that it takes with it: until the next turn says so, it
-            // may be of another message.
+            // The start of a run is logged before the words that the run answers. Until the next
+            // turn shows it, this run may belong to another message.
             TurnBody::RunStart(_) => begun = turn.run,
             TurnBody::User(_) if turn.run == run => {}
             TurnBody::User(_) => break,
@@ -292,7 +295,8 @@ async fn notice_of(notices: &mut broadcast::Receiver<Notice>, session: SessionId
     loop {
         match notices.recv().await {
             Ok(notice) if notice.session != session => {}
-            // What was missed may have been of this session.
+            // An error means that notices were missed, and one of them may have been about this
+            // session.
             Ok(_) | Err(_) => return,
         }
     }

@@ -47,8 +47,8 @@ pub(crate) struct Shared {
     pub(crate) mask: SecretMask,
     pub(crate) promises: Arc<dyn Promises>,
     pub(crate) sent: Arc<dyn SentMessages>,
-    /// This lock is held while a companion is looked for or made, so that two who open it meet in
-    /// one conversation. Across processes the version of the space's card decides.
+    /// This lock is held while a companion is looked for or made, so that two requests at once open
+    /// the same conversation. Between processes the version of the space's card decides.
     pub(crate) opening: tokio::sync::Mutex<()>,
 }
 

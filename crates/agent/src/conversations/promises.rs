@@ -8,12 +8,12 @@ use onyx_types::{PersonId, SessionId, TurnId};
 
 /// Remembers the messages whose answer was promised.
 ///
-/// In one process that is memory: the inbox on disk says after a restart what was promised. With
-/// several processes over one store, another implementation would share it.
+/// One process keeps them in memory, because after a restart the inbox on disk says what was
+/// promised. Several processes over one store would need an implementation that shares them.
 pub(crate) trait Promises: Send + Sync {
     fn add(&self, message: TurnId, person: PersonId, session: SessionId);
 
-    /// Whether the message was promised until now.
+    /// Removes the promise and returns whether there was one.
     fn remove(&self, message: TurnId) -> bool;
 
     fn is_promised(&self, message: TurnId) -> bool;
@@ -21,12 +21,13 @@ pub(crate) trait Promises: Send + Sync {
     /// The person and session of a promised message.
     fn find(&self, message: TurnId) -> Option<(PersonId, SessionId)>;
 
-    /// A withdrawn message is not answered, not even by a run that begins right now.
+    /// Marks the message as withdrawn, so that no run answers it, not even one that begins at this
+    /// moment.
     fn withdraw(&self, message: TurnId);
 
     fn is_withdrawn(&self, message: TurnId) -> bool;
 
-    /// From now on no run is begun in the session, and what was promised there is forgotten.
+    /// Forgets what was promised in the session and keeps new runs from beginning there.
     fn close(&self, session: SessionId);
 
     fn reopen(&self, session: SessionId);
@@ -34,12 +35,13 @@ pub(crate) trait Promises: Send + Sync {
     fn is_closed(&self, session: SessionId) -> bool;
 }
 
-/// The promises of this process.
+/// Keeps the promises of this process in memory.
 #[derive(Default)]
 pub(crate) struct LocalPromises {
     messages: Mutex<HashMap<TurnId, (PersonId, SessionId)>>,
     closed: Mutex<HashSet<SessionId>>,
-    /// Messages that people withdrew since the process began: a few bytes for each.
+    /// Messages that people withdrew since the process began. They are never removed, since each
+    /// takes only a few bytes.
     withdrawn: Mutex<HashSet<TurnId>>,
 }
 
@@ -96,7 +98,7 @@ impl Promises for LocalPromises {
     }
 }
 
-/// A session in which no run is begun until this is dropped.
+/// Keeps runs from beginning in a session until this is dropped.
 pub(super) struct ClosedSession {
     promises: Arc<dyn Promises>,
     session: SessionId,

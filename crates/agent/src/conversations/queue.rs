@@ -26,13 +26,12 @@ pub struct NewMessage {
 #[derive(Clone, Debug, PartialEq)]
 pub enum KeptMessage {
     New(InboxRow),
-    /// It came before, under the same name.
+    /// The message was sent before with the same client id.
     Known(TurnId),
 }
 
 impl Conversations {
-    /// Keeps a message; it is on disk when this returns. It is answered when it is asked for, or
-    /// promised.
+    /// Stores a message on disk. It is answered once its answer is promised or asked for.
     pub async fn keep_message(
         &self,
         person: &PersonId,
@@ -66,8 +65,8 @@ impl Conversations {
         Ok(KeptMessage::New(row))
     }
 
-    /// The message of that name: one that waits, or one of the newest of the log. Whoever repeats a
-    /// message does so soon.
+    /// The message that was sent before with this client id. Only the inbox and the newest turns of
+    /// the log are searched, because clients repeat a message soon after they sent it.
     async fn known_as(
         &self,
         key: &SessionKey,
@@ -108,7 +107,7 @@ impl Conversations {
         while promises.is_promised(message) {
             match self.answer_to(person, session, message, AfterFailure::Replay).await {
                 Ok(_) => break,
-                // The gateway has room again later, so this waits and tries again.
+                // The gateway is busy, so this waits and tries again.
                 Err(fault) if fault.code == ErrorCode::Overloaded => {
                     self.shared.clock.sleep(LOOK).await;
                 }
@@ -122,7 +121,7 @@ impl Conversations {
         promises.remove(message);
     }
 
-    /// Promises again what an earlier process had promised and not begun.
+    /// Renews the promises of an earlier process whose runs had not begun.
     pub(crate) async fn resume_promises(&self) -> Result<(), Fault> {
         let ledger = &self.shared.ledger;
         for (person, session) in ledger.spoken_to().await? {
@@ -140,8 +139,8 @@ impl Conversations {
         Ok(())
     }
 
-    /// Withdraws a waiting message. It is not answered, neither in its turn nor after a restart nor
-    /// with another message. `false`: it was not promised an answer.
+    /// Withdraws a waiting message, so that no run answers it, not even after a restart. `false`:
+    /// no answer was promised for it.
     pub async fn withdraw(&self, person: &PersonId, message: TurnId) -> Result<bool, Fault> {
         let promises = &self.shared.promises;
         let promised = promises.find(message).filter(|(owner, _)| owner == person);
@@ -159,7 +158,7 @@ impl Conversations {
             self.shared.notices.tell(person, session, kind);
             return Ok(true);
         }
-        // The message's run was quicker, so that run is stopped.
+        // A run has taken the message already, so that run is stopped.
         match self.shared.runs.answering(person, message) {
             Some(run) => self.shared.runs.stop(person, StopTarget::Run(run)).await,
             None => Ok(false),

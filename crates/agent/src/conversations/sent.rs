@@ -4,11 +4,12 @@ use futures::future::BoxFuture;
 use onyx_types::SessionKey;
 use tokio::sync::Mutex;
 
-/// Lets a message that its sender may repeat be kept by one at a time: of two that come at once
-/// under one name, the second must find the first.
+/// Serialises requests that store a message under the same client id: when two come at once, the
+/// second must find the message of the first.
 ///
 /// Whether a message was sent before is read from the inbox and the log, so only the lock assumes
-/// one process. With several processes over one store, another implementation would lock there.
+/// one process. Several processes over one store would need an implementation that locks in the
+/// store.
 pub(crate) trait SentMessages: Send + Sync {
     /// Waits until no other request stores a message under this name.
     fn lock<'a>(&'a self, session: &'a SessionKey, name: &'a str) -> BoxFuture<'a, SentLock>;
@@ -19,7 +20,8 @@ pub(crate) struct SentLock {
     _held: Box<dyn Send>,
 }
 
-/// One lock for all names of this process: it is held for two reads and a write.
+/// One lock for all client ids of this process. It is held only for two reads and a write, so
+/// requests rarely wait for it.
 #[derive(Default)]
 pub(crate) struct LocalSentMessages(Arc<Mutex<()>>);
 

@@ -15,9 +15,9 @@ use super::promises::ClosedSession;
 use crate::runs::StopTarget;
 use crate::sessions::{NewSession, check_card};
 
-/// Tries at a space's card, or at a conversation, that others change at the same time.
+/// How often a change of a card or a conversation is tried when others change it at the same time.
 const TRIES: usize = 5;
-/// How long to wait between two tries at a conversation.
+/// How long to wait between two tries to delete a conversation.
 const WAIT: Duration = Duration::from_millis(100);
 
 impl Conversations {
@@ -114,7 +114,7 @@ impl Conversations {
             self.shared.runs.stop(person, StopTarget::Session(session)).await?;
             match self.shared.sessions.delete(person, session).await {
                 Err(fault) if fault.code == ErrorCode::NotFound => return Ok(()),
-                // A run that was about to begin has begun.
+                // A run began after the stop, so the conversation is stopped and deleted again.
                 Err(fault) if fault.code == ErrorCode::SessionBusy && tries < TRIES => {
                     tries += 1;
                     self.shared.clock.sleep(WAIT).await;
@@ -124,7 +124,7 @@ impl Conversations {
         }
     }
 
-    /// Who would answer this message.
+    /// The agents that would answer this message.
     pub async fn answerers(
         &self,
         person: &PersonId,
@@ -136,7 +136,7 @@ impl Conversations {
         Ok(space.map_or_else(|| session.agents.clone(), |space| space.answerers(&roster, text)))
     }
 
-    /// What is searched for a message.
+    /// The scopes in which context for a message is searched.
     pub async fn retrieval_scopes(
         &self,
         person: &PersonId,
@@ -160,7 +160,7 @@ impl Conversations {
     }
 }
 
-/// The space names its conversations, so no model has to.
+/// A new session of a space. The space gives it a title, so no model has to.
 fn new_session(agent: &AgentId, origin: SessionOrigin, title: String) -> NewSession {
     let agents = vec![agent.clone()];
     let mode = LaneOrder::default();

@@ -6,21 +6,21 @@ use onyx_storage::StoreError;
 use onyx_types::DraftId;
 use tokio::runtime::Handle;
 
-/// Leases of drafts. A task that applies or settles a draft holds its lease, so that a draft that is
-/// being applied is not taken for one that a crash left behind.
+/// Leases of drafts. A task that applies or settles a draft holds its lease, so that a draft that
+/// is being applied is not taken for one that a crash left behind.
 ///
-/// In one process a set is enough. Several gateways over one store keep the leases there, and a gateway that dies loses
-/// its own.
+/// In one process a set is enough. Several gateways keep the leases in the store they share, and a
+/// gateway that dies loses its own.
 #[async_trait]
 pub trait DraftLeases: Send + Sync {
-    /// Takes the draft's lease; `false` if it is taken.
+    /// Takes the draft's lease; `false` if another task holds it.
     async fn acquire(&self, draft: DraftId) -> Result<bool, StoreError>;
 
-    /// This never waits for long, because a lease is held only for a moment.
+    /// Gives the draft's lease back.
     async fn release(&self, draft: DraftId);
 }
 
-/// The leases of this process, until another implementation is chosen.
+/// The leases of this process, until others are chosen.
 #[derive(Default)]
 pub(crate) struct ChosenDraftLeases {
     chosen: OnceLock<Arc<dyn DraftLeases>>,
@@ -51,7 +51,7 @@ impl DraftLeases for ChosenDraftLeases {
     }
 }
 
-/// The drafts that this process works on.
+/// The drafts that tasks of this process hold.
 #[derive(Default)]
 struct LocalDraftLeases(Mutex<BTreeSet<DraftId>>);
 
@@ -80,7 +80,7 @@ pub(super) struct DraftLease {
 }
 
 impl DraftLease {
-    /// `None`: the lease is taken.
+    /// Takes the draft's lease; `None` if another task holds it.
     pub(super) async fn acquire(
         leases: &Arc<dyn DraftLeases>,
         draft: DraftId,
@@ -97,8 +97,8 @@ impl DraftLease {
 
 impl Drop for DraftLease {
     fn drop(&mut self) {
-        // A lease that was not released was cut off with its work. Without a runtime the process is
-        // ending, and the lease with it.
+        // The work was cancelled before it released the lease. Without a runtime the process is
+        // ending, and its leases end with it.
         if self.ours
             && let Ok(runtime) = Handle::try_current()
         {

@@ -35,11 +35,11 @@ pub enum ApprovalScope {
     Run,
 }
 
-/// What a person says with their approval.
+/// What a person may add to their approval.
 #[derive(Clone, Debug, Default)]
 pub struct ApprovalOptions {
     pub reason: Option<String>,
-    /// The hash of the draft as they saw it.
+    /// The hash of the draft as the person saw it.
     pub seen: Option<Hash>,
     pub scope: ApprovalScope,
 }
@@ -102,8 +102,8 @@ impl Approvals {
         self.approve_draft(draft, approver.person(), options).await
     }
 
-    /// The owner's yes to what a member may not approve. What the member may decide is theirs alone
-    /// and not found here.
+    /// Approves as owner what a member may not approve. Drafts that the member may decide are
+    /// private to the member, so they are not found here.
     pub async fn approve_for_member(
         &self,
         owner: &Approver,
@@ -115,7 +115,7 @@ impl Approvals {
         self.approve_draft(draft, owner.person(), options).await
     }
 
-    /// The owner's no.
+    /// Rejects as owner a draft that the member may not decide.
     pub async fn reject_for_member(
         &self,
         owner: &PersonId,
@@ -179,7 +179,8 @@ impl Approvals {
         let waits =
             |contact: &RunContact| contact.run == draft.run && !contact.cancel.is_cancelled();
         if let Some(waiting) = waiting.filter(waits) {
-            // Its output is shown where the run waits for it, and who stops the run stops it too.
+            // The output is shown in the run that waits for it, and stopping that run stops the
+            // call too.
             cx.live = waiting.messages.live_output(draft.call.clone());
             cx.cancel = waiting.stop;
         }
@@ -232,7 +233,7 @@ impl Approvals {
                     tracing::info!(%id, state = draft.state.as_str(), "a draft was settled");
                     self.shared.notices.tell(&person, session, NoticeKind::Draft(id));
                 }
-                // Somebody applies it or has decided it in this moment.
+                // Another task is applying the draft or has just decided it.
                 Ok(None) | Err(StoreError::Conflict | StoreError::NotFound) => {}
                 Err(error) => tracing::error!(%id, %error, "a draft could not be settled"),
             }
@@ -240,7 +241,7 @@ impl Approvals {
         Ok(())
     }
 
-    /// `None`: the draft's lease is taken, or its state has changed since it was listed.
+    /// Settles one draft. `None`: its lease is taken, or its state has changed since it was listed.
     async fn settle_one(&self, listed: Draft) -> Result<Option<Draft>, StoreError> {
         let Some(lease) = DraftLease::acquire(&self.shared.leases, listed.id).await? else {
             return Ok(None);
@@ -268,7 +269,7 @@ impl Approvals {
         settled.map(Some)
     }
 
-    /// A draft was decided at another gateway: passes the decision to the run at work here.
+    /// Passes a decision that was made at another gateway to the run at work here.
     pub(crate) async fn heard(&self, person: &PersonId, id: DraftId) -> Result<(), Fault> {
         if let Some(draft) = self.shared.drafts.draft(person, id).await?
             && !draft.state.is_open()
@@ -287,7 +288,7 @@ impl Approvals {
         ToolCx { taint: draft.taint, ..cx }
     }
 
-    /// A run at work on the session gets the decision at its next step.
+    /// Passes the decision to the run at work on the session, which takes it with its next step.
     fn tell_run(&self, draft: &Draft) {
         let contact = self.shared.live.on_session(&draft.key.person, draft.key.session);
         if let Some(contact) = contact {

@@ -22,9 +22,9 @@ struct Restoration {
     before: Option<Vec<u8>>,
 }
 
-/// A folder that the run wrote to, with its history.
+/// A folder that the run wrote to, and its history.
 struct Root {
-    /// Stands before its paths where people read them.
+    /// Prefix of the folder's paths where people read them.
     name: String,
     objects: Arc<dyn Objects>,
     history: History,
@@ -40,7 +40,7 @@ impl Root {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunChanges {
     pub paths: Vec<String>,
-    /// Every one of them holds again what it held before the run.
+    /// Whether every file holds again what it held before the run.
     pub undone: bool,
 }
 
@@ -57,8 +57,9 @@ impl Undo {
         Self { files: Arc::clone(&store.files), ledger: Arc::clone(&store.ledger), clock }
     }
 
-    /// Restores every file the run changed to what it held before, or none: a file that was
-    /// changed since is named and nothing is touched. Returns the restored paths.
+    /// Restores every file that the run changed to its content before the run. If any of them was
+    /// changed since, nothing is touched and the error names those files. Returns the restored
+    /// paths.
     pub async fn run(&self, person: &PersonId, run: RunId) -> Result<Vec<String>, Fault> {
         let (session, roots) = self.undoable(person, run).await?;
         let mut restored = Vec::new();
@@ -72,7 +73,7 @@ impl Undo {
         Ok(restored)
     }
 
-    /// Gives every file that was undone what the run had left in it, or none. Returns the paths.
+    /// Writes again what undoing took away, for all files or for none. Returns the paths.
     pub async fn redo(&self, person: &PersonId, run: RunId) -> Result<Vec<String>, Fault> {
         let (session, roots) = self.undoable(person, run).await?;
         let mut plans = Vec::new();
@@ -127,7 +128,7 @@ impl Undo {
         }
         let mut roots = vec![self.root(&Area::Person(person.clone()), String::new())?];
         let session = self.ledger.session(person, row.key.session).await?;
-        // In the persona editor, the files of an agent are what is worked on.
+        // A run of the persona editor works on the files of an agent.
         if session.is_some_and(|session| session.origin == SessionOrigin::AgentEditor) {
             let area = Area::Agent(row.key.agent);
             let name = format!("{}/", area.path());
@@ -150,7 +151,8 @@ impl Undo {
     ) -> Result<(), Fault> {
         let Root { objects, history, .. } = root;
         let expect = step.current.as_ref().map_or(Expect::Absent, |o| Expect::Is(o.hash));
-        // What came from outside still does when a person brings it back: the history sees to that.
+        // The change is recorded as the person's; the history still knows which content came from
+        // outside.
         let change = Change {
             ts: self.clock.wall(),
             author: Author::Person(person.clone()),
@@ -195,7 +197,7 @@ impl Undo {
     }
 }
 
-/// Every folder's part, looked at before anything is touched.
+/// Plans the changes of all folders before any file is touched.
 async fn plans(roots: &[Root], run: RunId) -> Result<Vec<(&Root, Vec<Restoration>)>, Fault> {
     let mut plans = Vec::new();
     for root in roots {
@@ -204,7 +206,7 @@ async fn plans(roots: &[Root], run: RunId) -> Result<Vec<(&Root, Vec<Restoration
     Ok(plans)
 }
 
-/// What is to be restored; a `version_conflict` naming the files that changed since.
+/// The files to restore. A `version_conflict` names the files that were changed since the run.
 async fn plan(
     objects: &dyn Objects,
     history: &History,
@@ -234,8 +236,7 @@ async fn plan(
         .with_hint("Restore the other files one by one from their history."))
 }
 
-/// What undoing took away, to be written again; a `version_conflict` naming the files that hold
-/// something else by now.
+/// The files to write again. A `version_conflict` names the files that hold something else by now.
 async fn redo_plan(root: &Root, run: RunId) -> Result<Vec<Restoration>, Fault> {
     let mut steps = Vec::new();
     let mut changed = Vec::new();
@@ -254,7 +255,8 @@ async fn redo_plan(root: &Root, run: RunId) -> Result<Vec<Restoration>, Fault> {
             steps.push(Restoration { path, current, before: None });
             continue;
         };
-        // Undoing kept what the run had left.
+        // Undoing kept the content that the run had left as a version, so it is read from the
+        // history.
         let kept = root.history.versions(&path).await?;
         match kept.iter().find(|version| version.before == Some(wanted)) {
             Some(version) => {
@@ -272,7 +274,7 @@ async fn redo_plan(root: &Root, run: RunId) -> Result<Vec<Restoration>, Fault> {
         .with_hint("Restore the files one by one from their history."))
 }
 
-/// What a run changed, by file, each in the order in which it did.
+/// The versions that a run wrote, by file, each file's in the order in which they were written.
 async fn versions_of(
     history: &History,
     run: RunId,

@@ -16,10 +16,11 @@ use tokio::sync::broadcast::error::RecvError;
 use super::parts::DriveServices;
 use crate::notices::{Notice, NoticeKind};
 
-/// Another gateway's notice of a decision can be lost, so a waiting run reads its draft again this often.
+/// How often a waiting run reads its draft again, because another gateway's notice of a decision
+/// can be lost.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
-/// The outcome of a call once a person has decided, or had their time.
+/// The outcome of a call after a person has decided, or when the time for it is over.
 pub(super) fn await_decision(
     services: &DriveServices,
     person: PersonId,
@@ -31,11 +32,11 @@ pub(super) fn await_decision(
         return Box::pin(std::future::ready(undecided));
     };
     let id = proposal.draft;
-    // Drafts that it replaces were announced when it was made, and are not announced again.
+    // The drafts that this one replaces were announced with it, so they are not announced again.
     proposal.replaces.clear();
     proposal.answer = DecisionTiming::Later;
-    // Notices are listened to from here on, so that a decision made before the first look is not
-    // missed.
+    // The listener must exist before the draft is first read, so that a decision made in between is
+    // not missed.
     let notices = services.notices.listen();
     let look_again = services.has_others.load(Ordering::Acquire).then_some(LOOK_AGAIN);
     let changes = DraftChanges { id, notices, look_again, clock: Arc::clone(&services.clock) };
@@ -54,7 +55,7 @@ pub(super) fn await_decision(
     })
 }
 
-/// The draft once it is settled; `None` when it was removed with its session.
+/// Waits until the draft is settled; `None` when it was removed with its session.
 async fn decided(
     drafts: &dyn Drafts,
     person: &PersonId,
@@ -74,11 +75,11 @@ async fn decided(
     }
 }
 
-/// When a draft may have changed.
+/// Says when a draft may have changed.
 struct DraftChanges {
     id: DraftId,
     notices: Receiver<Notice>,
-    /// `None` in a single process, which misses no notice.
+    /// `None` in a single process, where no notice is lost.
     look_again: Option<Duration>,
     clock: Arc<dyn Clock>,
 }

@@ -40,12 +40,12 @@ pub(crate) struct Driver {
     pub(crate) under_way: UnderWay,
 }
 
-/// What a run waits for beside its models and tools, from input to input.
+/// What a run waits for besides its models and tools.
 struct Waits {
-    /// `None` once the end was announced.
+    /// `None` once the cancel was handed to the state machine.
     cancelled: Option<BoxFuture<'static, ()>>,
     renew_at: Duration,
-    /// Rings when something is due, or before.
+    /// Wakes the driver at the earliest moment at which something may be due.
     alarm: Option<Alarm>,
 }
 
@@ -67,8 +67,8 @@ async fn ringing(alarm: &mut Option<Alarm>) {
 }
 
 impl Driver {
-    /// Performs what the run begins with: its question is in the log when this returns. An error says that there is no
-    /// such run in the ledger, and that the session is free.
+    /// Performs the first effects of a run, so that its question is in the log when this returns.
+    /// An error means that the run is not in the ledger and the session is free.
     pub(crate) async fn open(self: Box<Self>) -> Result<Box<Self>, StoreError> {
         let mut driver = self.take(Input::Begin).await;
         match std::mem::replace(&mut driver.session.books, BookState::Open) {
@@ -80,8 +80,8 @@ impl Driver {
         }
     }
 
-    /// Runs to the end and gives back the session's history as it stands then, and how its log was
-    /// left. The feed is closed and the session free when it returns.
+    /// Drives the run to its end. Returns the session's history and the state of its log; by then
+    /// the feed is closed and the session free.
     pub(crate) async fn run(mut self: Box<Self>) -> (History, Option<LogState>) {
         let mut waits = Waits {
             cancelled: Some(self.mailbox.cancel.clone().into_cancelled()),
@@ -104,8 +104,8 @@ impl Driver {
             let may_hear_live = !(tools.is_empty() && live.is_empty());
             let live_text = &mut self.outlet.live_text;
             tokio::select! {
-                // What comes most often is asked for first; the rest whenever there is none of it,
-                // and a stream from the network has pauses.
+                // The branches are in the order of how often they are ready, which saves polls.
+                // None starves, because a stream from the network has pauses.
                 biased;
                 Some(done) = tools.next() => return done,
                 Some((lane, id, chunk)) = live.recv(), if may_hear_live => {
@@ -129,7 +129,7 @@ impl Driver {
         }
     }
 
-    /// Words stay in the inbox until the log has them: their ids are noted here.
+    /// Notes the ids of words from the inbox, which are removed there once the log has them.
     fn hear(&mut self, message: RunMessage) -> Input {
         if let RunMessage::Words(_, words) = &message {
             self.session.inbox.extend(words.turn);
@@ -147,7 +147,7 @@ impl Driver {
         }
     }
 
-    /// Renews the lease, notes streaming text and ticks, as far as each is due.
+    /// Does what is due: renews the lease, saves streaming text, sends a tick.
     async fn alarm_rang(&mut self, waits: &mut Waits) -> Option<Input> {
         let now = self.services.clock.now().mono;
         if now >= waits.renew_at {
@@ -163,9 +163,9 @@ impl Driver {
         (now >= self.state.wake_at()).then_some(Input::Tick)
     }
 
-    /// Steps once and performs everything that follows until nothing more follows at once. Steps
-    /// that write run where the store keeps writes together: each hand-over between threads would
-    /// cost more than the step.
+    /// Steps once and performs the effects until none follows at once. Effects that write are
+    /// performed on the thread on which the store groups its writes, because each hand-over between
+    /// threads would cost more than the step.
     async fn take(mut self: Box<Self>, input: Input) -> Box<Self> {
         let effects = self.step(input);
         if !effects.iter().any(writes) {
@@ -234,7 +234,8 @@ impl Driver {
             }
             Effect::StopTools(lane) => self.under_way.tool_cancels[usize::from(lane.0)].cancel(),
             Effect::Finish(summary) => self.finish(&summary).await,
-            // Saved text stays: recovery keeps it when it closes the run.
+            // Saved text of unfinished answers stays in the notes, because recovery needs it to
+            // close the run.
             Effect::Abandon => self.release().await,
         }
         None
@@ -309,7 +310,7 @@ impl Driver {
                 drop(cx);
                 outcome
             };
-            // Where the queue is full, live output is lost; the result holds all of it.
+            // Live output is dropped when the queue is full; the result holds all of it.
             let show = |chunk| drop(live.try_send((lane, id.clone(), chunk)));
             tokio::pin!(work);
             let outcome = loop {
@@ -319,7 +320,8 @@ impl Driver {
                     outcome = &mut work => break outcome,
                 }
             };
-            // A task that the call started may continue and keep its end of the queue, but the call is over.
+            // A task that the call started may still hold a sender, so the queue is closed when the
+            // call is over.
             chunks.close();
             while let Some(chunk) = chunks.recv().await {
                 show(chunk);
@@ -329,7 +331,7 @@ impl Driver {
     }
 }
 
-/// Whether the effect waits for the store.
+/// Whether performing the effect waits for the store.
 fn writes(effect: &Effect) -> bool {
     match effect {
         Effect::Append(_) | Effect::Finish(_) | Effect::Abandon => true,

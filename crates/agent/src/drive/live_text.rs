@@ -9,13 +9,13 @@ use onyx_types::{Clock, Event, LaneId, Turn};
 
 const EVERY: Duration = Duration::from_millis(250);
 
-/// Text that the model gave and that is neither in the log nor in the notes yet.
+/// Streamed text that is neither in the log nor in the saved notes yet.
 pub(crate) struct LiveNotes {
     model: String,
     unsaved: Vec<LiveText>,
     due: Option<Duration>,
     saved_any: bool,
-    /// One at a time, so that pieces stand in their order.
+    /// The save at work. There is only one at a time, so that pieces are saved in their order.
     saving: Option<Saving>,
 }
 
@@ -26,7 +26,8 @@ impl LiveNotes {
         Self { model, unsaved: Vec::new(), due: None, saved_any: false, saving: None }
     }
 
-    /// When `save` must be called at the latest; far away while nothing is said, or is being saved.
+    /// When `save` must be called at the latest; never while there is nothing to save or a save is
+    /// at work.
     pub(crate) fn due(&self) -> Duration {
         self.due.filter(|_| self.saving.is_none()).unwrap_or(Duration::MAX)
     }
@@ -46,7 +47,7 @@ impl LiveNotes {
         }
     }
 
-    /// These turns are in the log, so that no note of them is needed any more.
+    /// Drops the pieces of these turns: the log holds them now.
     pub(crate) fn written(&mut self, turns: &[Turn]) {
         self.unsaved.retain(|piece| !turns.iter().any(|turn| turn.id == piece.turn));
         if self.unsaved.is_empty() {
@@ -54,7 +55,7 @@ impl LiveNotes {
         }
     }
 
-    /// Begins to save what was said. The answer continues meanwhile.
+    /// Begins to save the text; the answer continues meanwhile.
     pub(crate) fn save(&mut self, turns: &Arc<dyn TurnLog>, lease: &Lease) {
         self.due = None;
         if self.unsaved.is_empty() {
@@ -69,14 +70,14 @@ impl LiveNotes {
         }));
     }
 
-    /// Returns when the notes that are being written are on disk.
+    /// Returns when the save at work has ended.
     pub(crate) async fn saved(&mut self, lease: &Lease, clock: &dyn Clock) {
         let Some(saving) = &mut self.saving else { return };
         let noted = saving.await;
         self.saving = None;
         if let Err((mut pieces, error)) = noted {
-            // The answer itself is not in danger: it is written, and any failure
-            // reported, at its end. The pieces are tried again with the next: a note has no gap.
+            // No text is lost: the log gets the whole answer at its end. The pieces are saved
+            // together with the next ones, so that the notes have no gap.
             for later in self.unsaved.drain(..) {
                 match pieces.iter_mut().find(|piece| piece.turn == later.turn) {
                     Some(piece) => piece.text.push_str(&later.text),
@@ -93,11 +94,11 @@ impl LiveNotes {
         self.saving.is_some()
     }
 
-    /// Says whether there are notes to be cleared, once none are being written any more: the caller is about to write
-    /// the last turns, or has written them.
+    /// Waits for the save at work and says whether there are notes to be removed. It is called when
+    /// the last turns are about to be written, or were.
     pub(crate) async fn has_any(&mut self) -> bool {
         if let Some(saving) = self.saving.take() {
-            // Whether it was saved makes no difference: the log is about to hold the whole turn.
+            // A failed save does not matter here, because the log is about to hold the whole turn.
             let _ = saving.await;
         }
         self.saved_any
@@ -108,7 +109,7 @@ impl LiveNotes {
             return;
         }
         if let Err(error) = turns.clear_live(lease).await {
-            // The turns of this text are in the log, so recovery knows the notes for what they are.
+            // Recovery ignores notes whose turns are in the log, so nothing else has to be done.
             tracing::warn!(session = %lease.key.session, %error, "live text could not be removed");
         }
     }

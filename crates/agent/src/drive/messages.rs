@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use crate::step::{DecidedDraft, Input, UserInput};
 
-/// Messages to a run that it has not looked at yet.
+/// How many messages a run may not have looked at yet.
 const MOST_WAITING: usize = 64;
 
 pub(crate) enum RunMessage {
@@ -32,7 +32,7 @@ impl RunMessage {
     }
 }
 
-/// The way to a run at work, and where the run's driver takes the messages.
+/// Creates the queue of messages to a run.
 pub(crate) fn messages() -> (MessageSender, mpsc::Receiver<RunMessage>) {
     let (sender, receiver) = mpsc::channel(MOST_WAITING);
     (MessageSender(sender), receiver)
@@ -43,30 +43,30 @@ pub(crate) struct MessageSender(mpsc::Sender<RunMessage>);
 
 impl MessageSender {
     pub(crate) fn words(&self, delivery: Delivery, words: UserInput) {
-        // A run that is over, or whose queue is full, takes nothing: the words are in the inbox
-        // and are looked for at its end.
+        // A run that is over or whose queue is full does not get the words; the end of the run
+        // finds them in the inbox.
         let _ = self.0.try_send(RunMessage::Words(delivery, words));
     }
 
     pub(crate) fn decided(&self, decided: DecidedDraft) {
-        // A run that takes nothing leaves the decision to the session's next one.
+        // If this run does not get the decision, the session's next run reads it from the ledger.
         let _ = self.0.try_send(RunMessage::Decided(decided));
     }
 
-    /// Waits for room: a run that a person stops must not continue.
+    /// Stops one agent. This waits for room in the queue, because the agent must not continue.
     pub(crate) async fn cancel_agent(&self, agent: AgentId) {
-        // A run that is over has stopped already.
+        // Sending fails only if the run is over, and then the agent has stopped.
         let _ = self.0.send(RunMessage::CancelAgent(agent)).await;
     }
 
-    /// Where a call that a person approved shows its output while it works.
+    /// Where an approved call sends its output while it works.
     pub(crate) fn live_output(&self, call: ToolUseId) -> LiveOutput {
         let (sender, mut chunks) = mpsc::channel(MOST_WAITING);
         let messages = self.0.clone();
         tokio::spawn(async move {
             while let Some(chunk) = chunks.recv().await {
-                // Output may be lost, because the result holds all of it; words of people must
-                // find room.
+                // Live output may be dropped, because the result holds all of it. Half of the queue
+                // stays free for words of people.
                 if messages.capacity() > MOST_WAITING / 2 {
                     let _ = messages.try_send(RunMessage::Output(call.clone(), chunk));
                 }

@@ -1,8 +1,8 @@
-//! Performs what `step` decides: calls models and tools, writes turns, tells events.
+//! Performs what `step` decides: calls models and tools, writes turns, sends events.
 //!
-//! `runs` creates a driver and starts it; `drafts` uses the conditions under which tools work.
-//! No decision about a run is made here: inputs go into `step`, effects come out, and the result of
-//! an effect is the next input.
+//! `runs` creates a driver and starts it; `drafts` uses the conditions under which tools work. No
+//! decision about a run is made here: inputs go into `step`, effects come out, and the result of an
+//! effect is the next input.
 
 mod decisions;
 mod driver;

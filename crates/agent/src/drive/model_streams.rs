@@ -1,16 +1,18 @@
-//! The answers that stream in, one for each lane whose model speaks.
+//! The answers that models are streaming, at most one for each lane.
 
 use std::task::{Context, Poll};
 
 use futures::stream::{BoxStream, StreamExt};
 use onyx_types::{LaneId, ModelEvent, ModelFailure, ModelFailureClass};
 
-/// Holds each model to its contract: a stream that just stops is a failure, never an answer.
+/// Merges the streams. A stream that ends without saying so counts as a failure, never as an
+/// answer.
 #[derive(Default)]
 pub(crate) struct ModelStreams {
-    /// The streams are few, so all of them are polled.
+    /// There are few streams, so each poll looks at all of them.
     coming: Vec<ModelStream>,
-    /// Which one is polled first; the next time it is another.
+    /// Index of the stream that is polled first. It changes with each event, so that no stream is
+    /// starved.
     first: usize,
 }
 
@@ -26,12 +28,12 @@ impl ModelStreams {
         self.coming.push(ModelStream { lane, events, ended: false });
     }
 
-    /// Drops an answer and its connection, also when the model does not listen to its cancel.
+    /// Drops an answer and its connection, which also stops a model that ignores its cancel.
     pub(crate) fn remove(&mut self, lane: LaneId) {
         self.coming.retain(|answer| answer.lane != lane);
     }
 
-    /// The next event of any of them; `None` when none comes.
+    /// The next event of any stream; `None` when there are no streams.
     pub(crate) async fn next(&mut self) -> Option<(LaneId, ModelEvent)> {
         std::future::poll_fn(|cx| self.poll_next(cx)).await
     }

@@ -1,4 +1,4 @@
-//! What a driver is made of.
+//! The parts of a driver.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -25,7 +25,7 @@ use crate::step::Input;
 
 pub(super) const LIVE_OUTPUT_QUEUE: usize = 64;
 
-/// What every driver works with; one for all runs.
+/// The services that all drivers share.
 pub(crate) struct DriveServices {
     pub(crate) turns: Arc<dyn TurnLog>,
     pub(crate) ledger: Arc<dyn Ledger>,
@@ -38,37 +38,38 @@ pub(crate) struct DriveServices {
     pub(crate) models: Arc<dyn Models>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) notices: Arc<dyn Notifier>,
-    /// The index that messages are answered from. It hears of an ended run before the end is announced;
-    /// empty where there is no index.
+    /// The index of a person's conversations; empty where there is none. It learns of an ended run
+    /// before the end is announced.
     pub(crate) index: OnceLock<Index>,
-    /// Other gateways may decide drafts that runs of this one wait for.
+    /// Whether other gateways may decide drafts that runs of this gateway wait for.
     pub(crate) has_others: AtomicBool,
 }
 
 /// What one lane needs to act: its model, its policy, and for whom its tools work.
 pub(crate) struct LaneActor {
     pub(crate) model: Option<Arc<dyn Model>>,
-    /// Models from before a change: their cost counts as open until the run's end is recorded.
+    /// Models that were replaced during the run. They are kept because their cost counts as open
+    /// until the run's end is recorded.
     pub(crate) retired: Vec<Arc<dyn Model>>,
     pub(crate) tools: LaneTools,
     pub(crate) tool_cx: ToolCx,
 }
 
-/// The agent's own tools in one lane, as tools come and go.
+/// The agent's own tools in one lane. Tools may come and go while the run works.
 pub(crate) struct LaneTools {
     toolbox: Arc<Toolbox>,
     pub(crate) policy: Arc<Policy>,
     withheld: Withheld,
-    /// What the prompt has room for of tools that come from other programs, in tokens.
+    /// How many tokens of the prompt the tools of other programs may take.
     room: usize,
-    /// The version of the toolbox when it was last looked at.
+    /// The version of the toolbox when it was last read.
     version: u64,
 }
 
 /// The agent's own tools that a request does not offer.
 pub(crate) enum Withheld {
     Everything,
-    /// The client's tools of these names stand in for them.
+    /// The agent's tools of these names, which the client's tools replace.
     Names(Vec<String>),
 }
 
@@ -83,7 +84,7 @@ impl LaneTools {
         Self { toolbox, policy, withheld, room, version }
     }
 
-    /// What the agent is offered now for this person.
+    /// The tools that the agent is offered now for this person.
     pub(crate) fn offering(&self, agent: &AgentId, person: &PersonId) -> Arc<Offering> {
         let names = match &self.withheld {
             Withheld::Everything => return Arc::default(),
@@ -96,7 +97,7 @@ impl LaneTools {
         Arc::new(own.without(|name| names.iter().any(|withheld| withheld == name)))
     }
 
-    /// The same, where tools have come or gone since this was last asked.
+    /// The new offering, if tools have come or gone since the last call.
     fn changed(&mut self, cx: &ToolCx) -> Option<Arc<Offering>> {
         let version = self.toolbox.version();
         if version == self.version {
@@ -108,20 +109,21 @@ impl LaneTools {
 }
 
 impl LaneActor {
-    /// The lane's tools, where some have come or gone since this was last asked.
+    /// The lane's new offering, if tools have come or gone since the last call.
     pub(super) fn changed_tools(&mut self) -> Option<Arc<Offering>> {
         self.tools.changed(&self.tool_cx)
     }
 }
 
-/// The run's hold on its session.
+/// What the run holds of its session.
 pub(crate) struct SessionHold {
     pub(crate) lease: Lease,
-    /// Released before the end is announced, because a client may then send the next message at once.
+    /// The slot is released before the end is announced, because a client may send its next message
+    /// at once.
     pub(crate) slot: Option<RunSlot>,
-    /// How the last append left the log.
+    /// The state of the log after the last append.
     pub(crate) log: Option<LogState>,
-    /// Words from the inbox that are not known to stand in the log yet.
+    /// Messages of the inbox that are not known to be in the log yet.
     pub(crate) inbox: Vec<TurnId>,
     pub(crate) books: BookState,
 }

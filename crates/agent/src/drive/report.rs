@@ -1,4 +1,4 @@
-//! What an action's run leaves in the vault: a page for the person to read, folded from its events.
+//! Writes the page that a run of an action leaves in the vault, made from the run's events.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::step::RunSummary;
 
-/// More of one tool's output is in the session's log.
+/// The most bytes of one tool's output on the page. The session's log holds all of it.
 const LONGEST_OUTPUT: usize = 4 * 1024;
 
 /// The name of an action in the record of its run.
@@ -21,7 +21,7 @@ pub struct ActionName {
 }
 
 impl ActionName {
-    /// Names the action as the run's own events and log do.
+    /// The action with its page, as the run's events and log name it.
     pub(crate) fn run(self, run: RunId, started: Timestamp, zone: &Zone) -> ActionRun {
         let Self { id, label } = self;
         ActionRun { id, label, page: format!("vault/{}", page_of(run, started, zone)) }
@@ -31,7 +31,7 @@ impl ActionName {
 /// Where in the vault the pages of runs lie, by year, month and day.
 pub(crate) const PAGES_FOLDER: &str = "agent/runs";
 
-/// Where in the vault a run leaves its page: under the person's day.
+/// The path of a run's page in the vault, by the person's date.
 fn page_of(run: RunId, started: Timestamp, zone: &Zone) -> String {
     let day = zone.date(started).replace('-', "/");
     format!("{PAGES_FOLDER}/{day}/{run}.md")
@@ -104,7 +104,7 @@ impl RunReport {
         }
     }
 
-    /// Writes `agent/runs/YYYY/MM/DD/<run>.md`, marked as what it is: an agent's words.
+    /// Writes `agent/runs/YYYY/MM/DD/<run>.md` with the origin of an agent's words.
     pub(crate) async fn keep(
         self,
         files: &dyn Files,
@@ -120,7 +120,8 @@ impl RunReport {
             Taint::Tainted => Origin::AgentTainted,
         };
         let author = Author::Agent(key.agent.clone());
-        // This is not one of the run's own changes: taking those back leaves the record of the run.
+        // The page is not recorded as a change of the run, so that undoing the run does not remove
+        // its record.
         let change = Change { ts: now, author, origin, run: None, tool: "action".to_owned() };
         let kept_as = format!("vault/{path}").parse()?;
         let after = Some(text.as_bytes());

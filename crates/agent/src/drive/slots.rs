@@ -9,7 +9,7 @@ pub(crate) struct RunSlots {
     most: AtomicUsize,
 }
 
-/// A slot is held while a run is at work; dropping it lets another one in.
+/// The right of one run to be at work; dropping it lets another run begin.
 #[derive(Debug)]
 pub(crate) struct RunSlot(Arc<RunSlots>);
 
@@ -18,12 +18,12 @@ impl RunSlots {
         Arc::new(Self { taken: AtomicUsize::new(0), most: AtomicUsize::new(most) })
     }
 
-    /// Runs at work continue, even if there are more of them than that.
+    /// Changes the limit. Runs at work continue, even if there are more of them than the new limit.
     pub(crate) fn set_most(&self, most: usize) {
         self.most.store(most, Ordering::Relaxed);
     }
 
-    /// `None`: all are taken.
+    /// Takes a slot; `None` if all are taken.
     pub(crate) fn take(self: &Arc<Self>) -> Option<RunSlot> {
         let most = self.most.load(Ordering::Relaxed);
         let free = |taken: usize| (taken < most).then_some(taken + 1);

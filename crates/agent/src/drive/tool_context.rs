@@ -15,7 +15,7 @@ pub(crate) fn tool_context(
     run: RunId,
     limits: &Limits,
 ) -> ToolCx {
-    // The roster has checked them.
+    // The roster has refused paths that cannot be parsed, so none is dropped here.
     let protected = limits.protected.iter().filter_map(|path| path.parse().ok()).collect();
     ToolCx {
         key: key.clone(),
@@ -39,7 +39,7 @@ pub(crate) fn tool_context(
     }
 }
 
-/// What a chat may see.
+/// The scopes that a chat may search.
 fn chat_scopes(key: &SessionKey, agent: &AgentId) -> ScopeSet {
     let scopes = vec![Scope::Person, Scope::Agent(agent.clone()), Scope::Shared];
     ScopeSet::new(key.person.clone(), scopes)

@@ -1,4 +1,5 @@
-//! What a run writes: its turns. The first batch also records the run's beginning in the ledger, the last its end.
+//! Writes the turns of a run. The first batch also records the run's beginning in the ledger, the
+//! last its end.
 
 use std::sync::PoisonError;
 
@@ -27,15 +28,15 @@ impl Driver {
             let key = &self.session.lease.key;
             let delivered = self.services.drafts.deliver_drafts(key, &batch.decided).await;
             if let Err(error) = delivered {
-                // The log is checked before a decision is delivered again.
+                // This loses nothing: the log is checked before a decision is delivered again.
                 tracing::warn!(%error, "decisions in the log could not be marked as delivered");
             }
         }
         Input::Appended(batch)
     }
 
-    /// Makes turns durable; the first ones with the row of the run, and the last ones with its end where nothing is left
-    /// to be done before that. Returns how the log was left.
+    /// Makes turns durable. The first batch is written with the row of the run, and the last with
+    /// the run's end if nothing else has to be done before that. Returns the state of the log.
     async fn write(&mut self, batch: &Batch) -> Result<Option<LogState>, StoreError> {
         match std::mem::replace(&mut self.session.books, BookState::Open) {
             BookState::ToBegin(row) => self.begin(*row, &batch.turns).await?,
@@ -58,7 +59,7 @@ impl Driver {
             Err(BeginError::NotWritten(error)) => Err(error),
             Err(BeginError::NotBegun(error)) => {
                 self.session.books = BookState::Refused(error);
-                // Nobody hears of this run, because it never began.
+                // The run never began, so its end is not announced.
                 Err(StoreError::LeaseLost)
             }
         }
@@ -107,7 +108,7 @@ impl Driver {
         }
         let key = &self.session.lease.key;
         if let Err(error) = self.services.ledger.clear_inbox(key, &delivered).await {
-            // They are in the log under these ids, so they are not taken for new ones.
+            // The log holds them under the same ids, so they are not taken for new messages.
             tracing::warn!(run = %self.run, %error, "delivered messages could not be removed from the inbox");
         }
     }
@@ -128,12 +129,12 @@ impl Driver {
         self.session.slot = None;
     }
 
-    /// Does what could not be done with the last turns.
+    /// Records the run's end where it could not be written with the last turns.
     async fn close_books(&mut self, summary: &RunSummary) {
         self.keep_report(summary).await;
         let outcome = self.outcome(summary);
         if let Err(error) = self.services.ledger.end_run(outcome).await {
-            // The log has the end; the ledger is updated when the session is next opened.
+            // The log holds the end; the ledger is corrected when the session is next opened.
             tracing::error!(run = %self.run, %error, "the run's end could not be recorded");
         }
         self.outlet.live_text.clear(&*self.services.turns, &self.session.lease).await;
@@ -146,7 +147,7 @@ impl Driver {
         let now = self.services.clock.wall();
         let zone = self.services.clock.zone_of(&key.person);
         if let Err(error) = report.keep(files, key, summary, &zone, now).await {
-            // The session's log holds all of it.
+            // The run goes on without its page, because the session's log holds everything.
             tracing::error!(run = %self.run, %error, "the run's page could not be written");
         }
     }

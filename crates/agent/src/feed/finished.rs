@@ -1,6 +1,6 @@
-//! Feeds of runs that have ended, kept for those who come back for the rest. The newest are kept
-//! as they are, the others as outlines that the sessions' logs fill again: a gateway's memory must
-//! not grow with its traffic.
+//! Keeps the feeds of ended runs for readers who reconnect. The newest are kept as they are, the
+//! others as outlines that are filled from the sessions' logs, so that memory does not grow with
+//! the traffic.
 
 use std::collections::VecDeque;
 use std::mem::size_of;
@@ -12,10 +12,10 @@ use onyx_types::{PersonId, RunId};
 use super::{Feed, Outline};
 
 const KEPT_FOR: Duration = Duration::from_secs(10 * 60);
-/// Feeds kept as they are; beyond it the oldest become outlines.
+/// The most bytes of feeds that are kept as they are; beyond it the oldest become outlines.
 const MOST_WHOLE: usize = 512 * 1024;
-/// The most memory for outlines, which have the length of each piece. Beyond it the oldest go, and only
-/// then: some 100,000 short runs, or hundreds of long ones, within the time that they are kept.
+/// The most bytes of outlines; beyond it the oldest are dropped. That is reached only with some
+/// 100,000 short runs, or hundreds of long ones, within the time that outlines are kept.
 const MOST_OUTLINED: usize = 16 * 1024 * 1024;
 
 #[derive(Default)]
@@ -41,7 +41,7 @@ struct Whole {
 /// How a run's events are kept.
 pub(crate) enum KeptFeed {
     Whole(Arc<Feed>),
-    /// The session says whose run it is, so the outline need not.
+    /// The outline does not say whose run it is, because the session does.
     Outline(Outline),
 }
 
@@ -50,7 +50,7 @@ impl FinishedFeeds {
         let weight = feed.weight() + size_of::<Ended<Whole>>();
         self.whole_bytes += weight;
         self.whole.push_back(Ended { run, at: now, kept: Whole { person, feed, weight } });
-        // The newest always stays: its reader may be reconnecting.
+        // The newest feed always stays, because its reader may be reconnecting.
         while self.whole_bytes > MOST_WHOLE
             && self.whole.len() > 1
             && let Some(Ended { run, at, kept }) = self.whole.pop_front()
@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    /// What a model that says `ok` makes of a message.
+    /// The feed of a run whose model answered `ok`.
     fn short_run(mint: &mut IdGenerator) -> (RunId, Arc<Feed>) {
         let now = Timestamp::from_millis(1);
         let (run, turn_id, session_id) = (mint.run(now), mint.turn(now), mint.session(now));

@@ -7,23 +7,23 @@ use std::task::Waker;
 use onyx_types::{AgentId, Envelope, Event, LaneId, RunId, ToolUseId, TurnId};
 use serde::{Deserialize, Serialize};
 
-/// How much a run may have said and still be read piece by piece. Beyond it a late reader gets
-/// neighbouring pieces as one, and the oldest live output of tools goes: their results hold it.
+/// The most bytes of a feed that is read piece by piece. Beyond it a late reader gets neighbouring
+/// pieces as one, and the oldest live output of tools is dropped, since their results hold it.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
-/// Live output that is kept beyond the bound, for those who watch.
+/// The most bytes of live output that are kept beyond that limit, for readers who follow the run.
 const RECENT_OUTPUT: usize = 256 * 1024;
-/// Text that is kept, and may be sent, in one piece.
+/// The most bytes of neighbouring pieces that are stored as one entry.
 const MOST_TOGETHER: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) entries: Vec<Entry>,
     pub(super) streams: Vec<PieceStream>,
-    /// Late readers get neighbouring pieces as one.
+    /// Whether late readers get neighbouring pieces as one.
     pub(super) coalesced: bool,
     newest: u64,
     bytes: usize,
-    /// Entries with live output, oldest first, and what they hold.
+    /// The entries that hold live output, oldest first.
     outputs: VecDeque<usize>,
     output_bytes: usize,
     closed: bool,
@@ -31,7 +31,7 @@ pub(super) struct Log {
     waiting: Vec<Waker>,
 }
 
-/// One event, or neighbouring pieces of one text: `count` events from `first` on.
+/// One event, or several neighbouring pieces of one text; its numbers begin with `first`.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) first: u64,
@@ -44,7 +44,7 @@ pub(super) struct Entry {
 pub(super) enum EntryBody {
     Whole(Box<Event>),
     Pieces(Box<Pieces>),
-    /// All that a stream has said, said again as complete.
+    /// The complete text of a stream, which is not stored a second time.
     Complete(u32),
 }
 
@@ -52,9 +52,9 @@ pub(super) enum EntryBody {
 pub(super) struct Pieces {
     pub(super) stream: u32,
     pub(super) text: String,
-    /// The length of each piece, as `lengths` writes them.
+    /// The length of each piece, encoded by `lengths`.
     pub(super) lengths: Vec<u8>,
-    /// The text is no longer kept.
+    /// Whether the text was dropped.
     pub(super) gone: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) enum PieceStream {
     Output(ToolUseId),
 }
 
-/// Where a reader is.
+/// How far a reader has read.
 #[derive(Debug)]
 pub(super) struct Cursor {
     after: u64,
@@ -78,7 +78,7 @@ pub(super) struct Cursor {
 /// A place in an entry, just before one of its pieces.
 #[derive(Clone, Copy, Debug, Default)]
 struct Position {
-    /// How many pieces lie before it.
+    /// How many pieces of the entry lie before the position.
     passed: u64,
     length_at: usize,
     text_at: usize,
@@ -147,7 +147,7 @@ impl Log {
         self.newest
     }
 
-    /// Numbers of which nothing is known any more.
+    /// Leaves out numbers whose events this feed never gets.
     pub(super) fn skip(&mut self, numbers: u64) {
         self.newest += numbers;
     }
@@ -275,12 +275,12 @@ impl Log {
 
     pub(super) fn cursor(&self, after: u64) -> Cursor {
         let entry = self.entries.partition_point(|entry| entry.last() <= after);
-        // The newest may yet grow.
+        // The newest entry may still grow, so the cursor never points behind it.
         let entry = entry.min(self.entries.len().saturating_sub(1));
         Cursor { after, parted_at: 0, entry, position: Position::default() }
     }
 
-    /// What comes after the cursor, which moves on.
+    /// The next event after the cursor, which is moved.
     pub(super) fn next(&self, run: RunId, cursor: &mut Cursor) -> Option<Envelope> {
         let entry = loop {
             let entry = self.entries.get(cursor.entry)?;
@@ -305,7 +305,8 @@ impl Log {
         Some(Envelope { seq, run_id: run, lane: entry.lane, event })
     }
 
-    /// The next piece, or all that may come with it, and the number of the last of them.
+    /// The next piece, or the pieces up to the last that may be joined with it, and the number of
+    /// the last one.
     fn pieces(&self, entry: &Entry, pieces: &Pieces, cursor: &mut Cursor) -> (u64, String) {
         let next = entry.first.max(cursor.after + 1);
         let last = if !self.coalesced {
@@ -358,7 +359,7 @@ fn event_weight(event: &Event) -> usize {
     }
 }
 
-/// Numbers in as few bytes as they need, seven bits in each, the last without the eighth.
+/// Encodes numbers with seven bits in each byte; the eighth bit says that another byte follows.
 pub(super) mod lengths {
     pub(crate) fn write(bytes: &mut Vec<u8>, mut number: u64) {
         while number >= 0x80 {

@@ -1,8 +1,8 @@
 //! The events of a run so far, and what is kept of them after its end.
 //!
-//! The driver writes; readers pull at their own pace from any sequence number, so a slow one costs
-//! nothing and a second viewer or a rejoining client sees no gap and no repeat. Nothing here knows
-//! sessions or stores.
+//! The driver adds events. Each reader takes them at its own pace from any sequence number, so a
+//! slow reader delays nobody, and a second viewer or a reconnecting client gets every event exactly
+//! once. Nothing here knows sessions or stores.
 
 mod finished;
 mod log;
@@ -18,12 +18,12 @@ pub(crate) use self::finished::{FinishedFeeds, KeptFeed};
 use self::log::{Cursor, Log};
 pub(crate) use self::outline::Outline;
 
-/// One run's events, shared by the driver that writes and everybody who reads.
+/// The events of one run, shared by the driver that adds them and all readers.
 #[derive(Debug)]
 pub struct Feed {
     run: RunId,
     log: Mutex<Log>,
-    /// How many listeners of the whole session were sent the end.
+    /// How many listeners of the whole session were sent the end of the run.
     heard_by: AtomicU32,
 }
 
@@ -32,7 +32,7 @@ impl Feed {
         Arc::new(Self { run, log: Mutex::default(), heard_by: AtomicU32::new(0) })
     }
 
-    /// Makes a feed for a reader that has every event up to a number.
+    /// Makes a feed for a reader that already has every event up to this number.
     pub(crate) fn beginning_after(run: RunId, seq: u64) -> Arc<Self> {
         let feed = Self::new(run);
         feed.lock().skip(seq);
@@ -51,7 +51,7 @@ impl Feed {
         log.wake_readers();
     }
 
-    /// Adds an event of another gateway, under its own number.
+    /// Adds an event of another gateway, which keeps its number.
     pub(crate) fn relay(&self, envelope: Envelope) {
         let mut log = self.lock();
         let unknown = envelope.seq.saturating_sub(log.newest() + 1);
@@ -60,7 +60,7 @@ impl Feed {
         log.wake_readers();
     }
 
-    /// Ends the feed: nothing more comes.
+    /// Ends the feed: no event is added after this.
     pub fn close(&self) {
         let mut log = self.lock();
         log.end();
@@ -71,7 +71,7 @@ impl Feed {
         self.lock().is_closed()
     }
 
-    /// The last event was sent: there is nothing left to stop.
+    /// Whether the last event was sent, so that there is nothing left to stop.
     pub fn is_done(&self) -> bool {
         let log = self.lock();
         log.is_closed() || log.is_done()
@@ -84,20 +84,21 @@ impl Feed {
         log.next(self.run, &mut log.cursor(before))
     }
 
-    /// Bytes this feed holds, about.
+    /// The approximate size of the feed in bytes.
     pub fn weight(&self) -> usize {
         self.lock().weight() + std::mem::size_of::<Self>()
     }
 
-    /// Every event after `seq`, then those that come. Where the feed no longer keeps single pieces,
-    /// neighbouring pieces of one text come as one, under the number of the last of them.
+    /// Reads the events after `seq` and those that follow. Where the feed no longer keeps single
+    /// pieces, neighbouring pieces of one text are read as one, with the number of the last.
     pub fn read_after(self: &Arc<Self>, seq: u64) -> EventReader {
         let cursor = self.lock().cursor(seq);
         EventReader { feed: Arc::clone(self), cursor }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Log> {
-        // A panic while holding it leaves whole entries only: each is pushed in one move.
+        // The log stays consistent when a holder of the lock panics, because each entry is pushed
+        // in one move.
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -110,21 +111,21 @@ pub struct EventReader {
 }
 
 impl EventReader {
-    /// Never joins pieces before this number with pieces after it: for readers that begin at the
-    /// first event and send only what is new.
+    /// Keeps pieces up to this number apart from later ones. A reader that begins at the first
+    /// event and sends on only what is new needs that.
     #[must_use]
     pub fn parted_at(mut self, seq: u64) -> Self {
         self.cursor.part_at(seq);
         self
     }
 
-    /// Counts a listener of the whole session that was sent the end: the next listener need not be
-    /// sent it.
+    /// Notes that a listener of the whole session was sent the end, so that the next listener need
+    /// not be.
     pub fn count_as_heard(&self) {
         self.feed.heard_by.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes that back: the counted listener had disconnected.
+    /// Reverts `count_as_heard`, because the counted listener had disconnected.
     pub fn count_as_unheard(&self) {
         self.feed.heard_by.fetch_sub(1, Ordering::Relaxed);
     }
@@ -138,12 +139,12 @@ impl EventReader {
         std::future::poll_fn(|cx| self.read(Some(cx.waker()))).await
     }
 
-    /// Does what `next` does, without waiting. `Pending`: nothing is there yet.
+    /// Returns the next event without waiting for it. `Pending`: there is none yet.
     pub fn next_now(&mut self) -> Poll<Option<Arc<Envelope>>> {
         self.read(None)
     }
 
-    /// The reader is woken for what is not there yet.
+    /// Reads the next event. If there is none yet, the waker is called when one comes.
     fn read(&mut self, waker: Option<&Waker>) -> Poll<Option<Arc<Envelope>>> {
         let mut log = self.feed.lock();
         if let Some(envelope) = log.next(self.feed.run, &mut self.cursor) {

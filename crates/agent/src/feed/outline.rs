@@ -1,5 +1,5 @@
-//! An ended feed without what its session's log holds: some fifty bytes for a short answer. With
-//! the log it becomes the feed again, number by number.
+//! The feed of an ended run without what the session's log holds: some fifty bytes for a short
+//! answer. Together with the log it becomes the feed again, with the same numbers.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use super::log::{EntryBody, Log, PieceStream, Pieces, lengths};
 #[derive(Clone, Debug)]
 pub(crate) struct Outline(Arc<[u8]>);
 
-/// What an entry of an outline is. The first five are in the log, found by their turn.
+/// The kind of an entry. The contents of the first five are in the log, found by their turn.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum Mark {
@@ -23,15 +23,15 @@ enum Mark {
     Call,
     Result,
     Done,
-    /// The usage; the `Done` event repeats it.
+    /// A usage event, which is filled from the `Done` event.
     Usage,
-    /// Pieces of a text that the log holds whole.
+    /// Pieces of a text that the log holds.
     Logged,
-    /// Pieces with their text.
+    /// Pieces whose text is stored here.
     Kept,
-    /// Pieces whose text is not sent again: a tool's result holds what it said while it worked.
+    /// Pieces whose text is dropped, because the tool's result holds the output.
     Gone,
-    /// An event as it was.
+    /// An event that is stored as it was.
     Whole,
 }
 
@@ -57,7 +57,8 @@ impl Outline {
         self.0.len()
     }
 
-    /// The feed again, with what the run's log tells. `None`: a text is not in the log.
+    /// Rebuilds the feed from the outline and the run's log. `None`: the log lacks one of its
+    /// texts.
     pub(crate) fn filled(&self, run: RunId, logged: &[Envelope]) -> Option<Arc<Feed>> {
         let mut reader = Reader { bytes: &self.0, at: 0 };
         let mut log = Log::default();
@@ -139,7 +140,7 @@ fn outlined(log: &Log) -> Vec<u8> {
     out.0
 }
 
-/// The usage of the whole run, if its log gives exactly the same end.
+/// The usage of the whole run, if the log leads to exactly the same `Done` event.
 fn told_by_log(log: &Log) -> Option<Usage> {
     let EntryBody::Whole(last) = &log.entries.last()?.body else { return None };
     let Event::Done { status: RunStatus::Done, assistant_turn_ids, usage, .. } = &**last else {
@@ -219,7 +220,7 @@ fn fill(log: &mut Log, from: &mut Reader<'_>, logged: &Logged<'_>) -> Option<()>
     Some(())
 }
 
-/// What the log tells of the run.
+/// The events of the run as its log tells them.
 struct Logged<'a>(&'a [Envelope]);
 
 impl<'a> Logged<'a> {
@@ -293,7 +294,7 @@ impl Writer {
     }
 
     fn json(&mut self, value: &impl Serialize) {
-        // Our own types always serialise; one that did not would be left out.
+        // Serialising our own types cannot fail; if it did, the value would be left out.
         self.bytes(&serde_json::to_vec(value).unwrap_or_default());
     }
 }

@@ -13,8 +13,8 @@ use super::spec::Deliver;
 /// The most bytes of text in a notification.
 const LONGEST_TOLD: usize = 240;
 
-/// Delivers what has yet to be, and notes how that went. Other servers may take their time, so each goes
-/// its own way; no other person waits for it.
+/// Delivers the results that are not delivered yet, and records the outcome. Deliveries that wait
+/// for other servers get tasks of their own, so that no other person waits for them.
 pub(super) async fn deliver_pending(shared: &Arc<JobsCore>) -> Result<(), Fault> {
     for slot in shared.setup.jobs.undelivered_slots().await? {
         let ways = ways(shared, &slot.person, &slot.job).await?;
@@ -37,12 +37,12 @@ pub(super) async fn deliver_pending(shared: &Arc<JobsCore>) -> Result<(), Fault>
 async fn deliver(shared: &JobsCore, slot: &JobSlot, ways: &[Deliver]) -> Result<(), Fault> {
     let own_files = shared.setup.files.of_this_life();
     let files = own_files.as_ref().unwrap_or(&shared.setup.files);
-    // To be asked before each attempt: another gateway delivers what this one has lost.
+    // This is checked before each attempt: once this gateway is taken for dead, another one delivers.
     let is_ours = || files.incarnation().map(drop).map_err(|error| error.to_string());
     let mut failed = None;
     for way in ways {
         match way {
-            // The session was marked as unread with its run's end.
+            // The run's end has marked the session as unread, so there is nothing to do.
             Deliver::Session => {}
             Deliver::Notification => shared.tell(&slot.person, &slot.job, Some(told(slot))),
             Deliver::Webhook(url) => {
@@ -69,11 +69,11 @@ async fn deliver(shared: &JobsCore, slot: &JobSlot, ways: &[Deliver]) -> Result<
     Ok(shared.setup.jobs.set_delivery(&slot.key(), delivery, detail.as_deref()).await?)
 }
 
-/// The ways are those of the job's current settings; a job that was deleted delivers nothing.
+/// The ways in which the job's current file asks for delivery; a deleted job delivers nothing.
 async fn ways(shared: &JobsCore, person: &PersonId, id: &JobId) -> Result<Vec<Deliver>, Fault> {
     let jobs = shared.jobs_of(person).await?;
     let job = jobs.into_iter().find(|job| job.id == *id);
-    // Only an accepted job is delivered where its file says.
+    // A change of `deliver:` counts only once a person has accepted it.
     let accepted =
         job.filter(|job| job.row.as_ref().is_some_and(|row| row.accepted_hash == job.hash));
     Ok(accepted.and_then(|job| job.spec.ok()).map(|spec| spec.deliver).unwrap_or_default())
@@ -95,7 +95,7 @@ async fn post(
         "cost": slot.cost,
         "text": slot.detail,
     });
-    // A receiver that is down for a moment is asked again; it can tell a repeat by the key.
+    // A receiver that is down is tried again. The key lets it recognise a repeat.
     let mut last = String::new();
     for wait in [0, 1, 5] {
         shared.setup.clock.sleep(std::time::Duration::from_secs(wait)).await;
@@ -125,7 +125,8 @@ async fn mail(
         SlotState::Done => slot.job.name().to_owned(),
         _ => told(slot),
     };
-    // Many servers put a sender that they do not know off for some minutes.
+    // Many mail servers make an unknown sender wait for some minutes, so later tries come after
+    // that.
     let mut last = String::new();
     for wait in [0, 2, 60, 600] {
         shared.setup.clock.sleep(std::time::Duration::from_secs(wait)).await;
@@ -139,7 +140,7 @@ async fn mail(
     Err(last)
 }
 
-/// What is handed over here is in the connector's outbox, which sees to the rest.
+/// Hands the text to the connector's outbox, which repeats failed sends itself.
 async fn write_to_peer(shared: &JobsCore, slot: &JobSlot, address: &str) -> Result<(), String> {
     let Some(peers) = shared.peers() else {
         return Err("no connector is running here".to_owned());
@@ -149,7 +150,7 @@ async fn write_to_peer(shared: &JobsCore, slot: &JobSlot, address: &str) -> Resu
     sent.map_err(|fault| fault.message)
 }
 
-/// All that there is to read, for ways that take long texts.
+/// The full text, for ways that accept long texts.
 fn whole(slot: &JobSlot) -> String {
     if slot.state == SlotState::Done { slot.detail.clone() } else { told(slot) }
 }
@@ -168,7 +169,7 @@ fn told(slot: &JobSlot) -> String {
 }
 
 impl JobsCore {
-    /// `false`: it is under way already.
+    /// Marks the delivery as begun; `false` if it was begun already.
     fn begins_delivery(&self, slot: &SlotKey) -> bool {
         self.delivering.lock().unwrap_or_else(PoisonError::into_inner).insert(slot.clone())
     }

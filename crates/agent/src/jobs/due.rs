@@ -1,4 +1,5 @@
-//! Decides which slots of a job are due, and which of them run, wait or are skipped. Pure: times in, rows out.
+//! Decides which slots of a job are due, and which of them run, wait or are skipped. It is a pure
+//! function of the job, its timing and the time.
 
 use std::time::Duration;
 
@@ -7,29 +8,30 @@ use onyx_types::{Hash, Timestamp};
 
 use super::spec::{Misfire, Overlap, Timing};
 
-/// Slots that one decision counts one by one; of more it only knows the first and the last.
+/// One decision counts at most this many slots. Of more it knows only the first and the last.
 const MOST_COUNTED: u32 = 5_000;
-/// Slots that one decision queues; the others come with the next.
+/// One decision queues at most this many slots; the next decision queues the others.
 const MOST_QUEUED: usize = 1_000;
 
-/// Is the job at work, or does a slot of it wait?
+/// Whether the job is at work or has a slot that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Busy {
     Idle,
     AtWork,
 }
 
-/// Several times in a row.
+/// Several slots in a row.
 struct Range {
     first: Timestamp,
     last: Timestamp,
     count: u32,
 }
 
-/// What there is to settle by now; `None`: nothing.
+/// The slots that are to be settled by now; `None` if there are none.
 pub fn due(timing: &Timing, job: &JobRow, busy: Busy, now: Timestamp) -> Option<Settling> {
     if now < job.settled {
-        // The clock was set back. What was left out beyond it comes again in its time.
+        // The clock was set back. Slots that were left out beyond the new time come again when it
+        // is reached.
         return Some(settling(job, now, Vec::new()));
     }
     let late_until = earlier(now, timing.grace);
@@ -109,7 +111,7 @@ impl Decision<'_> {
         range.last
     }
 
-    /// Fires the last of the late slots, in the place of all.
+    /// Queues only the last of the late slots, which stands for all of them.
     fn catch_up(&mut self, late: &Range, timing: &Timing, job: &JobRow) -> Timestamp {
         let last = late.last;
         if late.first < last {
@@ -176,7 +178,8 @@ fn last_late(timing: &Timing, job: &JobRow, known: Timestamp, until: Timestamp) 
     }
 }
 
-/// The slot before the last: found by walking where that is short, else a moment before it.
+/// The slot before the last. Where there are too many slots to walk through, a moment just before
+/// the last one stands for it.
 fn last_before(timing: &Timing, job: &JobRow, first: Timestamp, last: Timestamp) -> Timestamp {
     let mut before = first;
     for _ in 0..MOST_COUNTED {
@@ -193,7 +196,7 @@ fn next(timing: &Timing, job: &JobRow, after: Timestamp) -> Option<Timestamp> {
     timing.expires.is_none_or(|expires| next <= expires).then_some(next)
 }
 
-/// The slot's time, put off by a part of the jitter that is always the same for the slot.
+/// When the slot fires: its time plus a share of the jitter that is always the same for this slot.
 pub fn fires_at(timing: &Timing, job: &JobRow, time: Timestamp) -> Timestamp {
     let most = u64::try_from(timing.jitter.as_millis()).unwrap_or(u64::MAX);
     if most == 0 {

@@ -60,7 +60,8 @@ impl Jobs {
         self.accept_text(person, id, &text).await
     }
 
-    /// Changes the fields that are named. Whoever changes a job accepts what it is then.
+    /// Changes the fields that are named. The person who changes a job thereby accepts its new
+    /// content.
     pub async fn change(
         &self,
         approver: &Approver,
@@ -75,7 +76,7 @@ impl Jobs {
         if expected.is_some_and(|expected| expected != job.hash) {
             return Err(Fault::plain(ErrorCode::VersionConflict));
         }
-        // A file that cannot be parsed is replaced completely.
+        // The file cannot be parsed, so it is replaced completely.
         let (mut fields, mut prompt) = file::front_of(&job.text).unwrap_or_default();
         if edit.fields.contains_key("prompt") {
             prompt = prompt_of(&edit.fields).map_err(flawed)?.to_owned();
@@ -93,7 +94,7 @@ impl Jobs {
         self.accept_text(person, id, &text).await
     }
 
-    /// A person has looked at exactly this content.
+    /// Accepts exactly the content that the person has looked at.
     pub async fn accept(&self, approver: &Approver, id: &JobId, seen: Hash) -> Result<Job, Fault> {
         let person = approver.person();
         let job = self.get(person, id).await?;
@@ -132,7 +133,7 @@ impl Jobs {
             .await
     }
 
-    /// Times that passed meanwhile do not come again.
+    /// Ends a pause. Slots whose time passed during the pause are not fired.
     pub async fn resume(&self, person: &PersonId, id: &JobId) -> Result<Job, Fault> {
         let job = self.get(person, id).await?;
         let now = self.shared.setup.clock.wall();
@@ -142,7 +143,7 @@ impl Jobs {
         self.change_row(person, id, change).await
     }
 
-    /// The person has looked at its results.
+    /// Records that the person has looked at the job's results.
     pub async fn mark_seen(&self, person: &PersonId, id: &JobId) -> Result<Job, Fault> {
         let seen_at = Some(self.shared.setup.clock.wall());
         self.change_row(person, id, JobChange { seen_at, ..JobChange::default() }).await
@@ -180,7 +181,7 @@ impl Jobs {
         }
     }
 
-    /// Takes the job away with its history. The file's last content stays among its versions.
+    /// Deletes the job with its history. The file's last content stays among its versions.
     pub async fn remove(&self, person: &PersonId, id: &JobId) -> Result<(), Fault> {
         let job = self.get(person, id).await?;
         only_files(&job)?;
@@ -194,7 +195,7 @@ impl Jobs {
 }
 
 impl JobsCore {
-    /// Notes that a person, or for the system's jobs the config, accepted this content.
+    /// Records that a person, or the config for the system's jobs, accepted this content.
     pub(super) async fn put_accepted(
         &self,
         person: &PersonId,
@@ -204,7 +205,7 @@ impl JobsCore {
         by: &str,
     ) -> Result<(), Fault> {
         let now = self.setup.clock.wall();
-        // Whole seconds read better, and nothing is counted by less.
+        // The anchor is a whole second, so that the times counted from it are easy to read.
         let fresh = Timestamp::from_millis(now.as_millis().div_euclid(1_000) * 1_000);
         let hash = Hash::of(text.as_bytes());
         let anchor = match &before {
@@ -228,7 +229,8 @@ impl JobsCore {
         Ok(self.setup.jobs.put_job(row, audit).await?)
     }
 
-    /// Do both count the same period, so that an edit of something else moves no time?
+    /// Whether both texts count the same period. Then the job keeps its anchor, so that an edit of
+    /// something else moves no slot.
     fn counts_alike(&self, person: &PersonId, before: &str, after: &str) -> bool {
         let rule = |text: &str| {
             let read = self.read_text(person, text, PastMoment::Read);
@@ -276,7 +278,7 @@ impl JobsCore {
         text: &str,
         expect: Expect,
     ) -> Result<(), Fault> {
-        // Makes the vault if this is the first that happens in it.
+        // Opening the vault creates it if it does not exist yet.
         self.setup.files.objects(&Area::Vault(person.clone()))?;
         let path = format!("vault/{}", job_path(id));
         let _: ObjectKey = path.parse().map_err(StoreError::from)?;

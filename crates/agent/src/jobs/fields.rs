@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::schedule::{self, BadTime, Rule, Schedule};
 use super::spec::{Check, Deliver, JobFlaw, JobSpec, Misfire, Overlap, SessionUse, Timing, Work};
 
-/// Every field there is, in the order in which a file has them.
+/// All fields of a job, in the order in which they are written to its file.
 pub(super) const FIELDS: [&str; 18] = [
     "cron", "every", "at", "timezone", "jitter", "misfire", "grace", "overlap", "agent", "model",
     "session", "deliver", "when", "run", "max_cost", "enabled", "expires", "prompt",
@@ -18,28 +18,28 @@ const USUAL_GRACE: Duration = Duration::from_secs(5 * 60);
 const LONGEST_JITTER: Duration = Duration::from_secs(24 * 60 * 60);
 const LONGEST_COMMAND: usize = 16 * 1024;
 
-/// May `at` be a moment that has passed? A job that is written now may not; one that was accepted
-/// before that moment came must still be read when it has.
+/// Whether `at` may be a moment that has passed. In a job that is written now it may not; in one
+/// that was accepted before that moment it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PastMoment {
     Refused,
     Read,
 }
 
-/// What the reading of the fields depends on: the person, the time, and what is known.
+/// What the fields are checked against: the person, the time, and what is known.
 pub(super) struct Reading<'a> {
-    /// The person's, where the job names none.
+    /// The time zone of a job that names none: the person's.
     pub(super) zone: &'a Zone,
     pub(super) now: Timestamp,
     pub(super) past: PastMoment,
-    /// Bytes of a prompt.
+    /// The most bytes of a prompt.
     pub(super) longest_prompt: usize,
     pub(super) knows_agent: &'a dyn Fn(&AgentId) -> bool,
     pub(super) check_address: &'a dyn Fn(&str) -> Result<(), String>,
     pub(super) check_mail: &'a dyn Fn(&str) -> Result<(), String>,
 }
 
-/// What the fields say. `prompt` is the text below the front matter.
+/// Reads the fields into a spec. `prompt` is the text below the front matter.
 pub(super) fn read(
     fields: &Map<String, Value>,
     prompt: &str,
@@ -94,7 +94,7 @@ fn not_both(spec: &JobSpec) -> Result<(), JobFlaw> {
     Ok(())
 }
 
-/// `cron`, `every` or `at`; `every` may begin at an `at`.
+/// Reads `cron`, `every` or `at`. Together with `every`, `at` is the first time.
 fn rule(fields: &Map<String, Value>, zone: &Zone, reading: &Reading<'_>) -> Result<Rule, JobFlaw> {
     let now = reading.now;
     let [cron, every, at] = ["cron", "every", "at"].map(|name| text(fields, name));
@@ -164,7 +164,7 @@ fn work(fields: &Map<String, Value>, prompt: &str, longest: usize) -> Result<Wor
     }
 }
 
-/// A list is an argument list; a text goes to the shell.
+/// A list of arguments is run as it is; a text is run by the shell.
 fn command(field: &'static str, value: &Value) -> Result<Vec<String>, JobFlaw> {
     let wrong = || {
         let why = "it must be a command: a text for the shell, or a list of arguments";
@@ -247,7 +247,7 @@ fn deliver(
 const MAIL_EXAMPLE: &str = "`deliver: {email: \"me@example.org\"}`";
 const PEER_EXAMPLE: &str = "`deliver: {connector: \"telegram/main/123\"}`";
 
-/// Network, account and the network's own id of the peer.
+/// Checks an address of network, account and the peer's id on that network.
 fn peer(address: &str) -> Result<String, JobFlaw> {
     let pieces: Vec<_> = address.splitn(3, '/').collect();
     if pieces.len() == 3 && pieces.iter().all(|piece| !piece.trim().is_empty()) {

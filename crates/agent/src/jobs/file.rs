@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::fields::FIELDS;
 use super::spec::JobFlaw;
 
-/// Bytes of a job file beside its prompt.
+/// The most bytes of a job file in addition to its prompt.
 pub(super) const LONGEST_FRONT: usize = 16 * 1024;
 
 /// The fields of a file and the prompt below them.
@@ -26,7 +26,7 @@ pub(super) fn parse(text: &str) -> Result<JobFile<'_>, JobFlaw> {
     Ok(JobFile { fields, prompt, warnings })
 }
 
-/// A file with these fields. A JSON value is YAML too, so each stands on one line.
+/// Writes a file with these fields. JSON values are valid YAML, so each field takes one line.
 pub(super) fn compose(fields: &Map<String, Value>, prompt: &str) -> String {
     let mut text = String::from("---\n");
     let known = FIELDS.iter().filter(|name| **name != "prompt");
@@ -49,7 +49,7 @@ pub fn front_of(text: &str) -> Option<(Map<String, Value>, String)> {
     Some((file.fields, file.prompt.trim().to_owned()))
 }
 
-/// The id of a file by its name; `None`: it is no job file.
+/// The id in a file's name; `None` if the file is no job file.
 pub(super) fn id_of(name: &str) -> Option<Result<JobId, String>> {
     let stem = name.strip_suffix(".md").filter(|stem| !stem.is_empty())?;
     let id: Result<JobId, _> = stem.parse();

@@ -1,4 +1,4 @@
-//! What jobs there are, in which state, and when they fire next.
+//! Lists jobs with their states and the times at which they fire next.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::{Jobs, JobsCore};
 use crate::actions::Action;
 
 const MOST_JOBS: usize = 500;
-/// Times that are shown ahead.
+/// How many future times of a job are shown.
 pub(super) const SHOWN_AHEAD: usize = 5;
 
 /// A job as it is now.
@@ -26,7 +26,7 @@ pub(super) const SHOWN_AHEAD: usize = 5;
 pub struct Job {
     pub id: JobId,
     pub kind: JobKind,
-    /// What its file or the config says of it.
+    /// The content of the job's file, or what the config says of it.
     pub text: String,
     pub hash: Hash,
     /// What the job's file says to do, or the reason why it cannot fire.
@@ -34,7 +34,7 @@ pub struct Job {
     /// What works but is probably not what was meant.
     pub warnings: Vec<String>,
     pub state: JobState,
-    /// What the ledger knows of it.
+    /// The job's row in the ledger.
     pub row: Option<JobRow>,
     pub next: Vec<Timestamp>,
 }
@@ -43,33 +43,33 @@ pub struct Job {
 pub enum JobState {
     Active,
     Paused(String),
-    /// `enabled: false`.
+    /// The file says `enabled: false`.
     Disabled,
-    /// No person has accepted what the file says now.
+    /// A person must accept the job's content before it fires.
     Waiting(JobChangeWaiting),
-    /// The file says nothing that could fire.
+    /// The file cannot be read as a job.
     Broken,
-    /// Its last time has passed.
+    /// The job has no future time.
     Finished,
 }
 
-/// What a person is to look at before the job fires.
+/// What a person must look at before the job fires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobChangeWaiting {
     New,
-    /// The text that was accepted before.
+    /// The job's content has changed; `before` is the text that was accepted.
     Changed {
         before: String,
     },
 }
 
 impl Job {
-    /// May it fire?
+    /// Whether the job may fire.
     pub(super) fn is_active(&self) -> bool {
         self.state == JobState::Active || self.state == JobState::Finished
     }
 
-    /// The job's times within this duration from now, at most this many.
+    /// The job's times within this duration from now, at most `most`.
     pub fn times_within(&self, now: Timestamp, length: Duration, most: usize) -> Vec<Timestamp> {
         let Ok(spec) = &self.spec else { return Vec::new() };
         let anchor = self.row.as_ref().map_or(now, |row| row.anchor);
@@ -81,7 +81,7 @@ impl Job {
 }
 
 impl Jobs {
-    /// Every job of the person, broken ones too.
+    /// Lists all jobs of the person, broken ones too.
     pub async fn list(&self, person: &PersonId) -> Result<Vec<Job>, Fault> {
         self.shared.jobs_of(person).await
     }
@@ -108,12 +108,12 @@ impl Jobs {
         Ok(self.shared.setup.jobs.slots(person, id, None, 1).await?.pop())
     }
 
-    /// How many troubles of each job the person has not looked at.
+    /// How many failures of each job the person has not looked at.
     pub async fn troubles(&self, person: &PersonId) -> Result<BTreeMap<JobId, u64>, Fault> {
         Ok(self.shared.setup.jobs.unseen_troubles(person).await?.into_iter().collect())
     }
 
-    /// What a job with these fields would be: its spec, and the next times.
+    /// What a job with these fields would be: its spec and its next times.
     pub async fn preview(
         &self,
         person: &PersonId,
@@ -131,7 +131,7 @@ pub(super) fn no_such_job(id: &JobId) -> Fault {
         .with_hint(format!("Jobs are the files of {JOBS_FOLDER} in the vault."))
 }
 
-/// `prompt` among the fields of a request.
+/// The prompt among the fields of a request.
 pub(super) fn prompt_of(fields: &Map<String, Value>) -> Result<&str, JobFlaw> {
     match fields.get("prompt") {
         None | Some(Value::Null) => Ok(""),
@@ -194,7 +194,7 @@ impl JobsCore {
         Job { kind: id.kind(), id, text, hash, spec, warnings, state, row, next }
     }
 
-    /// What fields say that a person writes now.
+    /// The spec of fields that a person writes now, so `at` must be in the future.
     pub(super) async fn written_spec(
         &self,
         person: &PersonId,
@@ -210,7 +210,7 @@ impl JobsCore {
         Ok(spec)
     }
 
-    /// An unknown peer is reported now, not when the first answer cannot be delivered.
+    /// Checks the peer's address, so that a mistake is reported now and not with the first result.
     async fn check_peer(&self, person: &PersonId, address: &str) -> Result<(), JobFlaw> {
         let unknown = |why: String| {
             let example = "`onyx connectors list` and its page show the known peers";
@@ -244,7 +244,7 @@ impl JobsCore {
         fields::read(given, prompt, &reading)
     }
 
-    /// What a job file says, with what is odd about it.
+    /// Reads a job file into a spec and warnings.
     pub(super) fn read_text(
         &self,
         person: &PersonId,
@@ -299,7 +299,7 @@ impl JobsCore {
                 String::from_utf8(object.bytes).map_err(|_| JobFlaw::new("file", "it is not UTF-8"))
             }
             Ok(None) => Err(JobFlaw::new("file", "it is gone")),
-            // A link, or a file longer than any job.
+            // The file is a link, or longer than any job may be.
             Err(StoreError::Refused(why)) => Err(JobFlaw::new("file", why)),
             Err(error) => return Err(error.into()),
         })
@@ -355,7 +355,7 @@ impl JobsCore {
     }
 }
 
-/// A job as its file, its action or the config has it.
+/// A job as read from its file, its action or the config.
 struct FoundJob {
     id: JobId,
     text: String,
@@ -369,7 +369,7 @@ impl FoundJob {
     }
 }
 
-/// A file whose name is no id is listed by the nearest one, so that it can be seen.
+/// The nearest valid id for a file whose name is none, so that the file is listed all the same.
 fn listed_as(stem: &str) -> Option<JobId> {
     slug(stem).parse().ok()
 }

@@ -62,7 +62,7 @@ const MOST_UNHEARD: usize = 128;
 pub struct JobNotice {
     pub person: PersonId,
     pub job: JobId,
-    /// What the person's browsers are to show.
+    /// The text that the person's browsers show; `None` if only the list of jobs has changed.
     pub tell: Option<String>,
 }
 
@@ -90,12 +90,12 @@ struct JobsCore {
     outside: RwLock<JobOutside>,
     index: OnceLock<Index>,
     settings: RwLock<CheckedJobsSettings>,
-    /// Somebody changed, accepted or asked for something: the worker looks at once.
+    /// Wakes the worker at once after a change, an acceptance or a request.
     wake: Notify,
-    /// How slots at work in this process are stopped.
+    /// Cancels the slots that this process works on.
     at_work: Mutex<BTreeMap<SlotKey, Cancel>>,
     notices: broadcast::Sender<JobNotice>,
-    /// Slots whose webhooks are under way.
+    /// Slots whose deliveries to other servers are under way.
     delivering: Mutex<BTreeSet<SlotKey>>,
     /// People who are known to have jobs.
     with_jobs: Mutex<BTreeSet<PersonId>>,
@@ -115,14 +115,15 @@ pub trait HomeBackups: Send + Sync {
 pub struct BackupDone {
     /// The summary for the history of the job.
     pub summary: String,
-    /// Files that are not in it, with the reason.
+    /// Files that are not in the backup, with the reason.
     pub unreadable: Vec<String>,
 }
 
 /// Sends messages to people on other networks.
 #[async_trait]
 pub trait PeerWriter: Send + Sync {
-    /// Undertakes to send a text to a peer of this person, once for each key.
+    /// Accepts a text for a peer of this person. A text with a key that was accepted before is not
+    /// sent again.
     async fn write(
         &self,
         person: &PersonId,
@@ -131,25 +132,25 @@ pub trait PeerWriter: Send + Sync {
         text: &str,
     ) -> Result<(), Fault>;
 
-    /// Whether the person may have something written to this peer; if not, the reason.
+    /// Checks whether the person may have texts sent to this peer.
     async fn check(&self, person: &PersonId, address: &str) -> Result<(), Fault>;
 }
 
 /// Sends mail to people.
 #[async_trait]
 pub trait MailWriter: Send + Sync {
-    /// Whether this address may be written to; if not, the reason.
+    /// Checks whether mail may be sent to this address; if not, the error gives the reason.
     fn check(&self, to: &str) -> Result<(), String>;
 
-    /// The key is the same at each try, so that a receiver can recognise a repeat.
+    /// Sends a mail. The key is the same at each try, so that a receiver can recognise a repeat.
     async fn send(&self, to: &str, key: &str, subject: &str, text: &str) -> Result<(), Unsent>;
 }
 
-/// A letter that the mail server did not take.
+/// Why a mail was not sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsent {
     pub why: String,
-    /// It may take it later.
+    /// Whether the mail server may accept the mail later.
     pub may_go_later: bool,
 }
 
@@ -177,18 +178,18 @@ impl Jobs {
         *self.shared.peers.write().unwrap_or_else(PoisonError::into_inner) = Some(peers);
     }
 
-    /// The way to people by mail, where the config names a mail server.
+    /// Sets the mail server, if the config names one.
     pub fn set_mail(&self, mail: Option<Arc<dyn MailWriter>>) {
         *self.shared.mail.write().unwrap_or_else(PoisonError::into_inner) = mail;
     }
 
-    /// Who makes backups of the home.
+    /// Sets the implementation that makes backups of the home.
     pub fn set_backups(&self, backups: Arc<dyn HomeBackups>) {
-        // They are set once: a process serves one home.
+        // It is set only once, because a process serves one home.
         let _ = self.shared.backups.set(backups);
     }
 
-    /// The way to commands and addresses.
+    /// Sets the port by which jobs run commands and reach addresses.
     pub fn set_outside(&self, outside: JobOutside) {
         *self.shared.outside.write().unwrap_or_else(PoisonError::into_inner) = outside;
     }
@@ -198,18 +199,18 @@ impl Jobs {
         let _ = self.shared.index.set(index);
     }
 
-    /// What the config says of jobs, from now on.
+    /// Replaces the settings of jobs.
     pub fn set_settings(&self, settings: CheckedJobsSettings) {
         *self.shared.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
         self.shared.wake.notify_one();
     }
 
-    /// Every notice from now on, of every person: the listener picks its own.
+    /// Subscribes to all notices from now on, of all people; the listener filters them.
     pub fn notices(&self) -> broadcast::Receiver<JobNotice> {
         self.shared.notices.subscribe()
     }
 
-    /// Fires due jobs until it is stopped.
+    /// Fires due jobs until `stop` is cancelled.
     pub async fn tend(&self, stop: &Cancel) {
         worker::Worker::new(Arc::clone(&self.shared)).tend(stop).await;
     }
@@ -219,7 +220,8 @@ impl Jobs {
         worker::Worker::new(Arc::clone(&self.shared)).tick().await
     }
 
-    /// Ends what an earlier process had begun to fire. Called once, before the first tick.
+    /// Ends slots that an earlier process had begun to fire. It is called once, before the first
+    /// tick.
     pub async fn recover(&self) -> Result<usize, onyx_types::Fault> {
         worker::Worker::new(Arc::clone(&self.shared)).recover().await
     }

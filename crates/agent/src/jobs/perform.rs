@@ -22,7 +22,7 @@ const LONGEST_DETAIL: usize = 4 * 1024;
 /// Failures in a row that pause a job.
 const MOST_FAILURES: u32 = 3;
 
-/// Answers that say that there is nothing to tell.
+/// Answers by which an agent says that it has nothing to report.
 const NOTHING: [&str; 2] = ["NO_REPLY", "HEARTBEAT_OK"];
 
 /// A slot that this process has claimed.
@@ -63,7 +63,7 @@ impl Outcome {
     }
 }
 
-/// Does the work ask a model?
+/// Whether this kind of work asks a model.
 pub(super) fn asks_model(system: &SystemWork) -> bool {
     match system {
         SystemWork::Heartbeat { .. } | SystemWork::MemoryKeeping => true,
@@ -100,7 +100,7 @@ async fn check_and_work(shared: &JobsCore, firing: &Firing) -> Result<Outcome, F
     }
 }
 
-/// The reason why nothing is to be done, or `None` if there is something to do.
+/// The reason why the check found nothing to do, or `None` if there is something to do.
 async fn says_no(
     shared: &JobsCore,
     firing: &Firing,
@@ -143,7 +143,7 @@ async fn run_command(
     })
 }
 
-/// A job's command works for the person, unattended and without an agent.
+/// The context of a job's command: it works for the person, unattended and without an agent.
 fn command_context(shared: &JobsCore, firing: &Firing) -> ToolCx {
     let setup = &shared.setup;
     let roster = setup.roster.get();
@@ -184,7 +184,7 @@ async fn run_action(shared: &JobsCore, firing: &Firing, action: &str) -> Result<
     run(shared, firing, RunRequest { model: asked.model, terms, ..base }).await
 }
 
-/// The run that a firing is.
+/// The request for the run of this firing.
 pub(super) async fn request(
     shared: &JobsCore,
     firing: &Firing,
@@ -195,7 +195,7 @@ pub(super) async fn request(
     let fresh = SessionRef::New { origin: SessionOrigin::Job, agents };
     let kept = row.session.filter(|_| spec.session == SessionUse::Kept);
     let session = match kept {
-        // A person may have deleted it.
+        // A person may have deleted the session meanwhile.
         Some(session) if shared.setup.sessions.find(&row.person, session).await?.is_some() => {
             SessionRef::Existing(session)
         }
@@ -247,7 +247,7 @@ pub(super) async fn run(
     Ok(Outcome { session: Some(session), ..heard.outcome(drafts) })
 }
 
-/// What a run said, used and ended with.
+/// What was heard from a run: its answer, cost and end.
 #[derive(Default)]
 struct Heard {
     answer: String,
@@ -343,7 +343,7 @@ pub(super) async fn finish(
     let kept = outcome.session.filter(|_| spec.session == SessionUse::Kept);
     let is_told = outcome.state != SlotState::Nothing;
     if let Some(session) = outcome.session {
-        // An empty result is not delivered, and without session delivery no session is marked as unread.
+        // A session counts as unread only if it has a result and the job delivers to its session.
         if !is_told || !spec.deliver.contains(&Deliver::Session) {
             shared.setup.sessions.mark_read(&row.person, session).await?;
         }

@@ -1,4 +1,5 @@
-//! When a job is due: cron times, a period, or one moment, each in a time zone. Pure.
+//! The times of a job: by cron, by a period, or one moment, each in a time zone. All functions are
+//! pure.
 
 use std::fmt;
 use std::time::Duration;
@@ -23,7 +24,7 @@ pub enum Rule {
         text: String,
         cron: Box<Cron>,
     },
-    /// Counts from `from`, or from when the job was accepted.
+    /// Counts from `from`, or from the moment at which the job was accepted.
     Every {
         period: Period,
         from: Option<Timestamp>,
@@ -31,14 +32,14 @@ pub enum Rule {
     At(Timestamp),
 }
 
-/// How far apart two times are. Days and weeks keep their time of day when clocks change.
+/// The distance between two times. Days and weeks keep their time of day when clocks change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
     Seconds(u32),
     Days(u32),
 }
 
-/// Why a text is not a time, with an example that is.
+/// Why a text is not a valid time, with a valid example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadTime {
     pub why: String,
@@ -63,7 +64,7 @@ impl Rule {
         Ok(rule)
     }
 
-    /// A date and time of the zone (`2026-12-01T09:00`), or one with an offset of its own.
+    /// Parses a date and time, either local to the zone (`2026-12-01T09:00`) or with an offset.
     pub fn moment(text: &str, zone: &Zone) -> Result<Timestamp, BadTime> {
         let text = text.trim();
         if let Ok(at) = text.parse::<jiff::Timestamp>() {
@@ -78,8 +79,8 @@ impl Rule {
     }
 }
 
-/// Takes a local time as cron times do: one that falls in a gap is the moment just after the gap,
-/// and one that comes twice is its first occurrence.
+/// Resolves a local time as cron times are resolved: a time in a gap becomes the moment just after
+/// the gap, and a time that occurs twice its first occurrence.
 fn in_zone(civil: DateTime, zone: &TimeZone) -> jiff::Timestamp {
     let ambiguous = zone.to_ambiguous_timestamp(civil);
     let is_gap = matches!(ambiguous.offset(), jiff::tz::AmbiguousOffset::Gap { .. });
@@ -91,7 +92,8 @@ fn in_zone(civil: DateTime, zone: &TimeZone) -> jiff::Timestamp {
 }
 
 impl Schedule {
-    /// The first time after another, counted from an anchor where it counts; `None`: there is none.
+    /// The first time after `after`. Periods without a first time are counted from `anchor`. `None`
+    /// if there is none.
     pub fn next_after(&self, anchor: Timestamp, after: Timestamp) -> Option<Timestamp> {
         match &self.rule {
             Rule::At(at) => (*at > after).then_some(*at),
@@ -102,7 +104,7 @@ impl Schedule {
         }
     }
 
-    /// The next few times.
+    /// The next `count` times, or fewer if there are no more.
     pub fn next_times(&self, anchor: Timestamp, after: Timestamp, count: usize) -> Vec<Timestamp> {
         let mut times = Vec::with_capacity(count);
         let mut last = after;
@@ -116,7 +118,8 @@ impl Schedule {
 }
 
 fn next_cron(cron: &Cron, after: Timestamp, zone: &Zone) -> Option<Timestamp> {
-    // Cron times are whole seconds: none lies between the start of this one and `after`.
+    // Cron times are whole seconds, so no cron time lies between the start of this second and
+    // `after`.
     let start = jiff::Timestamp::from_second(after.as_millis().div_euclid(1_000)).ok()?;
     let start = start.to_zoned(zone.time_zone().clone());
     let next = cron.find_next_occurrence(&start, false).ok()?;
@@ -132,7 +135,7 @@ fn next_period(
 ) -> Option<Timestamp> {
     let length = i64::try_from(period.length().as_millis()).ok()?.max(1);
     if after < anchor {
-        // What is counted from a day to come begins with that day.
+        // The first time of the period still lies ahead.
         return Some(anchor);
     }
     match period {
@@ -143,7 +146,7 @@ fn next_period(
         Period::Days(days) => {
             let first = jiff::Timestamp::from_millisecond(anchor.as_millis()).ok()?;
             let first = zone.time_zone().to_datetime(first);
-            // A day may be an hour shorter or longer: begin one early.
+            // A day may be an hour shorter or longer, so the search begins one period early.
             let passed = (after.as_millis() - anchor.as_millis()) / length;
             for count in (passed - 1).max(0)..=passed + 2 {
                 let days = i64::from(days).checked_mul(count)?;
@@ -167,13 +170,13 @@ impl Period {
     }
 }
 
-/// `90s`, `30m`, `2h`, `1d`, `2w`, or several together (`1h30m`).
+/// Parses `90s`, `30m`, `2h`, `1d`, `2w`, or several together (`1h30m`).
 pub(super) fn duration(text: &str) -> Option<Duration> {
     let (seconds, days) = amounts(text)?;
     Some(Duration::from_secs(seconds + days * 24 * 60 * 60))
 }
 
-/// A duration as a period: whole days and weeks go by the calendar.
+/// Parses a duration as a period. Whole days and weeks follow the calendar.
 pub(super) fn period(text: &str) -> Result<Period, BadTime> {
     let bad = |why: &str| BadTime {
         why: format!("{text:?} {why}"),
@@ -190,7 +193,7 @@ pub(super) fn period(text: &str) -> Result<Period, BadTime> {
     }
 }
 
-/// Seconds, and whole days beside them.
+/// The seconds of a duration, and its whole days separately.
 fn amounts(text: &str) -> Option<(u64, u64)> {
     let (mut seconds, mut days) = (0_u64, 0_u64);
     let mut rest = text.trim();
@@ -216,7 +219,7 @@ fn amounts(text: &str) -> Option<(u64, u64)> {
     Some((seconds, days))
 }
 
-/// Tomorrow at the same time of day, for who wrote a date that has passed.
+/// A valid example for somebody who wrote a past date: the next occurrence of the same time of day.
 pub(super) fn next_valid(at: Timestamp, now: Timestamp, zone: &Zone) -> String {
     let there = |at: Timestamp| {
         let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or(jiff::Timestamp::MAX);

@@ -12,21 +12,22 @@ use super::spec::{BackupPlan, SystemWork};
 
 const USUAL_AT_ONCE: usize = 4;
 
-/// `jobs` of the config, as written.
+/// The `jobs` section of the config as written.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct JobsSettings {
     /// The most job runs that may work at the same time.
     pub max_at_once: Option<usize>,
-    /// Off unless it is there.
+    /// The heartbeat; off unless it is set.
     pub heartbeat: Option<HeartbeatSettings>,
-    /// Compares all files with the index now and then, beside watching them.
+    /// How often all files are compared with the index, in addition to watching them.
     pub memory_sync: Option<SyncSettings>,
-    /// An agent proposes, as drafts, what its MEMORY.md should hold; off unless it is there.
+    /// Memory keeping, in which an agent proposes what its MEMORY.md should hold; off unless it is
+    /// set.
     pub memory_keeping: Option<KeepingSettings>,
-    /// Removes old sessions; off unless it is there.
+    /// The removal of old sessions; off unless it is set.
     pub session_cleanup: Option<CleanupSettings>,
-    /// Backs the home up; off unless it is there.
+    /// Backups of the home; off unless it is set.
     pub backup: Option<BackupSettings>,
 }
 
@@ -47,7 +48,7 @@ pub struct SyncSettings {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct KeepingSettings {
-    /// How often it runs; once a day where this says nothing.
+    /// How often memory keeping runs; once a day by default.
     pub every: Option<String>,
     pub agent: Option<AgentId>,
     pub model: Option<String>,
@@ -56,36 +57,36 @@ pub struct KeepingSettings {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CleanupSettings {
-    /// How often it runs; once a day where this says nothing.
+    /// How often old sessions are removed; once a day by default.
     pub every: Option<String>,
     /// Sessions that were not used for this long are deleted.
     pub older_than: Option<String>,
-    /// This many of each person's newest sessions stay.
+    /// How many of each person's newest sessions are kept.
     pub keep_newest: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct BackupSettings {
-    /// How often it runs; once a day where this says nothing.
+    /// How often a backup is made; once a day by default.
     pub every: Option<String>,
     /// A folder outside the home, by its full path, or `s3://bucket/prefix`.
     pub to: String,
-    /// How an S3 store is reached; as `storage.s3` says where it is missing.
+    /// How an S3 store is reached; `storage.s3` by default.
     pub s3: Option<S3Settings>,
-    /// This many of the newest snapshots stay.
+    /// How many of the newest snapshots are kept.
     pub keep: Option<usize>,
-    /// `secret:<name>` or `env:<NAME>`; with one the backups are encrypted.
+    /// `secret:<name>` or `env:<NAME>`. If it is set, backups are encrypted.
     pub passphrase: Option<String>,
 }
 
-/// The same, every value checked.
+/// `JobsSettings` after every value was checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckedJobsSettings {
     pub(super) max_at_once: usize,
     pub(super) system: Vec<SystemJob>,
 }
 
-/// A job of the config. It belongs to the owner.
+/// A job that the config schedules. It belongs to the owner.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SystemJob {
     pub(super) id: JobId,
@@ -155,7 +156,7 @@ fn backup_job(backup: &BackupSettings, owner: &PersonId) -> Result<SystemJob, Fa
         return Err(wrong("jobs.backup.keep", "it must be 1 or more"));
     }
     if passphrase.as_ref().is_some_and(|text| !is_reference(text)) {
-        // What was written is not repeated: it may be the passphrase.
+        // The error does not repeat the value, because it may be the passphrase itself.
         let why = "write `secret:<name>` or `env:<NAME>`, so that it is not stored in the config";
         return Err(wrong("jobs.backup.passphrase", why));
     }

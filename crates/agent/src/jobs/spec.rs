@@ -6,12 +6,12 @@ use onyx_types::{AgentId, Timestamp};
 
 use super::schedule::Schedule;
 
-/// What a job does, when, and where its results are delivered.
+/// What a job does, when it does that, and where its results are delivered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobSpec {
     pub timing: Timing,
     pub work: Work,
-    /// This check is asked first; no model is called unless it says so.
+    /// A check that is made before the work; if it fails, nothing is done and no model is called.
     pub when: Option<Check>,
     pub agent: Option<AgentId>,
     pub model: Option<String>,
@@ -26,13 +26,13 @@ pub struct JobSpec {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
     pub schedule: Schedule,
-    /// A firing may be put off by up to this long; the slot keeps its time.
+    /// The longest delay of a firing. The slot keeps its time.
     pub jitter: Duration,
     pub misfire: Misfire,
-    /// A slot that is late by less than this counts as on time.
+    /// A slot that is late by less than this still counts as on time.
     pub grace: Duration,
     pub overlap: Overlap,
-    /// No time after this one counts.
+    /// There are no slots after this time.
     pub expires: Option<Timestamp>,
 }
 
@@ -59,11 +59,11 @@ pub enum Overlap {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
-    /// An agent gets these words.
+    /// A prompt for an agent.
     Prompt(String),
-    /// A command in the sandbox, and no model.
+    /// A command that runs in the sandbox, without a model.
     Command(Vec<String>),
-    /// The action of this id.
+    /// The id of an action to run.
     Action(String),
     System(SystemWork),
 }
@@ -73,35 +73,36 @@ pub enum Work {
 pub enum SystemWork {
     /// The agent looks at its HEARTBEAT.md.
     Heartbeat { max_cost_per_day: Option<f64> },
-    /// Files and index are compared.
+    /// Compares all files with the index.
     MemorySync,
     /// An agent proposes, as drafts, what its memory should hold.
     MemoryKeeping,
-    /// Sessions that are too old or too many are removed.
+    /// Removes sessions that are too old or too many.
     SessionCleanup { older_than: Option<Duration>, keep_newest: Option<usize> },
-    /// The home is backed up.
+    /// Makes a backup of the home.
     Backup(BackupPlan),
 }
 
-/// Where a backup of the home goes, and what stays there.
+/// Where a backup of the home goes, and how many snapshots are kept there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupPlan {
-    /// A folder, or `s3://bucket/prefix`, which is reached as the config says.
+    /// A folder, or `s3://bucket/prefix` in a store that the config describes.
     pub to: String,
-    /// This many of the newest snapshots stay; `None`: all stay.
+    /// How many of the newest snapshots are kept; `None` keeps all.
     pub keep: Option<usize>,
-    /// `secret:<name>` or `env:<NAME>`, never the passphrase itself; with one it is encrypted.
+    /// `secret:<name>` or `env:<NAME>`, never the passphrase itself. If it is set, the backup is
+    /// encrypted.
     pub passphrase: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// Yes when it ends with 0. It may look at the vault and change nothing.
+    /// Succeeds if the command exits with 0. The command may read the vault and change nothing.
     Command(Vec<String>),
-    /// Yes when the address answers as expected.
+    /// Succeeds if the address answers as expected.
     Http {
         url: String,
-        /// `None`: any from 200 to 299.
+        /// The expected status; `None` accepts any from 200 to 299.
         status: Option<u16>,
         contains: Option<String>,
     },
@@ -109,7 +110,7 @@ pub enum Check {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SessionUse {
-    /// Each run has a conversation of its own.
+    /// Each run gets a new session.
     #[default]
     Fresh,
     /// All runs share one session.
@@ -119,25 +120,25 @@ pub enum SessionUse {
 /// Where a run's result is delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deliver {
-    /// Its session is shown as unread.
+    /// The job's session is shown as unread.
     Session,
-    /// The person's browsers show it.
+    /// The person's browsers show a notification.
     Notification,
     Webhook(String),
     /// An e-mail address.
     Mail(String),
-    /// Somebody that a connector knows: `telegram/main/123`.
+    /// A peer of a connector, such as `telegram/main/123`.
     Peer(String),
 }
 
 impl Deliver {
-    /// Whether delivery waits for another server.
+    /// Whether the delivery waits for another server.
     pub(super) fn may_take_long(&self) -> bool {
         matches!(self, Self::Webhook(_) | Self::Mail(_))
     }
 }
 
-/// What is wrong with a job, and an example that is right.
+/// What is wrong with a job, with a valid example where there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFlaw {
     pub field: &'static str,

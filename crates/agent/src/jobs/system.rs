@@ -24,7 +24,7 @@ pub(super) async fn sync(shared: &JobsCore) -> Result<Outcome, Fault> {
     }
 }
 
-/// A backup that succeeded is not reported; one that failed or is incomplete is.
+/// Makes a backup. A success is not reported to the person; a failed or incomplete backup is.
 pub(super) async fn back_up(
     shared: &JobsCore,
     firing: &Firing,
@@ -35,7 +35,7 @@ pub(super) async fn back_up(
     };
     let done = match backups.back_up(plan, firing.cancel.clone()).await {
         Ok(done) => done,
-        // The server ends, or a person stopped it.
+        // The server shuts down, or a person stopped the backup.
         Err(fault) if fault.code == ErrorCode::Cancelled => {
             return Ok(Outcome::new(SlotState::Interrupted, "Stopped before its end."));
         }
@@ -48,7 +48,7 @@ pub(super) async fn back_up(
     Ok(Outcome::failed(format!("{} These files could not be read:\n{names}", done.summary)))
 }
 
-/// Removes what is too old, and of each person's sessions those beyond this many of the newest.
+/// Deletes sessions that are too old, and each person's sessions beyond the newest `keep_newest`.
 pub(super) async fn clean_up(
     shared: &JobsCore,
     older_than: Option<Duration>,
@@ -81,13 +81,13 @@ async fn clean_up_of(
     for (place, meta) in sessions.iter().enumerate() {
         let is_old = oldest.is_some_and(|oldest| meta.updated_at < oldest);
         let is_beyond = keep_newest.is_some_and(|newest| place >= newest);
-        // What a person pinned is theirs to remove.
+        // A pinned session is deleted only by its person.
         if meta.marks.pinned || (!is_old && !is_beyond) {
             continue;
         }
         match shared.setup.sessions.delete(person, meta.session_id).await {
             Ok(()) => removed += 1,
-            // A session that is at work or already gone is not ours to remove.
+            // The session is at work or already gone, so it is left alone.
             Err(fault) if matches!(fault.code, ErrorCode::SessionBusy | ErrorCode::NotFound) => {}
             Err(fault) => return Err(fault),
         }
@@ -95,7 +95,7 @@ async fn clean_up_of(
     Ok(removed)
 }
 
-/// Newest first.
+/// All sessions of the person, newest first.
 async fn all_sessions(shared: &JobsCore, person: &PersonId) -> Result<Vec<SessionMeta>, Fault> {
     let mut sessions: Vec<SessionMeta> = Vec::new();
     loop {

@@ -36,7 +36,7 @@ impl JobPort for Jobs {
 
     async fn accept(&self, person: &PersonId, id: &JobId, text: &str) -> Result<(), Fault> {
         let job = self.get(person, id).await?;
-        // Somebody may have written to the file in between.
+        // The file holds something else by now, which nobody has agreed to.
         if job.hash != Hash::of(text.as_bytes()) {
             return Err(Fault::plain(onyx_types::ErrorCode::VersionConflict));
         }

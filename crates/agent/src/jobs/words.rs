@@ -1,4 +1,4 @@
-//! A schedule in plain words: "every weekday at 08:00, Europe/Berlin".
+//! Describes a schedule in plain words, such as "every weekday at 08:00, Europe/Berlin".
 
 use onyx_types::{Timestamp, Zone};
 
@@ -23,13 +23,13 @@ pub fn describe(schedule: &Schedule) -> String {
     }
 }
 
-/// People say "UTC".
+/// The name of a time zone for people, who say "UTC".
 fn place(zone: &Zone) -> &str {
     let name = zone.name();
     name.strip_prefix("Etc/").filter(|short| *short == "UTC").unwrap_or(name)
 }
 
-/// `Tue 2026-11-17 09:00`
+/// Formats a time as `Tue 2026-11-17 09:00`.
 pub fn moment(at: Timestamp, zone: &Zone) -> String {
     let there = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or(jiff::Timestamp::MAX);
     zone.time_zone().to_datetime(there).strftime("%a %Y-%m-%d %H:%M").to_string()
@@ -50,7 +50,7 @@ fn every(period: Period) -> String {
     }
 }
 
-/// One time of day on certain days of the week or of the month: what most people write.
+/// Describes one time of day on certain days of the week or month, which is what most people write.
 fn common(text: &str) -> Option<String> {
     let fields: Vec<&str> = text.split_whitespace().collect();
     let [minute, hour, of_month, month, of_week] = <[&str; 5]>::try_from(fields).ok()?;
@@ -73,7 +73,7 @@ fn common(text: &str) -> Option<String> {
     Some(format!("{day} at {time}"))
 }
 
-/// The same again and again, day and night.
+/// Describes times that repeat all day and night.
 fn all_day(minute: &str, hour: &str) -> Option<String> {
     let past = |minute: &str| match minute.parse::<u8>().ok()? {
         0 => Some(String::new()),
@@ -87,7 +87,7 @@ fn all_day(minute: &str, hour: &str) -> Option<String> {
     }
 }
 
-/// How far apart the times of a field are, if that is the same everywhere.
+/// The distance between the times of a field, if it is the same between all of them.
 fn step(field: &str, round: u32) -> Option<u32> {
     let step = if field == "*" { 1 } else { field.strip_prefix("*/")?.parse().ok()? };
     (step > 0 && round.is_multiple_of(step)).then_some(step)

@@ -1,4 +1,4 @@
-//! Looks at what is due, writes it into the ledger, and starts what waits there.
+//! Finds due slots, records them in the ledger, and starts the slots that wait there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
@@ -12,8 +12,8 @@ use super::listing::Job;
 use super::spec::{Overlap, Work};
 use super::{JobsCore, deliver, perform};
 
-/// How long the worker sleeps at most: a clock that jumped, a machine that slept or a file that
-/// a person edited is noticed after this.
+/// The longest time between two looks. It limits how late a jump of the clock, a machine that slept
+/// or an edited file is noticed.
 const LONGEST_SLEEP: Duration = Duration::from_secs(15);
 
 const CUT_OFF: &str = "Interrupted: the server ended while it ran. It is not repeated.";
@@ -24,7 +24,7 @@ pub(super) struct Worker {
     shared: Arc<JobsCore>,
 }
 
-/// The jobs of everybody, at one moment.
+/// The jobs of all people at one moment.
 type AllJobs = BTreeMap<(PersonId, JobId), Job>;
 
 impl Worker {
@@ -39,7 +39,7 @@ impl Worker {
             }
             let nap = self.until_next().await.unwrap_or(LONGEST_SLEEP);
             tokio::select! {
-                // The owner of the runs drains them.
+                // The runs at work are drained by the `runs` room, so nothing is left to do here.
                 () = stop.cancelled() => return,
                 () = self.shared.wake.notified() => {}
                 () = self.shared.setup.clock.sleep(nap) => {}
@@ -47,9 +47,9 @@ impl Worker {
         }
     }
 
-    /// Settles and starts what is due now.
+    /// Settles due slots and starts those that wait.
     pub(super) async fn tick(&self) -> Result<(), Fault> {
-        // Another gateway may have died while it fired one.
+        // Another gateway may have died while it fired a slot.
         self.recover().await?;
         let jobs = self.all_jobs().await?;
         self.accept_system_jobs(&jobs).await?;
@@ -68,7 +68,8 @@ impl Worker {
     async fn all_jobs(&self) -> Result<AllJobs, Fault> {
         let mut people: BTreeSet<PersonId> =
             self.shared.setup.files.people().await?.into_iter().collect();
-        // In a new home no person has a folder yet, but the config's jobs already belong to one.
+        // In a new home the owner has no folder yet, but the config's jobs already belong to the
+        // owner.
         people.extend(self.shared.settings().system.into_iter().map(|job| job.owner));
         let mut jobs = BTreeMap::new();
         for person in people {
@@ -79,7 +80,7 @@ impl Worker {
         Ok(jobs)
     }
 
-    /// The system's own jobs count as accepted by the person who edits the config.
+    /// Accepts the config's jobs, because the person who edits the config agrees to them.
     async fn accept_system_jobs(&self, jobs: &AllJobs) -> Result<(), Fault> {
         for ((person, id), job) in jobs.iter().filter(|(_, job)| job.kind == JobKind::System) {
             let accepted = job.row.as_ref().map(|row| row.accepted_hash);
@@ -97,14 +98,14 @@ impl Worker {
             return Ok(());
         }
         let Some(settling) = due(&spec.timing, row, busy, now) else { return Ok(()) };
-        // Where another process was quicker, its decision is the one that counts.
+        // `false` means that another process settled these slots first, and its decision counts.
         if self.shared.setup.jobs.settle_slots(settling).await? {
             self.shared.tell(&row.person, &row.job, None);
         }
         Ok(())
     }
 
-    /// Starts queued slots, oldest first, as long as there is room.
+    /// Starts queued slots, oldest first, as long as fewer than the maximum are at work.
     async fn start_waiting(&self, jobs: &AllJobs) -> Result<(), Fault> {
         let open = self.shared.setup.jobs.open_slots().await?;
         self.replace_older(jobs, &open).await?;
@@ -118,8 +119,8 @@ impl Worker {
         Ok(())
     }
 
-    /// If the later slots of a job replace earlier ones, only its last waiting slot stays, and its
-    /// running slot is stopped for that one.
+    /// For jobs whose later slots replace earlier ones, keeps only the last waiting slot and stops
+    /// the running slot in favour of that one.
     async fn replace_older(&self, jobs: &AllJobs, open: &[JobSlot]) -> Result<(), Fault> {
         for (key, job) in jobs {
             let replaces = job.spec.as_ref().is_ok_and(|it| it.timing.overlap == Overlap::Replace);
@@ -160,7 +161,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Claims the slot, and only then begins to fire it.
+    /// Claims the slot and then fires it in a task. A slot that another process claimed is left
+    /// alone.
     async fn start(&self, job: &Job, slot: JobSlot) -> Result<(), Fault> {
         let (Ok(spec), Some(row)) = (&job.spec, &job.row) else { return Ok(()) };
         let now = self.shared.setup.clock.wall();
@@ -193,7 +195,7 @@ impl Worker {
         self.shared.at_work.lock().unwrap_or_else(PoisonError::into_inner).insert(slot, cancel);
     }
 
-    /// Ends slots whose process ended while it fired them.
+    /// Ends slots whose process died while it fired them.
     pub(super) async fn recover(&self) -> Result<usize, Fault> {
         let mut left = self.shared.setup.jobs.left_slots().await?;
         {
@@ -206,7 +208,7 @@ impl Worker {
                 Some(run) => self.shared.setup.ledger.run(&slot.person, run).await?,
                 None => None,
             };
-            // The run's end may have been written when the slot's was not yet.
+            // The process may have died between recording the run's end and the slot's.
             let is_done = run.as_ref().is_some_and(|row| row.status == Some(RunStatus::Done));
             let (state, detail) = if is_done {
                 (SlotState::Done, "It had ended when the server did.")
@@ -240,7 +242,7 @@ impl Worker {
                 soonest = soonest.min(Duration::from_millis(wait));
             }
         }
-        // What is due and cannot be settled must not make the worker spin.
+        // A slot that is due but cannot be settled must not make the worker spin.
         Ok(soonest.max(Duration::from_millis(20)))
     }
 }
@@ -249,7 +251,7 @@ fn job_person(row: &JobRow) -> PersonId {
     row.person.clone()
 }
 
-/// A slot that waited may have outlived what it was made for.
+/// Whether a slot that waited may still start: its job may have been changed or disabled meanwhile.
 fn may_start(job: &Job, slot: &JobSlot) -> bool {
     let asked_for = slot.trigger == onyx_storage::SlotTrigger::Person;
     let is_accepted = job.row.as_ref().is_some_and(|row| row.accepted_hash == job.hash);
@@ -272,6 +274,6 @@ async fn fire(shared: Arc<JobsCore>, firing: perform::Firing) {
     }
     shared.at_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
     shared.tell(&key.person, &key.job, None);
-    // There is room for another.
+    // The worker may start another slot in the place of this one.
     shared.wake.notify_one();
 }

@@ -32,21 +32,22 @@ pub enum NoticeKind {
     Draft(DraftId),
 }
 
-/// Carries notices from where something happens to all listeners.
+/// Carries notices to all listeners.
 ///
-/// One process needs no more than a channel. Where several gateways work over one store, the task that passes notices
-/// between them listens to what happened here and announces what it heard from the others.
+/// In one process this is a channel. Where several gateways share a store, a task listens to this
+/// gateway's own notices, passes them to the other gateways, and announces here what it gets from
+/// them.
 pub trait Notifier: Send + Sync {
     fn notify(&self, notice: Notice);
 
-    /// Something that happened at another gateway.
+    /// Announces a notice from another gateway.
     fn hear(&self, notice: Notice);
 
-    /// Notices of this process from now on; those from other gateways are left out.
+    /// Subscribes to notices of this gateway from now on, without those of other gateways.
     fn listen_to_own(&self) -> broadcast::Receiver<Notice>;
 
-    /// Every notice from now on, of every person: the listener picks its own. A listener that
-    /// falls too far behind gets an error from the channel and reads the state again.
+    /// Subscribes to all notices from now on, of all people; the listener filters them. A listener
+    /// that falls too far behind gets an error from the channel and must read the state again.
     fn listen(&self) -> broadcast::Receiver<Notice>;
 }
 

@@ -1,7 +1,7 @@
-//! Personas: the session in which a persona is edited, and how it is tried out.
+//! Personas: the session in which a persona is edited, and test runs of a persona.
 //!
-//! Used by the persona tools, and by surfaces after they checked that the person may edit agents.
-//! The editor's own profile and prompt are in `agents`; files of personas are written by tools.
+//! The persona tools come in, and surfaces that have checked that the person may edit agents. The
+//! editor's own profile and prompt are in `agents`; the files of personas are written by tools.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::runs::{CollectedAnswer, DryRun, RunInput, RunRequest, RunTerms, Runs,
 use crate::sessions::{NewSession, Sessions};
 use crate::step::client::{ClientInput, ClientTurn, MemoryUse};
 
-/// Editing and trying personas. Cheap to clone.
+/// Edits and tests personas. Cheap to clone.
 #[derive(Clone)]
 pub struct Personas {
     sessions: Sessions,
     runs: Runs,
     /// This lock is held while an editor session is looked for or made, so that two first messages
-    /// at once meet in one session.
+    /// at once get the same session.
     opening: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -111,7 +111,7 @@ impl Personas {
         }
     }
 
-    /// The whole answer to a test input. Ends when `cancel` says so, and the run with it.
+    /// Runs a test input and returns the whole answer. Cancelling `cancel` also stops the run.
     pub async fn answer_test(
         &self,
         person: &PersonId,

@@ -11,11 +11,11 @@ use super::snapshot::{FileText, MAX_DAILY, PromptSources, bounded};
 use super::untrusted::UntrustedPiece;
 use crate::agents::AgentProfile;
 
-/// How much of the end of a file is read: more than any prompt shows of it.
+/// The most bytes that are read from the end of a file. No prompt shows more.
 const LONGEST_END: u64 = 256 * 1024;
 
-/// The files behind one agent's prompts for one person. They are looked up together, because one
-/// look-up costs more than reading the file.
+/// Reads the files of one agent's prompts for one person. They are looked up together, because a
+/// look-up costs more than reading a file.
 pub(super) struct PromptFiles<'a> {
     pub(super) files: &'a dyn Files,
     pub(super) agent: &'a AgentProfile,
@@ -24,8 +24,8 @@ pub(super) struct PromptFiles<'a> {
 }
 
 impl PromptFiles<'_> {
-    /// The texts that people write: who the agent is, the person's instructions; and those among these files that came
-    /// from elsewhere.
+    /// The texts that people write about the agent and themselves, and those of the files whose
+    /// content is foreign.
     pub(super) async fn written_by_people(
         &self,
     ) -> Result<(PromptSources, Vec<ForeignFile>), StoreError> {
@@ -63,9 +63,9 @@ impl PromptFiles<'_> {
         Ok((sources, foreign))
     }
 
-    /// Who the agent is, from a folder that the owner's config names. It lies outside the home, is
-    /// only read, and its files are the owner's words as those of an agent's folder are. A folder that
-    /// is not there holds nothing.
+    /// Reads the agent's persona files from a folder outside the home that the owner's config
+    /// names. Like the files of an agent's folder they are the owner's words. Nothing is read if
+    /// there is no such folder.
     async fn read_workspace(
         &self,
         folder: &str,
@@ -95,7 +95,7 @@ impl PromptFiles<'_> {
         Ok(())
     }
 
-    /// Adds what the agent remembers. Returns what of it may only travel as untrusted text.
+    /// Adds the agent's memory. Returns the parts of it that may be shown only as untrusted text.
     pub(super) async fn add_memory(
         &self,
         sources: &mut PromptSources,
@@ -141,7 +141,8 @@ impl PromptFiles<'_> {
         let wanted = lookups.iter().map(Lookup::wanted).collect::<Result<_, _>>()?;
         let answers = self.files.find(wanted).await?;
         let found = answers.into_iter().zip(&lookups).map(|(answer, lookup)| match answer {
-            // One file that cannot be read must not silence the agent, and must not go unnoticed.
+            // An unreadable file must not keep the agent from answering, so it is left out with a
+            // warning.
             Err(StoreError::Refused(why)) => {
                 tracing::warn!(?lookup, why, "left out of the prompt");
                 Ok(FoundObject::Nothing)
@@ -153,7 +154,7 @@ impl PromptFiles<'_> {
     }
 }
 
-/// One file to be looked up.
+/// The area and path of a file to look up.
 #[derive(Debug)]
 struct Lookup<'a>(&'a Area, &'a str);
 
@@ -172,12 +173,13 @@ pub(super) fn text(found: FoundObject) -> Option<FileText> {
     }
 }
 
-/// Drops a cut first line: half of a line may have lost the mark that says where it comes from.
+/// Drops a first line that was cut, because it may have lost the mark that says where its text came
+/// from.
 fn whole_lines(End { bytes, before, .. }: &End) -> FileText {
     let but_last = &bytes[..bytes.len().saturating_sub(1)];
     let start = match before {
         0 => 0,
-        // If there is no line end but the last, the text is what there is of that one line.
+        // The whole text is a single line, so the part of it that was read is kept.
         _ => but_last.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1),
     };
     let text = String::from_utf8_lossy(&bytes[start..]).into_owned();

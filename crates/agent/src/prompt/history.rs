@@ -1,5 +1,5 @@
-//! A session's turns as its prompts need them. The derived state is updated with every new turn, so
-//! that a turn costs the same however long the conversation is.
+//! The turns of a session as its prompts need them. What is derived from them is updated with each
+//! new turn, so that the cost of a turn does not grow with the conversation.
 
 use std::sync::Arc;
 
@@ -8,14 +8,15 @@ use onyx_types::{AgentId, Message, RunStatus, Summary, Taint, Turn, TurnBody, Tu
 use super::view::{AgentView, Results};
 use super::weight::{turn_bytes, turn_weight};
 
-/// Turns whose tool results are never shortened.
+/// The tool results of this many newest turns are never shortened.
 const RECENT: usize = 8;
 
-/// One for each agent and model that answers; beyond this number they are rebuilt when needed.
+/// How many views are kept, one for each agent and model that answers; others are built again when
+/// needed.
 const MOST_VIEWS: usize = 4;
 
-/// The turns that count for a prompt: those that the newest summary does not stand for, without
-/// silent ones and without marks of runs that went well.
+/// The turns that prompts are made of: those after the newest summary, without silent turns and
+/// without marks of runs that ended well.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     turns: Vec<Arc<Turn>>,
@@ -25,13 +26,13 @@ pub struct History {
     tokens: usize,
     bytes: usize,
     tainted: bool,
-    /// Times of messages are given in this time zone.
+    /// The time zone in which prompts give the times of messages.
     zone: Zone,
     views: Vec<AgentView>,
 }
 
 impl History {
-    /// Tells the times of messages in this zone from now on.
+    /// Sets the time zone in which prompts give the times of messages.
     pub fn tell_times_in(&mut self, zone: Zone) {
         if self.zone != zone {
             self.zone = zone;
@@ -69,22 +70,24 @@ impl History {
         self.newest.as_deref()
     }
 
-    /// What the turns weigh on a prompt, about.
+    /// The approximate size of the turns in a prompt, in tokens.
     pub fn tokens(&self) -> usize {
         self.tokens
     }
 
-    /// What all of it takes in memory, about.
+    /// The approximate size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes * (1 + self.views.len())
     }
 
-    /// A session that has read from outside stays tainted: what it read is still in its history.
+    /// Whether the session has read content from outside. It stays tainted, because that content is
+    /// still in its history.
     pub fn taint(&self) -> Taint {
         if self.tainted { Taint::Tainted } else { Taint::Clean }
     }
 
-    /// The whole conversation as one agent and model see it: compaction keeps it short enough.
+    /// The whole conversation as messages for one agent and model. Compaction keeps it short
+    /// enough.
     pub fn messages(&mut self, agent: &AgentId, model: &str) -> Arc<Vec<Message>> {
         let known = self.views.iter().position(|view| view.agent == *agent && view.model == model);
         let index = known.unwrap_or_else(|| {
@@ -102,8 +105,8 @@ impl History {
         view.messages()
     }
 
-    /// The conversation made to fit this many tokens: old tool results shortened, then whole oldest
-    /// exchanges left out.
+    /// The conversation within this many tokens: old tool results are shortened, and the oldest
+    /// exchanges are left out.
     pub fn messages_within(
         &self,
         agent: &AgentId,
@@ -119,8 +122,8 @@ impl History {
         view.messages()
     }
 
-    /// Drops from the front what no prompt of this many tokens can use: whole exchanges, and never
-    /// the newest.
+    /// Drops the oldest exchanges that no prompt of this many tokens can hold, but never the newest
+    /// exchange.
     pub fn limit(&mut self, tokens: usize) {
         let mut rest = self.tokens;
         let over = self.turns.iter().take_while(|turn| {
@@ -134,12 +137,14 @@ impl History {
         }
     }
 
-    /// Drops what stands before the first words of a person: an answer without its question.
+    /// Drops turns before the first message of a person, because an answer is of no use without its
+    /// question.
     pub fn begin_with_question(&mut self) {
         self.begin_with_words(0);
     }
 
-    /// Begins with the first words at or after an index, else with the last before it.
+    /// Begins the history with the first message at or after `place`, or else with the last one
+    /// before it.
     fn begin_with_words(&mut self, place: usize) {
         let is_words = |turn: &Arc<Turn>| matches!(turn.body, TurnBody::User(_));
         let after = self.turns[place..].iter().position(is_words).map(|index| place + index);
@@ -157,8 +162,8 @@ impl History {
         self.views.clear();
     }
 
-    /// How many turns stand before the end of what a summary replaces. That may be a turn that is
-    /// not kept here; ids are in the order of time.
+    /// How many turns there are up to the last turn that a summary replaces. That turn may not be
+    /// kept here; then ids are compared, which are in the order of time.
     fn length_through(&self, last: TurnId) -> usize {
         let place = self.turns.iter().position(|turn| turn.id == last);
         place.map_or_else(
@@ -167,12 +172,13 @@ impl History {
         )
     }
 
-    /// Half of a log are marks of where runs began and ended well, of which a prompt shows nothing.
+    /// Whether the turn marks the start or good end of a run. Prompts show nothing of such marks,
+    /// and they are half of a log.
     fn is_mark(&self, turn: &Turn) -> bool {
         let calling = || self.turns.last().is_some_and(|t| matches!(t.body, TurnBody::ToolCall(_)));
         match &turn.body {
             TurnBody::RunStart(_) | TurnBody::Feedback(_) => true,
-            // The end of a run is also the end of waiting for a result.
+            // The end of a run also ends the wait for a tool's result, so it is kept after a call.
             TurnBody::RunEnd(end) => end.status == RunStatus::Done && !calling(),
             TurnBody::User(_)
             | TurnBody::Reasoning(_)
@@ -202,13 +208,13 @@ impl FromIterator<Turn> for History {
     }
 }
 
-/// May a prompt begin with it?
+/// Whether a prompt may begin with this turn.
 pub(crate) fn is_question(turn: &Turn) -> bool {
     matches!(turn.body, TurnBody::User(_)) && !is_silent(turn)
 }
 
-/// Not for prompts: part of a turn that is not shown, such as saving memory before compaction, or
-/// messages that were withdrawn.
+/// Whether prompts leave the turn out: it was not shown to people, such as the turn that saves
+/// memory before compaction, or its message was withdrawn.
 fn is_silent(turn: &Turn) -> bool {
     if let TurnBody::User(words) = &turn.body
         && words.withdrawn
@@ -218,13 +224,13 @@ fn is_silent(turn: &Turn) -> bool {
     turn.extra.get("silent").and_then(serde_json::Value::as_bool).unwrap_or(false)
 }
 
-/// Has who reads this turn read something from outside?
+/// Whether an agent that reads this turn has read content from outside.
 pub(crate) fn taints(turn: &Turn) -> bool {
     turn.origin.taints() || matches!(&turn.body, TurnBody::User(user) if user.context.is_some())
 }
 
-/// Drops whole exchanges from the front: a call and its result are never parted, and the newest
-/// exchange always stays.
+/// Drops the oldest exchanges until the rest fits. Whole exchanges are dropped, so that a call
+/// keeps its result; the newest exchange always stays.
 fn within(turns: &[Arc<Turn>], budget: usize) -> &[Arc<Turn>] {
     let mut used = 0;
     let mut keep_from = turns.len();

@@ -1,5 +1,5 @@
-//! The turns that a session's next prompt is made of: read from the log, and kept for a while, so
-//! that the history of an active session is not read and parsed again at every message.
+//! Keeps histories of active sessions, so that their logs are not read and parsed again at each
+//! message. Other histories are read from the log.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,10 +10,11 @@ use onyx_types::{Fault, SessionKey, Turn, TurnBody, TurnId};
 use super::history::{History, is_question};
 use super::weight::turn_weight;
 
-/// All of them together; the longest unused go first, and one alone may take more.
+/// The most bytes of all histories together. The least recently used are dropped first.
 const MOST_BYTES: usize = 768 * 1024;
 const LARGEST: usize = 4 * 1024 * 1024;
-/// How many turns of a log are read first, and the most that are read at a time when these are not enough.
+/// How many turns the first read of a log takes. Each further read takes twice as many, up to the
+/// largest page.
 const FIRST_PAGE: usize = 64;
 const LARGEST_PAGE: usize = 2_048;
 
@@ -27,13 +28,13 @@ pub(crate) struct HistoryCache {
 struct CachedHistories {
     sessions: HashMap<SessionKey, Entry>,
     bytes: usize,
-    /// Counts uses; the smallest stamp is the longest unused.
+    /// Counts uses, so that the entry with the smallest stamp is the least recently used.
     clock: u64,
 }
 
 struct Entry {
     history: History,
-    /// How the log was left that the history is of.
+    /// The state of the log that the history was made of.
     log: Option<LogState>,
     bytes: usize,
     used: u64,
@@ -44,7 +45,7 @@ impl HistoryCache {
         Self { turns, recent: Mutex::default() }
     }
 
-    /// The session's history as a run left it.
+    /// Keeps the session's history after a run.
     pub(crate) fn keep(&self, key: SessionKey, history: History, log: Option<LogState>) {
         let bytes = history.bytes();
         let mut kept = self.lock();
@@ -63,8 +64,8 @@ impl HistoryCache {
         kept.sessions.insert(key, Entry { history, log, bytes, used });
     }
 
-    /// Reads from the newest turn back to where the newest summary begins to stand for what is
-    /// older, or until a window of this size is filled. Never reads more of a long log than that.
+    /// Returns the session's history, from the cache or from the log. The log is read from its
+    /// newest turn back to the newest summary's range, or until a window of this size is filled.
     pub(crate) async fn load(&self, key: &SessionKey, window: usize) -> Result<History, Fault> {
         if let Some(mut entry) = self.take(key)
             && entry.catch_up(&*self.turns, key).await?
@@ -93,8 +94,8 @@ impl CachedHistories {
 }
 
 impl Entry {
-    /// Is this the session's history? What another gateway appended since is read and added. After a
-    /// crash, or a person with an editor, it is of no more use.
+    /// Brings the history up to date with what other gateways appended to the log. `false` if the
+    /// log was changed in another way, by a crash or with an editor; then the history is useless.
     async fn catch_up(&mut self, turns: &dyn TurnLog, key: &SessionKey) -> Result<bool, Fault> {
         let (Some(left), Some(found)) = (self.log, turns.state_now(key)) else {
             return self.is_newest(turns, key).await;
@@ -159,7 +160,7 @@ async fn read(turns: &dyn TurnLog, key: &SessionKey, window: usize) -> Result<Hi
     Ok(history)
 }
 
-/// The last turn that the newest of these summaries stands for.
+/// The last turn that the newest summary among these turns replaces.
 fn replaced_by_summary(turns: &[Turn]) -> Option<TurnId> {
     turns.iter().rev().find_map(|turn| match &turn.body {
         TurnBody::Summary(summary) => Some(summary.replaces.last),

@@ -1,4 +1,4 @@
-/// Part 1 of every prompt. Fixed text, equal for all agents and sessions.
+/// The first part of every prompt. The text is the same for all agents and sessions.
 pub(super) const HOUSE_RULES: &str = "\
 You are an agent in Onyx, a person's own home for AI agents. House rules, above everything else:
 - Work with the tools you are offered. A tool call may be refused or held for the person's \

@@ -1,5 +1,6 @@
-//! Whether a file may stand among the instructions of a prompt. What did not come from the person, or from an agent that
-//! had read nothing foreign, is evidence: it travels fenced, and waits for the person to accept it.
+//! Decides whether a file may be among the instructions of a prompt. Content that is neither from
+//! the person nor from an agent that had read nothing foreign is evidence: it is shown in a fence
+//! until the person accepts it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,13 +11,14 @@ use onyx_types::{Hash, Origin, Timestamp};
 use super::snapshot::{FileText, MAX_FILE, bounded};
 use super::untrusted::UntrustedPiece;
 
-/// Files whose verdicts are remembered; beyond it all are forgotten.
+/// How many judgements are cached; when there are more, all are dropped.
 const MOST_KNOWN: usize = 1_024;
 
-/// A foreign file that would steer agents: it counts as evidence until the person accepts it.
+/// A foreign file that would give agents instructions. It counts as evidence until the person
+/// accepts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ForeignFile {
-    /// The person's folder, or the agent's.
+    /// The person's area, or the agent's.
     pub(crate) area: Area,
     pub(crate) path: ObjectKey,
     text: FileText,
@@ -34,13 +36,14 @@ impl ForeignFile {
     }
 }
 
-/// Caches its judgements, so that a run asks no store about files that have not changed.
+/// Judges files and caches the results, so that a run asks no store about files that have not
+/// changed.
 pub(super) struct Judge {
     files: Arc<dyn Files>,
     known: Mutex<HashMap<(Area, ObjectKey), JudgedFile>>,
 }
 
-/// An area, and which version of what is known about its origins it had when its files were read.
+/// An area and the version of its origins at the time when its files were read.
 #[derive(Clone, Copy)]
 pub(super) struct SeenArea<'a> {
     area: &'a Area,
@@ -53,12 +56,12 @@ struct JudgedFile {
     origin: Origin,
 }
 
-/// What a verdict depends on: while this is the same, so is the verdict.
+/// What a judgement depends on. While this is unchanged, the judgement holds.
 #[derive(Clone, Copy, PartialEq)]
 struct SeenFile {
     changed: Timestamp,
     bytes: u64,
-    /// The version of what is known about origins.
+    /// The version of the area's origins.
     version: u64,
 }
 
@@ -67,7 +70,7 @@ impl Judge {
         Self { files, known: Mutex::default() }
     }
 
-    /// These areas with the versions of what is known about their origins, for `admit`.
+    /// Reads the versions of the areas' origins, which `admit` needs.
     pub(super) async fn look_at<'a, const N: usize>(
         &self,
         areas: [&'a Area; N],
@@ -77,7 +80,7 @@ impl Judge {
         Ok(areas.map(|area| SeenArea { area, version: versions.next().unwrap_or_default() }))
     }
 
-    /// The text, if it may be obeyed; otherwise it goes to the foreign ones.
+    /// Returns the text if agents may follow it. A foreign text is added to `foreign` instead.
     pub(super) async fn admit(
         &self,
         SeenArea { area, version }: SeenArea<'_>,
@@ -147,7 +150,7 @@ impl Judge {
     }
 }
 
-/// When it was last changed, and how long it is.
+/// When the file was last changed, and its length.
 fn seen(found: &FoundObject) -> Option<(Timestamp, u64)> {
     match found {
         FoundObject::File(object) => Some((object.changed, object.bytes.len() as u64)),
@@ -156,7 +159,7 @@ fn seen(found: &FoundObject) -> Option<(Timestamp, u64)> {
     }
 }
 
-/// The owner of an area's files, as the history knows it.
+/// The area by which the history knows the files of this area.
 fn owner(area: &Area) -> Area {
     match area {
         Area::Memory(person, _) | Area::Vault(person) => Area::Person(person.clone()),
@@ -164,7 +167,7 @@ fn owner(area: &Area) -> Area {
     }
 }
 
-/// The same, and a file's path there.
+/// The area and path by which the history knows a file.
 fn owner_of(area: &Area, path: &str) -> Result<(Area, ObjectKey), StoreError> {
     let path = match area {
         Area::Memory(_, agent) => format!("memory/{agent}/{path}").parse()?,

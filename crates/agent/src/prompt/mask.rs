@@ -4,7 +4,7 @@ use std::sync::Arc;
 use onyx_tools::Toolbox;
 use onyx_types::{UserContent, UserPart};
 
-/// Replaces known secrets, which go to no model and into no log.
+/// Replaces known secrets in texts, because no secret may reach a model or a log.
 #[derive(Clone)]
 pub(crate) struct SecretMask(Arc<Toolbox>);
 

@@ -1,19 +1,20 @@
-//! Skills survive compaction: what was opened in turns that a summary replaces travels with it.
+//! Keeps opened skills through compaction: a summary carries the skills that were opened in the
+//! turns it replaces.
 
 use std::sync::Arc;
 
 use onyx_types::{OpenedSkill, Summary, ToolUseId, Turn, TurnBody};
 
-/// The tool that opens them.
+/// The tool by which agents open skills.
 const SKILL_TOOL: &str = "skill";
-/// The limit for all of them together, whatever the model's window.
+/// The most bytes of all skills together, however large the model's window is.
 const MOST_BYTES: usize = 24 * 1024;
-/// The share of the window that they may take, about four bytes a token.
+/// Skills may take an eighth of the window, reckoned with four bytes for a token.
 const BYTES_A_TOKEN: usize = 4;
 const SHARE: usize = 8;
 
-/// Those of an earlier summary and of these turns, each once as it was opened last. Where they are
-/// too many the oldest are left out, and can be opened again.
+/// The skills of an earlier summary and those opened in these turns, each in its latest form. If
+/// they are too long, the oldest are left out; an agent can open them again.
 pub(crate) fn opened_skills(
     earlier: Option<&Summary>,
     turns: &[Arc<Turn>],
@@ -55,7 +56,7 @@ fn within(opened: Vec<OpenedSkill>, most: usize) -> Vec<OpenedSkill> {
     kept
 }
 
-/// The part of a prompt that says them again.
+/// The text that repeats the skills in a prompt.
 pub(super) fn shown(opened: &[OpenedSkill]) -> String {
     let one =
         |skill: &OpenedSkill| format!("\n\n[Skill {}, opened before]\n{}", skill.name, skill.text);

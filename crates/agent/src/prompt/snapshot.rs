@@ -24,11 +24,11 @@ pub struct PromptSources {
     pub place: Option<String>,
 }
 
-/// What a file holds, or its end where it is too long to be read.
+/// The content of a file, or its end if the file is too long.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileText {
     pub text: String,
-    /// Bytes that stand before it.
+    /// How many bytes of the file come before the text.
     pub before: u64,
 }
 
@@ -38,7 +38,8 @@ impl<T: Into<String>> From<T> for FileText {
     }
 }
 
-/// Parts 1 to 4 of a session's prompts, rendered once and sent byte-equal until they must change.
+/// The stable parts of a session's prompts. They are rendered once and then sent unchanged, byte by
+/// byte, as long as possible.
 #[derive(Clone, Debug, Default)]
 pub struct PromptSnapshot {
     pub system: Arc<[SystemBlock]>,
@@ -56,12 +57,12 @@ const MAX_MEMORY: usize = 12 * 1024;
 pub(crate) const MAX_DAILY: usize = 4 * 1024;
 
 impl PromptSnapshot {
-    /// These words and nothing else.
+    /// A snapshot of this text alone.
     pub(crate) fn of(text: &str) -> Self {
         Self::new([SystemBlock { text: text.to_owned(), stable: true }])
     }
 
-    /// Adds a client's words at the end: they add to what the agent is and replace nothing.
+    /// Adds instructions of a client at the end. They do not replace the agent's own.
     pub fn followed_by(&self, words: &str) -> Self {
         self.with(format!("# From the client of this conversation\n{words}"))
     }
@@ -71,8 +72,7 @@ impl PromptSnapshot {
         Self::new(self.system.iter().cloned().chain([last]))
     }
 
-    /// What it weighs on a prompt, by the rule that holds for all models. Weighed once: sessions
-    /// share it.
+    /// The size in tokens, by the estimate that is used for all models. It is computed once.
     pub fn tokens(&self) -> usize {
         let weight = || self.system.iter().map(|block| estimate_tokens(&block.text)).sum();
         *self.tokens.get_or_init(weight)
@@ -88,7 +88,7 @@ impl PromptSources {
         self.render_with(|text| text)
     }
 
-    /// Renders every block through a function, which masks secrets.
+    /// Renders each block through `change`, which masks secrets.
     pub(crate) fn render_with(&self, change: impl Fn(String) -> String) -> PromptSnapshot {
         let agent = format!("{HOUSE_RULES}\n\n{}", self.agent());
         let person = Some(self.person()).filter(|person| !person.is_empty());
@@ -96,7 +96,7 @@ impl PromptSources {
         PromptSnapshot::new(texts.map(|text| SystemBlock { text: change(text), stable: true }))
     }
 
-    /// What tells one rendering's material from another's.
+    /// Tells whether two renderings are made from the same texts.
     pub fn fingerprint(&self) -> Hash {
         Hash::of(format!("{self:?}").as_bytes())
     }
@@ -139,8 +139,8 @@ fn section(into: &mut String, title: &str, file: Option<&FileText>, max_bytes: u
     into.push_str(&bounded(text.trim(), *before, max_bytes));
 }
 
-/// The text, or its end with a note where it was cut, here or before: the newest lines of memory
-/// matter most.
+/// The text, or its end with a note about what was left out. The end is kept, because the newest
+/// lines of memory matter most.
 pub(crate) fn bounded(text: &str, before: u64, max_bytes: usize) -> Cow<'_, str> {
     let start = text.ceil_char_boundary(text.len().saturating_sub(max_bytes));
     match before + start as u64 {

@@ -16,7 +16,8 @@ use super::snapshot::{PromptSnapshot, PromptSources};
 use super::untrusted::UntrustedPiece;
 use crate::agents::AgentProfile;
 
-/// A session left alone this long gets a fresh rendering: no provider's cache lives longer.
+/// A session that was idle for this long is rendered again. No provider's cache lives longer, so
+/// that costs nothing.
 const IDLE: Duration = Duration::from_secs(60 * 60);
 const MOST_KEPT: usize = 128;
 
@@ -27,23 +28,24 @@ pub(crate) struct PromptSnapshots {
     mask: SecretMask,
     judge: Judge,
     recent: Mutex<HashMap<(SessionId, AgentId), CachedSnapshot>>,
-    /// The skills; empty where they are not supported.
+    /// The skills of the home; empty where they are not supported.
     skills: OnceLock<Skills>,
 }
 
-/// What a run's prompts begin with, and what may not stand there.
+/// The stable part of a run's prompts, and content that may not be part of it.
 pub(crate) struct RenderedPrompt {
     pub(crate) snapshot: Arc<PromptSnapshot>,
-    /// The untrusted pieces; empty where the session's log has them already.
+    /// Untrusted pieces of memory; empty where the session's log has them already.
     pub(crate) untrusted: Vec<UntrustedPiece>,
-    /// Files that would steer the agent and may not.
+    /// Foreign files that would give the agent instructions.
     pub(crate) foreign: Vec<ForeignFile>,
 }
 
 struct CachedSnapshot {
     snapshot: Arc<PromptSnapshot>,
-    /// What a person writes; a change here renders the prompt again. What agents write into memory meanwhile
-    /// does not: it would throw the provider's cache away at every step.
+    /// The texts that people write. When they change, the prompt is rendered again. Changes that
+    /// agents make to memory do not count, because they would invalidate the provider's cache at
+    /// every step.
     written_by_people: Arc<PromptSources>,
     used: Duration,
 }
@@ -54,8 +56,8 @@ impl PromptSnapshots {
         Self { files, clock, mask, judge, recent: Mutex::default(), skills: OnceLock::new() }
     }
 
-    /// The session's rendering, made again if a person edited the files or it was idle, and what of
-    /// the memory may only travel as untrusted text.
+    /// The session's rendering, and the parts of memory that may be shown only as untrusted text.
+    /// The prompt is rendered again if a person edited its files or the session was idle.
     pub(crate) async fn current(
         &self,
         key: &SessionKey,
@@ -107,7 +109,7 @@ impl PromptSnapshots {
             let oldest = kept.iter().min_by_key(|(_, kept)| kept.used).map(|(id, _)| id.clone());
             oldest.map(|id| kept.remove(&id));
         }
-        // Most sessions of a person with an agent begin with the same words: one copy serves all.
+        // Most sessions of a person with an agent have the same rendering, so they share one copy.
         let alike = kept.values().find(|kept| {
             *kept.snapshot == snapshot && *kept.written_by_people == written_by_people
         });
@@ -122,7 +124,7 @@ impl PromptSnapshots {
         snapshot
     }
 
-    /// A rendering for one run that does not want the agent's notes about the person.
+    /// Renders a prompt without the agent's notes about the person, for one run.
     pub(crate) async fn without_memory(
         &self,
         key: &SessionKey,
@@ -135,11 +137,12 @@ impl PromptSnapshots {
     }
 
     pub(crate) fn set_skills(&self, skills: Skills) {
-        // They are set once: a process serves one home.
+        // The skills are set once, because a process serves one home.
         let _ = self.skills.set(skills);
     }
 
-    /// What the agent can open; nothing where it does not have the tool for it.
+    /// The list of skills for the prompt; `None` if the agent does not have the tool that opens
+    /// them.
     async fn skills_of(
         &self,
         key: &SessionKey,
@@ -153,13 +156,14 @@ impl PromptSnapshots {
         }
     }
 
-    /// A rendering for one run that others hear too: who the agent is, and nothing of the person.
+    /// Renders a prompt for a run whose answer others hear too. It says who the agent is and
+    /// nothing about the person.
     pub(crate) async fn before_others(
         &self,
         key: &SessionKey,
         agent: &AgentProfile,
     ) -> Result<RenderedPrompt, Fault> {
-        // What strangers wrote into these files is left out too: some of them are the person's.
+        // Foreign files are left out too, because some of them are the person's.
         let (mut written, _) = self.files_of(key, agent).written_by_people().await?;
         written.user = None;
         written.standing_instructions = None;

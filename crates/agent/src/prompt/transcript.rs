@@ -5,7 +5,7 @@ use onyx_types::{Author, Summary, Turn, TurnBody, estimate_tokens};
 
 const LONGEST_RESULT: usize = 600;
 
-/// Turns as plain text for a model that summarises them, cut from the front to fit.
+/// Turns as plain text for a model that summarises them. The oldest are cut so that the text fits.
 pub fn transcript<T: Borrow<Turn>>(
     earlier: Option<&Summary>,
     turns: &[T],

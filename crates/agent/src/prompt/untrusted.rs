@@ -7,22 +7,22 @@ use onyx_types::{CitedSource, ContextMark, Hash, SessionId, TurnId, one_line};
 pub struct UntrustedPiece {
     pub scope: String,
     pub source: String,
-    /// First and last line, when known.
+    /// The first and last line in the source, if they are known.
     pub lines: Option<(u32, u32)>,
     pub text: String,
-    /// Where it was found, if a search found it.
+    /// The source as the search found it; `None` if the piece does not come from a search.
     pub cited: Option<CitedSource>,
 }
 
-/// A block as it goes to the model, and what stands where in it.
+/// A block of untrusted text as the model gets it, and where each piece stands in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UntrustedBlock {
     pub text: String,
     pub marks: Vec<ContextMark>,
 }
 
-/// The block that carries retrieved text beside a message. Its fence is made from a secret and the
-/// turn, so the author of the text could not know it; anything that looks like it is broken up.
+/// Puts retrieved text into a block for the model. The fence is derived from a secret and the turn,
+/// so the author of the text cannot know it; text that looks like a fence is broken up.
 pub fn untrusted_block(
     secret: &[u8; 32],
     session: SessionId,
@@ -57,8 +57,8 @@ pub fn untrusted_block(
     Some(UntrustedBlock { text: block, marks })
 }
 
-/// What stands where in a block of a log from before marks were kept, read from the fences that
-/// [`untrusted_block`] writes.
+/// The pieces of a block in a log that has no marks, because it is older than they are. They are
+/// found by the fences that [`untrusted_block`] writes.
 pub fn marks_in(block: &str) -> Vec<ContextMark> {
     let mut marks = Vec::new();
     let mut at = 0;
@@ -90,8 +90,8 @@ fn next_mark(block: &str, at: usize) -> Option<(ContextMark, usize)> {
     Some((mark, to + close.len()))
 }
 
-/// What the source is called, behind its place. Whoever wrote the source chose it, so it is as
-/// little to be trusted as the text, and short.
+/// The title of the piece's source. Its author chose the title, so it is as untrusted as the text;
+/// it is shortened.
 fn title_of(piece: &UntrustedPiece, fence: &str) -> String {
     const LONGEST: usize = 80;
     let title = piece.cited.as_ref().map(|cited| one_line(&cited.title)).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Turns become messages here and nowhere else; each wire then spells messages its own way.
+//! Makes messages for models from turns. This is the only place that does; each provider's wire
+//! format then encodes the messages in its own way.
 
 use std::sync::Arc;
 
@@ -9,28 +10,28 @@ use onyx_types::{
 
 use super::opened_skills;
 
-/// Stands for the result of a call that was cut off: it must not be taken for undone.
+/// The result of a call that was cut off. It must not be taken for a call that had no effect.
 pub(crate) const OUTCOME_UNKNOWN: &str = "Outcome unknown, check before repeating.";
 const SHORT_RESULT: usize = 400;
 
-/// The conversation as one agent and model see it: its own turns as assistant, everything else as
-/// user. Grows turn by turn; what it has is never made again.
+/// The conversation as one agent and model see it: the agent's own turns are the assistant's
+/// messages, all others the user's. It grows turn by turn; existing messages are never made again.
 #[derive(Clone, Debug)]
 pub(super) struct AgentView {
     pub(super) agent: AgentId,
     pub(super) model: String,
     zone: Zone,
-    /// The messages are shared with the requests that were made of them.
+    /// The messages, shared with the requests that contain them.
     messages: Arc<Vec<Message>>,
-    /// Own calls whose results have not come.
+    /// The agent's calls that have no result yet.
     open: Vec<ToolUseId>,
-    /// What came between a call and its results; it follows them.
+    /// Blocks that came between a call and its result. They are added after the result.
     deferred: Vec<Block>,
-    /// Turns that are in it.
+    /// How many turns of the history are in the view.
     pub(super) turns: usize,
 }
 
-/// Whether a tool result is given whole.
+/// Whether tool results are included in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Results {
     Whole,
@@ -57,7 +58,7 @@ impl AgentView {
         view
     }
 
-    /// What a model is to see now: calls without a result get one that says so.
+    /// The messages for a request. Each call without a result gets one that says so.
     pub(super) fn messages(&self) -> Arc<Vec<Message>> {
         if self.open.is_empty() && self.deferred.is_empty() {
             return Arc::clone(&self.messages);
@@ -73,13 +74,13 @@ impl AgentView {
         match &turn.body {
             TurnBody::User(user) => self.user(user_blocks(turn, user, &self.zone)),
             TurnBody::AssistantText(text) => match text.status {
-                // Such a text is shown to people, but it would teach the model to break off.
+                // People see such a text, but a model that sees it would learn to break off.
                 TextStatus::Error => {}
                 TextStatus::Complete | TextStatus::Cancelled | TextStatus::Interrupted if own => {
                     self.close_calls();
                     self.push(Role::Assistant, Block::Text { text: text.content.clone() });
                 }
-                // What others did not finish is theirs alone.
+                // The unfinished texts of other agents are left out.
                 TextStatus::Cancelled | TextStatus::Interrupted => {}
                 TextStatus::Complete => {
                     let text = format!("[{}]: {}", author_name(&turn.author), text.content);
@@ -108,7 +109,8 @@ impl AgentView {
                 self.push(Role::Assistant, block);
             }
             TurnBody::ToolResult(result) => {
-                // Results of other agents' calls find no open call and are left out with them.
+                // Results of other agents' calls match no open call, so they are left out like the
+                // calls.
                 if let Some(index) = self.open.iter().position(|id| *id == result.tool_use_id) {
                     self.open.remove(index);
                     let block = Block::ToolResult {
@@ -130,7 +132,7 @@ impl AgentView {
             | TurnBody::Feedback(_)
             | TurnBody::Unknown(_) => {}
             TurnBody::RunEnd(end) => match end.status {
-                // Their results begin the next run.
+                // The client sends the results with its next request, so the calls stay open.
                 RunStatus::AwaitingClient => {}
                 RunStatus::Done
                 | RunStatus::Cancelled
@@ -140,7 +142,8 @@ impl AgentView {
         }
     }
 
-    /// Calls of one response follow each other; a later response leaves open calls behind.
+    /// Whether another call belongs to the response whose calls are open. A later response would
+    /// leave them without results.
     fn goes_on_answering(&self) -> bool {
         let last = self.messages.last();
         self.deferred.is_empty() && last.is_some_and(|message| message.role == Role::Assistant)
@@ -156,7 +159,7 @@ impl AgentView {
         }
     }
 
-    /// What has no result by now never gets one: the run ended, or the model went on.
+    /// Closes the open calls: the run has ended or the model has continued, so no result will come.
     fn close_calls(&mut self) {
         for id in std::mem::take(&mut self.open) {
             let content = OUTCOME_UNKNOWN.to_owned();
@@ -182,7 +185,8 @@ impl AgentView {
     }
 }
 
-/// What an approved call brought stands apart from the person's own words: it is evidence.
+/// The text that tells a model of a decision. The output of an approved call is marked as evidence,
+/// apart from the person's words.
 fn decision_text(decision: &Decision) -> String {
     let (id, state) = (decision.draft_id, decision.state.as_str());
     let mut text = format!("[The person decided on draft {id}: {state}.");
@@ -204,7 +208,7 @@ fn result_text(output: &str, results: Results) -> String {
     format!("{}\n[{} more bytes left out]", &output[..end], output.len() - end)
 }
 
-/// The words with their time, and beside them the untrusted block exactly as it was first sent.
+/// The message with its time, and the untrusted block exactly as it was first sent.
 fn user_blocks(turn: &Turn, user: &UserTurn, zone: &Zone) -> Vec<Block> {
     let stamp = zone.stamp(turn.ts);
     let head = match &turn.author {

@@ -1,17 +1,17 @@
 use onyx_types::{Turn, TurnBody, estimate_tokens};
 
-/// The window to reckon with when the model's own is not known: small enough for nearly every
-/// model.
+/// The window that is assumed when the model's own is not known. It is small enough for nearly all
+/// models.
 const UNKNOWN_WINDOW: u32 = 32_768;
 
-/// What a turn takes in memory beside its text.
+/// The memory that a turn takes in addition to its text, in bytes.
 const TURN_BYTES: usize = 400;
 
 pub fn window(known: Option<u32>) -> usize {
     known.unwrap_or(UNKNOWN_WINDOW) as usize
 }
 
-/// What a turn weighs on a prompt, in tokens, about.
+/// The approximate size of a turn in a prompt, in tokens.
 pub fn turn_weight(turn: &Turn) -> usize {
     match &turn.body {
         TurnBody::User(user) => {
@@ -35,7 +35,7 @@ pub fn turn_weight(turn: &Turn) -> usize {
     }
 }
 
-/// What a turn takes in memory, about.
+/// The approximate size of a turn in memory, in bytes.
 pub(super) fn turn_bytes(turn: &Turn) -> usize {
     let text = match &turn.body {
         TurnBody::User(user) => {

@@ -1,5 +1,5 @@
-//! Phase 3 of a start, load context: models, prompt files, history and what is found for the
-//! message are read, and the plan becomes a run of which nothing is written yet.
+//! Phase 3 of a start, load context: models, prompt files, history and retrieved text are read, and
+//! the plan becomes a run. Nothing of the run is written yet.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::sessions::{SessionSpace, SessionToName};
 use crate::step::client::{ClientTurn, open_calls, with_all_results};
 use crate::step::{RunSetup, RunState};
 
-/// What prompts are loaded from.
+/// What the context of a run is loaded from.
 pub(super) struct ContextSources {
     pub(super) snapshots: PromptSnapshots,
     pub(super) histories: HistoryCache,
@@ -43,20 +43,20 @@ pub(crate) struct ContextOptions {
 
 /// A run that is ready to begin; nothing of it is written yet.
 pub(super) struct Run {
-    /// The session that begins with it; `None` for one that exists.
+    /// The session to create with the run; `None` if the session exists.
     pub(super) new_session: Option<NewSession>,
     pub(super) live: LiveRun,
     pub(super) driver: Box<Driver>,
     pub(super) to_name: Option<SessionToName>,
-    /// Files that may not steer it, and for whom they are asked about.
+    /// Foreign files that the person is asked to accept, and the context in which they are asked.
     pub(super) foreign: Option<(Vec<(Area, ObjectKey)>, ToolCx)>,
 }
 
-/// A session whose row is made with that of its first run, before anything stands in its log.
+/// A session that is created together with its first run, before anything is in its log.
 pub(super) struct NewSession {
     pub(super) row: BeginRun,
     pub(super) origin: SessionOrigin,
-    /// Who answers in it.
+    /// The agents that answer in the session.
     pub(super) agents: Vec<AgentId>,
 }
 
@@ -108,7 +108,7 @@ pub(super) async fn load_context(
     Ok(assemble(runs, plan, opened, context, lease))
 }
 
-/// The caller's scopes, else those of the space that the session belongs to.
+/// The scopes that the caller named, else those of the session's space.
 fn retrieval_scopes(plan: &RunPlan, space: Option<&SessionSpace>) -> Vec<Scope> {
     match space {
         Some(space) if plan.scopes.is_empty() => {
@@ -118,7 +118,7 @@ fn retrieval_scopes(plan: &RunPlan, space: Option<&SessionSpace>) -> Vec<Scope> 
     }
 }
 
-/// Makes the run of what was decided and read.
+/// Makes the run from the plan and what was read.
 fn assemble(
     runs: &Shared,
     plan: RunPlan,
@@ -213,7 +213,8 @@ fn share_conditions(
     }
 }
 
-/// The row of a run is written with its first turns. In a new session it comes before them, with the session's own.
+/// The row of a run in an existing session is written with the run's first turns. In a new session
+/// it is written before them, together with the session's row.
 fn books(plan: &RunPlan, row: BeginRun) -> (BookState, Option<NewSession>) {
     if !plan.session.is_new {
         return (BookState::ToBegin(Box::new(row)), None);
@@ -316,7 +317,7 @@ fn live_run(plan: &RunPlan, opened: &OpenedSession, contact: RunContact) -> Live
             session: SessionRef::Existing(session),
             input: RunInput::Waiting,
             view: None,
-            // The promised id is this run's; another one has its own.
+            // The ids in these terms were promised for this run; the follow-up run gets its own.
             terms: RunTerms { run: None, words: None, ..plan.request.terms.clone() },
             ..plan.request.clone()
         },
@@ -325,11 +326,11 @@ fn live_run(plan: &RunPlan, opened: &OpenedSession, contact: RunContact) -> Live
     }
 }
 
-/// The session, where a model is to name it after this run. Sessions of API clients and of the
-/// persona editor are in no list that needs a name.
+/// The session if a model is to give it a title after this run. Sessions of API clients and of the
+/// persona editor are in no list, so they need none.
 fn session_to_name(runs: &Shared, plan: &RunPlan, actors: &[LaneActor]) -> Option<SessionToName> {
     let SessionAddress { key, origin, unnamed, .. } = &plan.session;
-    // A job names its sessions itself.
+    // A job gives its sessions their titles itself.
     let is_listed =
         !origin.is_passing() && !matches!(origin, SessionOrigin::AgentEditor | SessionOrigin::Job);
     let is_asked_by_agent = plan.request.terms.delegated.is_some();

@@ -1,8 +1,9 @@
-//! Runs that another gateway works on: this gateway can read, stop and steer them.
+//! Runs of other gateways, which this gateway can read, stop and steer.
 //!
-//! Which gateway that is, and how it is reached, is behind a port; a single process has no other. The run's events are
-//! relayed into a feed of this gateway under the same numbers. If the other gateway is gone, the rest is read from the
-//! run's log as soon as a gateway has closed the run.
+//! Which gateway works on a run and how it is reached is behind a port; a single process has no
+//! such port. The run's events are relayed into a feed of this gateway with the same numbers. If
+//! the other gateway is gone, the rest is read from the run's log as soon as a gateway has closed
+//! the run.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -23,10 +24,11 @@ use crate::sessions::{RunReplay, Sessions};
 
 /// How often a run whose gateway is gone is checked, until a gateway has closed it.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
-/// Longer than a gateway takes to be known as dead and its runs to be closed.
+/// How long to wait for that. It takes less time until a gateway counts as dead and its runs are
+/// closed.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// A gateway as the port knows it.
+/// The id of a gateway and where it is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatewayAddress {
     pub id: String,
@@ -47,7 +49,8 @@ pub enum RunOrder {
         run: RunId,
         agent: AgentId,
     },
-    /// Words for the run of a session. They lie in the session's inbox already.
+    /// Passes a message to the run at work on a session. The message is in the session's inbox
+    /// already.
     Words {
         session: SessionId,
         turn: TurnId,
@@ -56,17 +59,17 @@ pub enum RunOrder {
     },
 }
 
-/// The gateways beside this one.
+/// Reaches the other gateways.
 #[async_trait]
 pub trait OtherGateways: Send + Sync {
-    /// The other gateway that works on a session; `None`: this gateway does, or none that is alive.
+    /// The other gateway that works on a session; `None` if this gateway does, or no living one.
     async fn holder(&self, key: &SessionKey) -> Result<Option<GatewayAddress>, Fault>;
 
-    /// Where a run was begun; `None`: at this gateway, or at one that is gone.
+    /// The gateway that began a run; `None` if this one did, or one that is gone.
     async fn runner(&self, run: RunId) -> Result<Option<GatewayAddress>, Fault>;
 
-    /// What a run tells there after a number. `NotFound` where nothing of it is kept; the stream ends early when the
-    /// other one goes away.
+    /// The run's events at that gateway after a sequence number. `NotFound` if it keeps none of
+    /// them; the stream ends early when that gateway goes away.
     async fn events(
         &self,
         at: &GatewayAddress,
@@ -75,7 +78,7 @@ pub trait OtherGateways: Send + Sync {
         after: u64,
     ) -> Result<BoxStream<'static, Envelope>, Fault>;
 
-    /// `false`: there was nothing to do it with.
+    /// Asks the gateway to carry out an order. `false` if it has no such run or session at work.
     async fn ask(
         &self,
         at: &GatewayAddress,
@@ -84,7 +87,7 @@ pub trait OtherGateways: Send + Sync {
     ) -> Result<bool, Fault>;
 }
 
-/// The runs of the gateways beside this one, if there are any.
+/// The runs of other gateways, if there are any.
 pub(super) struct RunsElsewhere {
     others: OnceLock<Arc<dyn OtherGateways>>,
     sessions: Sessions,
@@ -100,7 +103,7 @@ impl RunsElsewhere {
     }
 
     pub(super) fn set(&self, others: Arc<dyn OtherGateways>) {
-        // There is one database and one way to those who share it, so this is set only once.
+        // The port is set only once, because all gateways share one database.
         let _ = self.others.set(others);
     }
 
@@ -108,7 +111,7 @@ impl RunsElsewhere {
         self.others.get().is_some()
     }
 
-    /// Asks the other gateway that works on the session. `false`: none does, or it is this gateway.
+    /// Asks the other gateway that works on the session. `false` if there is none.
     pub(super) async fn ask_holder(
         &self,
         person: &PersonId,
@@ -127,7 +130,7 @@ impl RunsElsewhere {
         }
     }
 
-    /// Asks where the run was begun. `false`: that is here, or nowhere.
+    /// Asks the other gateway that began the run. `false` if there is none.
     pub(super) async fn ask_runner(
         &self,
         person: &PersonId,
@@ -144,7 +147,8 @@ impl RunsElsewhere {
         }
     }
 
-    /// What a run tells that is not one of this gateway's. `None`: there is no such run, or nothing of it is kept.
+    /// Follows a run of another gateway. `None` if there is no such run, or its events are no
+    /// longer kept.
     pub(super) async fn follow(
         self: &Arc<Self>,
         person: &PersonId,
@@ -158,7 +162,7 @@ impl RunsElsewhere {
             Some(runner) => match others.events(&runner, person, run, after).await {
                 Ok(stream) => stream,
                 Err(fault) if fault.code == ErrorCode::NotFound => return Ok(None),
-                // The gateway is going away; the log tells what the run said.
+                // The gateway is going away, so the events are read from the log.
                 Err(fault) if fault.code == ErrorCode::StorageUnavailable => {
                     futures::stream::empty().boxed()
                 }
@@ -179,7 +183,7 @@ impl RunsElsewhere {
     ) {
         while let Some(envelope) = stream.next().await {
             feed.relay(envelope);
-            // The loop ends when nobody reads the feed any more.
+            // Only this task holds the feed, so nobody reads it any more.
             if Arc::strong_count(&feed) == 1 {
                 return;
             }
@@ -192,8 +196,9 @@ impl RunsElsewhere {
         feed.close();
     }
 
-    /// The gateway is gone. The gateway that closes the run takes its unfinished text into the log; texts are sent
-    /// whole, so that a reader who had a part of one gets all of it.
+    /// Reads the rest from the log after the other gateway is gone. The gateway that closes the run
+    /// writes its unfinished text into the log. Texts are sent whole, so a reader who had a part of
+    /// one gets all of it.
     async fn tell_from_log(&self, row: &RunRow, feed: &Feed) -> Result<(), Fault> {
         let (person, session) = (&row.key.person, row.key.session);
         let until = self.clock.now().mono + LONGEST_WAIT;

@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use onyx_types::{Event, RunStatus, Usage};
 
-/// Upper bounds of the buckets of run times, in seconds; one more holds the rest.
+/// Upper bounds of the buckets of run times, in seconds. A further bucket counts longer runs.
 pub const RUN_SECONDS: [f64; 9] = [0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 3_600.0];
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunFigures {
     pub at_work: usize,
-    /// How many runs ended, by the way in which they ended.
+    /// How many runs ended, by status.
     pub ended: BTreeMap<&'static str, u64>,
     pub usage: Usage,
     pub seconds: f64,
-    /// How many runs took no longer than each of `RUN_SECONDS` but longer than the one before.
+    /// How many runs fell into each bucket of `RUN_SECONDS`.
     pub buckets: [u64; RUN_SECONDS.len() + 1],
 }
 
@@ -41,7 +41,7 @@ impl RunCounters {
     }
 }
 
-/// How a run ended, if this was its last event.
+/// The status and usage of a run, if this was its last event.
 pub(super) fn ending(event: &Event) -> Option<(RunStatus, Usage)> {
     match event {
         Event::Done { status, usage, .. } => Some((*status, *usage)),

@@ -1,7 +1,7 @@
-//! Answers that were given to clients lately. A client without a session sends its whole conversation with every
-//! request, and anyone could have written the assistant's part of it. Only a text that is known to be an answer of
-//! Onyx keeps its origin; everything else counts as from outside. The list is lost with the process, after which more
-//! texts count as from outside.
+//! Remembers answers that were given to clients lately. A client without a session sends its whole
+//! conversation with every request, and anyone could have written the assistant's part of it. Only
+//! a text that is remembered as an answer of Onyx keeps its origin; all others count as from
+//! outside. After a restart nothing is remembered, so more texts count as from outside.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,9 +11,10 @@ use onyx_types::{Hash, Origin, PersonId, RunId, TurnBody};
 use crate::prompt::History;
 use crate::step::client::ClientTurn;
 
-/// This is more than the answers of a busy day; each takes some hundred bytes.
+/// The most texts that are remembered: more than the answers of a busy day. Each takes some hundred
+/// bytes.
 const MOST: usize = 4_096;
-/// The separators between the texts of one run when a client gets them as one.
+/// The separators with which a client may join the texts of one run.
 const JOINTS: [&str; 2] = ["\n\n", ""];
 
 #[derive(Debug, Default)]
@@ -26,7 +27,7 @@ struct Answers {
 }
 
 impl GivenAnswers {
-    /// What a run said, as its client may tell it again.
+    /// Remembers the texts of a run, singly and joined.
     pub(super) fn remember(&self, person: &PersonId, run: RunId, history: &History) {
         let of_run = history.turns().iter().filter(|turn| turn.run == Some(run));
         let mut texts = Vec::new();
@@ -44,7 +45,7 @@ impl GivenAnswers {
         }
     }
 
-    /// The turns with those marked that are known to be answers of ours.
+    /// Marks the assistant turns that are remembered as answers of Onyx.
     pub(super) fn recognise(&self, person: &PersonId, turns: Vec<ClientTurn>) -> Vec<ClientTurn> {
         let answers = self.lock();
         let recognise = |turn: ClientTurn| match turn {
@@ -66,7 +67,7 @@ impl GivenAnswers {
 
 impl Answers {
     fn add(&mut self, key: (PersonId, Hash), origin: Origin) {
-        // If the same words come twice, the worse origin counts.
+        // If two answers have the same text, the less trusted origin counts.
         let known = self.origins.get(&key).copied();
         if known.is_none() {
             self.oldest_first.push_back(key.clone());

@@ -9,8 +9,8 @@ use super::plan::RunPlan;
 use super::retrieval::RetrievedContext;
 use crate::prompt::UntrustedPiece;
 
-/// Tells of a run that would begin. Its notes stand beside the message as text from outside; a no is
-/// the fault that the run does not begin with.
+/// Asks the plugins about a run before it begins. Their notes are added beside the message as text
+/// from outside; a veto becomes the fault with which the run is refused.
 pub(super) async fn before_run(
     runs: &Shared,
     plan: &RunPlan,
@@ -32,7 +32,7 @@ pub(super) async fn before_run(
     Ok(())
 }
 
-/// Tells of the end of a run.
+/// Notifies the plugins of the end of a run.
 pub(super) fn after_run(runs: &Shared, key: &SessionKey, run: RunId, status: RunStatus) {
     if let Some(hooks) = runs.drive.toolbox.hooks() {
         hooks.after_run(hooked(key, run, ""), status);

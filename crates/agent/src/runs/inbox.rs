@@ -1,4 +1,4 @@
-//! Messages to a session that is working: stored at once, delivered when the run can take them.
+//! Messages to a session at work: each is stored at once and delivered when the run can take it.
 
 use std::collections::BTreeSet;
 
@@ -14,14 +14,14 @@ use super::request::{RunInput, RunRequest, SessionRef};
 use crate::notices::NoticeKind;
 use crate::step::{Speaker, UserInput};
 
-/// How far back a log is searched for words that a crash left in the inbox too.
+/// How many turns of the log are searched for messages that a crash left in the inbox too.
 const LOOK_BACK: usize = 256;
 
 /// What happened to a message that was sent to a session.
 #[derive(Debug)]
 pub enum SendOutcome {
     Started(RunHandle),
-    /// It is on disk and belongs to the run under way.
+    /// The message is on disk and belongs to the run at work.
     Queued {
         turn: TurnId,
         run: RunId,
@@ -29,7 +29,8 @@ pub enum SendOutcome {
 }
 
 impl Runs {
-    /// Starts a run with these words or, while the session is at work, hands them to that run.
+    /// Starts a run with this message or, while the session is at work, hands the message to that
+    /// run.
     pub async fn send(
         &self,
         request: RunRequest,
@@ -52,7 +53,7 @@ impl Runs {
         live.expect_words(contact.run);
         self.shared.drive.ledger.put_inbox(&contact.key, row).await?;
         contact.messages.words(delivery, user_input(turn, words));
-        // A run that ended meanwhile did not take them; they get a run of their own.
+        // The run ended before it took the message, so the message gets a run of its own.
         if live.on_session(&request.person, session).is_none()
             && let Some(handle) = self.answer_waiting(contact.key, request).await
         {
@@ -61,7 +62,8 @@ impl Runs {
         Ok(SendOutcome::Queued { turn, run: contact.run })
     }
 
-    /// Starts a run or, where another gateway works on the session, hands the words to that one.
+    /// Starts a run or, where another gateway works on the session, hands the message to that
+    /// gateway.
     async fn start_or_hand_over(
         &self,
         request: RunRequest,
@@ -77,7 +79,7 @@ impl Runs {
         }
         match self.hand_over(&request, session, delivery).await? {
             Some(queued) => Ok(queued),
-            // It ended meanwhile.
+            // The other gateway's run ended meanwhile.
             None => self.start(request).await.map(SendOutcome::Started),
         }
     }
@@ -104,12 +106,14 @@ impl Runs {
         if matches!(taken, Ok(true)) {
             return Ok(Some(SendOutcome::Queued { turn, run }));
         }
-        // A sender that gets a failure may send the message again: the next run must not read it twice.
+        // The sender gets a failure and may send the message again, so this copy must not stay in
+        // the inbox.
         self.shared.drive.ledger.clear_inbox(&key, &[turn]).await?;
         taken.map(|_| None)
     }
 
-    /// Words that another gateway has put into the inbox of a session at work here.
+    /// Hands a message that another gateway put into the inbox to the run at work here. `false` if
+    /// there is none.
     pub(super) fn take_words(
         &self,
         person: &PersonId,
@@ -125,7 +129,7 @@ impl Runs {
         true
     }
 
-    /// Words that no run has read yet, oldest first.
+    /// Messages that no run has read yet, oldest first.
     pub async fn queued(
         &self,
         person: &PersonId,
@@ -143,7 +147,7 @@ impl Runs {
         Ok(rows.filter(|row| open.contains(&row.turn)).collect())
     }
 
-    /// Forgets words that no run has read. `SessionBusy` while a run may still read them.
+    /// Deletes a message that no run has read. `SessionBusy` while a run may still read it.
     pub async fn discard_queued(
         &self,
         person: &PersonId,
@@ -163,8 +167,8 @@ impl Runs {
         Ok(())
     }
 
-    /// Starts a run for messages that no run took, if there are any. In a box, because the end of a
-    /// run may start the next one.
+    /// Starts a run for messages that no run took, if there are any. The future is boxed, because
+    /// the end of a run may start the next one.
     pub(super) fn answer_waiting(
         &self,
         key: SessionKey,
@@ -190,7 +194,7 @@ impl Runs {
             };
             match self.start(request).await {
                 Ok(handle) => Some(handle),
-                // Another run was quicker and takes the words with it.
+                // Another run began first and takes the messages.
                 Err(fault) if fault.code == ErrorCode::SessionBusy => None,
                 Err(fault) => {
                     tracing::warn!(session = %key.session, %fault, "waiting messages begin the next run");
@@ -201,7 +205,7 @@ impl Runs {
     }
 }
 
-/// Words in the inbox that do not stand in the log yet, oldest first.
+/// Messages of the inbox that are not in the log yet, oldest first.
 pub(super) async fn waiting_words(
     ledger: &dyn Ledger,
     turns: &dyn TurnLog,
@@ -211,7 +215,8 @@ pub(super) async fn waiting_words(
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    // A crash between the log and the inbox leaves words in both: the log is right.
+    // After a crash between the two writes a message is in both the log and the inbox; then the log
+    // counts.
     let page = turns.tail(key, None, LOOK_BACK).await?;
     let written: BTreeSet<_> = page.turns.iter().map(|turn| turn.id).collect();
     let (done, open): (Vec<_>, Vec<_>) =

@@ -23,15 +23,16 @@ use crate::step::client::{ClientInput, MemoryUse};
 pub(super) struct Lanes {
     pub(super) setups: Vec<LaneSetup>,
     pub(super) actors: Vec<LaneActor>,
-    /// What of the agents' memory may only travel as untrusted text.
+    /// Pieces of the agents' memory that may be shown only as untrusted text.
     pub(super) untrusted: Vec<UntrustedPiece>,
-    /// Files that would steer the agents and may not.
+    /// Foreign files that would give the agents instructions.
     pub(super) foreign: Vec<ForeignFile>,
-    /// The widest window, in the tokens by which turns are weighed.
+    /// The largest window of all lanes, in the tokens by which turns are weighed.
     pub(super) widest: usize,
 }
 
-/// The share of the window that tools of other programs may take before they are found by search.
+/// The share of the window that tools of other programs may take. Beyond it the agent finds them by
+/// search.
 const FOREIGN_TOOLS: (usize, usize) = (2, 100);
 
 /// What all lanes of a run share.
@@ -44,8 +45,8 @@ struct LaneContext<'a> {
     view: Option<View>,
 }
 
-/// A model, or why it cannot be had. That is the run's error, not the request's: the words are
-/// kept.
+/// A model, or the reason why the agent has none. The run reports that as its own error, so that
+/// the person's message is kept.
 struct ResolvedModel {
     id: String,
     model: Option<Arc<dyn Model>>,
@@ -78,8 +79,8 @@ pub(super) async fn set_up(
     Ok(lanes)
 }
 
-/// The lane's window in the tokens of the rule by which turns are weighed: a model that counts
-/// less than the rule has room for more of the conversation.
+/// The lane's window in the tokens by which turns are weighed. A model that counts fewer tokens
+/// than that estimate has room for more of the conversation.
 fn weighed_window(lane: &LaneSetup) -> usize {
     let window = prompt::window(lane.context_window);
     (window as f64 / lane.tokens.scale().max(0.1)) as usize
@@ -118,7 +119,8 @@ impl LaneContext<'_> {
         }
     }
 
-    /// May it use models of this machine only: by its config, its space, or who asks it?
+    /// Whether the agent may use only models of this machine, because its config, its space or the
+    /// agent that asks it demands that.
     fn is_only_local(&self, agent: &AgentProfile) -> bool {
         let asked = self.plan.request.terms.delegated.as_ref();
         agent.only_local
@@ -186,10 +188,11 @@ impl LaneContext<'_> {
         }
     }
 
-    /// The agent's own tools, without those for which the client's stand in.
+    /// The agent's own tools, without those that the client's tools replace.
     fn own_tools(&self, agent: &AgentProfile, model: Option<&Arc<dyn Model>>) -> LaneTools {
         let client = self.client;
-        // A call of the client's tools ends the run, so nothing else is offered where one is forced.
+        // A call of a client's tool ends the run, so no other tool is offered where the client
+        // demands a call.
         let withheld = if client.tool_use.choice.is_forced() {
             Withheld::Everything
         } else {
@@ -199,7 +202,7 @@ impl LaneContext<'_> {
         let room = window * FOREIGN_TOOLS.0 / FOREIGN_TOOLS.1;
         let toolbox = Arc::clone(&self.runs.drive.toolbox);
         let is_small = model.is_some_and(|model| self.runs.drive.models.is_small(model.id()));
-        // The editor's tools are the work itself.
+        // The editor keeps all its tools, because its work consists of using them.
         let policy = if is_small && !is_editor(&agent.id) {
             Arc::new(agent.policy.shortened())
         } else {
@@ -226,7 +229,8 @@ impl LaneContext<'_> {
         let limits = &self.plan.limits;
         let key = self.key();
         let tool_cx = tool_context(&drive.files, &drive.clock, key, &agent.id, self.run, limits);
-        // The session's lease is held by now, so a later life of this gateway is another one.
+        // The run holds the session's lease for this incarnation of the gateway, so its tools must
+        // not work for a later one.
         let mut tool_cx = tool_cx.of_this_life();
         if let Some(space) = self.space {
             tool_cx.scopes = ScopeSet::new(key.person.clone(), space.scopes(&agent.id));

@@ -11,71 +11,73 @@ use super::request::RunRequest;
 use crate::drive::MessageSender;
 use crate::feed::Feed;
 
-/// A run at work, as it is registered when it begins.
+/// A run at work.
 pub(crate) struct LiveRun {
     pub(crate) begun: Duration,
     pub(crate) contact: RunContact,
-    /// The message that it answers, where that was known before the run.
+    /// The message that the run answers, if it was known before the run.
     pub(crate) answers: Option<TurnId>,
-    /// The request for a run that continues with messages which this one did not take.
+    /// The request for a follow-up run that answers messages which this run did not take.
     pub(crate) follow_up: RunRequest,
-    /// Whether words were sent to it, so that its end looks for those that it did not take.
+    /// Whether messages were sent to the run. Then its end looks for those that it did not take.
     pub(crate) expects_words: bool,
-    /// Models that its tools used: their cost counts as open until the run's end is recorded.
+    /// Models that the run's tools used. They are kept because their cost counts as open until the
+    /// run's end is recorded.
     pub(crate) tool_models: Vec<Arc<dyn Model>>,
 }
 
-/// How other parts of the program reach a run at work.
+/// Reaches a run at work.
 #[derive(Clone)]
 pub(crate) struct RunContact {
     pub(crate) run: RunId,
     pub(crate) key: SessionKey,
     pub(crate) feed: Arc<Feed>,
-    /// Ends the run: a person has stopped it, or its caller has gone.
+    /// Ends the run, because a person has stopped it or its caller has gone.
     pub(crate) cancel: Cancel,
-    /// A person has stopped the run. That ends it, and also what they approved for it; a caller
-    /// that goes away ends the run alone, since another person has agreed to the other.
+    /// Cancelled when a person stops the run. This also ends calls that a person has approved for
+    /// the run; a caller that goes away does not end those.
     pub(crate) stop: Cancel,
     pub(crate) messages: MessageSender,
-    /// What a person allowed it.
+    /// What the person has allowed the run.
     pub(crate) granted: Granted,
 }
 
 /// Finds runs at work.
 ///
-/// In one process that is a table. With several processes over one store, another implementation
-/// would find the process that holds a session's lease and hand out contacts that reach it.
+/// In one process this is a table. With several processes over one store, another implementation
+/// would find the process that holds a session's lease and return contacts that reach it.
 pub(crate) trait LiveRuns: Send + Sync {
     fn add(&self, run: LiveRun);
 
     fn remove(&self, run: RunId) -> Option<LiveRun>;
 
-    /// How many there are, including those that announced their end and are cleaning up.
+    /// How many runs there are, including those that announced their end and are cleaning up.
     fn count(&self) -> usize;
 
-    /// All of them, including those that announced their end and are cleaning up.
+    /// All runs, including those that announced their end and are cleaning up.
     fn all(&self) -> Vec<RunContact>;
 
-    /// This run, also when it announced its end and is cleaning up.
+    /// The run with this id, even if it announced its end and is cleaning up.
     fn get(&self, run: RunId) -> Option<RunContact>;
 
     /// The runs of a person that have not announced their end.
     fn of_person(&self, person: &PersonId) -> Vec<(SessionId, RunId)>;
 
-    /// The run that works on a session. A run whose end was announced does not: the session is free.
+    /// The run that works on a session. A run that announced its end is left out, because the
+    /// session is free.
     fn on_session(&self, person: &PersonId, session: SessionId) -> Option<RunContact>;
 
     /// The run that answers a message and has not announced its end.
     fn answering(&self, person: &PersonId, message: TurnId) -> Option<RunId>;
 
-    /// Has the run's end look for words that it did not take.
+    /// Makes the run's end look for messages that the run did not take.
     fn expect_words(&self, run: RunId);
 
-    /// The model's cost counts as open until the run's end is recorded.
+    /// Keeps the model until the run's end is recorded, because its cost counts as open until then.
     fn keep_model(&self, run: RunId, model: Arc<dyn Model>);
 }
 
-/// The runs of this process.
+/// The runs at work in this process.
 #[derive(Default)]
 pub(crate) struct LocalRuns(Mutex<HashMap<RunId, LiveRun>>);
 

@@ -76,7 +76,7 @@ struct Shared {
     notices: Arc<dyn Notifier>,
     ids: Ids,
     live: Arc<dyn LiveRuns>,
-    /// A run was moved from those at work to those that may still be read.
+    /// Notifies when a run was moved from those at work to those whose feed is kept.
     retired: Notify,
     finished: Mutex<FinishedFeeds>,
     slots: Arc<RunSlots>,
@@ -87,7 +87,7 @@ struct Shared {
     elsewhere: Arc<RunsElsewhere>,
 }
 
-/// The rooms that runs are made from.
+/// What the room is opened with.
 pub(crate) struct RunsSetup {
     pub(crate) sessions: Sessions,
     pub(crate) namer: SessionNamer,
@@ -139,17 +139,17 @@ impl Runs {
     }
 
     pub(crate) fn set_index(&self, index: Index) {
-        // A second one would be of the same home.
+        // The index is set only once, because a process serves one home.
         let _ = self.shared.drive.index.set(index);
     }
 
-    /// From now on runs of these gateways are reached too.
+    /// Makes the runs of other gateways reachable.
     pub(crate) fn set_others(&self, others: Arc<dyn OtherGateways>) {
         self.shared.elsewhere.set(others);
         self.shared.drive.has_others.store(true, Ordering::Release);
     }
 
-    /// Does what another gateway asks for. `false`: there is nothing to do it with.
+    /// Carries out an order of another gateway. `false` if the run or session is not at work here.
     pub async fn obey(&self, person: &PersonId, order: RunOrder) -> Result<bool, Fault> {
         match order {
             RunOrder::StopSession { session } => {
@@ -163,8 +163,8 @@ impl Runs {
         }
     }
 
-    /// The sessions of a person that are being worked on, and by which runs. A run that has
-    /// announced its end is not listed, though it may still be cleaning up.
+    /// The sessions of a person that are at work, each with its run. Runs that announced their end
+    /// are left out, though they may still be cleaning up.
     pub fn of_person(&self, person: &PersonId) -> Vec<(SessionId, RunId)> {
         self.shared.live.of_person(person)
     }
@@ -179,7 +179,7 @@ impl Runs {
         self.shared.live.answering(person, message)
     }
 
-    /// How many are at work, including those that announced their end and are cleaning up.
+    /// How many runs are at work, including those that announced their end and are cleaning up.
     pub fn count(&self) -> usize {
         self.shared.live.count()
     }
@@ -188,7 +188,7 @@ impl Runs {
         self.shared.counters.figures(self.count())
     }
 
-    /// Stops a run and waits until its end is written. `false`: nothing was running.
+    /// Stops a run and waits until its end is written. `false` if no run was at work.
     pub async fn stop(&self, person: &PersonId, target: StopTarget) -> Result<bool, Fault> {
         if self.stop_here(person, &target).await? {
             return Ok(true);
@@ -214,14 +214,14 @@ impl Runs {
         };
         let Some(contact) = found else { return Ok(false) };
         contact.stop.cancel();
-        // Its end is certain; only how soon is not, and the caller need not wait for a slow disk.
+        // The run certainly ends, so the caller does not wait longer for a slow disk.
         let ended = drained(contact.feed.read_after(0));
         let _ = self.shared.drive.clock.within(STOP_PATIENCE, ended).await;
         Ok(true)
     }
 
     /// Stops one of the agents that answer in a run and waits for that event; the others continue.
-    /// `false`: it was not at work.
+    /// `false` if the run was not at work.
     pub async fn stop_agent(
         &self,
         person: &PersonId,
@@ -244,7 +244,8 @@ impl Runs {
         let contact = self.shared.live.get(run);
         let contact = contact.filter(|run| run.key.person == *person && !run.feed.is_done());
         let Some(contact) = contact else { return Ok(false) };
-        // The events are read from here on, so that the end of the run is heard.
+        // The reader must exist before the order is sent, so that the end of the lane is not
+        // missed.
         let mut events = contact.feed.read_after(0);
         contact.messages.cancel_agent(agent.clone()).await;
         let mut lane = None;
@@ -264,7 +265,7 @@ impl Runs {
         Ok(true)
     }
 
-    /// Lets runs finish for a while, then stops them; returns when none is left or time is up.
+    /// Gives runs time to finish, then stops them. Returns when none is left or the time is over.
     pub async fn drain(&self, patience: Duration) {
         let clock = &self.shared.drive.clock;
         let live = self.shared.live.all();
@@ -289,13 +290,13 @@ impl Runs {
 }
 
 impl Runs {
-    /// Waits a moment for sessions that are getting a title. No run holds them meanwhile.
+    /// Waits a moment for titles that are being made. This happens after the runs have ended.
     pub async fn settle(&self) {
         self.shared.namer.settle().await;
     }
 
-    /// Waits until nothing of these runs is left to do: one that has announced its end may be about
-    /// to have its session named.
+    /// Waits until these runs have left the list of runs at work. After a run has announced its
+    /// end, its session may still be about to get a title.
     async fn retired(&self, runs: &[RunContact]) {
         loop {
             let mut one_more = std::pin::pin!(self.shared.retired.notified());

@@ -1,5 +1,5 @@
-//! Phase 2 of a start, open session: under the session's lease, what an earlier run left open is
-//! closed, and what waits for the session is read: words in its inbox, and decisions on drafts.
+//! Phase 2 of a start, open session: under the session's lease, runs that were left open are
+//! closed, and what waits for the session is read: messages in its inbox, and decisions on drafts.
 
 use std::collections::BTreeSet;
 
@@ -15,34 +15,35 @@ use super::request::{RunInput, RunTerms};
 use crate::step::client::{ClientInput, ClientTurn};
 use crate::step::{DecidedDraft, Speaker, UserInput};
 
-/// How far back a log is searched for decisions that a crash kept from being noted.
+/// How many turns of the log are searched for decisions that a crash left unmarked in the ledger.
 const LOOK_BACK: usize = 256;
 
-/// A session that is held for a run, with what waits in it.
+/// A session whose lease the run holds, with what waits in it.
 pub(super) struct OpenedSession {
     pub(super) now: Now,
     pub(super) run: RunId,
     pub(super) mint: IdGenerator,
     pub(super) message: MessageToAnswer,
-    /// The message that the run answers, where that was known before the run.
+    /// The message that the run answers, if it was known before the run.
     pub(super) answers: Option<TurnId>,
-    /// Words from the inbox that the run takes with it.
+    /// Messages of the inbox that the run takes.
     pub(super) inbox: Vec<TurnId>,
-    /// Decisions on drafts that the session's log does not tell of yet.
+    /// Decisions on drafts that are not in the session's log yet.
     pub(super) decisions: Vec<DecidedDraft>,
 }
 
-/// What a run answers.
+/// The message that a run answers.
 pub(super) struct MessageToAnswer {
     pub(super) turn: TurnId,
     /// `None`: the message is in the log already.
     pub(super) words: Option<UserInput>,
-    /// Messages that came while no run could take them; they stand before the new message.
+    /// Messages that came while no run could take them. They come before the new message.
     pub(super) leading: Vec<UserInput>,
     pub(super) client: ClientInput,
 }
 
-/// The plan's input is taken out of it: the words travel on, and are never copied.
+/// Opens the session under its lease. The input is moved out of the plan, because copying a long
+/// message would be wasteful.
 pub(super) async fn open_session(
     runs: &Shared,
     plan: &mut RunPlan,
@@ -97,7 +98,7 @@ async fn message_to_answer(
             let words = UserInput::new(mask.content(content), speaker(&plan.request.terms));
             (fresh_turn, Some(UserInput { view: view.clone(), ..words }))
         }
-        // It was found before the session was held: it may have been deleted meanwhile.
+        // The message was found before the lease was taken, so it may have been deleted meanwhile.
         RunInput::Stored(turn) | RunInput::Regenerate(turn) => {
             (runs.sessions.question_of(&plan.session.key, turn).await?.id, None)
         }
@@ -117,11 +118,12 @@ async fn message_to_answer(
     Ok(MessageToAnswer { turn, words, leading, client })
 }
 
-/// The message with the words before it; what came after it waits for its own run.
+/// Takes the message and leaves those before it in `leading`. Later messages wait for their own
+/// runs.
 fn take_queued(leading: &mut Vec<UserInput>, message: TurnId) -> Result<UserInput, Fault> {
     let is_it = |words: &UserInput| words.turn == Some(message) && !words.withdrawn;
     let at = leading.iter().position(is_it);
-    // Another run was quicker and has the message, or it was withdrawn.
+    // Another run has taken the message, or it was withdrawn.
     let at = at.ok_or_else(|| Fault::plain(ErrorCode::SessionBusy))?;
     let words = leading.remove(at);
     leading.truncate(at);
@@ -135,7 +137,7 @@ fn take_newest(leading: &mut Vec<UserInput>) -> Result<UserInput, Fault> {
     Ok(leading.remove(at))
 }
 
-/// The last turn of the client's, where it is a person's.
+/// Takes the client's last turn if it is a person's message.
 fn take_last_words(client: &mut ClientInput) -> Option<UserInput> {
     let last = client.turns.pop_if(|turn| matches!(turn, ClientTurn::User(_)))?;
     match last {
@@ -154,13 +156,14 @@ fn speaker(terms: &RunTerms) -> Speaker {
     }
 }
 
-/// Decisions on drafts that the session's log does not tell of yet.
+/// Decisions on drafts that are not in the session's log yet.
 async fn untold_decisions(runs: &Shared, key: &SessionKey) -> Result<Vec<DecidedDraft>, Fault> {
     let drafts = runs.drive.drafts.undelivered_drafts(key).await?;
     if drafts.is_empty() {
         return Ok(Vec::new());
     }
-    // A crash between log and ledger leaves a delivered decision unmarked in the ledger: the log is right.
+    // After a crash between the two writes a delivered decision is unmarked in the ledger; then the
+    // log counts.
     let page = runs.drive.turns.tail(key, None, LOOK_BACK).await?;
     let told: BTreeSet<DraftId> = page
         .turns

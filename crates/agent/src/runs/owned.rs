@@ -1,4 +1,4 @@
-//! The handle that the caller who starts a run gets.
+//! The handles that a caller gets for a run that it starts.
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -18,7 +18,7 @@ pub struct RunHandle {
     pub(super) cancel: Cancel,
 }
 
-/// Stops one run; for surfaces whose client may go away.
+/// Stops one run. Surfaces whose client may disconnect hold one.
 #[derive(Clone, Debug)]
 pub struct Canceller(Cancel);
 
@@ -68,14 +68,15 @@ impl OwnedRun {
         next
     }
 
-    /// Does what `next` does, without waiting. `Pending`: nothing is there yet.
+    /// Returns the next event without waiting for it. `Pending`: there is none yet.
     pub fn next_now(&mut self) -> Poll<Option<Arc<Envelope>>> {
         let next = self.handle.events.next_now();
         self.ended |= matches!(next, Poll::Ready(None));
         next
     }
 
-    /// Reads the run to its end and gives its answer as one piece, for a caller inside another run.
+    /// Reads the run to its end and returns its answer as one text, for a caller inside another
+    /// run.
     pub(crate) async fn collect(&mut self) -> CollectedAnswer {
         let mut texts = Vec::new();
         let mut origin = Origin::Agent;
@@ -111,6 +112,6 @@ impl Drop for OwnedRun {
 
 pub(crate) struct CollectedAnswer {
     pub(crate) text: Result<String, Fault>,
-    /// Whether the run had read anything from outside.
+    /// The origin of the answer: tainted if the run had read content from outside.
     pub(crate) origin: Origin,
 }

@@ -1,6 +1,6 @@
-//! Phase 1 of a start, resolve input: a request becomes a plan. It says in which session the run
-//! happens, who answers and within which limits. Nothing is written but the fork that asking for
-//! another answer makes.
+//! Phase 1 of a start, resolve input: a request becomes a plan. The plan says in which session the
+//! run happens, which agents answer, and within which limits. Nothing is written except the fork
+//! that another answer needs.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::drive::RunSlot;
 use crate::sessions::{ForkPoint, SessionSpace};
 use crate::step::client::ClientTurn;
 
-/// If a name could not be had for this many messages, it is not asked for again.
+/// A session that got no title within this many messages is not given one later.
 const NAMED_WITHIN: u64 = 8;
 
 /// What is decided about a run before its session is opened.
@@ -28,31 +28,31 @@ pub(super) struct RunPlan {
     /// The request as it was made, with its input resolved.
     pub(super) request: RunRequest,
     pub(super) session: SessionAddress,
-    /// The space that the session belongs to, if it does.
+    /// The space that the session belongs to, if there is one.
     pub(super) space: Option<SessionSpace>,
     pub(super) agents: Vec<Arc<AgentProfile>>,
     pub(super) order: LaneOrder,
     pub(super) limits: Limits,
-    /// The scopes that are searched for the message, where the caller names some.
+    /// The scopes in which context is searched, if the caller names any.
     pub(super) scopes: Vec<Scope>,
     /// A warning that is sent right after the start.
     pub(super) notice: Option<Event>,
-    /// The slot is held so that no more runs than allowed are at work at once.
+    /// The run's slot, which limits how many runs are at work at once.
     pub(super) slot: RunSlot,
 }
 
-/// The session in which a run happens.
+/// The session of a run.
 pub(super) struct SessionAddress {
     pub(super) key: SessionKey,
     pub(super) origin: SessionOrigin,
     pub(super) is_new: bool,
-    /// The first of its family of forks.
+    /// The first session of the family of forks.
     pub(super) root: SessionId,
-    /// Whether nothing better than its first words names the session yet.
+    /// Whether the session has no title but its first words.
     pub(super) unnamed: bool,
 }
 
-/// Who answers, and where.
+/// The session and the agents that answer in it.
 struct Answerers {
     session: SessionAddress,
     agents: Vec<Arc<AgentProfile>>,
@@ -100,8 +100,8 @@ pub(super) async fn resolve_input(
     Ok(RunPlan { request, session, space, agents, order, limits, scopes, notice, slot })
 }
 
-/// Finds the question that a stored message or an answer belongs to. Asking for another answer is
-/// a fork that answers the same question.
+/// Finds the question that a stored message or an answer belongs to. For another answer, the
+/// session is forked and the fork answers the same question.
 async fn resolve_question(runs: &Shared, mut request: RunRequest) -> Result<RunRequest, Fault> {
     let (turn, in_fork) = match request.input {
         RunInput::New(_) | RunInput::Queued(_) | RunInput::Waiting | RunInput::Client(_) => {

@@ -1,4 +1,4 @@
-//! Closing runs that a crash, or a store that refused to write, left open.
+//! Closes runs that were left open by a crash or by a store that refused to write.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use crate::prompt::taints;
 use crate::sessions::{Ids, Sessions};
 use crate::step::{USED_SO_FAR, UsedSoFar};
 
-/// A run's end lies within its last batch, so it is among the newest turns of the log.
+/// How many turns of the log are searched. A run's end lies within the run's last batch, so it is
+/// among the newest turns.
 const LOOK_BACK: usize = 64;
 
 /// Closes runs that were left open.
@@ -36,9 +37,9 @@ impl Recovery {
         Self { sessions, turns, ledger, ids }
     }
 
-    /// Closes what an earlier process, another gateway that is gone, or a store that refused to
-    /// write left open. Called before the first request and now and then: runs at work, here or
-    /// elsewhere, hold their session and are left alone. Returns how many it closed.
+    /// Closes the runs that an earlier process, a dead gateway, or a store that refused to write
+    /// left open. It is called before the first request and at intervals. Runs at work hold their
+    /// session's lease and are left alone. Returns how many runs it closed.
     pub(crate) async fn close_all(&self) -> Result<usize, Fault> {
         let open = self.ledger.left_runs().await?;
         let sessions: BTreeSet<SessionKey> = open.into_iter().map(|row| row.key).collect();
@@ -47,8 +48,8 @@ impl Recovery {
             match self.close_if_left(&key).await {
                 Ok(runs) => closed += runs,
                 Err(fault) if fault.code == ErrorCode::SessionBusy => {}
-                // One damaged session must not keep the others from opening; it is tried again
-                // when it is next used, and the failure is shown there.
+                // A damaged session must not keep the others from being closed. It is tried again
+                // when the session is next used, and the failure is shown there.
                 Err(fault) => {
                     tracing::error!(session = %key.session, %fault, "a run could not be closed");
                 }
@@ -64,9 +65,9 @@ impl Recovery {
         closed
     }
 
-    /// Runs of this session that never got their end, because writing it failed or because their
-    /// process lost the session. Asked under the lease: before, one might still be at work, or be
-    /// closed and followed by another.
+    /// Closes the runs of this session that never got their end, because writing it failed or their
+    /// process lost the session. The caller must hold the lease; without it, one of the runs might
+    /// still be at work.
     pub(crate) async fn close_leftover_runs(&self, lease: &Lease) -> Result<usize, Fault> {
         let open = self.ledger.open_runs(&lease.key).await?;
         if open.is_empty() {
@@ -76,7 +77,7 @@ impl Recovery {
         for row in &open {
             outcomes.push(self.close_in_log(lease, row).await?);
         }
-        // The notes are the session's: the run that made them has taken them into the log by now.
+        // The notes may go: the text that they hold was written into the log above.
         self.turns.clear_live(lease).await?;
         for outcome in outcomes {
             self.ledger.end_run(outcome).await?;
@@ -95,9 +96,9 @@ impl Recovery {
                 self.turns.append(lease, &turns).await?;
                 (RunStatus::Interrupted, used)
             }
-            // The crash came before the first write: there is nothing to close in the log. Where
-            // the log is read-only after a failed sync that is not known, and shows only to the
-            // next process: writing nothing tells.
+            // The crash came before the run's first write, so the log has nothing to close.
+            // Appending nothing still tells whether the log is read-only after a failed sync; then
+            // the run is closed by the next process.
             Marks::Absent => {
                 self.turns.append(lease, &[]).await?;
                 (RunStatus::Interrupted, UsedSoFar::default())
@@ -113,7 +114,8 @@ impl Recovery {
             status,
             ended_at: self.ids.now(),
             usage: used.usage,
-            // Which of several agents used what is in no log.
+            // The log does not say which of several agents used how much, so all of it is recorded
+            // for this one.
             used: vec![ModelUse {
                 agent: row.key.agent.clone(),
                 model: used.model.unwrap_or_default(),
@@ -125,7 +127,7 @@ impl Recovery {
         })
     }
 
-    /// What the run's end would have written to the session's row.
+    /// What the run added to the session, as its end would have recorded it in the session's row.
     async fn said_in(
         &self,
         key: &SessionKey,
@@ -170,7 +172,7 @@ impl Recovery {
         Ok(used.map_or(Marks::Absent, Marks::Started))
     }
 
-    /// What the run was saying when it was cut off, as far as it was noted.
+    /// The text that the run was streaming when it was cut off, as far as notes were saved.
     async fn interrupted_text(&self, lease: &Lease, run: RunId) -> Result<Vec<Turn>, Fault> {
         let noted = self.turns.live(&lease.key).await?;
         if noted.is_empty() {
@@ -178,7 +180,7 @@ impl Recovery {
         }
         let page = self.turns.tail(&lease.key, None, LOOK_BACK).await?;
         let is_new = |text: &&LiveText| !page.turns.iter().any(|turn| turn.id == text.turn);
-        // What it had read before stands in the log, so its taint does too.
+        // If the log holds content from outside, the run had read it, so its text is tainted.
         let tainted = page.turns.iter().any(taints);
         let origin = if tainted { Origin::AgentTainted } else { Origin::Agent };
         let turn = |text: &LiveText| {
@@ -219,10 +221,10 @@ impl Recovery {
     }
 }
 
-/// What the log says of a run.
+/// How far the log got with a run.
 enum Marks {
     Absent,
     Started(UsedSoFar),
-    /// The run ended, and only its booking was lost.
+    /// The run ended, and only the ledger does not say so.
     Ended(RunStatus, UsedSoFar),
 }

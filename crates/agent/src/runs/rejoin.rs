@@ -1,4 +1,4 @@
-//! Reading a run's events: while it works, for a while after its end, and from its log.
+//! Reads a run's events while it works, for a while after its end, and from its log.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -8,8 +8,8 @@ use super::Runs;
 use crate::feed::{EventReader, Feed, FinishedFeeds, KeptFeed, Outline};
 
 impl Runs {
-    /// A run's events after a sequence number, without gap or repeat. The run may be another
-    /// gateway's.
+    /// Reads a run's events after a sequence number, without gap or repeat. The run may be at work
+    /// at another gateway.
     pub async fn events(
         &self,
         person: &PersonId,
@@ -25,7 +25,7 @@ impl Runs {
         }
     }
 
-    /// The same of this gateway's own runs. `None`: nothing of it is kept here.
+    /// Reads the events of a run of this gateway. `None` if none of them are kept here.
     pub async fn events_here(
         &self,
         person: &PersonId,
@@ -48,8 +48,8 @@ impl Runs {
         Ok(feed.map(|feed| feed.read_after(after)))
     }
 
-    /// An outline filled from the log. `None`: it is no run of this person's, or the log has lost
-    /// what the run said.
+    /// Fills an outline from the log. `None` if the run is not this person's, or the log lacks what
+    /// it said.
     async fn filled(
         &self,
         person: &PersonId,

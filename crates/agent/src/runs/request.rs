@@ -23,44 +23,45 @@ pub struct RunRequest {
     pub dry_run: DryRun,
 }
 
-/// What is particular to a run. It can narrow what the config allows and never widen it.
+/// Settings of one run. They can narrow what the config allows and never widen it.
 #[derive(Clone, Debug, Default)]
 pub struct RunTerms {
     pub max_steps: Option<u32>,
     pub tier: Option<Tier>,
-    /// The action whose run this is: it leaves a page in the vault.
+    /// The action that this run performs. Such a run leaves a page in the vault.
     pub action: Option<ActionName>,
     /// The run that asked for this one.
     pub delegated: Option<Delegated>,
-    /// What it may cost, where that is less than the config allows.
+    /// The most that the run may cost. A limit of the config that is lower still holds.
     pub max_cost: Option<f64>,
-    /// The id that it was promised by; `None` makes one.
+    /// The id that was promised for the run; `None` makes a new one.
     pub run: Option<RunId>,
-    /// The id that its words get where a run that is at work takes them; `None` makes one.
+    /// The id for the message in case a run at work takes it; `None` makes a new one.
     pub words: Option<TurnId>,
-    /// What a new session is called.
+    /// The title of a new session.
     pub title: Option<String>,
-    /// A prompt of its own in the place of the agent's.
+    /// A short prompt that replaces the agent's own.
     pub light: Option<LightPrompt>,
-    /// Who hears the answer beside the person.
+    /// Who hears the answer besides the person.
     pub privacy: Privacy,
 }
 
-/// Who reads what a run says.
+/// Who reads the answers of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Privacy {
-    /// The person alone.
+    /// Only the person reads the answers of the run.
     #[default]
     Private,
-    /// Others too, as in a group chat: the run gets none of the person's memory and files, and the
-    /// words it answers count as from outside, because others may have said them.
+    /// Others read them too, as in a group chat. The run gets none of the person's memory and
+    /// files, and its message counts as from outside, because others may have written it.
     Shared,
 }
 
-/// What an agent may use where others listen: nothing that reads or changes what is the person's.
+/// The only tools of an agent while others listen. None of them reads or changes what belongs to
+/// the person.
 pub(super) const TOOLS_BEFORE_OTHERS: &[&str] = &["web_search", "web_fetch", "render_mermaid"];
 
-/// What a temporary chat does without: nothing of it goes into memory.
+/// The tools that a temporary chat does not get, because nothing of it may go into memory.
 pub(super) const TOOLS_THAT_REMEMBER: &[&str] = &["memory_write"];
 
 /// A short prompt and its tools, for runs where the usual prompt would cost more than it is worth.
@@ -71,23 +72,23 @@ pub struct LightPrompt {
     pub tools: &'static [&'static str],
 }
 
-/// What a run inherits from the one that asked for it.
+/// What a run inherits from the run that asked for it.
 #[derive(Clone, Debug)]
 pub struct Delegated {
     pub by: AgentId,
-    /// The run that the person's message set off.
+    /// The run that the person's message started.
     pub root: RunId,
-    /// How many runs asked for another on the way to this one: 1 or more.
+    /// How many runs lie between the person's message and this run; at least 1.
     pub depth: u8,
     pub taint: Taint,
-    /// `None`: there is no limit.
+    /// What is left of the money; `None` if there is no limit.
     pub cost_left: Option<f64>,
-    /// Where the run writes at its end what it and those that it asked have cost.
+    /// Where the run writes at its end what it cost, including the runs that it asked for.
     pub spent: Arc<Mutex<f64>>,
-    /// The asking agent is pinned to models of this machine, so the agent that it asks is pinned to
-    /// them too.
+    /// Whether the asking agent may use only models of this machine; then the asked agent may not
+    /// use others either.
     pub only_local: bool,
-    /// The free fetches of the whole tree.
+    /// The fetches without approval that are left to the whole tree of runs.
     pub fetches: Arc<FetchBudget>,
 }
 
@@ -95,10 +96,10 @@ pub struct Delegated {
 pub enum SessionRef {
     /// The session's own agents answer.
     Existing(SessionId),
-    /// These agents answer instead; there is at least one.
+    /// These agents answer instead of the session's own. There is at least one.
     Asking { session: SessionId, agents: Vec<AgentId> },
-    /// The persona editor answers. This is only for surfaces that have checked that the person may
-    /// edit agents: no other reference leads to it.
+    /// The persona editor answers. Only surfaces that have checked that the person may edit agents
+    /// use this; no other variant reaches the editor.
     Editor(SessionId),
     New {
         origin: SessionOrigin,
@@ -121,22 +122,22 @@ impl SessionRef {
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunInput {
     New(UserContent),
-    /// A message that is in the log already: to be answered, or answered again after its run
-    /// failed or was stopped.
+    /// A message that is in the log already. It is answered, or answered again after its run failed
+    /// or was stopped.
     Stored(TurnId),
     /// The run gives another answer to the message that this turn belongs to, in a fork of the
     /// session.
     Regenerate(TurnId),
-    /// One message that waits in the session's inbox, with those before it whose answer was not
+    /// One message of the session's inbox, together with those before it whose answer was not
     /// promised.
     Queued(TurnId),
-    /// The words that wait in the session's inbox.
+    /// All messages of the session's inbox.
     Waiting,
-    /// A conversation, or the results of tools, from a client that speaks another wire.
+    /// A conversation, or tool results, from a client of another wire format.
     Client(Box<ClientInput>),
 }
 
-/// Show plans, invoke nothing.
+/// Whether tools only show their plans and nothing is invoked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DryRun {
     #[default]

@@ -23,8 +23,8 @@ pub(super) struct RetrievedContext {
 
 const PARTIAL: &str = "The context may be incomplete: not everything is indexed yet";
 
-/// Searches for the message in these scopes. A search that fails leaves the run without context,
-/// and says so.
+/// Searches these scopes for context. If the search fails, the run has no context, and a notice
+/// says so.
 pub(super) async fn retrieve(
     index: Option<&Index>,
     session: &SessionKey,
@@ -116,11 +116,11 @@ fn untrusted_piece(hit: Hit) -> UntrustedPiece {
     }
 }
 
-/// The results of these tools hold the addresses of pages as they are.
+/// Tools whose results hold the addresses of pages unchanged.
 const WEB_TOOLS: [&str; 2] = ["web_search", "web_fetch"];
 
-/// Addresses that may be fetched without asking: the person wrote them in this session, or they
-/// stand in what a search or a fetch of it brought.
+/// Addresses that may be fetched without approval: those that the person wrote in this session, and
+/// those in results of its searches and fetches.
 pub(super) fn known_addresses(
     history: &History,
     message: &MessageToAnswer,
@@ -136,7 +136,8 @@ pub(super) fn known_addresses(
             TurnBody::ToolCall(call) if WEB_TOOLS.contains(&call.tool_name.as_str()) => {
                 from_web.insert(&call.tool_use_id);
             }
-            // A call that was only drafted, shown or refused repeats the address the model made.
+            // The result of a call that was only drafted, rehearsed or refused repeats the address
+            // that the model made up, so it does not count.
             TurnBody::ToolResult(result)
                 if turn.origin == Origin::External && from_web.contains(&result.tool_use_id) =>
             {

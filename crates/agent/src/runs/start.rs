@@ -1,9 +1,10 @@
-//! How a run starts: one task takes a request through the three phases, begins the run and drives
-//! it to its end.
+//! Starts runs: one task takes a request through the three phases, begins the run and drives it to
+//! its end.
 //!
-//! This is the only place that handles a caller who disconnects. Until the run is in the ledger, the
-//! preparation is dropped with the caller and the session is free. From then on the run continues
-//! without its caller, unless the caller was to get an `OwnedRun`: dropping that stops the run.
+//! This is the only place that handles a caller who disconnects. Until the run is in the ledger,
+//! the preparation is dropped with the caller and the session is free. From then on the run
+//! continues without its caller, unless the caller was to get an `OwnedRun`, which stops the run
+//! when it is dropped.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -30,13 +31,13 @@ use crate::feed::Feed;
 use crate::notices::NoticeKind;
 use crate::sessions::{LeaseGuard, SessionToName, no_such_session};
 
-/// A run whose question is in the log, or whose driver panicked on the way there.
+/// A run whose question is in the log, or whose driver panicked before that.
 struct BegunRun {
     run: RunId,
     lease: Lease,
     feed: Arc<Feed>,
     to_name: Option<SessionToName>,
-    /// Whether the run's client may tell its answer again.
+    /// Whether the run belongs to a client of the API, which may send its answer back.
     is_of_client: bool,
     foreign: Option<(Vec<(Area, ObjectKey)>, ToolCx)>,
     driver: std::thread::Result<Box<Driver>>,
@@ -48,8 +49,8 @@ impl Runs {
         self.spawn(request, Vec::new()).await
     }
 
-    /// The message gets beside it what is found for it in these scopes, as untrusted context. They
-    /// are made from the space that the session belongs to, never from a payload.
+    /// Starts a run whose message gets untrusted context from these scopes. The caller must derive
+    /// the scopes from the space that the session belongs to, never from a payload.
     pub async fn start_with_context(
         &self,
         request: RunRequest,
@@ -58,7 +59,7 @@ impl Runs {
         self.spawn(request, scopes).await
     }
 
-    /// Starts a run that is stopped when its caller goes away.
+    /// Starts a run that is stopped when its caller disconnects.
     pub async fn start_owned(&self, request: RunRequest) -> Result<OwnedRun, Fault> {
         self.spawn(request, Vec::new()).await
     }
@@ -68,7 +69,7 @@ impl Runs {
         T: From<RunHandle> + Send + 'static,
     {
         let (reply, begun) = oneshot::channel();
-        // The task is in a box, because a task's future is moved several times.
+        // The future is boxed, because spawning a task moves it several times.
         tokio::spawn(Box::pin(self.clone().run_to_end(request, scopes, reply)));
         begun.await.unwrap_or_else(|_| Err(Fault::plain(ErrorCode::Internal)))
     }
@@ -99,17 +100,17 @@ impl Runs {
         };
         match begun {
             Ok((begun, handle)) => {
-                // Where the caller has gone, dropping what it was to get decides what becomes of
-                // the run.
+                // If the caller is gone, the handle is dropped here. Dropping an `OwnedRun` stops
+                // the run; a `RunHandle` lets it continue.
                 drop(reply.send(Ok(T::from(handle))));
                 self.drive(begun).await;
             }
-            // A caller that has gone needs no reason.
+            // If the caller is gone, nobody needs the reason.
             Err(fault) => drop(reply.send(Err(fault))),
         }
     }
 
-    /// The three phases: resolve input, open session, load context.
+    /// Takes the request through the three phases: resolve input, open session, load context.
     async fn prepare(
         &self,
         request: RunRequest,
@@ -125,15 +126,17 @@ impl Runs {
         match loaded.await {
             Ok(run) => Ok((run, lease)),
             Err(fault) => {
-                // Released before the fault is reported, because the caller may try again at once.
+                // The lease is released before the fault is reported, because the caller may try
+                // again at once.
                 lease.release().await;
                 Err(fault)
             }
         }
     }
 
-    /// Writes the ledger's row and the question, and lists the run among those at work. The store
-    /// does these steps on one thread where it can: each hand-over would cost more than the step.
+    /// Writes the ledger's row and the question, and lists the run among those at work. Where the
+    /// store can, it does these steps on one thread, because each hand-over would cost more than
+    /// the step.
     async fn begin(&self, run: Run, lease: LeaseGuard) -> Result<BegunRun, Fault> {
         let runs = self.clone();
         let steps = async move {
@@ -166,7 +169,8 @@ impl Runs {
         self.shared.drive.steps.follow(Box::pin(steps)).await
     }
 
-    /// A run that could not begin: its session is free again, and messages that arrived meanwhile get a run of their own.
+    /// Frees the session of a run that could not begin. Messages that arrived meanwhile get a run
+    /// of their own.
     async fn give_up(&self, contact: &RunContact) {
         contact.feed.close();
         let Some(refused) = self.shared.live.remove(contact.run) else { return };
@@ -185,7 +189,7 @@ impl Runs {
         self.keep_new_session(&key, origin, agents).await
     }
 
-    /// Keeps on disk what the log of a new session will not say, as far as there is such a thing.
+    /// Stores on disk what the log of a new session will not say, such as who answers in it.
     async fn keep_new_session(
         &self,
         key: &SessionKey,
@@ -199,8 +203,8 @@ impl Runs {
         self.shared.sessions.change(&key.person, key.session, &change).await.map(drop)
     }
 
-    /// Drives the run to its end. A panic of our own code leaves no session locked and no client
-    /// waiting.
+    /// Drives the run to its end. If our code panics, the session is still freed and its clients
+    /// get an end.
     async fn drive(&self, begun: BegunRun) {
         let BegunRun { run, lease, feed, to_name, is_of_client, foreign, driver } = begun;
         if let Some((files, cx)) = foreign {
@@ -234,7 +238,7 @@ impl Runs {
         self.retire(run).await;
     }
 
-    /// Files that would steer agents and are not the person's wait for them in the Inbox.
+    /// Asks the person in the Inbox about foreign files that would give agents instructions.
     async fn ask_about(&self, files: &[(Area, ObjectKey)], cx: &ToolCx) {
         match self.shared.drive.toolbox.propose_acceptance(files, cx).await {
             Ok(drafts) => {
@@ -243,19 +247,18 @@ impl Runs {
                     self.shared.notices.tell(person, session, NoticeKind::Draft(draft));
                 }
             }
-            // The files stay evidence all the same, and the next run asks again.
+            // The files count as evidence all the same, and the next run asks again.
             Err(error) => {
                 tracing::warn!(%error, "the person could not be asked to accept foreign instructions")
             }
         }
     }
 
-    /// Moves a run from those at work to those that may still be read.
+    /// Moves a run from those at work to those whose feed is kept.
     async fn retire(&self, run: RunId) {
         let Some(RunContact { key, feed, .. }) = self.shared.live.get(run) else { return };
         let now = self.shared.drive.clock.now().mono;
-        // The feed is kept before the run leaves those at work, so that whoever asks for its events
-        // finds them at any moment.
+        // The feed is kept before the run leaves the list, so that a reader finds it at any moment.
         self.finished().keep(run, key.person, feed, now);
         let Some(ended) = self.shared.live.remove(run) else { return };
         self.shared.retired.notify_waiters();
@@ -271,14 +274,14 @@ impl Runs {
             );
         }
         self.shared.notices.tell(&key.person, key.session, NoticeKind::RunEnded(run));
-        // Words that came after the last moment in which the run could take them.
+        // Some messages came too late for the run to take them, so they get a follow-up run.
         if ended.expects_words && !ended.contact.cancel.is_cancelled() {
             self.answer_waiting(key, ended.follow_up).await;
         }
     }
 }
 
-/// Why a run did not start, for the caller.
+/// The error that tells the caller why a run did not start.
 fn not_begun(error: StoreError, session: SessionId) -> Fault {
     match error {
         StoreError::AlreadyRun => Fault::new(

@@ -8,8 +8,8 @@ use super::Shared;
 use super::request::RunRequest;
 use crate::agents::{AgentProfile, ModelChoice, RuntimeMode};
 
-/// Turns the models of a run to the subscription gateway. Gives what the run must tell first where
-/// the gateway cannot be had and the person lets the run go the other way.
+/// Makes the run's models go through the subscription gateway. If the gateway cannot be used and
+/// the person allows the configured models instead, returns the notice that the run sends first.
 pub(super) async fn choose(
     runs: &Shared,
     request: &mut RunRequest,
@@ -20,11 +20,11 @@ pub(super) async fn choose(
         .iter()
         .map(|agent| {
             let choice = wanted.as_ref().unwrap_or(&agent.model);
-            // An agent that may use this machine alone has no use for it.
+            // An agent that is limited to models of this machine never uses the gateway.
             if agent.only_local { None } else { runs.drive.models.through_gateway(choice) }
         })
         .collect();
-    // Nothing is read for a run that has nothing to do with it.
+    // The preferences are read only if a model of this run could go through the gateway.
     if turned.iter().all(Option::is_none) {
         return Ok(None);
     }
@@ -48,12 +48,12 @@ pub(super) async fn choose(
         };
         Arc::make_mut(agent).model = choice;
     }
-    // What was wished for is among the agents' models now.
+    // The requested model is now part of the agents' model choices.
     request.model = None;
     Ok(notice)
 }
 
-/// If the gateway fails when it is asked, the model as configured answers, and the run says so.
+/// Adds the configured model as a fallback, which answers if the gateway fails during the run.
 fn with_way_back(mut through: ModelChoice, before: ModelChoice) -> ModelChoice {
     through.fallbacks = before.primary.into_iter().chain(before.fallbacks).collect();
     through

@@ -1,6 +1,6 @@
-//! Short-lived sessions: those of API clients, which keep their conversations themselves, and temporary
-//! chats. Their logs are kept for a day after their last use. The time of the last use is in the
-//! session's row and log, so a restart does not prolong it.
+//! Deletes short-lived sessions a day after their last use: those of API clients, which keep their
+//! conversations themselves, and temporary chats. The time of the last use is in the session's row
+//! and log, so a restart does not prolong it.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ impl Sessions {
             for meta in &old {
                 match self.delete(person, meta.session_id).await {
                     Ok(()) => on_page += 1,
-                    // A session that is at work again is not old after all.
+                    // The session is in use again, so it is kept.
                     Err(fault) if fault.code == ErrorCode::SessionBusy => {}
                     Err(fault) => return Err(fault),
                 }

@@ -1,4 +1,4 @@
-//! Sessions that begin as a copy of another: editing an earlier message, asking for another answer.
+//! Forks: sessions that begin as a copy of another, for an edited message or another answer.
 
 use onyx_storage::{Lease, Messages, SessionMarks, SessionMeta, SessionStatus};
 use onyx_types::{Fault, PersonId, SessionId, SessionKey, TurnId};
@@ -6,12 +6,12 @@ use onyx_types::{Fault, PersonId, SessionId, SessionKey, TurnId};
 use super::Sessions;
 use super::log::no_such_turn;
 
-/// Where a fork leaves its original.
+/// Up to where a fork copies its original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForkPoint {
-    /// The turn itself is the last one copied.
+    /// The fork copies everything up to this turn and the turn itself.
     Through(TurnId),
-    /// Everything before the turn is copied: for saying it differently.
+    /// The fork copies everything before this turn, so that the turn can be said differently.
     Before(TurnId),
 }
 

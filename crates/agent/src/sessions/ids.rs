@@ -28,7 +28,7 @@ impl Ids {
         self.mint().turn(now)
     }
 
-    /// The generator, for several ids of one moment.
+    /// Locks the generator, for several ids of one moment.
     pub(crate) fn mint(&self) -> MutexGuard<'_, IdGenerator> {
         self.mint.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use onyx_storage::{Lease, Leases};
 use tokio::runtime::Handle;
 
-/// A session's lease that is given back when its holder goes away: a client may hang up in the
-/// middle of any request, and its session must be free for the next one.
+/// A session's lease that is given back when it is dropped. A client may disconnect during any
+/// request, and its session must be free for the next one.
 pub(crate) struct LeaseGuard {
     leases: Arc<dyn Leases>,
     lease: Lease,
@@ -40,7 +40,8 @@ impl Deref for LeaseGuard {
 
 impl Drop for LeaseGuard {
     fn drop(&mut self) {
-        // Without a runtime the process is ending, and the lease ends with it or when it expires.
+        // Without a runtime the process is ending. The lease then ends with the process, or when it
+        // expires.
         if self.ours
             && let Ok(runtime) = Handle::try_current()
         {

@@ -1,4 +1,5 @@
-//! Reading a session's log, and what a person adds to it without a run: what they think of an answer.
+//! Reads sessions' logs, and writes what a person adds to them without a run: feedback on an
+//! answer.
 
 use onyx_storage::{Page, Pos, StoreError};
 use onyx_types::{
@@ -10,11 +11,11 @@ use serde_json::Map;
 use super::Sessions;
 use crate::notices::NoticeKind;
 
-/// A note is a remark, not a document.
+/// The most bytes of a note, which is a remark and not a document.
 const LONGEST_NOTE: usize = 4_000;
 
 impl Sessions {
-    /// Some turns, oldest first; without `before` these are the newest page.
+    /// A page of turns, oldest first. Without `before` these are the newest turns.
     pub async fn turns(
         &self,
         person: &PersonId,
@@ -25,7 +26,7 @@ impl Sessions {
         let key = self.key(person, session).await?;
         match self.shared.turns.tail(&key, before, limit).await {
             Ok(page) => Ok(page),
-            // A session that was made and not yet written to.
+            // The session exists, but nothing was written to its log yet.
             Err(StoreError::NotFound) => {
                 Ok(Page { turns: Vec::new(), start: Pos(0), has_older: false, damage: Vec::new() })
             }
@@ -33,8 +34,8 @@ impl Sessions {
         }
     }
 
-    /// The turn that matches and all turns after it. The second value says whether one matched;
-    /// where none did, the turns are the whole log.
+    /// The turn that matches and all later turns. The second value says whether a turn matched; if
+    /// none did, the turns are the whole log.
     pub(crate) async fn turns_since(
         &self,
         person: &PersonId,
@@ -81,8 +82,9 @@ impl Sessions {
         Ok(row.map(|row| row.input_turn))
     }
 
-    /// Appends what a person thinks of an answer: a turn of its own, so that it goes along with exports
-    /// and outlives the database. No prompt holds it. `SessionBusy` while a run writes to the log.
+    /// Appends a person's feedback on an answer as a turn of its own, so that exports contain it
+    /// and it outlives the database. No prompt contains it. `SessionBusy` while a run writes to the
+    /// log.
     pub async fn give_feedback(
         &self,
         person: &PersonId,
@@ -120,7 +122,7 @@ impl Sessions {
         Ok(feedback)
     }
 
-    /// Shows turns from the newest back until the visitor has what it wants.
+    /// Passes turns to the visitor, from the newest back, until it returns a value.
     pub(crate) async fn walk_back<T>(
         &self,
         key: &SessionKey,

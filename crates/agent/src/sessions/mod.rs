@@ -56,8 +56,8 @@ struct Shared {
     roster: Arc<CurrentRoster>,
     notices: Arc<dyn Notifier>,
     ids: Ids,
-    /// This lock is held while a session's row and file change, so that the later of two changes
-    /// does not leave the earlier file behind.
+    /// This lock is held while a session's row and file change. Without it the earlier of two
+    /// changes could be the last to write the file.
     changing: tokio::sync::Mutex<()>,
     /// People who are known to have more than one session.
     with_several: Mutex<BTreeSet<PersonId>>,
@@ -66,11 +66,11 @@ struct Shared {
 /// A session to be created.
 pub(crate) struct NewSession {
     pub(crate) agent: AgentId,
-    /// Who answers in it.
+    /// The agents that answer in it.
     pub(crate) agents: Vec<AgentId>,
     pub(crate) origin: SessionOrigin,
     pub(crate) mode: LaneOrder,
-    /// Without a title, the first words name the session until a model does.
+    /// The title. `None`: the first words stand for it until a model gives one.
     pub(crate) title: Option<String>,
 }
 
@@ -124,7 +124,7 @@ impl Sessions {
         Ok(self.shared.ledger.sessions(person, filter).await?)
     }
 
-    /// The session and its forks, itself among them, in the order they were made.
+    /// The session's family of forks, including the session itself, in the order of their creation.
     pub async fn family(
         &self,
         person: &PersonId,
@@ -133,7 +133,7 @@ impl Sessions {
         Ok(self.shared.ledger.family(person, session.root).await?)
     }
 
-    /// Where a run of this person happened.
+    /// The session of a run, if the run is this person's.
     pub async fn of_run(&self, person: &PersonId, run: RunId) -> Result<Option<SessionId>, Fault> {
         let row = self.shared.ledger.run(person, run).await?;
         Ok(row.map(|row| row.key.session))
@@ -146,8 +146,8 @@ impl Sessions {
         if known { Ok(()) } else { Err(no_such()) }
     }
 
-    /// Renames, archives or restores a session, or changes who answers in it. A run at work
-    /// continues as it began.
+    /// Renames, archives or restores a session, or changes who answers in it. A run at work is not
+    /// affected.
     pub async fn patch(
         &self,
         person: &PersonId,
@@ -167,7 +167,7 @@ impl Sessions {
         self.change(person, session, &change).await
     }
 
-    /// Changes the row, and keeps on disk what the log does not say.
+    /// Changes the row, and stores on disk what the log does not say.
     pub(crate) async fn change(
         &self,
         person: &PersonId,
@@ -230,7 +230,7 @@ impl Sessions {
         Ok(meta)
     }
 
-    /// Writes a new session's row, and on disk what its log will not say.
+    /// Writes a new session's row, and stores on disk what its log will not say.
     async fn put_new(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), Fault> {
         self.shared.ledger.put_session(person, meta).await?;
         let said_by_the_log = meta.origin == SessionOrigin::Chat
@@ -270,7 +270,8 @@ impl Sessions {
         Ok(self.create(person, fresh).await?.session_id)
     }
 
-    /// Only the holder of a session's lease writes to its log. `SessionBusy`: a run works on it.
+    /// Takes the session's lease, without which nobody may write to its log. `SessionBusy` if a run
+    /// holds it.
     pub(crate) async fn acquire_lease(&self, key: &SessionKey) -> Result<LeaseGuard, Fault> {
         let acquired = self.shared.leases.acquire(key, LEASE_LIFE).await;
         let lease = acquired.map_err(|error| match error {
@@ -286,9 +287,9 @@ impl Sessions {
         known.contains(person)
     }
 
-    /// Notes whether the person has more than one session, until that is so once: tools that
-    /// reach other sessions are offered only to those who have some. A session that is about to
-    /// begin is not in the ledger yet.
+    /// Finds out whether the person has more than one session, because only then tools that reach
+    /// other sessions are offered. Once that is so it is not asked again. A session that is about
+    /// to begin (`is_new`) is not in the ledger yet, so it is added to the count.
     pub(crate) async fn note_several(&self, person: &PersonId, is_new: bool) -> Result<(), Fault> {
         if self.has_several(person) {
             return Ok(());

@@ -3,22 +3,22 @@ use onyx_types::{AgentId, EntityRef, ErrorCode, Fault, LaneOrder, one_line};
 
 use crate::agents::Roster;
 
-/// What a person may change of a session; `None` leaves it.
+/// Changes to a session; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionPatch {
     pub title: Option<String>,
     pub status: Option<SessionStatus>,
-    /// Who answers from the next message on.
+    /// The agents that answer from the next message on.
     pub agents: Option<Vec<AgentId>>,
     pub mode: Option<LaneOrder>,
     pub pinned: Option<bool>,
-    /// The tags that replace those it has.
+    /// The tags that replace the present ones.
     pub tags: Option<Vec<String>>,
-    /// `Some(None)` detaches it.
+    /// What the session is attached to; `Some(None)` detaches it.
     pub attached: Option<Option<EntityRef>>,
 }
 
-/// A field of a patch that cannot be taken, by its path.
+/// A field of a patch that is refused, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatchFlaw {
     pub field: String,
@@ -27,7 +27,7 @@ pub struct PatchFlaw {
 }
 
 const LONGEST_TITLE: usize = 200;
-/// The most agents of a session: more would be a crowd, and each costs a call.
+/// The most agents of a session. Each costs a call, and nobody follows a larger crowd.
 const MOST_AGENTS: usize = 8;
 const MOST_TAGS: usize = 16;
 const LONGEST_TAG: usize = 40;
@@ -85,7 +85,7 @@ fn check_tags(tags: &[String]) -> Result<(), PatchFlaw> {
     Ok(())
 }
 
-/// Tags as they are kept: each one line and once.
+/// Tags as they are stored: each on one line, without repeats.
 pub(super) fn in_order(tags: &[String]) -> Vec<String> {
     let tags: std::collections::BTreeSet<String> = tags.iter().map(|tag| plain_line(tag)).collect();
     tags.into_iter().collect()
@@ -101,7 +101,7 @@ impl From<PatchFlaw> for Fault {
     }
 }
 
-/// A title or tag as it is kept: one line without control characters.
+/// A title or tag as it is stored: one line without control characters.
 pub(crate) fn plain_line(text: &str) -> String {
     one_line(&text.replace(|c: char| c.is_control(), " "))
 }

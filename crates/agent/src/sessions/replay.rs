@@ -1,5 +1,5 @@
-//! Rebuilds a run's events from its log, for readers who return when the events are no longer kept:
-//! whole texts instead of pieces, everything else as it was.
+//! Rebuilds a run's events from its log, for readers who return after the events were dropped.
+//! Texts come whole instead of in pieces; everything else is as it was.
 
 use std::sync::Arc;
 
@@ -13,9 +13,10 @@ use onyx_types::{
 
 use super::Sessions;
 
-/// Turns read at a time.
+/// How many turns are read at a time.
 const PAGE: usize = 256;
-/// What may be written after a run's end and is of the same moment: words that wait, feedback.
+/// How many turns from the newest back may hold the end of a run: waiting messages and feedback may
+/// follow it.
 const LAST: usize = 16;
 
 /// Replays the events of runs from their sessions' logs.
@@ -78,7 +79,7 @@ impl RunReplay {
         Ok(self.sessions.turns_since(person, session, PAGE, is_start).await?.0)
     }
 
-    /// A run's events, rebuilt from turns of its session that are already read.
+    /// Rebuilds a run's events from turns of its session.
     pub(crate) async fn of_turns(
         &self,
         person: &PersonId,
@@ -95,7 +96,7 @@ impl RunReplay {
                 TurnBody::ToolResult(result) => {
                     told.result(turn, result);
                     if let Some(id) = result.draft_id
-                        // A draft that is gone has nothing more to be decided.
+                        // A draft that was deleted cannot be decided any more, so it is not shown.
                         && let Ok(Some(draft)) = self.drafts.draft(person, id).await
                     {
                         told.draft(turn, &result.tool_use_id, draft);
@@ -109,12 +110,12 @@ impl RunReplay {
     }
 }
 
-/// The events of a run as they are made from its turns.
+/// The events of a run while they are rebuilt.
 struct ToldEvents {
     session: SessionId,
     run: RunId,
     events: Vec<Envelope>,
-    /// The tools of the calls so far.
+    /// The calls so far, with the names of their tools.
     calls: Vec<(ToolUseId, String)>,
     answers: Vec<TurnId>,
     has_ended: bool,

@@ -1,5 +1,5 @@
-//! The space that a session belongs to. The space's own files say so, and that decides who
-//! answers, what may be searched, and what the prompt says of it.
+//! Looks up the space that a session belongs to. The space's own files decide who answers, what may
+//! be searched, and what the prompt says of the space.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use onyx_types::{
 
 use crate::agents::Roster;
 
-/// The most answers to a message: more would be a crowd, and each costs a call.
+/// The most agents that answer one message. Each costs a call, and nobody follows a larger crowd.
 const MOST_ANSWERS: usize = 8;
 
 /// The space that a session belongs to, and the channel and thread in it.
@@ -27,17 +27,17 @@ impl SessionSpace {
         }
     }
 
-    /// Are its conversations for models of this machine only?
+    /// Whether its conversations may use only models of this machine.
     pub(crate) fn is_only_local(&self) -> bool {
         self.space().local_only
     }
 
-    /// How far agents may go in it.
+    /// The highest tier of agents in it.
     pub(crate) fn tier(&self) -> Tier {
         self.space().tier
     }
 
-    /// What an agent may search in it.
+    /// The scopes that an agent may search in it.
     pub(crate) fn scopes(&self, agent: &AgentId) -> Vec<Scope> {
         let own = [Scope::Space(self.space().id.clone()), Scope::Agent(agent.clone())];
         match self {
@@ -56,7 +56,7 @@ impl SessionSpace {
         }
     }
 
-    /// The scopes of automatic retrieval for a message: in a thread, its four scopes.
+    /// The scopes in which context for a message is searched; in a thread there are four.
     pub(crate) fn retrieval_scopes<'a>(
         &self,
         agents: impl Iterator<Item = &'a AgentId>,
@@ -72,7 +72,7 @@ impl SessionSpace {
         }
     }
 
-    /// What the prompt says of the space and of what the person looks at.
+    /// What the prompt says of the space, and of what the person is looking at.
     pub(crate) fn prompt_text(&self, view: Option<&View>) -> String {
         let space = self.space();
         let mut text = format!("# Where this conversation lives\nSpace: {}", one_line(&space.name));
@@ -84,8 +84,8 @@ impl SessionSpace {
             text.push_str(&format!("\nThread: {}", one_line(&thread.title)));
         }
         if let Some(View { entity_type, entity_id }) = view {
-            // Only the name is given: its content may be anyone's text, and the tool `context`
-            // brings that marked.
+            // Only the name goes into the prompt. The content may be anyone's text; an agent can
+            // read it with the tool `context`, which marks it.
             let (kind, id) = (plain(entity_type), plain(entity_id));
             text.push_str(&format!(
                 "\nThe person is looking at: {kind} {id} (the tool `context` says more)"
@@ -94,7 +94,8 @@ impl SessionSpace {
         text
     }
 
-    /// Who answers a message: in a thread those it names, else the primary coworker.
+    /// The agents that answer a message: in a thread those that it mentions, else the primary
+    /// coworker.
     pub(crate) fn answerers(&self, roster: &Roster, text: &str) -> Vec<AgentId> {
         let there = |agent: &&AgentId| roster.get(agent).is_some();
         let usual = || self.space().default_agent.as_ref().filter(there);
@@ -121,7 +122,7 @@ impl SessionSpace {
     }
 }
 
-/// Those of `known` that the text calls by `@id` or `@name`, in the order it does.
+/// The agents among `known` that the text mentions by `@id` or `@name`, in the order of the text.
 fn mentioned(roster: &Roster, known: &[&AgentId], text: &str) -> Vec<AgentId> {
     let lower = text.to_lowercase();
     let mut found: Vec<(usize, &AgentId)> = Vec::new();
@@ -137,7 +138,8 @@ fn mentioned(roster: &Roster, known: &[&AgentId], text: &str) -> Vec<AgentId> {
     found.into_iter().take(MOST_ANSWERS).map(|(_, id)| id.clone()).collect()
 }
 
-/// Where `@name` stands as a word of its own: not in an address, not as the start of another name.
+/// The position of `@name` as a word of its own, neither in an address nor at the start of a longer
+/// name.
 fn called_at(text: &str, name: &str) -> Option<usize> {
     let call = format!("@{name}");
     let joins = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-');
@@ -153,7 +155,7 @@ fn called_at(text: &str, name: &str) -> Option<usize> {
     })
 }
 
-/// A space whose card cannot be read is looked at, and not changed.
+/// Refuses to change a space whose card cannot be read.
 pub fn check_card(space: &Space) -> Result<(), Fault> {
     let Some(damage) = &space.damage else { return Ok(()) };
     let hint =
@@ -170,8 +172,8 @@ impl SessionSpaces {
         Self(files)
     }
 
-    /// The space of the family of sessions that begins with `root`; `None` for sessions that belong
-    /// to no space, or to one that is gone.
+    /// The space of the family of sessions that begins with `root`. `None` if the session belongs
+    /// to no space, or the space is gone.
     pub(crate) async fn of(
         &self,
         person: &PersonId,
@@ -218,7 +220,7 @@ impl SessionSpaces {
     }
 }
 
-/// The letters of a name and nothing that could be more than one.
+/// Keeps only letters, digits, `-`, `_` and `.`, so that a name cannot contain instructions.
 fn plain(name: &str) -> String {
     const LONGEST: usize = 80;
     let plain = |letter: &char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');

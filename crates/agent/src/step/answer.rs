@@ -1,4 +1,4 @@
-//! One answer of a model, from its first delta to a durable batch.
+//! Handles one answer of a model, from its first delta until its turns are saved.
 
 use onyx_types::{
     ErrorCode, Event, Fault, FinishReason, LaneId, ModelEvent, ModelFailure, ModelFailureClass,
@@ -36,7 +36,7 @@ fn answer_event(
         ModelEvent::TextDelta(text) => text_delta(state, lane, text, effects),
         ModelEvent::ReasoningDelta(text) => reasoning_delta(state, lane, text, effects),
         ModelEvent::Reasoning(data) => state.lane(lane).response.reasoning.push(data),
-        // A call exists once it is whole; its pieces concern only the wire.
+        // Only whole calls count. Surfaces do not show the pieces of a call.
         ModelEvent::ToolCallStart { .. } | ModelEvent::ToolCallDelta { .. } => {}
         ModelEvent::ToolCallEnd { id, name, arguments, provider_data, index: _ } => {
             let call = ToolCall { id, name, input: arguments };
@@ -49,7 +49,8 @@ fn answer_event(
             }
         }
         ModelEvent::AnsweredBy { model } => {
-            // What the model before has used comes on top of what this one will.
+            // The usage of the model that answered before is added up before the next model reports
+            // its own.
             let usage = std::mem::take(&mut state.lane(lane).response.usage);
             state.spend(lane, &usage);
             state.lane(lane).answering = model;
@@ -101,8 +102,8 @@ fn finished(
             }
         }
         FinishReason::Length => {
-            // The text is good as far as it goes, so the model may see it again and continue; calls
-            // that came with it may be cut off and never run.
+            // The text is kept for the model, which may continue it. Calls that came with it are
+            // not run, because they may be incomplete.
             let fault = Fault::plain(ErrorCode::LimitOutput);
             Next::EndLane(lane, TextStatus::Complete, Some(fault))
         }
@@ -117,7 +118,7 @@ fn finished(
 fn failed(state: &mut RunState, lane: LaneId, failure: ModelFailure) -> Next {
     match failure.class {
         ModelFailureClass::Cancelled => Next::Stop(StopReason::Cancelled),
-        // Once something was said, an overflow is a failure like any other.
+        // After the first words, a prompt that is too long counts as a failure like any other.
         ModelFailureClass::ContextLength if state.lane(lane).response.text.is_empty() => {
             Next::Overflowed(lane, failure.into())
         }
@@ -131,7 +132,7 @@ fn answered(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -> Ne
     if state.waiting.steering.is_empty() {
         return Next::EndLane(lane, TextStatus::Complete, None);
     }
-    // The person added something while the answer came: it is part of this run.
+    // The person added a message while the answer came, so the run continues with it.
     let (mut turns, mut events) = take_answer(state, lane, TextStatus::Complete);
     turns.extend(steering_turns(state));
     events.push(usage_event(state, lane));

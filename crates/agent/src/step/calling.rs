@@ -10,7 +10,7 @@ use super::lane::{Phase, Response};
 use super::request::request;
 use super::state::{Next, RunState};
 
-/// The lanes that begin at once.
+/// The lanes that begin at once: all of a parallel run, else the first one.
 pub(super) fn first_lanes(state: &RunState) -> impl Iterator<Item = LaneId> + use<> {
     let count = match state.order {
         LaneOrder::Sequential => 1,
@@ -28,7 +28,7 @@ pub(super) fn next_step(state: &mut RunState, lane: LaneId) -> Next {
     if compaction::is_needed(state, lane) { Next::MakeRoom(lane) } else { Next::CallModel(lane) }
 }
 
-/// Calls the model with what there is.
+/// Calls the model with the prompt as it is.
 pub(super) fn call(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -> Next {
     if let Some(next) = cannot_go_on(state, lane) {
         return next;
@@ -43,7 +43,7 @@ pub(super) fn call(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>
     Next::Wait
 }
 
-/// From here on another model answers. What the one before has thought is not shown to it.
+/// Switches the lane to another model. The reasoning of the previous model is not shown to it.
 pub(super) fn change_model(
     state: &mut RunState,
     lane: LaneId,

@@ -1,5 +1,5 @@
-//! What clients of other wires send with a request: a conversation, instructions for the prompt, and
-//! tools that run in the client.
+//! What clients of other wire formats send with a request: a conversation, instructions for the
+//! prompt, and tools that run in the client.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use onyx_types::{
     UserContent,
 };
 
-/// A client's part of a run.
+/// What a client sends for a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientInput {
-    /// The turns in order: in a new session the whole conversation, else what comes after its last
-    /// answer.
+    /// The turns in order. In a new session they are the whole conversation, else those after its
+    /// last answer.
     pub turns: Vec<ClientTurn>,
-    /// Follows the agent's own prompt and never replaces it.
+    /// Instructions that are added to the agent's own prompt and never replace it.
     pub system: Option<String>,
-    /// Tools that the client runs. One with the name of an agent's tool stands in its place.
+    /// Tools that the client runs. A client's tool replaces the agent's tool of the same name.
     pub tools: Vec<ToolOffer>,
-    /// How the client wants its tools called. The agent's own are the agent's business, except
-    /// that nothing else is offered where a call of the client's is a must.
+    /// How the client wants its tools called. The agent's own tools are not affected, except that
+    /// they are not offered where the client demands a call of its own.
     pub tool_use: ToolUse,
     pub memory: MemoryUse,
     pub response_format: Option<ResponseFormat>,
@@ -35,7 +35,8 @@ pub enum ClientTurn {
     User(UserContent),
     /// The text of an answer that anybody may have written.
     Assistant(String),
-    /// An answer of ours that the client tells again, with where it came from then. No wire makes this.
+    /// The text of an answer that Onyx gave, with its origin. No wire format makes this; answers
+    /// are recognised when the context is loaded.
     Given(String, Origin),
     ToolCall(ToolCall),
     ToolResult {
@@ -45,7 +46,7 @@ pub enum ClientTurn {
     },
 }
 
-/// Do the agent's notes about the person go into the prompt?
+/// Whether the agent's notes about the person go into the prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryUse {
     #[default]
@@ -54,7 +55,7 @@ pub enum MemoryUse {
 }
 
 impl ClientInput {
-    /// What the client says, as the functions make it.
+    /// Applies the functions to all texts of the client, to mask secrets.
     pub(crate) fn mask(
         &mut self,
         text: impl Fn(String) -> String,
@@ -80,8 +81,9 @@ impl ClientInput {
 const NO_ANSWER: &str = "The client did not answer.";
 
 impl ClientTurn {
-    /// What a client's tool says is text from outside, also when it says that it failed; and so is what the client says
-    /// that the assistant said or called for, unless it is known to be an answer of ours.
+    /// The origin of the turn. Results of a client's tools are from outside, even if they report a
+    /// failure. So is what the client says that the assistant said or called, unless it is known to
+    /// be an answer of Onyx.
     pub(crate) fn origin(&self) -> Origin {
         match self {
             Self::User(_) => Origin::Person,
@@ -124,7 +126,7 @@ impl ClientTurn {
     }
 }
 
-/// The calls that a session's runs left to its client and that have no result.
+/// The calls of the session's last run that were left to the client and have no result yet.
 pub(crate) fn open_calls(history: &[Arc<Turn>]) -> Vec<ToolUseId> {
     let ended = history.iter().rev().find_map(|turn| match &turn.body {
         TurnBody::RunEnd(end) => Some((turn.run, end.status)),
@@ -136,7 +138,7 @@ pub(crate) fn open_calls(history: &[Arc<Turn>]) -> Vec<ToolUseId> {
         _ => None,
     });
     let mut open: Vec<ToolUseId> = calls.collect();
-    // Marks of runs that went well may be missing here, so results are looked for in all of it.
+    // The history lacks marks of runs that ended well, so results are looked for in all its turns.
     for turn in history {
         if let TurnBody::ToolResult(result) = &turn.body {
             open.retain(|id| *id != result.tool_use_id);
@@ -145,8 +147,8 @@ pub(crate) fn open_calls(history: &[Arc<Turn>]) -> Vec<ToolUseId> {
     open
 }
 
-/// The client's turns with a result for every call: a call that the client says nothing
-/// of gets a result that says so, and a result that no call waits for is refused.
+/// Completes the client's turns so that each call has a result: a call without one gets a result
+/// that says so. A result that no call waits for is refused.
 pub(crate) fn with_all_results(
     turns: Vec<ClientTurn>,
     mut open: Vec<ToolUseId>,

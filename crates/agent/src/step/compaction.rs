@@ -1,6 +1,6 @@
-//! Makes room in the prompt, in three steps of which the last always succeeds: a summary by the
-//! model; if that fails, old tool results are shortened; then turns are left out, oldest first,
-//! until the rest fits.
+//! Makes room in the prompt in three steps, of which the last always succeeds: the model summarises
+//! older turns; if that fails, old tool results are shortened; then turns are left out, oldest
+//! first, until the rest fits.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use super::taint;
 use super::turns::turn;
 use crate::prompt;
 
-/// It starts over this share of the window and goes down to that, a summary of full length and
-/// what every prompt carries included, so one compaction lasts for a good while.
+/// Compaction starts above this share of the window and goes down to `DOWN_TO`, including a summary
+/// of full length and the fixed part of the prompt. The gap makes one compaction last for long.
 const START: (usize, usize) = (85, 100);
 const DOWN_TO: (usize, usize) = (60, 100);
 const SUMMARY_TOKENS: u32 = 1_500;
@@ -40,8 +40,8 @@ pub(super) fn is_needed(state: &RunState, lane: LaneId) -> bool {
     tokens > window * START.0 / START.1
 }
 
-/// Starts to make room. Where there is nothing to summarise, or a summary has failed, the model
-/// is called with what fits.
+/// Starts to make room. If there is nothing to summarise, or a summary failed before, the model is
+/// called with what fits.
 pub(super) fn start(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -> Next {
     if state.lane(lane).room == Room::CutToFit {
         return Next::CallModel(lane);
@@ -65,8 +65,8 @@ pub(super) fn start(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect
     Next::Wait
 }
 
-/// The provider says that the prompt is too long: our count was wrong. A summary is tried first,
-/// then a cut; when both were tried the lane ends.
+/// Handles a prompt that the provider found too long, which means that our count was too low. A
+/// summary is tried first, then a cut; after both the lane ends.
 pub(super) fn after_overflow(state: &mut RunState, lane: LaneId, fault: Fault) -> Next {
     let lane_state = state.lane(lane);
     lane_state.overflows += 1;
@@ -80,7 +80,7 @@ pub(super) fn after_overflow(state: &mut RunState, lane: LaneId, fault: Fault) -
     }
 }
 
-/// The flush is over, however it went: now the summary itself.
+/// Starts the summary after the flush, whether or not the flush succeeded.
 pub(super) fn after_flush(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -> Next {
     state.lane(lane).silent = false;
     let Some(range) = older_part(state, lane) else { return Next::CallModel(lane) };
@@ -156,8 +156,8 @@ fn not_summarised(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>)
     Next::CallModel(lane)
 }
 
-/// The turns a summary would stand for: all but the newest, cut where no call waits for its
-/// result. The newest exchange is never part of it.
+/// The turns that a summary would replace. It ends where no call waits for its result, and never
+/// contains the newest exchange.
 fn older_part(state: &RunState, lane: LaneId) -> Option<TurnRange> {
     let lane = &state.lanes[usize::from(lane.0)];
     let turns = state.history.turns();
@@ -178,7 +178,7 @@ fn older_part(state: &RunState, lane: LaneId) -> Option<TurnRange> {
     (first != last).then_some(TurnRange { first, last })
 }
 
-/// May the prompt begin here without parting a call from its result?
+/// Whether a prompt may begin here without separating a call from its result.
 fn starts_step(turns: &[Arc<Turn>], index: usize) -> bool {
     let after_results = matches!(
         turns[index - 1].body,
@@ -198,7 +198,7 @@ fn starts_step(turns: &[Arc<Turn>], index: usize) -> bool {
     }
 }
 
-/// The skills that were opened in the older part.
+/// The skills that were opened in the turns that the summary replaces.
 fn kept_skills(state: &RunState, lane: LaneId, last: TurnId) -> Vec<OpenedSkill> {
     let window = prompt::window(state.lanes[usize::from(lane.0)].setup.context_window);
     let older = older_turns(state, last);
@@ -211,7 +211,7 @@ fn older_turns(state: &RunState, last: TurnId) -> &[Arc<Turn>] {
     &turns[..older]
 }
 
-/// The older part as plain text for the summarising model, within its window.
+/// The turns that the summary replaces, as plain text that fits the summarising model's window.
 fn transcript(state: &RunState, lane: LaneId, last: TurnId) -> String {
     let lane = &state.lanes[usize::from(lane.0)];
     let most_tokens = prompt::window(lane.setup.context_window) / 2;

@@ -1,4 +1,5 @@
-//! How lanes and runs end: completed, or ended by a limit, a failure, a person, or a store that refuses to write.
+//! Ends lanes and runs: completed, or stopped by a limit, a failure, a person, or a store that
+//! refuses to write.
 
 use std::mem::take;
 use std::time::Duration;
@@ -14,11 +15,12 @@ use super::results::take_results;
 use super::state::{Next, RunState};
 use super::turns::{Events, take_answer, turn, usage_event};
 
-/// Running tools get this long to report after a stop; the promise to people is one second.
+/// How long running tools may take to report after a stop. People are promised that a stop takes at
+/// most a second.
 const LAST_MOMENT: Duration = Duration::from_millis(700);
 
-/// The lane does not continue. What it said so far is kept and shown; where it failed, that is left
-/// out of the model's view.
+/// Ends a lane. The text it gave so far is kept and shown; if the lane failed, models do not see
+/// that text.
 pub(super) fn end_lane(
     state: &mut RunState,
     lane: LaneId,
@@ -31,7 +33,7 @@ pub(super) fn end_lane(
     end_lane_with(state, lane, turns, events, fault, effects)
 }
 
-/// The model asked for tools that the client performs: its results begin another run.
+/// Ends a lane whose model called tools of the client. Their results begin another run.
 pub(super) fn leave_to_client(
     state: &mut RunState,
     lane: LaneId,
@@ -43,7 +45,7 @@ pub(super) fn leave_to_client(
     end_lane_with(state, lane, turns, events, None, effects)
 }
 
-/// Saves a lane's last turns; the last lane's batch carries the end of the run.
+/// Saves a lane's last turns. The batch of the last lane also holds the end of the run.
 pub(super) fn end_lane_with(
     state: &mut RunState,
     lane: LaneId,
@@ -82,7 +84,7 @@ fn run_end_turn(state: &mut RunState, status: RunStatus) -> Turn {
     let mut turn = turn(state, LaneId::default(), Author::System, Origin::Agent, body);
     let unfinished = &state.ending.unfinished_lanes;
     if state.lanes.len() > 1 && !unfinished.is_empty() {
-        // Says whose answers did not come to their end; the others' are good.
+        // Tells readers of the log which answers are incomplete, because the others are good.
         turn.extra.insert("unfinished_lanes".to_owned(), serde_json::json!(unfinished));
     }
     let cancelled = &state.ending.cancelled_lanes;
@@ -92,8 +94,8 @@ fn run_end_turn(state: &mut RunState, status: RunStatus) -> Turn {
     turn
 }
 
-/// A lane is durable to its end: the next one may begin, unless another is at work, because one that
-/// had not begun was stopped.
+/// Begins the next lane of a sequential run after a lane was saved. If a lane ended because it was
+/// stopped before it began, another one may still be at work; then nothing begins.
 pub(super) fn lane_over(state: &RunState) -> Next {
     let is_at_work = |lane: &Lane| !matches!(lane.phase, Phase::Waiting | Phase::Over);
     let next = state.lanes.iter().find(|lane| matches!(lane.phase, Phase::Waiting));
@@ -123,8 +125,7 @@ pub(super) fn cancel_agent(
     match &state.lane(lane).phase {
         Phase::Calling | Phase::Compacting(_) => effects.push(Effect::StopModel(lane)),
         Phase::Tools(_) => effects.push(Effect::StopTools(lane)),
-        // What is written is written before the driver hears the next input, so a lane that saves
-        // is never found here.
+        // The driver performs an append before it takes the next input, so no lane is saving here.
         Phase::Saving => return Next::Wait,
         Phase::Waiting | Phase::Over => {}
     }
@@ -136,14 +137,14 @@ pub(super) fn cancel_agent(
     state.append(turns, events, Next::LaneOver, effects)
 }
 
-/// The end is durable: record it in the ledger, and only then send `done`.
+/// Records the end in the ledger once it is durable, and only then sends `done`.
 pub(super) fn run_over(
     state: &mut RunState,
     mut summary: Box<RunSummary>,
     effects: &mut Vec<Effect>,
 ) -> Next {
     state.ending.over = true;
-    // The last turns may have brought something from outside.
+    // The last turns may hold content from outside.
     summary.taint = state.widest_taint();
     let status = summary.status;
     effects.push(Effect::Finish(summary));
@@ -160,7 +161,7 @@ fn done(state: &RunState, status: RunStatus) -> Event {
     }
 }
 
-/// A person, or the clock, ends the run now.
+/// Stops the run because a person or the time limit demands it.
 pub(super) fn stop(state: &mut RunState, reason: StopReason, effects: &mut Vec<Effect>) -> Next {
     if state.is_ending() || state.is_stopping() {
         return Next::Wait;
@@ -188,7 +189,7 @@ pub(super) fn stop(state: &mut RunState, reason: StopReason, effects: &mut Vec<E
     if tools_running { Next::Wait } else { Next::FinishStopping }
 }
 
-/// Every tool has reported, or its last moment is over: write the end.
+/// Writes the end of the run after every tool has reported or the time for that is over.
 pub(super) fn finish_stopping(state: &mut RunState, effects: &mut Vec<Effect>) -> Next {
     if state.is_ending() {
         return Next::Wait;
@@ -217,7 +218,7 @@ pub(super) fn finish_stopping(state: &mut RunState, effects: &mut Vec<Effect>) -
     state.append_last(turns, events, status, effects)
 }
 
-/// What a lane that is stopped leaves in the log.
+/// The turns and events that a stopped lane leaves.
 fn last_turns(state: &mut RunState, lane: LaneId, status: TextStatus) -> (Vec<Turn>, Events) {
     spend_unfinished(state, lane);
     let silent = state.lane(lane).silent;
@@ -231,7 +232,7 @@ fn last_turns(state: &mut RunState, lane: LaneId, status: TextStatus) -> (Vec<Tu
     }
 }
 
-/// Counts what a model that is stopped in a silent turn had used by then.
+/// Counts the usage of a model that is stopped in a silent turn.
 fn spend_unfinished(state: &mut RunState, lane: LaneId) {
     let lane_state = state.lane(lane);
     let usage = match &mut lane_state.phase {
@@ -242,8 +243,8 @@ fn spend_unfinished(state: &mut RunState, lane: LaneId) {
     state.spend(lane, &usage);
 }
 
-/// Nothing more can be written. What was acknowledged stays; the run is closed when the session
-/// is next opened.
+/// Gives up the run because nothing can be written any more. Acknowledged turns are safe; the run
+/// is closed when the session is next opened.
 pub(super) fn store_failed(state: &mut RunState, fault: &Fault, effects: &mut Vec<Effect>) -> Next {
     for lane in &state.lanes {
         effects.extend([Effect::StopModel(lane.id), Effect::StopTools(lane.id)]);

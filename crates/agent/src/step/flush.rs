@@ -1,6 +1,6 @@
-//! The silent turn before compaction: the agent may write to memory what the summary would lose.
-//! Its calls pass the gate and are logged like any others, but marked, so that they are not shown
-//! and no later prompt repeats them.
+//! The silent turn before compaction, in which the agent may save to memory what the summary would
+//! lose. Its calls pass the gate and are logged like any others, but they are marked, so that
+//! people and later prompts do not see them.
 
 use onyx_types::{LaneId, ModelEvent, ToolCall};
 
@@ -9,7 +9,7 @@ use super::lane::{Phase, ToolRound};
 use super::state::{Next, RunState};
 use super::turns::{call_turn, make_id_unique, mark_silent};
 
-/// The most calls of one flush: more would not be saving but dumping.
+/// The most calls of one flush. More would copy the conversation instead of saving what lasts.
 const MOST_CALLS: usize = 8;
 
 pub(super) fn model_event(
@@ -28,7 +28,8 @@ pub(super) fn model_event(
         }
         ModelEvent::Usage(usage) => response.usage = usage,
         ModelEvent::Finish(_) => return finished(state, lane, effects),
-        // Memory could not be saved; the conversation itself loses nothing, its file is whole.
+        // Memory could not be saved. The conversation itself loses nothing, because its log stays
+        // whole.
         ModelEvent::Failed(_) => {
             let response = std::mem::take(response);
             state.spend(lane, &response.usage);

@@ -1,4 +1,4 @@
-//! What goes into a step and what comes out of it.
+//! The inputs and effects of a step.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use onyx_types::{
 pub enum Input {
     Begin,
     Model(LaneId, ModelEvent),
-    /// The batch, as it was given out.
+    /// The batch of an `Append` effect is durable.
     Appended(Batch),
     ToolDone(LaneId, ToolUseId, ToolOutcome),
     ToolOutput(LaneId, ToolUseId, String),
     /// Live output of a call that a person approved while the run waits for it.
     ApprovedOutput(ToolUseId, String),
-    /// Tools have come or gone: from its next step on the lane has these.
+    /// Tools have come or gone. The lane uses this offering from its next step on.
     ToolsChanged(LaneId, Arc<Offering>),
     /// The lane's model was replaced by another.
     ModelChanged(LaneId, NewModel),
-    /// The lane's model was to be replaced by one that cannot be had.
+    /// The lane's model should be replaced, but the new one cannot be used.
     ModelRefused(LaneId, Fault),
     /// A person added words while the run works.
     Steer(Delivery, UserInput),
@@ -40,42 +40,41 @@ pub enum Input {
     StoreFailed(Fault),
 }
 
-/// What the driver must do.
+/// What the driver has to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Make these turns durable as one, then report `Appended`.
+    /// Make the turns of this batch durable together, then report `Appended`.
     Append(Batch),
     Emit(LaneId, Event),
     CallModel(LaneId, Box<ModelRequest>),
     StopModel(LaneId),
-    /// Put this model in place of the lane's, then report `ModelChanged` or `ModelRefused`.
+    /// Replace the lane's model by this one, then report `ModelChanged` or `ModelRefused`.
     UseModel(LaneId, String),
     Invoke(LaneId, Box<Invocation>),
-    /// Tell everybody who shows drafts that this one is new or changed.
+    /// Notify surfaces that this draft is new or changed.
     NotifyDraft(DraftId),
-    /// A person wrote this text: addresses in it may be fetched from now on.
+    /// A person wrote this text, so the addresses in it may be fetched from now on.
     NoteAddresses(String),
-    /// Wait so long for a person to decide on the outcome's draft, then report `ToolDone`.
+    /// Wait this long for a person to decide on the outcome's draft, then report `ToolDone`.
     AwaitDecision(LaneId, ToolUseId, Box<ToolOutcome>, Duration),
     /// Tell running tools to stop; they still report.
     StopTools(LaneId),
-    /// The run is over on disk: record its end and free the session, unless that was done with its last turns, then
-    /// continue with what follows.
+    /// The run's end is durable: record it in the ledger and free the session, unless that was done
+    /// with the last turns; then perform the next effects.
     Finish(Box<RunSummary>),
-    /// Nothing can be written any more: free the session and leave the run open for recovery.
+    /// Nothing can be written any more: free the session and leave the run to recovery.
     Abandon,
 }
 
-/// Turns on their way to disk. They come back when they are there, so that there is one copy of
-/// them, however long they are.
+/// Turns on their way to disk. They are moved to the driver and back, so that long turns are never
+/// copied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     pub id: BatchId,
     pub turns: Vec<Turn>,
-    /// Drafts whose decision the turns tell the model of.
+    /// Drafts whose decisions the turns deliver to the model.
     pub decided: Vec<DraftId>,
-    /// The run ends with these turns. This holds what its books need, so that a store can write
-    /// both in one go.
+    /// The summary of the run if it ends with these turns, so that a store can write both at once.
     pub end: Option<Box<RunSummary>>,
 }
 
@@ -87,16 +86,16 @@ pub struct Invocation {
     pub taint: Taint,
     /// Whether the lane's last request offered the tool.
     pub offered: Offered,
-    /// What is left of the run's money; `None`: there is no limit.
+    /// What is left of the run's money; `None` if there is no limit.
     pub cost_left: Option<f64>,
 }
 
-/// A model that takes the place of a lane's.
+/// A model that replaces a lane's.
 #[derive(Clone)]
 pub struct NewModel {
     pub id: String,
     pub context_window: Option<u32>,
-    /// How it counts tokens.
+    /// Counts tokens as this model does.
     pub tokens: Arc<dyn TokenCounter>,
 }
 
@@ -111,17 +110,17 @@ impl fmt::Debug for NewModel {
 pub struct RunSummary {
     pub status: RunStatus,
     pub usage: Usage,
-    /// The usage of each agent and model.
+    /// The usage of each agent and each model.
     pub used: Vec<ModelUse>,
-    /// What this run and those that it asked for have cost.
+    /// The cost of this run and of the runs that it asked for.
     pub cost: f64,
-    /// Whether any lane has read content from outside.
+    /// Whether any lane read content from outside.
     pub taint: Taint,
     /// The messages that the run added to the session.
     pub messages: Messages,
 }
 
-/// What a person decided, on its way into the log.
+/// A decision on a draft that is to be written into the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecidedDraft {
     pub decision: Decision,
@@ -148,17 +147,17 @@ impl From<&Draft> for DecidedDraft {
 /// A message for a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserInput {
-    /// The id it has already, if it has one.
+    /// The id of the message, if it has one already.
     pub turn: Option<TurnId>,
     pub content: UserContent,
     pub view: Option<View>,
-    /// The untrusted block that goes beside the words.
+    /// The untrusted block that is sent beside the message.
     pub context: Option<String>,
-    /// What stands where in that block.
+    /// Where each piece stands in that block.
     pub pieces: Vec<ContextMark>,
-    /// What the sender calls it.
+    /// The id that the sender gave the message.
     pub client_id: Option<String>,
-    /// It was withdrawn: the log keeps it, and no run answers it.
+    /// Whether the message was withdrawn: the log keeps it, and no run answers it.
     pub withdrawn: bool,
     pub by: Speaker,
 }
@@ -175,7 +174,7 @@ impl UserInput {
 /// Who wrote a message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Speaker {
-    /// The session's own.
+    /// The person whose session it is.
     #[default]
     Person,
     Agent(AgentId, Taint),

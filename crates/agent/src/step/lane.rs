@@ -1,4 +1,4 @@
-//! One answering agent of a run: its configuration and its progress.
+//! One answering agent of a run: its setup and its progress.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use crate::prompt::PromptSnapshot;
 
-/// The one tool of the silent turn before compaction: the agent saves what the summary would lose.
+/// The only tool of the silent turn before compaction. With it the agent saves what the summary
+/// would lose.
 pub(super) const FLUSH_TOOL: &str = "memory_write";
 
 /// One answering agent, resolved for this run.
@@ -22,19 +23,20 @@ pub struct LaneSetup {
     /// `<provider>/<model>`.
     pub model_id: String,
     pub context_window: Option<u32>,
-    /// How the model counts.
+    /// Counts tokens as the model does.
     pub tokens: Arc<dyn TokenCounter>,
     pub temperature: Option<f32>,
-    /// The sampling that the client asked for; an agent has no settings of its own for it.
+    /// The sampling that the client asked for. Agents have no such settings of their own.
     pub sampling: Sampling,
     pub max_output_tokens: u32,
     pub snapshot: Arc<PromptSnapshot>,
     pub tools: Arc<Offering>,
-    /// Calls of these end the run: its client performs them.
+    /// Tools that the client runs; a call of one of them ends the run.
     pub client_tools: Vec<ToolOffer>,
     pub tool_use: ToolUse,
     pub response_format: Option<ResponseFormat>,
-    /// The reason why the agent cannot answer at all (no such model, provider disabled).
+    /// Why the agent cannot answer at all, such as a model that does not exist or a disabled
+    /// provider.
     pub unable: Option<Fault>,
     pub taint: Taint,
 }
@@ -50,22 +52,22 @@ pub(super) struct Lane {
     pub(super) room: Room,
     /// How often the provider said that the prompt was too long.
     pub(super) overflows: u32,
-    /// Whether memory had its chance to be written in this run.
+    /// Whether the flush took place in this run.
     pub(super) flushed: bool,
     /// Whether the current work is hidden from people.
     pub(super) silent: bool,
     /// The size of every prompt before the conversation is added.
     pub(super) fixed_tokens: usize,
-    /// The tools from its next step on, where some have come or gone since its last request.
+    /// The offering for the next step, if tools have come or gone since the last request.
     pub(super) fresh_tools: Option<Arc<Offering>>,
-    /// What each of its models has used in this run, silent turns included.
+    /// The usage of each model of the lane in this run, including silent turns.
     pub(super) used: Vec<ModelUse>,
 }
 
 pub(super) enum Phase {
     Waiting,
     Calling,
-    /// The response, or the results, are on their way to disk.
+    /// The response or the results are being written to disk.
     Saving,
     Tools(ToolRound),
     Compacting(SummaryUnderWay),
@@ -87,7 +89,7 @@ pub(super) struct Response {
 #[derive(Default)]
 pub(super) struct ToolRound {
     pub(super) queue: VecDeque<ToolCall>,
-    /// Calls that are left to the client once the others are done.
+    /// Calls for the client, which end the run after the agent's own calls are done.
     pub(super) for_client: Vec<ToolCall>,
     pub(super) running: Vec<ToolUseId>,
     /// Running calls that wait for a person's decision.
@@ -109,13 +111,13 @@ pub(super) struct LastCalls {
 pub(super) enum Room {
     #[default]
     Enough,
-    /// A summary could not be had in this run: the prompt is cut to fit instead.
+    /// A summary failed in this run, so the prompt is cut to fit instead.
     CutToFit,
 }
 
-/// A summary that the model is writing.
+/// A summary that a model is writing.
 pub(super) struct SummaryUnderWay {
-    /// The turns that it will stand for.
+    /// The turns that the summary replaces.
     pub(super) range: TurnRange,
     pub(super) text: String,
     pub(super) usage: Usage,
@@ -140,7 +142,7 @@ impl Lane {
         }
     }
 
-    /// Takes up the tools that have come or gone. Calls of the response before are over.
+    /// Takes over the new offering. No call of the previous response is at work at this point.
     pub(super) fn refresh_tools(&mut self) {
         if let Some(tools) = self.fresh_tools.take() {
             self.setup.tools = tools;
@@ -148,7 +150,7 @@ impl Lane {
         }
     }
 
-    /// Counts for the model that answers now.
+    /// Adds usage to the model that answers now.
     pub(super) fn spend(&mut self, usage: &Usage) {
         self.spend_on(self.answering.clone(), usage);
     }

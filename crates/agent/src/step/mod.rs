@@ -1,12 +1,12 @@
 //! Decides what a run does next: a pure function from state and input to effects.
 //!
-//! `drive` comes in with inputs and performs the effects; `runs` makes the state. Nothing here
-//! reads a clock, a file or a socket, and nothing awaits. Durable events are emitted only once
+//! `drive` calls it with inputs and performs the effects; `runs` makes the state. Nothing here
+//! reads a clock, a file or a socket, and nothing awaits. Durable events are emitted only after
 //! `Appended` says that their turns are on disk.
 //!
-//! A step reads top-down. `step` hands the input to the file that knows it. That file changes the
-//! state, adds effects, and returns what follows (`Next`). Only `go_on` acts on a `Next`, so the
-//! files never call each other in a circle.
+//! A step reads from top to bottom. `step` hands the input to the file that handles it. That file
+//! changes the state, adds effects, and returns what follows (`Next`). Only `go_on` acts on a
+//! `Next`, so the files never call each other in a circle.
 
 mod answer;
 mod calling;
@@ -41,7 +41,7 @@ pub(crate) use turns::{USED_SO_FAR, UsedSoFar};
 
 use state::Next;
 
-/// Decides what follows from one input. Called by one driver at a time, in order.
+/// Decides what follows from one input. A run's only driver calls it with the inputs in order.
 pub fn step(state: &mut RunState, now: Now, input: Input) -> Vec<Effect> {
     state.clock.now = now;
     let mut effects = Vec::new();
@@ -83,7 +83,7 @@ fn receive(state: &mut RunState, input: Input, effects: &mut Vec<Effect>) -> Nex
     }
 }
 
-/// Does what follows, until nothing more does before the next input.
+/// Acts on `Next` values until the run must wait for an input.
 fn go_on(state: &mut RunState, mut next: Next, effects: &mut Vec<Effect>) {
     loop {
         next = match next {
@@ -111,7 +111,7 @@ fn go_on(state: &mut RunState, mut next: Next, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Turns are durable: the events that waited for them are sent, and the run continues.
+/// Sends the events that waited for these turns to be durable, and continues the run.
 fn appended(state: &mut RunState, batch: Batch, effects: &mut Vec<Effect>) -> Next {
     let Some(pending) = state.take_pending(batch.id) else { return Next::Wait };
     let told = pending.events.into_iter().map(|(lane, event)| Effect::Emit(lane, event));

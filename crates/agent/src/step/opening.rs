@@ -1,4 +1,4 @@
-//! The beginning of a run: its question is written before any model is called.
+//! The beginning of a run. Its question is written before any model is called.
 
 use onyx_types::{Author, Event, LaneId, Origin, RunStart, Taint, Turn, TurnBody};
 
@@ -24,7 +24,7 @@ fn run_start(state: &mut RunState) -> Turn {
     turn(state, LaneId::default(), Author::System, Origin::Agent, body)
 }
 
-/// What the run answers, as far as it is not in the log yet.
+/// The turns of the question that are not in the log yet.
 fn question(state: &mut RunState) -> Vec<Turn> {
     let client_turns = std::mem::take(&mut state.opening.client_turns);
     let mut turns: Vec<_> = client_turns.into_iter().map(|turn| client_turn(state, turn)).collect();
@@ -54,7 +54,7 @@ fn client_turn(state: &mut RunState, told: ClientTurn) -> Turn {
     turn(state, LaneId::default(), author, origin, told.into_body())
 }
 
-/// The start, and what the run was given with it.
+/// The start event, and events about the context that the run was given.
 fn events(state: &mut RunState) -> Events {
     let start = Event::Start {
         session_id: state.key.session,

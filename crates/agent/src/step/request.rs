@@ -8,8 +8,9 @@ use super::lane::{LaneSetup, Room};
 use super::state::RunState;
 use crate::prompt;
 
-/// A prompt ends with the model's own words when an answer that was broken off is asked for again;
-/// many providers refuse that, and others would continue in the middle of a sentence.
+/// Follows an answer that broke off when it is asked for again. Without it the prompt would end
+/// with the model's own words, which many providers refuse and others would continue in the middle
+/// of a sentence.
 const ASK_AGAIN: &str = "[The answer above was broken off. Answer the message before it again.]";
 
 pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
@@ -40,7 +41,7 @@ pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
     }
 }
 
-/// Everything the model may call, no matter who performs it.
+/// All tools that the model may call, whether the agent or the client performs them.
 fn offers(setup: &LaneSetup) -> Arc<[ToolOffer]> {
     let own = setup.tools.offers();
     match setup.client_tools.as_slice() {

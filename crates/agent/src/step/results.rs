@@ -12,8 +12,9 @@ use crate::prompt::OUTCOME_UNKNOWN;
 
 const STOPPED_FIRST: &str = "Not run: the run was stopped first.";
 
-/// One result for each call, in the order of the calls. A call whose outcome is not known (it was
-/// stopped) says so: it must not be taken for undone.
+/// Returns one result for each call, in the order of the calls. A call whose outcome is unknown,
+/// because it was stopped, gets a result that says so; it must not be taken for a call without
+/// effect.
 pub(super) fn take_results(state: &mut RunState, lane: LaneId) -> (Vec<Turn>, Events) {
     let Phase::Tools(round) = std::mem::replace(&mut state.lane(lane).phase, Phase::Saving) else {
         return (Vec::new(), Vec::new());
@@ -65,8 +66,8 @@ pub(super) fn result(
         duration_ms,
         report: Some(report.clone()),
     });
-    // A call that failed or was stopped has an origin too, because what it said until then was read
-    // all the same.
+    // A call that failed or was stopped has an origin too, because the model reads what it said
+    // until then.
     let origin = if outcome.is_error { outcome.origin.max(Origin::Agent) } else { outcome.origin };
     let turn = turn(state, lane, Author::System, origin, body);
     let event = Event::ToolResult {
@@ -87,7 +88,7 @@ fn draft_event(outcome: &ToolOutcome) -> Option<Event> {
         outcome.draft.as_deref()?.clone();
     match answer {
         DecisionTiming::Later => Some(Event::Draft { draft_id, tool, summary, preview, asks_for }),
-        // People were shown the call when the wait began.
+        // The call was shown to people when the wait began.
         DecisionTiming::Awaited | DecisionTiming::Given => None,
     }
 }

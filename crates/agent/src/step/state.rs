@@ -1,4 +1,4 @@
-//! A run at work, in named parts.
+//! The state of a run at work.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::mem::take;
@@ -17,39 +17,39 @@ use super::input::{Batch, DecidedDraft, Effect, RunSummary, StopReason, UserInpu
 use super::lane::{Lane, LaneSetup};
 use crate::prompt::History;
 
-/// Everything a run starts from.
+/// The beginning of a run's state.
 pub struct RunSetup {
     pub run: RunId,
     pub key: SessionKey,
     pub input_turn: TurnId,
     /// `None`: the message is in the log already.
     pub input: Option<UserInput>,
-    /// Messages that came while no run could take them; they stand before the new message.
+    /// Messages that came while no run could take them. They come before the new message.
     pub leading: Vec<UserInput>,
-    /// What was decided on drafts of this session since its log was last written.
+    /// Decisions on drafts of this session that are not in its log yet.
     pub decisions: Vec<DecidedDraft>,
-    /// Events that are sent right after the start: they tell what the message was given beside it.
+    /// Events that are sent right after the start. They tell which context the message was given.
     pub opening: Vec<Event>,
-    /// What a client's tools found, or a conversation that the client remembers.
+    /// The turns that a client sent: results of its tools, or its conversation.
     pub client_turns: Vec<ClientTurn>,
     pub lanes: Vec<LaneSetup>,
     pub order: LaneOrder,
     pub limits: Limits,
     /// Whether a person is there to be asked.
     pub attendance: Attendance,
-    /// What the log holds before this run, oldest first, as far as a prompt can use it.
+    /// The turns before this run, oldest first, as far as prompts can use them.
     pub history: History,
     pub mint: IdGenerator,
     pub now: Now,
     pub describe: DescribeCall,
-    /// The action that this run performs, where it is one.
+    /// The action that this run performs, if there is one.
     pub action: Option<ActionRun>,
 }
 
-/// Says what people read of a tool call.
+/// Describes a tool call for people.
 pub type DescribeCall = Arc<dyn Fn(&ToolCall) -> CallLabel + Send + Sync>;
 
-/// One run at work.
+/// A run at work.
 pub struct RunState {
     pub(super) run: RunId,
     pub(super) key: SessionKey,
@@ -68,11 +68,11 @@ pub struct RunState {
     pub(super) mint: IdGenerator,
     pending: VecDeque<Pending>,
     describe: DescribeCall,
-    /// What models said of themselves, so that each is reported once.
+    /// Limits that models reported of themselves, so that each is shown once.
     caveats: BTreeSet<String>,
 }
 
-/// What a run writes first, and the first events that it sends.
+/// What a run writes first, and its first events.
 pub(super) struct Opening {
     pub(super) input_turn: TurnId,
     pub(super) input: Option<UserInput>,
@@ -82,27 +82,27 @@ pub(super) struct Opening {
     pub(super) action: Option<ActionRun>,
 }
 
-/// When a run must end. The clock is paused while the run waits for a person.
+/// The time limit of a run, which is paused while the run waits for a person.
 pub(super) struct RunClock {
     pub(super) now: Now,
     pub(super) deadline: Duration,
     pub(super) paused_at: Option<Duration>,
-    /// Set while running tools get their last moment to report.
+    /// Until when running tools may report after a stop.
     pub(super) stopping_until: Option<Duration>,
 }
 
-/// What people have said and decided and the model has not seen yet.
+/// Messages and decisions that the model has not seen yet.
 #[derive(Default)]
 pub(super) struct WaitingInputs {
-    /// Words that are taken with the next step.
+    /// Messages for the next step.
     pub(super) steering: Vec<UserInput>,
-    /// Words that are taken when the answer is complete.
+    /// Messages for the end of the answer.
     pub(super) follow_ups: Vec<UserInput>,
     pub(super) decisions: Vec<DecidedDraft>,
-    /// Drafts for which calls of this run wait, or have their decision: it comes with the call's
-    /// result and not on its own.
+    /// Drafts of this run's calls that are awaited or decided. Their decisions come with the calls'
+    /// results and not as turns of their own.
     pub(super) awaited_drafts: BTreeSet<DraftId>,
-    /// Drafts whose decision is part of a result that is not written yet.
+    /// Drafts whose decisions are part of results that are not written yet.
     pub(super) decided_drafts: Vec<DraftId>,
 }
 
@@ -110,59 +110,59 @@ pub(super) struct WaitingInputs {
 #[derive(Default)]
 pub(super) struct Spent {
     pub(super) usage: Usage,
-    /// The cost of what this run asked others to do, recorded by them.
+    /// The cost of runs that this run asked for. Those runs record it themselves.
     pub(super) elsewhere: f64,
     pub(super) steps: u32,
     pub(super) tool_calls: u32,
 }
 
-/// What is known of the run's end.
+/// What is known about the run's end.
 #[derive(Default)]
 pub(super) struct Ending {
     pub(super) error: Option<Fault>,
     pub(super) unfinished_lanes: Vec<LaneId>,
-    /// Those of them that a person stopped while others went on.
+    /// Lanes that a person stopped while others continued.
     pub(super) cancelled_lanes: Vec<LaneId>,
     /// Whether a lane has left calls to the client.
     pub(super) awaiting_client: bool,
     pub(super) assistant_turns: Vec<TurnId>,
     pub(super) messages: Messages,
-    /// The status is decided when the last batch is appended.
+    /// The run's status, set when its last batch is handed over.
     pub(super) status: Option<RunStatus>,
     pub(super) over: bool,
 }
 
-/// A batch on its way to disk, and what waits for it.
+/// A batch on its way to disk, with its events and what follows.
 pub(super) struct Pending {
     batch: BatchId,
     pub(super) events: Vec<(LaneId, Event)>,
     pub(super) next: Next,
 }
 
-/// What follows in the same step, or once a batch is durable.
+/// What happens next, in the same step or after a batch is durable.
 #[derive(Debug)]
 pub(super) enum Next {
     /// Do nothing until the next input.
     Wait,
     StartLanes,
-    /// Call the model once more, unless a limit says no; make room first where it is needed.
+    /// Call the model again, unless a limit forbids it. Room is made first if it is needed.
     TakeStep(LaneId),
     MakeRoom(LaneId),
     /// The provider said that the prompt is too long.
     Overflowed(LaneId, Fault),
-    /// Call the model without looking for room.
+    /// Call the model without checking whether the prompt is too long.
     CallModel(LaneId),
     RunTools(LaneId),
     /// The silent turn before compaction is over.
     AfterFlush(LaneId),
-    /// The lane's last text, unchanged, and why it could not continue.
+    /// End the lane with its text, and with the reason if it failed.
     EndLane(LaneId, TextStatus, Option<Fault>),
-    /// A lane is durable to its end.
+    /// All turns of a lane are durable.
     LaneOver,
     Stop(StopReason),
-    /// Every tool has reported, or its last moment is over.
+    /// Every tool has reported, or the time for that is over.
     FinishStopping,
-    /// The run is durable to its end.
+    /// All turns of the run are durable.
     RunOver(Box<RunSummary>),
 }
 
@@ -202,18 +202,18 @@ impl RunState {
         }
     }
 
-    /// The session's history with everything this run has added to it.
+    /// The session's history including the turns of this run.
     pub fn into_history(self) -> History {
         self.history
     }
 
-    /// When the driver must send a `Tick` at the latest.
+    /// The latest time at which the driver must send a `Tick`.
     pub fn wake_at(&self) -> Duration {
         let deadline = if self.clock.is_paused() { Duration::MAX } else { self.clock.deadline };
         self.clock.stopping_until.unwrap_or(deadline)
     }
 
-    /// Whether this lane has read anything from outside.
+    /// Whether this lane read content from outside.
     pub fn taint(&self, lane: LaneId) -> Taint {
         self.lanes[usize::from(lane.0)].setup.taint
     }
@@ -239,8 +239,8 @@ impl RunState {
         self.lanes.iter().map(|lane| lane.setup.agent.clone()).collect()
     }
 
-    /// Whether this was not reported yet. A state is reported once a run, however often its model is
-    /// called; an occurrence, such as a retry, is reported each time.
+    /// Whether this status is to be shown. A lasting condition is shown once in a run, however
+    /// often its model is called; an occurrence, such as a retry, is shown each time.
     pub(super) fn is_news(&mut self, code: StatusCode, message: &str) -> bool {
         code != StatusCode::Degraded || self.caveats.insert(message.to_owned())
     }
@@ -249,13 +249,13 @@ impl RunState {
         (self.describe)(call)
     }
 
-    /// Counts what a lane's model has used.
+    /// Adds usage of a lane's model.
     pub(super) fn spend(&mut self, lane: LaneId, usage: &Usage) {
         self.spent.usage.add(usage);
         self.lane(lane).spend(usage);
     }
 
-    /// Counts what a tool has spent on models.
+    /// Adds what a tool spent on models.
     pub(super) fn spend_on_tool(&mut self, lane: LaneId, spending: Spending) {
         match spending {
             Spending::OfRun { model, usage } => {
@@ -266,13 +266,13 @@ impl RunState {
         }
     }
 
-    /// What this run and those that it asked for have cost.
+    /// The cost of this run and of the runs that it asked for.
     pub(super) fn cost(&self) -> f64 {
         self.spent.usage.cost.unwrap_or(0.0) + self.spent.elsewhere
     }
 
-    /// Hands turns over to be made durable. Once they are, the events are sent and the run continues
-    /// with `next`.
+    /// Hands turns to the driver to make them durable. After that the events are sent and the run
+    /// continues with `next`.
     pub(super) fn append(
         &mut self,
         turns: Vec<Turn>,
@@ -285,8 +285,8 @@ impl RunState {
         Next::Wait
     }
 
-    /// Hands the run's last turns over, with what the ledger records of its end. Once they are durable, the events are
-    /// sent and the run is over.
+    /// Hands the run's last turns to the driver, with what the ledger records of the end. After
+    /// they are durable, the events are sent and the run is over.
     pub(super) fn append_last(
         &mut self,
         turns: Vec<Turn>,
@@ -329,7 +329,7 @@ impl RunState {
         }
     }
 
-    /// Whether any lane has read anything from outside.
+    /// Whether any lane read content from outside.
     pub(super) fn widest_taint(&self) -> Taint {
         self.lanes.iter().map(|lane| lane.setup.taint).max().unwrap_or_default()
     }

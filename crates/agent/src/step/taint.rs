@@ -1,11 +1,11 @@
-//! A lane that has read content from outside is tainted from then on.
+//! Taint: a lane that has read content from outside is tainted from then on.
 
 use onyx_types::{Event, LaneId, Origin, StatusCode, Taint, Turn, TurnBody};
 
 use super::input::Effect;
 use super::state::RunState;
 
-/// Taints one lane and says so, unless it was tainted before.
+/// Taints a lane and sends an event, unless the lane was tainted before.
 pub(super) fn lane(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) {
     let setup = &mut state.lane(lane).setup;
     if setup.taint == Taint::Clean {
@@ -20,7 +20,7 @@ pub(super) fn all_lanes(state: &mut RunState, effects: &mut Vec<Effect>) {
     }
 }
 
-/// What one agent says is in the others' next prompts, so they have read what it has read.
+/// Taints all lanes after a tainted answer, because each agent's text is in the others' next prompts.
 pub(super) fn by_others(state: &mut RunState, turns: &[Turn], effects: &mut Vec<Effect>) {
     let said =
         |turn: &Turn| turn.origin.taints() && matches!(turn.body, TurnBody::AssistantText(_));
@@ -29,7 +29,7 @@ pub(super) fn by_others(state: &mut RunState, turns: &[Turn], effects: &mut Vec<
     }
 }
 
-/// Where the words of a lane come from.
+/// The origin of the text that a lane writes.
 pub(super) fn origin_of(state: &mut RunState, lane: LaneId) -> Origin {
     match state.lane(lane).setup.taint {
         Taint::Clean => Origin::Agent,

@@ -1,4 +1,5 @@
-//! The tool calls of one response: saved, run, their results saved.
+//! Runs the tool calls of one response. The calls are saved before they run, and their results
+//! after.
 
 use onyx_tools::Offered;
 use onyx_types::{
@@ -16,7 +17,7 @@ use super::turns::{
 };
 use super::{ending, taint, waiting};
 
-/// The model asked for tools: the calls are made durable first, and run only then.
+/// Saves the calls that the model asked for. They run only after they are durable.
 pub(super) fn asked_for(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -> Next {
     let (mut turns, mut events) = take_answer(state, lane, TextStatus::Complete);
     let calls = std::mem::take(&mut state.lane(lane).response.calls);
@@ -48,7 +49,7 @@ pub(super) fn asked_for(state: &mut RunState, lane: LaneId, effects: &mut Vec<Ef
     state.append(turns, events, Next::RunTools(lane), effects)
 }
 
-/// Why these calls must not run, if a limit or a loop says so.
+/// Why these calls must not run, if a limit was reached or the calls repeat in a loop.
 fn refusal<'a>(
     state: &mut RunState,
     lane: LaneId,
@@ -78,7 +79,7 @@ fn refusal<'a>(
     looping
 }
 
-/// Calls and their refusals go to disk together, so no call is left without a result.
+/// Saves calls together with their refusals, so that no call is left without a result.
 fn refuse(
     state: &mut RunState,
     lane: LaneId,
@@ -97,7 +98,7 @@ fn refuse(
     ending::end_lane_with(state, lane, turns, events, Some(fault), effects)
 }
 
-/// The calls are durable: start as many as may run together.
+/// Starts the calls after they are durable, as many as may run together.
 pub(super) fn start(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -> Next {
     if state.is_ending() || state.is_stopping() {
         return Next::Wait;
@@ -106,7 +107,7 @@ pub(super) fn start(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect
     let cost_left = limit.map(|limit| limit - state.cost());
     let attended = state.attendance;
     let lane_state = state.lane(lane);
-    // A person is not asked about calls that are not shown to people.
+    // People do not see silent calls, so they are not asked about them.
     let silent = lane_state.silent;
     let attendance = if silent { Attendance::Unattended } else { attended };
     let taint = lane_state.setup.taint;
@@ -119,7 +120,7 @@ pub(super) fn start(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect
         }
         let Some(call) = round.queue.pop_front() else { break };
         round.running.push(call.id.clone());
-        // The silent turn before compaction offers one tool, and every other request all of them.
+        // The silent turn before compaction offers one tool; every other request offers all.
         let shown = tools.get(&call.name).filter(|_| !silent || call.name == FLUSH_TOOL);
         let offered = shown.map_or(Offered::No, |tool| Offered::As(tool.registration));
         let invocation = Invocation { call, attendance, taint, offered, cost_left };
@@ -131,7 +132,7 @@ pub(super) fn start(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect
     Next::Wait
 }
 
-/// Output of a call that a person approved is shown where the run waits for it.
+/// Shows output of an approved call in the run that waits for it.
 pub(super) fn approved_output(
     state: &RunState,
     tool_use_id: ToolUseId,
@@ -159,7 +160,7 @@ pub(super) fn done(
         state.spend_on_tool(lane, *spending);
     }
     if state.lane(lane).is_over() {
-        // Its agent was stopped while the tool worked.
+        // The call's agent was stopped while the tool worked.
         waiting::answered(state, lane, id);
         return Next::Wait;
     }

@@ -1,4 +1,4 @@
-//! Makes the turns that go into the log, and the events that tell of them.
+//! Makes the turns for the log and the events about them.
 
 use onyx_types::{
     AssistantText, Author, Event, LaneId, Origin, ReasoningTurn, TextStatus, ToolCall,
@@ -58,13 +58,13 @@ pub(super) fn user_turn(state: &mut RunState, words: UserInput) -> Turn {
     turn_with_id(state, id, LaneId::default(), author, origin, body)
 }
 
-/// The words that people added since the last step.
+/// Turns of the messages that people added since the last step.
 pub(super) fn steering_turns(state: &mut RunState) -> Vec<Turn> {
     let waiting = std::mem::take(&mut state.waiting.steering);
     waiting.into_iter().map(|words| user_turn(state, words)).collect()
 }
 
-/// What was decided since the last step.
+/// Turns of the decisions since the last step.
 pub(super) fn decision_turns(state: &mut RunState) -> Vec<Turn> {
     let decided = std::mem::take(&mut state.waiting.decisions);
     let mut turns = Vec::with_capacity(decided.len());
@@ -76,8 +76,8 @@ pub(super) fn decision_turns(state: &mut RunState) -> Vec<Turn> {
     turns
 }
 
-/// The turns and durable events of what the model has said, leaving the lane's response empty. Tool
-/// calls are not among them: whoever takes them decides whether they run.
+/// Takes the turns and durable events of what the model has said out of the lane's response. Tool
+/// calls are left out, because the caller decides whether they run.
 pub(super) fn take_answer(
     state: &mut RunState,
     lane: LaneId,
@@ -130,9 +130,9 @@ pub(super) fn call_turn(
     turn(state, lane, author, origin, body)
 }
 
-/// Gives a call an id of our own where it has none, or one that an earlier call of this run or of
-/// the prompt has: some servers restart the numbers of calls with each answer, and a result must belong to
-/// one call.
+/// Gives a call an id of our own if it has none, or one that an earlier call of this run or of the
+/// prompt has. Some servers number the calls of each answer from the beginning, and a result must
+/// belong to one call.
 pub(super) fn make_id_unique(state: &mut RunState, call: &mut ToolCall) {
     let in_prompt = state.history.turns().iter().any(
         |turn| matches!(&turn.body, TurnBody::ToolCall(earlier) if earlier.tool_use_id == call.id),
@@ -144,18 +144,18 @@ pub(super) fn make_id_unique(state: &mut RunState, call: &mut ToolCall) {
     state.call_ids.insert(call.id.clone());
 }
 
-/// Marks a turn that is not shown to people and not repeated in prompts.
+/// Marks a turn so that neither people nor later prompts see it.
 pub(super) fn mark_silent(turn: &mut Turn) {
     turn.extra.insert("silent".to_owned(), Value::Bool(true));
 }
 
-/// The run's usage so far, for the recovery that closes the run after a crash.
+/// The key of the run's usage so far in a turn. Recovery needs it to close the run after a crash.
 pub(crate) const USED_SO_FAR: &str = "used_so_far";
 
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct UsedSoFar {
     pub(crate) usage: Usage,
-    /// The last model that was asked.
+    /// The model that was asked last.
     pub(crate) model: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Calls that wait for a person's decision, and the messages and decisions that arrive meanwhile.
-//! While a call waits, the run's time limit is paused.
+//! Calls that wait for a person's decision, and the messages and decisions that arrive during a
+//! run. While a call waits, the run's time limit is paused.
 
 use onyx_storage::Delivery;
 use onyx_types::{DecisionTiming, Event, LaneId, Proposal, StatusCode, ToolOutcome, ToolUseId};
@@ -8,7 +8,7 @@ use super::input::{DecidedDraft, Effect, Speaker, UserInput};
 use super::lane::{Lane, Phase};
 use super::state::{Next, RunState};
 
-/// Words that a person adds wait for the next step, or for the end of the answer.
+/// Adds a message for the next step, or for the end of the answer.
 pub(super) fn add_words(
     state: &mut RunState,
     delivery: Delivery,
@@ -25,7 +25,7 @@ pub(super) fn add_words(
     Next::Wait
 }
 
-/// A decision is added to the next step, unless it comes with the result of a call of this run.
+/// Adds a decision to the next step, unless it comes with the result of a call of this run.
 pub(super) fn add_decision(state: &mut RunState, decided: DecidedDraft) -> Next {
     if !state.waiting.awaited_drafts.contains(&decided.decision.draft_id) {
         state.waiting.decisions.push(decided);
@@ -33,7 +33,7 @@ pub(super) fn add_decision(state: &mut RunState, decided: DecidedDraft) -> Next 
     Next::Wait
 }
 
-/// A call returned. Drafts that it left are announced to all surfaces that show drafts.
+/// Notes the draft of a call that returned, and announces it to the surfaces that show drafts.
 pub(super) fn note_proposal(
     state: &mut RunState,
     outcome: &ToolOutcome,
@@ -46,7 +46,7 @@ pub(super) fn note_proposal(
         DecisionTiming::Awaited => {
             waiting.awaited_drafts.insert(proposal.draft);
         }
-        // No person decided in time: a later decision becomes a turn of its own.
+        // No person decided in time, so a later decision becomes a turn of its own.
         DecisionTiming::Later => {
             waiting.awaited_drafts.remove(&proposal.draft);
         }
@@ -62,7 +62,7 @@ pub(super) fn needs_decision(state: &RunState, outcome: &ToolOutcome) -> bool {
     awaited && !state.is_stopping()
 }
 
-/// The call needs a person now: they are shown what it would do, and the run waits.
+/// Shows the call to people and pauses the run until they decide.
 pub(super) fn ask(
     state: &mut RunState,
     lane: LaneId,
@@ -95,7 +95,8 @@ pub(super) fn ask(
     Next::Wait
 }
 
-/// A call has its outcome; with the last one that waited for a person, the clock continues.
+/// Notes that a call has its outcome. After the last call that waited for a person, the time limit
+/// counts again.
 pub(super) fn answered(state: &mut RunState, lane: LaneId, id: &ToolUseId) {
     if let Phase::Tools(round) = &mut state.lane(lane).phase {
         round.awaiting.retain(|waiting| waiting != id);

@@ -1,4 +1,4 @@
-//! Making room always ends, loses nothing from the file, and is seen to happen.
+//! Compaction always ends, removes nothing from the log, and is shown to people.
 
 use onyx_test_support::{Answer, ErrorKind, RecordedRequest, ScriptedCall};
 use onyx_types::{Event, Limits, Origin, RunStatus, SessionId, StatusCode, TurnBody};
@@ -32,7 +32,7 @@ async fn small_world() -> World {
     World::with_agents(Vec::<Answer>::new(), agents, Limits::default()).await
 }
 
-/// A conversation that fills its window.
+/// A conversation that fills the window.
 async fn crowded(
     respond: impl Fn(&RecordedRequest) -> Answer + Send + Sync + 'static,
 ) -> (World, SessionId, Vec<Event>) {

@@ -1,4 +1,4 @@
-//! What a message is given beside it: found, fenced, stored and replayed as it was.
+//! Retrieved context of a message: it is found, fenced, stored and replayed unchanged.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ async fn what_is_found_is_told_fenced_stored_and_replayed_byte_equal() {
     assert!(!system.contains("Egon"), "context stands beside the message, never in the rules");
 }
 
-/// Nobody else tells this index of sessions: the run does, before its end is told.
+/// Only the run notifies this index, and it does so before its end is announced.
 #[tokio::test]
 async fn what_was_said_is_found_as_soon_as_the_end_is_told() {
     let world = World::new([Answer::text("Egon mends roofs.")]).await;
@@ -72,7 +72,7 @@ async fn what_was_said_is_found_as_soon_as_the_end_is_told() {
     let settings = IndexSettings { home, chunking: Chunking::default() };
     let index = Index::new(world.store.clone(), Arc::new(SystemClock::new()), settings);
     world.agent.set_index(index.clone());
-    // The first look through everything is over before there is a session.
+    // The index has finished its first sync before there is a session.
     assert_eq!(index.search_sessions(&"ana".parse().unwrap(), "roofs").await.unwrap(), []);
     let handle = world.agent.runs.start(request(None, "Who does it?")).await.unwrap();
     let session = handle.session_id;
@@ -101,7 +101,7 @@ const OTHER_SPACE: &str = "people/ana/spaces/0193b3a0-0000-7000-8000-00000000000
 const CHANNEL: &str = "0193b3a0-0000-7000-8000-000000000003";
 const THREAD: &str = "0193b3a0-0000-7000-8000-000000000004";
 
-/// What a thread's message is answered from, some of it twice.
+/// The scopes in which context for a thread's message is searched. Some of them occur twice.
 fn thread_scopes() -> Vec<Scope> {
     let space = Scope::Space("0193b3a0-0000-7000-8000-000000000001".parse().unwrap());
     vec![
@@ -154,13 +154,14 @@ async fn a_message_in_a_thread_is_answered_from_four_scopes_within_its_budget() 
     });
     let block = block.unwrap();
     assert!(!block.contains("elsewhere") && !block.contains("bob") && !block.contains("Egon"));
-    // A fifth of a window of 8,000; what stands around the pieces is reckoned, not counted.
+    // Context takes a fifth of a window of 8,000. The fences around the pieces are estimated, so
+    // the check leaves room for them.
     let tokens = onyx_types::estimate_tokens(&block);
     assert!(tokens <= 1_760 && tokens > 400, "{tokens}");
     let pages = pieces.iter().filter(|piece| piece.source.contains("/pages/")).count();
     assert!((1..12).contains(&pages), "{pages} pages fit");
 
-    // What was given stays what it was, whatever becomes of the files and whoever reads the log.
+    // Stored context stays unchanged when its files change, and when a replay reads it.
     world.write(&channel, "The roof is gone.\n");
     drop(world.say(Some(session), "And when?").await);
     let quoted = serde_json::to_string(&block).unwrap();

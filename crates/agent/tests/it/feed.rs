@@ -112,7 +112,7 @@ async fn beyond_its_bound_a_feed_gives_late_readers_pieces_together_and_live_one
         assert_eq!(told.iter().map(|(_, text)| text.as_str()).collect::<String>(), rest);
         assert!(told.is_sorted_by_key(|(seq, _)| *seq));
         assert_eq!(told.last().map_or(after as u64, |(seq, _)| *seq), 700_000);
-        // Any number that was told is one to go on from.
+        // A reader may continue from any number that it was sent.
         if let Some((seq, first)) = told.first() {
             let more: String =
                 texts(feed.read_after(*seq)).await.into_iter().map(|(_, text)| text).collect();

@@ -43,7 +43,7 @@ async fn another_answer_is_a_fork_of_the_same_family() {
     assert!(sent.contains("second") && !sent.contains("\"two\""));
 }
 
-/// What the sessions' rows say of their messages, newest session first.
+/// The message counts and previews of the sessions' rows, newest session first.
 async fn counted(world: &World, sessions: &[SessionId]) -> Vec<(u64, String)> {
     let mut rows = Vec::new();
     for session in sessions {

@@ -202,7 +202,7 @@ fn old_exchanges_go_first_and_whole_when_the_window_is_small() {
     assert_eq!(tiny, expected, "the newest exchange always stays");
 }
 
-/// One of everything that a conversation can hold, in an order that leaves calls open for a while.
+/// Turns of every kind, in an order that leaves calls open for a while.
 fn eventful() -> Vec<Turn> {
     let summary = json!({"type": "summary", "content": "S", "replaces": {
         "first": "0197f3a0-0000-7000-8000-000000000000",

@@ -1,5 +1,5 @@
-//! What a process, a client or a full disk leaves behind, one case at a time. The simulation found
-//! each of them.
+//! What a crashed process, a disconnected client or a full disk leaves behind, one case at a time.
+//! The simulation found each of these cases.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -25,10 +25,10 @@ use tokio::sync::Notify;
 use crate::step::ByRule;
 use crate::world::{all, ana, error_of, kinds, request};
 
-/// What the store does with one kind of operation from now on.
+/// How the store answers one kind of operation from now on.
 #[derive(Clone, Copy)]
 enum Answer {
-    /// Until the switch is set again.
+    /// The operation waits until the switch is set again.
     Waits,
     IsFull,
     LosesSync,
@@ -67,7 +67,8 @@ impl Turnstile for Switch {
     }
 }
 
-/// Answers from a list and remembers what it was asked. An answer without an end hangs.
+/// A model that gives the listed answers and remembers its requests. An answer without an end never
+/// finishes.
 #[derive(Clone, Default)]
 struct Listed {
     answers: Arc<Mutex<Vec<Vec<ModelEvent>>>>,
@@ -108,7 +109,7 @@ fn answer(text: &str) -> Vec<ModelEvent> {
     vec![says(text), ModelEvent::Finish(FinishReason::Stop)]
 }
 
-/// A call of a tool that no agent has, so that only its bookkeeping matters.
+/// A call of a tool that no agent has, because these tests only check how calls are recorded.
 fn call(index: u32, id: &str) -> ModelEvent {
     ModelEvent::ToolCallEnd {
         index,
@@ -154,7 +155,7 @@ impl Desk {
         Self { disk, store, agent, model, switch }
     }
 
-    /// A new process on the same disk.
+    /// Starts a new process on the same disk.
     fn reopen(self, answers: impl IntoIterator<Item = Vec<ModelEvent>>) -> Self {
         let disk = self.disk.clone();
         drop(self);
@@ -173,7 +174,8 @@ impl Desk {
         (key, all(handle).await)
     }
 
-    /// A run that could not write its end: open in the books, its text in the notes.
+    /// Leaves a run that could not write its end: it is open in the ledger, and its text is in the
+    /// notes.
     async fn leave_noted(&self, session: Option<onyx_types::SessionId>) -> SessionKey {
         let handle = self.agent.runs.start(request(session, "tell me")).await.unwrap();
         let key = key(handle.session_id);
@@ -186,14 +188,14 @@ impl Desk {
         key
     }
 
-    /// Drops a caller once what it waits for has come as far as the operation that the switch holds.
+    /// Drops a caller as soon as its work reaches the operation that the switch holds.
     async fn hang_up<T>(&self, start: impl Future<Output = T>) {
         let mut start = Box::pin(start);
         self.reached(&mut start).await;
         drop(start);
     }
 
-    /// Lets a caller wait until its work has come to the operation that the switch holds.
+    /// Polls a caller until its work reaches the operation that the switch holds.
     async fn reached<T>(&self, start: &mut (impl Future<Output = T> + Unpin)) {
         let before = self.switch.refusals();
         let reached = async || (self.switch.refusals() > before).then_some(());
@@ -250,7 +252,7 @@ async fn recovery_leaves_runs_at_work_alone_and_closes_the_others() {
     at_work.events.next().await.unwrap();
     let (left, _) = desk.say(None, "two").await;
     let mut mint = IdGenerator::new(3);
-    // Two at once: a process that had lost the session began the second.
+    // Two runs are open, because a process that had lost the session began the second.
     for _ in 0..2 {
         desk.begin_in_books(&left, &mut mint).await;
     }
@@ -301,7 +303,7 @@ async fn a_full_disk_keeps_what_was_noted_of_an_answer() {
 async fn a_run_that_wrote_nothing_leaves_the_notes_to_the_one_that_made_them() {
     let desk = Desk::new([vec![says("half an answer")]]);
     let key = desk.leave_noted(None).await;
-    // Earlier than the other: a process that had lost the session began it.
+    // This run is the older one; a process that had lost the session began it.
     desk.begin_in_books(&key, &mut IdGenerator::new(3)).await;
     assert_eq!(desk.agent.recover().await.unwrap(), 2);
     assert_eq!(interrupted_texts(&desk.log(&key).await), ["half an answer"]);

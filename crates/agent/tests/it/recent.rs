@@ -21,7 +21,7 @@ async fn what_is_kept_in_memory_is_what_the_log_says() {
     let log = home.join(format!("people/ana/sessions/main/{session}.jsonl"));
     let whole = std::fs::read_to_string(&log).unwrap();
 
-    // Somebody takes the last exchange out with an editor: memory must not know better.
+    // Somebody removes the last exchange with an editor, so the cached history must not be used.
     let lines: Vec<&str> = whole.lines().collect();
     std::fs::write(&log, format!("{}\n", lines[..lines.len() - 4].join("\n"))).unwrap();
     world.say(Some(session), "four").await;
@@ -59,7 +59,7 @@ async fn a_conversation_that_is_read_in_part_begins_with_a_question() {
     let log = home.join(format!("people/ana/sessions/main/{session}.jsonl"));
     let whole = std::fs::read_to_string(&log).unwrap();
     let lines: Vec<&str> = whole.lines().collect();
-    // Wherever a page of the log may begin.
+    // A page of the log may begin at any turn.
     for cut in 1..=4 {
         std::fs::write(&log, format!("{}\n", lines[..lines.len() - cut].join("\n"))).unwrap();
         world.say(Some(session), "last").await;
@@ -86,7 +86,7 @@ async fn as_much_is_read_from_the_log_as_the_model_itself_has_room_for() {
     for n in 0..117 {
         world.say(Some(session), &format!("message {n} {words}")).await;
     }
-    // Changed by another writer, so that it is read again.
+    // The log is changed by another writer, so that it is read again.
     let home = world.folder.path().join("home");
     let log = home.join(format!("people/ana/sessions/main/{session}.jsonl"));
     std::fs::write(&log, std::fs::read(&log).unwrap()).unwrap();

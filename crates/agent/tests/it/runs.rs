@@ -1,4 +1,4 @@
-//! Runs through agent, driver, store, tools and the provider's wire.
+//! Runs through the agent crate, the store, the tools and a provider's wire format.
 
 use std::time::Duration;
 
@@ -161,7 +161,7 @@ async fn beyond_the_cap_a_request_is_told_to_come_back() {
     assert!(world.start(None, "hi").await.is_ok());
 }
 
-/// What a process leaves behind that dies after its first write.
+/// Leaves what remains of a run whose process died after its first write.
 async fn leave_open_run(world: &World, turns: usize) -> SessionKey {
     let (session, _) = world.say(None, "before").await;
     let key = SessionKey { person: ana(), agent: "main".parse().unwrap(), session };
@@ -293,8 +293,8 @@ async fn a_greeting_is_a_small_request() {
     assert!(bytes <= 8 * 1024, "{bytes} bytes");
 }
 
-/// A run that has told its end may be about to have its session named: the end of the process waits
-/// until it is put away.
+/// A run that has announced its end may still be about to get its session a title, so the shutdown
+/// waits until the run has left the list.
 #[tokio::test]
 async fn the_end_of_the_process_waits_for_a_run_that_is_not_put_away() {
     let world = World::new([Answer::text("Hello Ana.")]).await;

@@ -1,4 +1,4 @@
-//! Which agents answer in a session, and which listeners hear of its changes.
+//! Which agents answer in a session, and which listeners get notices of its changes.
 
 use onyx_agent::{Notice, NoticeKind, RunInput, SessionPatch, SessionRef};
 use onyx_storage::{Delivery, SessionStatus, TitleSource};
@@ -69,7 +69,7 @@ async fn everything_that_happens_to_a_session_is_told_in_order() {
     let handle = world.start(None, "hi").await.unwrap();
     let (session, run) = (handle.session_id, handle.run_id);
     all(handle).await;
-    // The run's end is announced after its last event.
+    // The notice of the run's end comes after the run's last event.
     let mut told = vec![notices.recv().await.unwrap(), notices.recv().await.unwrap()];
     let patch = SessionPatch { title: Some("Boats".to_owned()), ..SessionPatch::default() };
     let meta = world.agent.sessions.patch(&ana(), session, patch).await.unwrap();

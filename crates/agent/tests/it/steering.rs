@@ -9,7 +9,7 @@ use crate::world::{World, all, ana, request};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A model whose first answer takes its time to list files.
+/// A model whose first answer lists files and takes a while.
 async fn slow() -> (World, onyx_agent::RunHandle) {
     let world = World::new([
         Answer::tool_calls([ScriptedCall::new("a", "list_files", &json!({}))]).first_delay_ms(300),
@@ -128,7 +128,7 @@ async fn text_that_streams_is_noted_and_survives_a_crash() {
         world.read(&format!("{path}.live")).is_some_and(|text| text.contains("half a th"))
     })
     .await;
-    // The crash: a second home is made of the files exactly as they are now.
+    // The copy simulates a crash: it holds the files exactly as they are at this moment.
     let copy = tempfile::tempdir().unwrap();
     let status = std::process::Command::new("cp")
         .args(["-r", "--"])

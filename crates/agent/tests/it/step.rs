@@ -1,4 +1,4 @@
-//! The state machine, driven by hand: no runtime, no store, no model.
+//! The state machine without a runtime, store or model.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 pub(crate) const LANE: LaneId = LaneId(0);
 
-/// Stands in for the driver: acknowledges every append at once unless set to hold them back.
+/// Replaces the driver. It acknowledges each append at once, unless it is told to hold them back.
 pub(crate) struct Bench {
     pub(crate) state: RunState,
     pub(crate) now: Now,

@@ -1,5 +1,5 @@
-//! Whatever comes, in whatever order: `done` once and last, every call with one result, nothing
-//! durable told before it is on disk.
+//! Invariants for any inputs in any order: `done` comes once and last, each call has one result,
+//! and nothing durable is announced before it is on disk.
 
 use std::collections::BTreeMap;
 
@@ -86,7 +86,7 @@ fn play(bench: &mut Bench, step: Move, next_id: &mut u32) {
     }
 }
 
-/// Lets everything outstanding come in, then stops the run.
+/// Delivers all outstanding inputs, then stops the run.
 fn settle(bench: &mut Bench) {
     bench.give(Input::Cancel);
     bench.now.mono += std::time::Duration::from_secs(2);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// What a call of a tool does to the toolbox.
+/// The change that a call makes to the toolbox.
 #[derive(Clone, Copy)]
 enum Deed {
     Brings,
@@ -19,8 +19,8 @@ enum Deed {
     Nothing,
 }
 
-/// A tool by which a test changes the toolbox in the middle of a run, as a program that connects
-/// or leaves would.
+/// A tool that changes the toolbox in the middle of a run, as a program does that connects or
+/// disconnects.
 struct Changer {
     spec: ToolSpec,
     does: Deed,
@@ -35,7 +35,7 @@ impl Changer {
             group: "mcp:test".to_owned(),
             description: "Does what a test says.".to_owned(),
             input_schema: json!({"type": "object"}).into(),
-            // Calls run one after the other.
+            // Calls with effects run one after the other.
             usual_effect: ToolEffect::Write,
             repeats: false,
             timeout: Duration::from_secs(20),
@@ -96,7 +96,7 @@ fn calls(names: &[&'static str]) -> Answer {
     Answer::tool_calls(names.iter().enumerate().map(call).collect::<Vec<_>>())
 }
 
-/// The names that each request offered of the test's own tools.
+/// The test's own tools that each request offered.
 fn offered(world: &World) -> Vec<Vec<String>> {
     let names = |body: &Value| {
         let tools = body["tools"].as_array().cloned().unwrap_or_default();
@@ -124,7 +124,7 @@ async fn a_run_is_offered_a_tool_from_the_step_after_it_came_and_not_after_it_we
     for answer in [
         calls(&["own_bring"]),
         calls(&["own_greet"]),
-        // In one answer: the second finds that its tool has gone.
+        // Both calls come in one answer, so the second finds its tool gone.
         calls(&["own_take", "own_greet"]),
         Answer::text("Done."),
     ] {
@@ -143,8 +143,8 @@ async fn a_run_is_offered_a_tool_from_the_step_after_it_came_and_not_after_it_we
     assert!(!ok && said.starts_with(gone), "{said}");
 }
 
-/// A small model sees files, memory and search; what else it may do it finds and calls by name, and
-/// the gate decides as ever.
+/// A small model is shown the tools for files, memory and search. It finds its other tools by
+/// search and calls them by name, and the gate decides as for any call.
 #[tokio::test]
 async fn a_small_model_is_shown_few_tools_and_finds_the_others() {
     let call = |name: &str, input: Value| {
@@ -183,7 +183,7 @@ async fn a_small_model_is_shown_few_tools_and_finds_the_others() {
     let results = results(&told);
     assert!(results[0].0 && results[0].1.contains("own_greet: "), "{results:?}");
     assert_eq!(results[1], (true, "own_greet worked".to_owned()));
-    // What it was not shown it cannot call straight away.
+    // A tool that it was not shown cannot be called directly.
     assert!(!results[2].0, "{results:?}");
 
     world.set_agents(&agents("mine/some-model"), &Limits::default());

@@ -7,7 +7,7 @@ use crate::world::{World, all, ana};
 const NOTE: &str = "people/ana/vault/note.md";
 const NEW: &str = "people/ana/vault/new.md";
 
-/// A run that edits one note twice and makes another.
+/// A run that edits one note twice and creates another.
 async fn edited() -> (World, RunId) {
     let call = |id: &str, path: &str, content: &str| {
         let arguments = json!({"path": path, "content": content});

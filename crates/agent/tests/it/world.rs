@@ -1,4 +1,4 @@
-//! A real home, a real store, the real provider wire, and a scripted model at the other end.
+//! A real home and store, a real provider wire format, and a scripted model server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl World {
         Self::open(tempfile::tempdir().unwrap(), answers, agents, limits, clock).await
     }
 
-    /// A world whose clock only the test moves.
+    /// A world whose clock is moved only by the test.
     pub(crate) async fn by_hand<A: Into<Answer>>(
         answers: impl IntoIterator<Item = A>,
     ) -> (Self, Arc<ManualClock>) {
@@ -69,12 +69,12 @@ impl World {
         let clock = Arc::new(ManualClock::new());
         let folder = tempfile::tempdir().unwrap();
         let world = Self::open(folder, answers, agents, Limits::default(), clock.clone()).await;
-        // Somebody who has files here.
+        // A file makes the person known to this home.
         world.write("people/ana/USER.md", "");
         (world, clock)
     }
 
-    /// A new process on a home that is there already.
+    /// Starts a new process on an existing home.
     pub(crate) async fn reopen<A: Into<Answer>>(
         folder: TempDir,
         answers: impl IntoIterator<Item = A>,
@@ -141,7 +141,7 @@ impl World {
         self.agent.runs.start(request(session, text)).await
     }
 
-    /// Runs to the end and gives back everything that was told.
+    /// Runs a message to its end and returns all events.
     pub(crate) async fn say(
         &self,
         session: Option<SessionId>,

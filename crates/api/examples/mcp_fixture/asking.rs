@@ -1,4 +1,4 @@
-//! Tools and a prompt that ask the client for something, or tell it how far they are.
+//! Tools and a prompt that ask the client for something, or report their progress.
 
 use onyx_mcp::serving::{Exchange, Question, Refusal, Stop};
 use serde_json::{Value, json};

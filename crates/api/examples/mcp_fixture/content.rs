@@ -1,11 +1,11 @@
-//! What the suite expects to find, as far as nobody is asked for it.
+//! The tools, resources and prompts that the suite expects, except those that ask the client.
 
 use onyx_mcp::serving::{Refusal, Stop};
 use serde_json::{Value, json};
 
-/// One red pixel.
+/// A picture of one red pixel, as base64.
 const IMAGE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
-/// One sample of silence.
+/// A sound with one silent sample, as base64.
 const AUDIO: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
 
 const TOOLS: [&str; 29] = [
@@ -82,7 +82,7 @@ pub(crate) fn text(words: &str) -> Value {
     json!({"content": [{"type": "text", "text": words}]})
 }
 
-/// Of tools that answer at once.
+/// The result of a tool that answers at once; `None` for other tools.
 pub(crate) fn result(tool: &str, params: &Value) -> Option<Value> {
     let image = json!({"type": "image", "data": IMAGE, "mimeType": "image/png"});
     let resource = |uri: &str, kind: &str, text: &str| json!({"type": "resource", "resource": {"uri": uri, "mimeType": kind, "text": text}});

@@ -1,6 +1,6 @@
 //! An MCP server with the tools, resources and prompts that the protocol's conformance suite asks
-//! for, on the same ground as `/mcp`: `scripts/mcp-conformance` runs the suite against it.
-//! Its argument is the address to listen at.
+//! for. It uses the same protocol code as `/mcp`; `scripts/mcp-conformance` runs the suite against
+//! it. Its argument is the address to listen at.
 
 mod asking;
 mod content;
@@ -108,7 +108,7 @@ async fn serve(
 async fn main() -> std::io::Result<()> {
     let address = std::env::args().nth(1).unwrap_or_default();
     let address: SocketAddr = address.parse().map_err(std::io::Error::other)?;
-    // Nothing that matters is sealed with it.
+    // A fixed key is enough, because this server seals nothing secret.
     let endpoint = Arc::new(Endpoint::new([7; 32]));
     let app = Router::new().route("/mcp", any(serve)).with_state(endpoint);
     axum::serve(tokio::net::TcpListener::bind(address).await?, app).await

@@ -37,7 +37,7 @@ pub enum Access {
     Owner,
 }
 
-/// Adds the access check to a route's handler.
+/// Wraps a route's handler in the access check.
 pub(crate) fn guarded(
     route: MethodRouter<ApiState>,
     state: &ApiState,
@@ -88,8 +88,8 @@ async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Respon
     }
 }
 
-/// Whether the only credential is the browser's cookie, which it sends automatically, an outdated
-/// one too. Every other credential is sent on purpose.
+/// Whether the browser's cookie is the only credential. A browser sends it automatically, even when
+/// it is outdated; every other credential is sent on purpose.
 fn came_by_itself(headers: &HeaderMap) -> bool {
     !headers.contains_key(header::AUTHORIZATION) && !headers.contains_key("x-api-key")
 }

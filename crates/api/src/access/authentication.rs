@@ -50,7 +50,7 @@ impl From<Caller> for AuthContext {
     }
 }
 
-/// Reads the proofs that requests carry and finds out whose they are.
+/// Reads the credentials of requests and finds out who sent them.
 #[derive(Debug)]
 pub struct Authenticator {
     identity: Arc<Identity>,
@@ -68,7 +68,7 @@ impl Authenticator {
         &self.identity
     }
 
-    /// Replaces the settings of what stands before the server.
+    /// Replaces the settings about host names, public address and proxies.
     pub fn set_front(&self, front: Front) {
         *self.front.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(front);
     }
@@ -82,7 +82,7 @@ impl Authenticator {
             IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
             _ => return,
         };
-        // The server listens once; a second address would be a second server's.
+        // The server listens only once, so a second address is ignored.
         let _ = self.address.set(SocketAddr::new(ip, address.port()));
     }
 
@@ -103,8 +103,8 @@ impl Authenticator {
         Arc::clone(&self.front.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Authenticates a proof that came in a frame instead of a header. A wrong one counts as a
-    /// failure like any other.
+    /// Authenticates a credential that came in a frame instead of a header. A wrong credential
+    /// counts as a failure like any other.
     pub(crate) async fn by_proof(
         &self,
         proof: Proof<'_>,
@@ -114,7 +114,7 @@ impl Authenticator {
         Ok(self.identity.caller(attempt).await?.into())
     }
 
-    /// `None` when the request carries no credential at all.
+    /// Authenticates a request. `None` when it carries no credential at all.
     pub(crate) async fn authenticate(&self, parts: &Parts) -> Result<Option<AuthContext>, Problem> {
         let peer = parts.extensions.get::<Peer>();
         let sent = match peer {
@@ -190,7 +190,7 @@ impl Sent {
     }
 }
 
-/// The scheme's case does not matter.
+/// The scheme of the header is compared without regard to case, as HTTP demands.
 fn authorization(value: &str) -> Option<Sent> {
     let (scheme, rest) = value.split_once(' ')?;
     if scheme.eq_ignore_ascii_case("bearer") {

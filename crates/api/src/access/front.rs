@@ -1,5 +1,5 @@
-//! What stands before the server: its host names, the address that people type, and the proxies
-//! that are trusted to report the client's address and scheme.
+//! Settings about how browsers reach the server: its host names, the address that people type, and
+//! the proxies that are trusted to report the client's address and scheme.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -81,8 +81,9 @@ impl Front {
         &self.hosts
     }
 
-    /// A page tells its scheme in its Origin where it sends one; for requests without it, such as
-    /// an opened link, the public address or a trusted proxy tells it.
+    /// The scheme by which the browser reached the server. A page's requests show it in their
+    /// Origin; for requests without an Origin, such as an opened link, the public address or a
+    /// trusted proxy shows it.
     pub(crate) fn scheme(
         &self,
         peer: Option<&Peer>,

@@ -1,6 +1,6 @@
-//! Host and Origin are checked before anything else on every route: a page of a foreign site must
-//! not reach this server through a browser on the same machine, even with a host name that resolves
-//! to it.
+//! Checks Host and Origin of every request before anything else. A page of a foreign site must not
+//! reach this server through a browser on the same machine, even with a host name that resolves to
+//! this machine.
 
 use std::net::IpAddr;
 
@@ -93,7 +93,7 @@ fn verify(
 ) -> Result<(), Problem> {
     let known = |host: &&str| {
         name_of(host).is_some_and(|name| {
-            // No page can make another name of an address: the connection's own one is accepted.
+            // A page cannot choose the connection's address, so a Host that names it is accepted.
             is_this_machine(&name)
                 || name.parse().is_ok_and(|named: IpAddr| Some(named.to_canonical()) == at)
                 || front.hosts().contains(&name)
@@ -116,7 +116,7 @@ fn verify(
     }
 }
 
-/// The check alone, for a server on this machine without a proxy before it.
+/// Runs the check alone, for a server on this machine without a proxy in front of it.
 pub fn check_local(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     verify(uri, headers, None, &Front::default(), false)
 }

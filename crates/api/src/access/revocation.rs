@@ -1,4 +1,4 @@
-//! An answer under way ends when the credential that asked for it is revoked.
+//! Ends an answer in progress when the credential that asked for it is revoked.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -25,7 +25,7 @@ pub(crate) fn until_revoked(response: Response, revoked: Cancel) -> Response {
 
 struct UntilRevoked {
     body: Body,
-    /// `None` once it was cut.
+    /// Fires when the credential is revoked; `None` after the stream was cut.
     revoked: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
@@ -33,7 +33,8 @@ impl HttpBody for UntilRevoked {
     type Data = Bytes;
     type Error = axum::Error;
 
-    /// Revocation is checked first: for a client that reads slowly there is always more to send.
+    /// Revocation is checked before the content, because a client that reads slowly always has more
+    /// to get.
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -65,7 +66,8 @@ mod tests {
 
     use super::*;
 
-    /// A reader that is behind always finds the next piece at once.
+    /// A client that reads slowly always finds more content at once, and its stream is cut all the
+    /// same.
     #[test]
     fn a_stream_that_always_has_more_is_cut_too() {
         let more = stream::repeat_with(|| Ok::<_, Infallible>(Bytes::from_static(b"more")));

@@ -12,7 +12,7 @@ use crate::{ApiState, AuthContext, Problem};
 
 const PAGE: usize = 50;
 const LONGEST_PAGE: usize = 200;
-/// Turns read at a time.
+/// How many turns are read at a time.
 const TURNS: usize = 256;
 
 #[derive(Serialize, JsonSchema)]
@@ -147,7 +147,8 @@ pub(crate) async fn page(
         turns = older;
         let mut folded = messages(&turns);
         if has_older && folded.first().is_some_and(|first| first.role == MessageRole::Assistant) {
-            // Its beginning may be on an earlier page, so this answer is shown with that page.
+            // The beginning of this answer may be on an earlier page, so the answer is shown with
+            // that page.
             folded.remove(0);
         }
         let end = match before {

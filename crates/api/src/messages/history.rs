@@ -8,7 +8,7 @@ use onyx_types::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Longest summary of a tool's output, in characters.
+/// The longest summary of a tool's output, in characters.
 const SUMMARY: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -61,7 +61,7 @@ pub enum MessageStatus {
     Streaming,
 }
 
-/// Folds turns into messages. A user turn is one message; everything that an agent said and did in
+/// Folds turns into messages. Each user turn is a message; everything that an agent said and did in
 /// one run is one message.
 pub fn messages(turns: &[Turn]) -> Vec<HistoryMessage> {
     let mut fold = Fold::default();
@@ -76,12 +76,12 @@ pub(crate) struct Fold {
     messages: Vec<HistoryMessage>,
     /// Answers that may still get more turns: run, lane and index in `messages`.
     open: Vec<(Option<RunId>, LaneId, usize)>,
-    /// The agents of the run that began last, in the order of their lanes.
+    /// The agents of the newest run, in the order of their lanes.
     asked: Option<(Option<RunId>, Vec<AgentId>)>,
 }
 
 impl Fold {
-    /// Takes the messages that no later turn can change, each once.
+    /// Takes the messages that no later turn can change. Each is returned once.
     pub(crate) fn take_finished(&mut self) -> Vec<HistoryMessage> {
         let first_open = self.open.iter().map(|(.., index)| *index).min();
         let finished = first_open.unwrap_or(self.messages.len());
@@ -149,7 +149,7 @@ impl Fold {
         }
     }
 
-    /// The answer that a turn belongs to; a new one if it is the first of it.
+    /// The answer that a turn belongs to; a new one if this is its first turn.
     fn answer(&mut self, turn: &Turn) -> &mut HistoryMessage {
         let known = self.open.iter().find(|(run, lane, _)| (*run, *lane) == (turn.run, turn.lane));
         let index = match known {
@@ -194,7 +194,7 @@ impl Fold {
         });
     }
 
-    /// Agents that were stopped before their first word still have an answer, which says so.
+    /// Adds answers for agents that were stopped before their first word, so that people see it.
     fn name_unheard(&mut self, turn: &Turn, cancelled: &[LaneId]) {
         for lane in cancelled {
             let is_heard = self.open.iter().any(|(run, open, _)| *run == turn.run && open == lane);
@@ -246,7 +246,8 @@ pub(crate) fn status_of_words(words: &UserTurn) -> MessageStatus {
     if words.withdrawn { MessageStatus::Cancelled } else { MessageStatus::Complete }
 }
 
-/// A whole text does not end its run: more may follow.
+/// The status of an answer after a text. A complete text does not end the run, because more may
+/// follow.
 fn status_of_text(status: TextStatus) -> MessageStatus {
     match status {
         TextStatus::Complete => MessageStatus::Streaming,

@@ -15,7 +15,7 @@ use crate::problem::{Form, anthropic_error_schema, form_of, openai_error_schema}
 use crate::routing::{PathValue, Reply, SchemaOf, schema_of};
 use crate::{Access, Route, Routes};
 
-/// The document that describes these routes.
+/// Makes the document for these routes.
 pub(crate) fn document(routes: &Routes) -> Value {
     let mut writer = Writer::new();
     let mut paths = Map::new();
@@ -74,7 +74,8 @@ pub(crate) fn document(routes: &Routes) -> Value {
     })
 }
 
-/// Two generators, because what is read and what is written differ in which fields may be absent.
+/// There are two generators, because a field may be absent in requests and always present in
+/// answers.
 struct Writer {
     read: SchemaGenerator,
     written: SchemaGenerator,
@@ -94,15 +95,15 @@ impl Writer {
         }
     }
 
-    /// All schemas, and the names of those whose form for reading differs from the form for
-    /// writing: the form for reading is called `<name>Input`.
+    /// All schemas, and the names of those that differ between requests and answers. The schema for
+    /// requests is then named `<name>Input`.
     fn schemas(mut self) -> (Map<String, Value>, BTreeSet<String>) {
         let read = self.read.take_definitions(true);
         let mut schemas = self.written.take_definitions(true);
         let differs = |name: &String| schemas.get(name).is_some_and(|other| *other != read[name]);
         let mut clashing: BTreeSet<String> =
             read.keys().filter(|name| differs(name)).cloned().collect();
-        // A schema that refers to one of these differs too.
+        // A schema that refers to a differing schema differs too.
         loop {
             let holds = |name: &&String| {
                 !clashing.contains(*name)
@@ -150,7 +151,7 @@ impl Writer {
             Access::Public => json!([]),
             // The first frame may carry the credential, so the upgrade requires none.
             Access::FirstFrame => json!([{"token": []}, {}]),
-            // Every route takes it; only Anthropic's clients send it.
+            // Every route accepts the key header, but only Anthropic's clients send it.
             _ if form_of(route.path) == Some(Form::Anthropic) => {
                 json!([{"token": []}, {"key": []}])
             }

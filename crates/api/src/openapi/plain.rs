@@ -76,7 +76,7 @@ pub(super) fn plain_choices(value: &mut Value) {
     }
 }
 
-/// The words of a choice that consists of words only.
+/// The words of a choice, if it consists of words only.
 fn words_of(form: &Value) -> Option<Vec<Value>> {
     const KNOWN: [&str; 4] = ["type", "const", "enum", "description"];
     let fields = form.as_object()?;

@@ -4,7 +4,7 @@ use onyx_types::{ErrorCode, Fault, ModelEvent};
 use super::under_way::UnderWay;
 use crate::wire::encode::v1::{AnswerPart, ModelFold};
 
-/// The answer of a model to a client that asked the model and no agent, part by part.
+/// The answer of a model to a client that asked the model without an agent, part by part.
 pub(crate) struct ModelAnswer {
     events: BoxStream<'static, ModelEvent>,
     fold: ModelFold,
@@ -16,7 +16,7 @@ impl ModelAnswer {
         Self { events, fold: ModelFold::default(), under_way }
     }
 
-    /// The next parts; the very last one is an end or a failure, also for a stream that just stops.
+    /// The next parts. The very last part is an end or a failure, even if the stream just stops.
     pub(crate) async fn next(&mut self) -> Vec<AnswerPart> {
         loop {
             let event = match self.under_way.unless_over(self.events.next()).await {

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::stored::Stored;
 
-/// This is more than the number of possible connections.
+/// The most answers at a time: more than there can be connections.
 const MOST: u32 = 1 << 20;
 
 /// The answers in progress.
@@ -54,7 +54,7 @@ impl PassThrough {
 }
 
 impl UnderWay {
-    /// The next part, or the end of the server if that comes first.
+    /// Waits for the next part. If the server ends first, the fault says so.
     pub(crate) async fn unless_over<T>(&self, next: impl Future<Output = T>) -> Result<T, Fault> {
         tokio::select! {
             biased;

@@ -11,7 +11,7 @@ pub trait Readiness: Send + Sync {
     /// The dependencies that it cannot work well without, checked again for every `/ready`.
     fn dependencies(&self) -> BoxFuture<'_, Vec<Dependency>>;
 
-    /// All dependencies, optional ones too, as one person is shown them: each with what to do.
+    /// All dependencies with their hints, including the optional ones, as one person is shown them.
     fn health<'a>(&'a self, person: &'a PersonId) -> BoxFuture<'a, Vec<Dependency>>;
 
     /// The gateways that share the database.

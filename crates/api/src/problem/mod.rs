@@ -73,7 +73,7 @@ impl Problem {
         self
     }
 
-    /// For the few answers whose HTTP status says more than their code does.
+    /// Replaces the HTTP status, for the few answers whose status says more than their code does.
     #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.0.status = status;
@@ -103,7 +103,7 @@ impl Problem {
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
-        // The table holds valid statuses only; a test walks it.
+        // All statuses of the table are valid, which a test checks, so the fallback is never used.
         let status = StatusCode::from_u16(fault.code.http_status())
             .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let field = fault.field().map(str::to_owned);
@@ -128,7 +128,8 @@ impl IntoResponse for Problem {
             extra: &problem.extra,
         };
         let mut response = (problem.status, axum::Json(body)).into_response();
-        // For surfaces that write problems in their own form.
+        // Surfaces that write problems in another form need the original, so it travels with the
+        // response.
         response.extensions_mut().insert(said);
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, PROBLEM_JSON);

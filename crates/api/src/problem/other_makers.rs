@@ -35,7 +35,7 @@ pub(crate) fn openai_code(fault: &Fault) -> String {
     }
 }
 
-/// The field at fault: a conversation that is too long is the fault of its messages.
+/// The field that caused the error. A conversation that is too long is an error of its messages.
 fn at_fault(fault: &Fault) -> Option<&'static str> {
     matches!(fault.code, ErrorCode::ProviderContextLength | ErrorCode::LimitPrompt)
         .then_some("messages")
@@ -61,7 +61,8 @@ pub(crate) fn anthropic_error(fault: &Fault) -> Value {
     }})
 }
 
-/// The types that Anthropic's clients know; they would not understand another format's word.
+/// The error types that Anthropic's clients know. They would not understand a word of another
+/// format.
 const ANTHROPIC_TYPES: [&str; 10] = [
     "invalid_request_error",
     "authentication_error",
@@ -75,7 +76,8 @@ const ANTHROPIC_TYPES: [&str; 10] = [
     "overloaded_error",
 ];
 
-/// Anthropic has no code for a conversation that is too long: its clients recognise this sentence.
+/// The message for a conversation that is too long. Anthropic has no code for it; its clients
+/// recognise this sentence.
 fn anthropic_sentence(fault: &Fault) -> String {
     let said = format!("{} ({})", sentence(fault), fault.code);
     match fault.code {
@@ -121,7 +123,7 @@ pub(crate) fn anthropic_error_schema() -> Value {
     })
 }
 
-/// These clients show a single text, so the hint is included.
+/// The message with its hint, because these clients show a single text.
 pub(crate) fn sentence(fault: &Fault) -> String {
     let message = fault.message.trim_end();
     let stop = if message.ends_with(['.', '!', '?']) { "" } else { "." };
@@ -158,7 +160,7 @@ pub(crate) enum Form {
     Anthropic,
 }
 
-/// The form by the beginning of a path.
+/// Which form applies, by the beginning of the path.
 const FORMS: &[(&str, Form)] = &[
     ("/v1/chat/", Form::OpenAi),
     ("/v1/responses", Form::OpenAi),
@@ -176,7 +178,7 @@ pub(crate) fn form_of(path: &str) -> Option<Form> {
     FORMS.iter().find(|(start, _)| path.starts_with(start)).map(|(_, form)| *form)
 }
 
-/// Writes problems in the form that the clients of the path expect, wherever the problems arose.
+/// Rewrites problems into the form that the clients of the path expect, wherever they arose.
 pub(crate) async fn in_the_clients_form(
     request: Request,
     next: impl AsyncFnOnce(Request) -> Response,

@@ -99,7 +99,7 @@ pub(super) async fn remove_person(
 ) -> Result<StatusCode, Problem> {
     let person = person_id(&id)?;
     state.auth.identity().remove_person(&person).await?;
-    // A later person with the same name must not get this sign-in.
+    // The sign-in is removed, because a later person of the same name must not get it.
     if let Err(fault) = state.extensions.linkedin.revoke(&person).await {
         tracing::warn!(%person, %fault, "the LinkedIn sign-in of a removed person is still kept");
     }

@@ -1,4 +1,4 @@
-//! `/api/admin/*`: for the owner.
+//! `/api/admin/*`: the routes for the owner.
 
 mod config;
 mod default_model;

@@ -1,4 +1,4 @@
-//! `/api/agent/*`, NDJSON schema v2.
+//! `/api/agent/*`: chats and their streams as NDJSON of schema v2.
 
 pub(super) mod action_runs;
 pub(super) mod actions;
@@ -78,7 +78,7 @@ pub(super) fn routes() -> Routes {
     Routes::tagged("agent", rows).merge(older_routes())
 }
 
-/// The same routes under the paths of older clients.
+/// The same routes at the paths that older clients use.
 fn older_routes() -> Routes {
     use Access::{Chat, Read, Write};
     let rows = [
@@ -116,7 +116,7 @@ pub(super) async fn chat_stream(
     Ok(lines(run, Ndjson::default().named(names)).await)
 }
 
-/// The same stream for older clients, where a tool call is named `tool_use`.
+/// Streams like `chat_stream`, but a tool call is named `tool_use`, as older clients expect.
 pub(super) async fn claude_chat_stream(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -155,8 +155,8 @@ pub(super) async fn chat(
     }
 }
 
-/// A run that did not end well, with the part of the answer that exists: the session can continue
-/// from it.
+/// The error for a run that did not end well. It holds the part of the answer that exists, and the
+/// session can continue from it.
 fn unfinished(code: ErrorCode, reply: ChatReply) -> Problem {
     Problem::from(reply.error.unwrap_or_else(|| Fault::plain(code)))
         .with("session_id", reply.session_id.to_string())

@@ -247,7 +247,7 @@ async fn details(state: &ApiState, id: &str) -> Result<Response, Problem> {
             .map(|entry| entry.key.as_str().to_owned())
             .filter(|name| name.ends_with(".md"))
             .collect(),
-        // An agent that has no files yet.
+        // The agent has no files yet.
         Err(StoreError::NotFound) => Vec::new(),
         Err(error) => return Err(Fault::from(error).into()),
     };

@@ -380,7 +380,8 @@ pub(super) async fn set_own_password(
     } else {
         (*caller).clone()
     };
-    // In a task of its own: this request may end with the session that the old password signed in.
+    // The change runs in its own task, because this request may end with the session that the old
+    // password signed in.
     let changed = tokio::spawn({
         let state = state.clone();
         async move {

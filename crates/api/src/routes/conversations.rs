@@ -115,7 +115,8 @@ pub(super) async fn post(
     let view =
         request.view.map(|view| View { entity_type: view.entity_type, entity_id: view.entity_id });
     let delivery = match state.agent.runs.on_session(&caller.person, session) {
-        // It follows the answer in progress, even if no client asks for its stream.
+        // The message is answered after the answer in progress, even if no client asks for its
+        // stream.
         Some(_) => Delivery::FollowUp,
         None => Delivery::OnRequest,
     };
@@ -225,7 +226,7 @@ pub(super) fn seen(headers: &HeaderMap) -> Result<Option<StreamPosition>, Proble
         .ok_or_else(|| Problem::field("Last-Event-ID", "does not belong to this stream"))
 }
 
-/// What the stream sends next.
+/// The next thing that the stream sends.
 enum Wanted {
     /// The answer to a message, once its turn has come.
     Answer(TurnId),
@@ -242,8 +243,8 @@ enum Wanted {
     Nothing,
 }
 
-/// No run is started here: the stream sends the rest of the run's events, or only its end when the
-/// events are gone.
+/// Resumes a stream without starting a run: it sends the rest of the run's events, or only its end
+/// when the events are gone.
 async fn rejoined(
     state: &ApiState,
     caller: &AuthContext,

@@ -123,7 +123,7 @@ impl LinkedInReturn {
     }
 }
 
-/// The page sends nothing anywhere: the part after `#` stays in the browser.
+/// Passes the query on to the app as a fragment, which the browser sends nowhere.
 async fn callback(QueryOf(back): QueryOf<LinkedInReturn>) -> Response {
     let query = onyx_mcp::oauth::form(&back.fields());
     // The encoded query is safe in an attribute except for `&`.

@@ -153,8 +153,8 @@ pub(super) fn tail(
     Ok((kept, following(more, filter)))
 }
 
-/// A reader that fell behind continues with the lines that are still kept: the numbers show the
-/// gap.
+/// The lines that follow. A reader that fell behind continues with the lines that are still kept,
+/// and the numbers show the gap.
 fn following(more: Receiver<Arc<LogLine>>, filter: LogFilter) -> impl Stream<Item = Arc<LogLine>> {
     unfold((more, filter), |(mut more, filter)| async move {
         loop {

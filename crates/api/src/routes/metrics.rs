@@ -118,12 +118,12 @@ impl ModelFigures {
     }
 }
 
-/// Writing to a string cannot fail, so the results of `write!` are dropped.
+/// The text of the page. Writing to a string cannot fail, so the results of `write!` are dropped.
 #[derive(Default)]
 struct Page(String);
 
 impl Page {
-    /// Written once for each name, before its first sample.
+    /// Writes the header of a name once, before its first sample.
     fn family(&mut self, name: &str, kind: &str, help: &str) {
         let heading = format!("# TYPE {name} {kind}\n");
         if !self.0.contains(&heading) {

@@ -109,8 +109,8 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn_with_state(state, on_the_way_in))
 }
 
-/// The steps around every route, from the outside in. They are one layer, because each layer of
-/// axum boxes a future and copies the routes once more.
+/// The steps around every route, from the outermost to the innermost. They are one layer, because
+/// each layer of axum boxes a future and copies the routes once more.
 async fn on_the_way_in(State(state): State<ApiState>, request: Request, next: Next) -> Response {
     let routed = async |request| match without_unused_body(request).await {
         Ok(request) => next.run(request).await,
@@ -126,7 +126,7 @@ async fn on_the_way_in(State(state): State<ApiState>, request: Request, next: Ne
     followed(&state, request, formed).await
 }
 
-/// A path without a route may be a page or file of the web app.
+/// A path without a route may be a page or a file of the web app.
 async fn no_route(method: Method, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
     crate::web_app::answer(&method, uri.path(), &headers).ok_or_else(|| {
         Problem::new(ErrorCode::NotFound, format!("there is no route {}", uri.path()))

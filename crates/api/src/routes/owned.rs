@@ -1,4 +1,4 @@
-//! A run that belongs to its client: when the client goes away, the run is stopped.
+//! A run that belongs to its client: it is stopped when the client disconnects.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use onyx_types::{Envelope, ErrorCode, Event, Fault, RunId, RunStatus, SessionId}
 
 use crate::Problem;
 
-/// Events that are available share a chunk up to this size; none waits for another.
+/// The most bytes of a chunk. Events that are ready are sent in one chunk; none waits for another.
 const CHUNK: usize = 16 * 1024;
 
 /// Dropping it before its last event stops the run.
@@ -49,8 +49,8 @@ impl OwnedRun {
         self.run.has_ended() && self.ahead.is_empty()
     }
 
-    /// Waits until the run says or does something. `Some`: the run failed before that, so the
-    /// request can still be answered with a status.
+    /// Waits for the run's first output. `Some` if the run failed before that, so that the request
+    /// can still be answered with a status.
     pub(super) async fn early_failure(&mut self) -> Option<Fault> {
         let mut fault = None;
         while let Some(envelope) = self.run.next().await {
@@ -94,7 +94,7 @@ impl OwnedRun {
         self.run.session_id()
     }
 
-    /// The run in a surface's format.
+    /// The response body: the run in a surface's format.
     pub(super) fn into_body<E>(self, encoder: E) -> Body
     where
         E: Encoder<Frame = Bytes> + Send + 'static,
@@ -103,8 +103,9 @@ impl OwnedRun {
         Body::from_stream(stream::unfold(frames, Frames::next_chunk))
     }
 
-    /// The same once the first frame exists, so that the response's head is sent with it. For
-    /// formats that report the start of the run, which does not wait for a model.
+    /// Makes the body once the first frame exists, so that the head of the response is sent
+    /// together with it. This is for formats that report the start of the run, which does not wait
+    /// for a model.
     pub(super) async fn into_begun_body<E>(self, encoder: E) -> Body
     where
         E: Encoder<Frame = Bytes> + Send + 'static,
@@ -120,7 +121,7 @@ impl OwnedRun {
     }
 }
 
-/// Boxed, because it is moved for every chunk.
+/// The frames of a body. They are boxed, because the value is moved for every chunk.
 struct Frames<E> {
     run: OwnedRun,
     encoder: E,

@@ -186,7 +186,7 @@ pub(super) async fn page(
         state: query.state,
         session: query.session,
         before: query.before,
-        // One more than asked for shows whether there are older ones.
+        // One entry more than asked for is read, to know whether there are older ones.
         limit: limit + 1,
     };
     let mut drafts = state.agent.approvals.list(&caller.person, &filter).await?;

@@ -105,7 +105,7 @@ fn files(state: &ApiState, persona: &AgentId) -> Result<PersonaFiles, Problem> {
     Ok(PersonaFiles::open(&*state.store.files, persona).map_err(Fault::from)?)
 }
 
-/// A person's own change.
+/// The record of a change that the person made.
 fn change(state: &ApiState, caller: &AuthContext) -> Change {
     Change {
         ts: state.agent.now(),

@@ -165,7 +165,7 @@ async fn disable(
     State(state): State<ApiState>,
     Path(name): Path<String>,
 ) -> Result<Json<PluginWire>, Problem> {
-    // A plugin whose folder is gone can be disabled too.
+    // The name must be known; a plugin whose folder is gone can be disabled too.
     state.extensions.plugins.get(&name).await?;
     let change = ConfigChange::SwitchPlugin { name: name.clone(), to: PluginSwitch::Off };
     state.configuration.change(change, Expect::Anything).await?;

@@ -104,7 +104,7 @@ pub(super) async fn cancel(
     let run = run_id(&id)?;
     let stopped = state.agent.runs.stop(&caller.person, StopTarget::Run(run)).await?;
     if !stopped {
-        // A run that has ended is fine; a run that is not the person's is `not_found`.
+        // A run that has ended is accepted; a run of somebody else is `not_found`.
         state.agent.sessions.check_run(&caller.person, run).await?;
     }
     Ok(Json(Stopped { stopped }))

@@ -27,7 +27,8 @@ const LIST_DEFAULT: u32 = 50;
 const LIST_MAX: u32 = 200;
 const TURNS_DEFAULT: usize = 200;
 const TURNS_MAX: usize = 1_000;
-/// A whole conversation in nearly all cases; only a longer one is read in pages.
+/// How many turns are read by default. Nearly all conversations are shorter; only a longer one is
+/// read in pages.
 const HISTORY_DEFAULT: usize = 5_000;
 /// A page that is longer than this is not extended to the start of its first run.
 const LONGEST_RUN: usize = 1_000;
@@ -258,7 +259,7 @@ pub(super) async fn list_page(
     mut filter: SessionFilter,
 ) -> Result<ListPage, Problem> {
     let wanted = usize::try_from(filter.limit).unwrap_or(usize::MAX);
-    // One more than asked for shows whether there are older ones.
+    // One entry more than asked for is read, to know whether there are older ones.
     filter.limit += 1;
     let (said, degraded) = match filter.text.as_deref().filter(|text| !text.trim().is_empty()) {
         Some(text) => match state.index.search_sessions(&caller.person, text).await {

@@ -1,5 +1,5 @@
-//! `/api/spaces`: a person's spaces and their contents. The files are the truth; these routes read
-//! and write them.
+//! `/api/spaces`: a person's spaces and their contents. The files hold the contents; these routes
+//! read and write them.
 
 mod attached;
 mod capture;
@@ -285,7 +285,7 @@ pub(super) async fn find(
     found.ok_or_else(|| Problem::new(ErrorCode::NotFound, format!("There is no space {id:?}.")))
 }
 
-/// A person's own change.
+/// The record of a change that the person made.
 pub(super) fn by(state: &ApiState, caller: &AuthContext) -> Change {
     Change {
         ts: state.agent.now(),

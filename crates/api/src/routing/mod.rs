@@ -29,7 +29,7 @@ pub(crate) fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schem
 #[derive(Clone, Debug)]
 pub struct Route {
     pub method: &'static str,
-    /// The router's path: the rest of a path is `{*name}`.
+    /// The path as the router has it: the rest of a path is `{*name}`.
     pub path: &'static str,
     pub access: Access,
     pub(crate) description: Description,
@@ -40,7 +40,7 @@ pub struct Route {
 #[derive(Clone, Debug)]
 pub(crate) struct Description {
     pub(crate) summary: &'static str,
-    /// Its chapter of the document. `None`: that of its group.
+    /// The chapter of the document; `None` for that of its group.
     pub(crate) tag: Option<&'static str>,
     /// Kept for older clients; another route replaces it.
     pub(crate) deprecated: bool,

@@ -27,7 +27,7 @@ impl Described {
         self.answers(200, vec![(JSON, schema)])
     }
 
-    /// Answers with the whole of what was created.
+    /// The route answers with the whole of what it created.
     pub(crate) fn answers_created<T: JsonSchema>(self) -> Declared {
         self.answers(201, vec![(JSON, schema_of::<T>)])
     }
@@ -36,7 +36,7 @@ impl Described {
         self.answers(204, Vec::new())
     }
 
-    /// The connection is no longer HTTP after the answer.
+    /// The connection switches to another protocol after the answer.
     pub(crate) fn switches_protocols(self) -> Declared {
         self.answers(101, Vec::new())
     }
@@ -45,13 +45,13 @@ impl Described {
         self.answers_texts(&[kind])
     }
 
-    /// Text of one of several kinds, as the request asks.
+    /// The route answers with text of the kind that the request asks for.
     pub(crate) fn answers_texts(self, kinds: &[&'static str]) -> Declared {
         let forms = kinds.iter().map(|kind| (*kind, schema_of::<String> as SchemaOf)).collect();
         self.answers(200, forms)
     }
 
-    /// A stream of server-sent events.
+    /// The route answers with a stream of server-sent events.
     pub(crate) fn answers_events<T: JsonSchema>(self) -> Declared {
         self.answers_events_as(schema_of::<T>)
     }
@@ -60,22 +60,23 @@ impl Described {
         self.answers(200, vec![(EVENTS, event)])
     }
 
-    /// The same where there may be nothing to wait for.
+    /// The route answers with a stream of server-sent events, or with 204 if there is nothing to
+    /// wait for.
     pub(crate) fn answers_events_or_nothing(self, event: SchemaOf) -> Declared {
         self.declared(Reply { status: 200, forms: vec![(EVENTS, event)], or_nothing: true })
     }
 
-    /// One JSON object per line.
+    /// The route answers with one JSON object per line.
     pub(crate) fn answers_lines<T: JsonSchema>(self) -> Declared {
         self.answers(200, vec![(LINES, schema_of::<T>)])
     }
 
-    /// The whole answer, or progress lines of one JSON object each.
+    /// The route answers with one JSON document, or with progress lines of one JSON object each.
     pub(crate) fn answers_json_or_lines<T: JsonSchema, Line: JsonSchema>(self) -> Declared {
         self.answers(200, vec![(JSON, schema_of::<T>), (LINES, schema_of::<Line>)])
     }
 
-    /// The whole answer or a stream of events, as the request asks.
+    /// The route answers with one JSON document or a stream of events, as the request asks.
     pub(crate) fn answers_json_or_events(self, whole: SchemaOf, event: SchemaOf) -> Declared {
         self.answers(200, vec![(JSON, whole), (EVENTS, event)])
     }

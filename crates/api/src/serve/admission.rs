@@ -19,17 +19,17 @@ use super::{ConnectionLimits, Peer};
 
 /// How long a guest's answer may take once its request has arrived: to compute it, and to read it.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
-/// In the reserve a request must arrive at once.
+/// How long a request may take to arrive on a connection of the reserve.
 const RESERVE_LIMIT: Duration = Duration::from_secs(2);
-/// A new guest is about to send its request. During this time its network may have more guests than
-/// its share, as long as there is room in all: a client that opens many connections at once and
-/// then signs in on each of them is legitimate.
+/// How long a new guest is given to send its request. During this time its network may have more
+/// guests than its share, as long as there is room in all, because a client may open many
+/// connections at once and then sign in on each of them.
 const GRACE: Duration = Duration::from_secs(1);
 /// Connections that were accepted but not examined yet, or closed but still open. A burst is
 /// accepted only as fast as it can be examined: otherwise clients that have sent their request
 /// would count as silent.
 const MOST_UNSETTLED: usize = 128;
-/// The longest that accepting waits for a blocked thread.
+/// How long accepting waits at most, so that a blocked thread cannot stop it.
 const SETTLE_LIMIT: Duration = Duration::from_millis(100);
 
 /// Counts connections and closes those without room.
@@ -81,13 +81,14 @@ pub(super) enum SlotKind {
 /// What a guest is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Waiting for a request, the rest of one, or the first frame of a WebSocket.
+    /// The guest has to send a request, the rest of one, or the first frame of a WebSocket.
     Waiting,
     Answering,
 }
 
 impl Guest {
-    /// Closing it loses nothing: it has not requested anything yet, and has read its last answer.
+    /// Whether closing the connection would lose nothing: its client has not sent a request, and
+    /// has read its last answer.
     fn is_silent(&self) -> bool {
         self.phase == Phase::Waiting && !self.slot.is_writing()
     }
@@ -119,7 +120,7 @@ impl Admission {
         })
     }
 
-    /// Applies from the next connection on; open ones stay.
+    /// Replaces the limits. They hold for new connections; open ones stay.
     pub fn set_limits(&self, limits: ConnectionLimits) {
         *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
     }
@@ -137,7 +138,8 @@ impl Admission {
         }
     }
 
-    /// Gives a new connection its place. There always is one: another guest may be closed for it.
+    /// Gives a new connection a slot. There always is one, because another guest may be closed for
+    /// it.
     pub(crate) fn admit(self: &Arc<Self>, peer: &Peer) -> OpenSlot {
         let slot = Arc::new(ConnectionSlot::new(Arc::clone(self)));
         let mut state = self.state();

@@ -14,7 +14,7 @@ pub struct Lanes(Arc<[Arc<Lane>]>);
 #[derive(Debug)]
 struct Lane {
     runtime: Handle,
-    /// Connections in it.
+    /// The number of open connections.
     open: AtomicUsize,
 }
 
@@ -40,7 +40,7 @@ impl Lanes {
 pub(crate) struct LanePermit(Arc<Lane>);
 
 impl LanePermit {
-    /// The place is free again when the task ends.
+    /// Runs a task in this lane. The permit is given back when the task ends.
     pub(crate) fn spawn(
         self,
         tasks: &TaskTracker,
@@ -75,7 +75,7 @@ mod tests {
         Builder::new_multi_thread().worker_threads(1).build().unwrap()
     }
 
-    /// Connections that record their lane and stay until the test ends them.
+    /// Connections of a test. They record their lane and stay open until the test ends them.
     struct Visitors {
         lanes: Lanes,
         tasks: TaskTracker,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use onyx_types::{ErrorCode, Fault};
 use serde::Deserialize;
 
-/// Far more than two cores can stream well.
+/// The default number of connections: far more than two cores can stream well.
 const DEFAULT_MAX: usize = 8_192;
 const DEFAULT_UNAUTHENTICATED: usize = 1_024;
 const DEFAULT_PER_ADDRESS: usize = 256;
@@ -16,18 +16,19 @@ const DEFAULT_SIGN_IN: Duration = Duration::from_secs(5);
 
 /// The longest time that may be set.
 const LONGEST: u64 = 3_600;
-/// Fewer connections are not enough for a server: a browser alone opens six.
+/// The fewest connections that may be set. A browser alone opens six, so fewer are of no use.
 const FEWEST: usize = 16;
 /// Open files that are left for everything else: the database, the index, commands.
 const OTHER_FILES: u64 = 128;
-/// The largest reserve. One place in it is taken for milliseconds.
+/// The largest reserve. It can be small, because a connection needs its place for milliseconds
+/// only.
 const LARGEST_RESERVE: usize = 64;
 
-/// `gateway.connections` of `onyx.json` as written.
+/// The `gateway.connections` section of `onyx.json` as written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ConnectionSettings {
-    /// Connections in all.
+    /// The most connections of all kinds.
     pub max: Option<NonZeroUsize>,
     /// The most connections without sign-in, in all.
     pub unauthenticated: Option<NonZeroUsize>,
@@ -89,7 +90,7 @@ fn wrong(key: &str, why: &str) -> Fault {
         .with_hint("Remove the key to use the default.")
 }
 
-/// The effective limits.
+/// The limits that are in effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
     pub max: usize,
@@ -107,12 +108,13 @@ impl ConnectionLimits {
         (self.max / 16).clamp(2, LARGEST_RESERVE)
     }
 
-    /// Places for connections with sign-in only.
+    /// How many places are only for connections with sign-in.
     pub(crate) fn signed_in(&self) -> usize {
         self.max.saturating_sub(self.unauthenticated + self.reserve()).max(1)
     }
 
-    /// Every stream needs a second file: the connection to its model.
+    /// Reduces the limits to the allowed open files. Every stream needs a second file, the
+    /// connection to its model.
     fn within(self, open_files: u64) -> Self {
         let files = open_files.saturating_sub(OTHER_FILES) / 2;
         let most = usize::try_from(files).unwrap_or(usize::MAX).max(FEWEST);

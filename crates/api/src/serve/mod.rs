@@ -90,7 +90,7 @@ pub trait Accept: Send + 'static {
     /// The next connection that is allowed to speak.
     fn accept(&mut self) -> impl Future<Output = io::Result<(Self::Stream, Peer)>> + Send;
 
-    /// The same connection, registered with the current runtime.
+    /// Registers the connection with the current runtime.
     fn at_home_here(stream: Self::Stream) -> io::Result<Self::Stream>;
 
     /// Waits for the first byte, or for the end.
@@ -178,7 +178,8 @@ pub async fn serve<A: Accept>(
     connections.wait().await;
 }
 
-/// Nothing is set up for a connection before its first bytes arrive, so a silent one costs little.
+/// Serves one connection. Nothing is set up before its first bytes arrive, so a silent one costs
+/// little.
 async fn take_up<A: Accept>(
     stream: A::Stream,
     slot: OpenSlot,

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Addresses that one party can freely choose from count as one: all of loopback, which any program
-/// of this machine can use, and the 64 bits of IPv6 that every customer gets.
+/// The addresses that one party can choose freely. They count as one: all of loopback, which every
+/// program of this machine can use, and the 64 bits of IPv6 that every customer gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Network(IpAddr);
 

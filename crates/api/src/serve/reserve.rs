@@ -1,5 +1,5 @@
-//! Answers when there is no room for one more guest: only `/health` and requests with a valid
-//! credential are served.
+//! Answers requests when there is no room for one more guest: only `/health` and requests with a
+//! valid credential are served.
 
 use std::sync::Arc;
 

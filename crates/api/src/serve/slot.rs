@@ -1,4 +1,4 @@
-//! One connection as the rest of the server sees it: whether a person has signed in on it, and
+//! What the rest of the server knows of one connection: whether a person has signed in on it, and
 //! whether it must be closed.
 
 use std::future::poll_fn;
@@ -13,13 +13,13 @@ use super::ConnectionLimits;
 use super::admission::{Admission, Phase, SlotKind};
 use crate::Problem;
 
-/// This is in the extensions of every request of a connection.
+/// The state of a connection, which is in the extensions of each of its requests.
 #[derive(Debug)]
 pub(crate) struct ConnectionSlot {
     admission: Arc<Admission>,
-    /// Changed only while the admission's state is locked.
+    /// What the connection counts as. It changes only while the admission's state is locked.
     standing: Mutex<CountedAs>,
-    /// A connection with sign-in is never closed by the admission, so it need not check.
+    /// Whether the connection has signed in. Then the admission never closes it.
     is_known: AtomicBool,
     is_closed: AtomicBool,
     is_settled: AtomicBool,
@@ -29,10 +29,10 @@ pub(crate) struct ConnectionSlot {
     task: AtomicWaker,
 }
 
-/// What a connection is counted as.
+/// What a connection counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CountedAs {
-    /// The user who owns the home: not counted.
+    /// The connection of the user who owns the home, which is not counted.
     LocalUser,
     Guest {
         key: u64,
@@ -60,7 +60,7 @@ impl ConnectionSlot {
         self.admission.limits()
     }
 
-    /// Whether a person has signed in on it, or it is the owner's own.
+    /// Whether a person has signed in on the connection, or it is the owner's own.
     pub(crate) fn is_known(&self) -> bool {
         self.is_known.load(Ordering::Acquire)
     }
@@ -69,8 +69,8 @@ impl ConnectionSlot {
         matches!(self.standing(), CountedAs::Guest { place: SlotKind::Reserve, .. })
     }
 
-    /// Called after a valid credential. From now on the connection takes a place among those with
-    /// sign-in; an error if there is none left.
+    /// Notes a valid credential. From now on the connection counts among those with sign-in; it is
+    /// an error if there is no place left.
     pub(crate) fn sign_in(&self) -> Result<(), Problem> {
         if self.is_known() {
             return Ok(());
@@ -86,7 +86,7 @@ impl ConnectionSlot {
         Ok(())
     }
 
-    /// From now on until sign-in, no more than this is read.
+    /// Limits how many bytes are read before sign-in.
     pub(crate) fn allow(&self, bytes: usize) {
         self.allowance.store(bytes, Ordering::Relaxed);
     }
@@ -109,7 +109,8 @@ impl ConnectionSlot {
         }
     }
 
-    /// The connection's task has run, so what its client sent so far was received.
+    /// Notes that the connection's task has run, so that what its client has sent so far was
+    /// received.
     pub(super) fn settle(&self) {
         if self.is_settled.load(Ordering::Relaxed) {
             return;
@@ -138,7 +139,7 @@ impl ConnectionSlot {
         bytes <= left
     }
 
-    /// Whether it must close; if not, `context` is woken when it must.
+    /// Whether the connection must close. If not, `context` is woken when it must.
     pub(super) fn poll_closed(&self, context: &Context<'_>) -> Poll<()> {
         if self.is_known() {
             return Poll::Pending;

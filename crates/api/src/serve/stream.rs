@@ -19,7 +19,7 @@ const WRITE_LIMIT: Duration = Duration::from_secs(60);
 pub(crate) struct GuardedStream<S> {
     inner: S,
     slot: OpenSlot,
-    /// Runs while a write waits.
+    /// The time limit of a write that waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 

@@ -15,13 +15,13 @@ use crate::problem::{Form, form_of};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const ANTHROPIC_ID: HeaderName = HeaderName::from_static("request-id");
-/// Longer ids of clients are replaced.
+/// The longest id that is accepted from a client; a longer one is replaced.
 const LONGEST_ID: usize = 128;
 
 /// Counts of answers since the start.
 #[derive(Debug, Default)]
 pub struct Traffic {
-    /// 1xx to 5xx.
+    /// Counts of answers by status class, from 1xx to 5xx.
     classes: [AtomicU64; 5],
     streams: Arc<AtomicU64>,
 }
@@ -42,7 +42,7 @@ impl Traffic {
     }
 }
 
-/// Open as long as the body is.
+/// Counts a stream as open until its body is dropped.
 struct OpenStream(Arc<AtomicU64>);
 
 impl OpenStream {
@@ -58,7 +58,7 @@ impl Drop for OpenStream {
     }
 }
 
-/// Names the request in the log and in the answer, by the client's own id if it sent one.
+/// Gives the request an id, which the log and the answer name. A client's own id is kept.
 pub(crate) async fn followed(
     state: &ApiState,
     request: Request,
@@ -69,7 +69,7 @@ pub(crate) async fn followed(
         let id = format!("req_{}", state.agent.fresh_id());
         HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("req"))
     });
-    // Anthropic's clients look for it under another name.
+    // Anthropic's clients look for the id in another header.
     let anthropic = form_of(request.uri().path()) == Some(Form::Anthropic)
         || request.headers().contains_key("anthropic-version");
     let span = tracing::info_span!(

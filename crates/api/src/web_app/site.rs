@@ -12,7 +12,7 @@ pub(super) struct Site {
     pub(super) get: fn(&str) -> Option<EmbeddedFile>,
     /// The content policy of a file.
     pub(super) policy: fn(&str) -> &'static str,
-    /// Whether a file of this name never changes; all others are revalidated each time.
+    /// Whether a file with this name never changes. Browsers ask again for all others each time.
     pub(super) is_fixed: fn(&str) -> bool,
 }
 
@@ -91,7 +91,8 @@ impl Site {
         safe(response, (self.policy)(path))
     }
 
-    /// Few clients accept neither coding; the file is unpacked for them.
+    /// The file's content in the given coding. Few clients accept neither coding; for them the file
+    /// is unpacked.
     fn body(&self, path: &str, file: &EmbeddedFile, coding: Coding) -> Body {
         let packed = coding == Coding::Identity && (self.get)(path).is_none();
         if !packed {

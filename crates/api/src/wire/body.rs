@@ -27,7 +27,7 @@ pub const MAX_BODY: usize = 8 * 1024 * 1024;
 /// The largest body with a document: the largest readable document in base64, and its other fields.
 pub(crate) const MAX_DOCUMENT_BODY: usize = LARGEST_DOCUMENT / 3 * 4 + 64 * 1024;
 
-/// The makers accept 25 MB of audio.
+/// The largest body with audio or images. The makers accept 25 MB of audio.
 const MAX_MEDIA_BODY: usize = 26 * 1024 * 1024;
 
 /// The largest body without sign-in: a name and a password, or a code.
@@ -36,7 +36,7 @@ const MAX_STRANGERS_BODY: usize = 64 * 1024;
 /// The largest body of a GET or HEAD, which is dropped.
 const MAX_UNUSED_BODY: usize = 64 * 1024;
 
-/// A client that takes longer for `MAX_BODY` bytes is gone or hostile.
+/// How long a body of `MAX_BODY` bytes may take. A client that takes longer is gone or hostile.
 const READ_LIMIT: Duration = Duration::from_secs(60);
 
 /// How much of a refused upload is still read before its connection is closed.
@@ -119,7 +119,7 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalB
 }
 
 /// Reads and drops the body of a GET or HEAD, which no route uses. If its bytes arrived after the
-/// answer had begun, the connection would no longer be read, and a client that leaves would go
+/// answer had begun, the connection would not be read any more, and a client's disconnect would go
 /// unnoticed.
 pub(crate) async fn without_unused_body(request: Request) -> Result<Request, Problem> {
     let is_unused = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -149,7 +149,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryOf<T> {
 fn bad_query(rejection: &QueryRejection) -> Problem {
     let text = rejection.body_text();
     let why = text.split_once("query string: ").map_or(text.as_str(), |(_, why)| why);
-    // axum gives the parameter's name and the reason only as one text.
+    // axum gives the parameter's name and the reason only as one text, so they are taken apart
+    // here.
     let problem = Problem::new(ErrorCode::InvalidRequest, format!("query: {why}"));
     match missing_field(why).or_else(|| why.split_once(": ").map(|(name, _)| name)) {
         Some(name) => problem.with_field(name),
@@ -167,7 +168,7 @@ fn bounds(parts: &Parts, most: usize) -> (usize, Duration) {
     match parts.extensions.get::<Arc<ConnectionSlot>>() {
         Some(slot) if slot.is_known() => (most, slot.limits().body.saturating_mul(bodies)),
         Some(slot) => (most.min(MAX_STRANGERS_BODY), slot.limits().head),
-        // The request came over no connection: it is from a test, or a part of this program.
+        // A request without a connection comes from a test, or from a part of this program.
         None => (most, READ_LIMIT.saturating_mul(bodies)),
     }
 }
@@ -212,8 +213,8 @@ async fn collect(mut body: Body, most: usize) -> Result<Bytes, Problem> {
     Ok(bytes.freeze())
 }
 
-/// Closing a connection with unread data resets it, and the client may lose the answer that says
-/// why. So the rest of a refused body is read and thrown away, within limits.
+/// Reads and drops the rest of a refused body, within limits. Closing a connection with unread data
+/// resets it, and the client might lose the answer.
 async fn drain(mut body: Body) {
     let rest = async {
         let mut left = DRAIN_BYTES;
@@ -223,7 +224,7 @@ async fn drain(mut body: Body) {
             left = now;
         }
     };
-    // On a timeout the connection is closed, which is all that is left to do.
+    // On a timeout the connection is closed with the rest unread, because nothing else can be done.
     let _ = timeout(DRAIN_LIMIT, rest).await;
 }
 
@@ -235,7 +236,7 @@ fn too_large(most: usize) -> Problem {
     Problem::new(ErrorCode::TooLarge, format!("the body is larger than {bound}"))
 }
 
-/// A value that is JSON already, with the same errors as a body.
+/// Converts a JSON value, with the same errors as for a body.
 pub(crate) fn typed<T: DeserializeOwned>(mut value: Value) -> Result<T, Problem> {
     make_whole(&mut value);
     serde_path_to_error::deserialize(value).map_err(misfit)
@@ -259,7 +260,7 @@ fn misfit(error: serde_path_to_error::Error<serde_json::Error>) -> Problem {
     }
 }
 
-/// serde names the missing field only in its message.
+/// The name of a missing field, which serde gives only in its message.
 fn missing_field(said: &str) -> Option<&str> {
     said.strip_prefix("missing field `")?.split('`').next()
 }

@@ -8,7 +8,7 @@ use crate::Problem;
 
 pub(crate) fn etag(hash: &Hash) -> (HeaderName, HeaderValue) {
     let value = HeaderValue::try_from(format!("\"{hash}\""));
-    // A hash is hexadecimal.
+    // A hash is hexadecimal, so it is always a valid header value.
     (header::ETAG, value.unwrap_or(HeaderValue::from_static("\"\"")))
 }
 

@@ -17,7 +17,8 @@ pub enum FieldNames {
     /// The spelling in `/openapi.json`.
     #[default]
     Documented,
-    /// The same in camelCase. Names that people, models and tools chose stay as they are.
+    /// The documented names in camelCase. Names that people, models and tools chose stay as they
+    /// are.
     CamelCase,
 }
 

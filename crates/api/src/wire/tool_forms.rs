@@ -12,11 +12,11 @@ pub struct ToolForms(BTreeMap<String, ToolForm>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolForm {
-    /// Codex groups tools and names the group beside the tool.
+    /// A tool of a group. Codex groups tools and names the group beside the tool.
     Namespaced { namespace: String, name: String },
     /// The tool takes a text instead of JSON; models give it as the field `input`.
     Custom,
-    /// OpenAI's `functions`, as they were before there were tools.
+    /// OpenAI's `functions`, the older form of tools.
     Legacy,
 }
 

@@ -84,7 +84,8 @@ async fn a_body_that_cannot_be_read_is_told_apart_from_one_that_does_not_fit() {
         (b"not json", "the body: expected ident at line 1 column 2"),
         (b"{\"name\": \"\xff\"}", "the body is not UTF-8 (byte 10)"),
         (b"{\"name\": \"n\"} {}", "the body: trailing characters at line 1 column 15"),
-        // Wrong before it breaks off: that nobody can read it comes first.
+        // The value is wrong and the text is incomplete. The incomplete text is reported first,
+        // because then nothing of the body can be trusted.
         (b"{\"name\": 5, ", "the body: EOF while parsing an object at line 1 column 12"),
     ];
     for (bytes, detail) in cases {

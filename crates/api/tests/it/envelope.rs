@@ -1,4 +1,4 @@
-//! The core's own events on the wire: what `GET /api/runs/{id}/events` tells.
+//! The events of `GET /api/runs/{id}/events`, as they are sent.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::recorded::{done, envelopes, error, whole_run};
 
-/// The keys of an object as they stand in the text, those that stand twice twice.
+/// The keys of an object in the order of the text; a repeated key is listed twice.
 struct Keys(Vec<String>);
 
 impl<'de> Deserialize<'de> for Keys {

@@ -1,10 +1,10 @@
-//! One recorded run in each of the other makers' formats, byte for byte.
+//! A recorded run in each of the other makers' formats, byte for byte.
 //!
-//! Checked against the makers' own types (openai 3.49 and anthropic 2.8 for Python) and documents,
-//! member by member: required members, `null` against absent, closed sets of words, the order of
-//! events, ids, usage. `clients/tests/recorded_formats.py` reads these very files with those types
-//! in the suite. Ours beside theirs: `x-onyx-session-id` and, in chat, `reasoning_content`, as
-//! DeepSeek and vLLM have it.
+//! The expected texts were checked against the makers' own types (openai 3.49 and anthropic 2.8 for
+//! Python) and documents, field by field: required fields, `null` against absent, closed sets of
+//! words, the order of events, ids, usage. `clients/tests/recorded_formats.py` reads these files
+//! with those types. Onyx adds `x-onyx-session-id` and, in chat, `reasoning_content`, as DeepSeek
+//! and vLLM do.
 
 use onyx_api::v1::{
     AnswerFold, AnswerHead, AnswerWriter, ChatChunks, MessageEvents, ResponseEvents, StreamUsage,
@@ -28,7 +28,7 @@ fn head() -> AnswerHead {
     }
 }
 
-/// The whole run, and at its end a call that the client is to perform.
+/// The recorded run with a call at its end that the client has to run.
 fn run_with_a_client_call() -> Vec<Envelope> {
     let [_, call, _] = recorded::turns();
     let mut events: Vec<Event> =

@@ -2,7 +2,7 @@ use onyx_api::messages;
 use onyx_types::Turn;
 use serde_json::{Value, json};
 
-/// Turns as the log holds them; ids count up from 1.
+/// Turns as the log holds them, with ids that count from 1.
 fn turns(bodies: &[Value]) -> Vec<Turn> {
     (1..)
         .zip(bodies)

@@ -1,5 +1,5 @@
-//! The surface's pure parts: encoders against a recorded run, the history fold, bodies, problems.
-//! Routes are tested through the real binary, in `crates/onyx`.
+//! The parts of the surface without I/O: encoders with a recorded run, the fold of the history,
+//! bodies, problems. Routes are tested through the real binary, in `crates/onyx`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -52,7 +52,7 @@ fn the_events_of_a_run_are_a_union_told_apart_by_type() {
     }
 }
 
-/// Generators of clients make nothing useful of these; `make test-clients` runs three of them.
+/// Client generators cannot read such schemas; `make test-clients` runs three generators.
 #[test]
 fn no_schema_is_written_in_a_way_that_generators_cannot_read() {
     let document = openapi();
@@ -65,7 +65,7 @@ fn no_schema_is_written_in_a_way_that_generators_cannot_read() {
         assert!(schema["properties"].is_object(), "{schema}");
         assert!(schema.get("oneOf").or(schema.get("anyOf")).is_none(), "{schema}");
     }
-    // A choice that holds itself.
+    // The choice must not contain itself.
     let text = schemas["MessagesResultContent"].to_string();
     assert!(!text.contains("/MessagesBlock\""), "{text}");
     let mut words_apart = Vec::new();
@@ -73,7 +73,7 @@ fn no_schema_is_written_in_a_way_that_generators_cannot_read() {
     assert!(words_apart.is_empty(), "{words_apart:?}");
 }
 
-/// Every `oneOf` whose forms are all single words.
+/// Finds every `oneOf` whose forms are all single words.
 fn choices_of_words(value: &Value, found: &mut Vec<Value>) {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! The persona surface and the older clients' lines, byte for byte.
+//! The persona surface and the lines for older clients, byte for byte.
 
 use bytes::Bytes;
 use onyx_api::{CallName, Ndjson, PersonaFrames};
@@ -47,7 +47,7 @@ fn a_persona_text_that_came_without_deltas_gets_one_before_it_is_complete() {
     let text = told(PersonaFrames::default(), &run);
     let contents: Vec<&str> = text.split("\"content\":").skip(1).map(|rest| &rest[..6]).collect();
     assert_eq!(contents, ["\"at on", "\"at on", "\"the \"", "\"rest\"", "\"the r"]);
-    // The feed broke off: nothing more comes, and that is said.
+    // The feed ended early, so the encoder adds the end.
     assert!(text.ends_with("data: {\"type\":\"done\"}\n\n"), "{text}");
 }
 

@@ -1,4 +1,4 @@
-//! One run with everything in it, as the core tells it.
+//! A recorded run with events of every kind.
 
 use onyx_types::{
     AgentId, CitedSource, ContextPiece, DraftId, Envelope, ErrorCode, Event, Fault, IdGenerator,
@@ -73,8 +73,8 @@ pub(crate) fn usage() -> Usage {
     Usage { input: 20, output: 10, cache_read: 4, cache_write: 0, cost: Some(0.5) }
 }
 
-/// Two steps with text, reasoning, live output, a tool that works, one that is refused, a draft,
-/// a question, and every event that NDJSON v2 has no line for.
+/// A run of two steps with text, reasoning, live output, a tool that works, one that is refused, a
+/// draft, a question, and every event for which NDJSON v2 has no line.
 pub(crate) fn whole_run() -> Vec<Envelope> {
     let [first, call, last] = turns();
     let id = |id: &str| ToolUseId(id.to_owned());

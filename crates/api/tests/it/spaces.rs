@@ -25,7 +25,7 @@ fn told(mut encoder: impl Encoder<Frame = SseFrame>, envelopes: &[Envelope]) -> 
 fn the_companion_stream_is_exactly_these_bytes() {
     let live = told(CompanionFrames::default(), &recorded::whole_run());
     insta::assert_snapshot!("companion_stream", live);
-    // Told from the log, only the ids differ.
+    // A stream that is read from the log differs only in its ids.
     let kept = told(CompanionFrames::reading_from(EventsFrom::Log), &recorded::whole_run());
     assert_eq!(kept.replace(":log-", ":"), live);
 }
@@ -44,7 +44,7 @@ fn a_companion_run_that_fails_or_breaks_off_says_why_and_is_over() {
     assert!(cut.contains("\"code\":\"interrupted\"") && cut.contains("event: done"), "{cut}");
 }
 
-/// One whole run with a flush after every event, as a slow model has it.
+/// The events of a run with a flush after each, as if the model were slow.
 fn thread_events(envelopes: &[Envelope]) -> String {
     let [question, ..] = recorded::turns();
     let mut encoder = ThreadFrames::new(question);

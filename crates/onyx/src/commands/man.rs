@@ -49,7 +49,7 @@ fn markdown(onyx: &Command) -> String {
     page
 }
 
-/// One chapter for each command of the first level, its own commands in it.
+/// Adds a chapter for each command of the first level, with its subcommands.
 fn section(page: &mut String, command: &Command, above: &str) {
     let name = format!("{above} {}", command.get_name());
     let depth = if above == "onyx" { "##" } else { "###" };
@@ -108,7 +108,7 @@ fn row(argument: &Arg) -> String {
     format!("| {} | {} |", named.join(", "), cell(&says))
 }
 
-/// Everything that help shows, but help itself.
+/// All commands that help shows, except `help` itself.
 fn shown(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help")
 }
@@ -139,7 +139,7 @@ fn value_name(argument: &Arg) -> String {
     format!("<{name}>")
 }
 
-/// A bar would end the cell, and what looks like a tag would be one.
+/// A table cell. A vertical bar would end the cell, and text in angle brackets would become a tag.
 fn cell(text: &str) -> String {
     let mut escaped = String::new();
     let mut in_code = false;

@@ -22,8 +22,8 @@ use crate::gateway::{Claim, Connection, Gateway, Unreachable, claim};
 use crate::home::HomeFolder;
 use crate::{open_files, output};
 
-/// The start's own background work is mostly done after the first of these waits, and the first look
-/// through files and the loading of models after the second.
+/// When memory is returned after the start. The start's background work is mostly done after the
+/// first of these times, and the first sync of files and the loading of models after the second.
 const START_TAILS: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(15)];
 
 pub(crate) async fn run(

@@ -84,10 +84,11 @@ fn take(folder: &HomeFolder) -> Result<Home> {
     }
 }
 
-/// Moves a restored backup, which was taken while others worked: answers that had no end then come
-/// along.
+/// Moves a restored backup into server mode. The backup was taken while a server ran, so answers
+/// without an end are moved too.
 pub(super) async fn restored_into_server(from: &HomeFolder, to: &ServerSettings) -> Result<Moved> {
-    // The secrets are sealed with the key of gateways, or with one of the home that it was.
+    // The secrets are sealed with the key of gateways, or with the key of the home that was backed
+    // up.
     let keys = secret_keys(Some(master_key()?));
     into_server(from, to, OpenRuns::TakenAlong, keys).await
 }
@@ -107,7 +108,7 @@ async fn into_server(
     // Entries that no gateway could use are reported before anything is copied.
     config::shared(from, &config)?;
     let clock = Arc::new(SystemClock::new());
-    // Brings it up to date first, as a start does.
+    // Opening the store brings it up to date first, as a start does.
     let store = Store::open_embedded(take(from)?, clock.clone()).await?;
     let secrets = Secrets::open(Arc::clone(&store.secrets), clock, keys).await?;
     let secrets = secrets.sealed_for(&secret_keys(Some(master))).await?;

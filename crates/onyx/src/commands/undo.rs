@@ -1,4 +1,4 @@
-//! `onyx undo`: what a run wrote, taken back as one.
+//! `onyx undo`: undoes everything that a run wrote.
 
 use anyhow::Result;
 use serde::Deserialize;

@@ -45,7 +45,7 @@ impl Config {
         Ok(BackupPlace::Bucket { url, settings })
     }
 
-    /// `None`: nothing is said there.
+    /// The settings from the environment; `None` if no variable is set.
     fn of_environment(&self) -> Option<S3Settings> {
         let variable = |name: &str| self.environment.get(name).filter(|text| !text.is_empty());
         let endpoint = variable("AWS_ENDPOINT_URL");

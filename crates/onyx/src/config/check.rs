@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::nearest::nearest;
 use super::path::Path;
 
-/// What was noticed on the way.
+/// What was noticed while the config was read.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     pub(super) warnings: Vec<String>,
@@ -61,7 +61,7 @@ pub(super) fn note_unknown(
 #[derive(Default)]
 struct Seen {
     warnings: RefCell<Vec<String>>,
-    /// The innermost place of the first error.
+    /// The innermost path of the first error.
     failed_at: RefCell<Option<String>>,
 }
 
@@ -109,10 +109,10 @@ impl<'de> Deserializer<'de> for Checked<'_> {
             Value::Object(fields) => {
                 note_unknown(&self.path, fields, known, &mut self.seen.warnings.borrow_mut());
                 // Unknown keys are dropped even for structs that refuse them, because a typing
-                // error must not stop a server. A `null` says the same as no key at all.
+                // mistake must not stop a server. A `null` means the same as no key.
                 fields.retain(|name, value| known.contains(&name.as_str()) && !value.is_null());
             }
-            // serde would take a list as the fields in their order.
+            // serde would accept a list as the fields of a struct in their order.
             Value::Array(_) => return Err(Error::invalid_type(Unexpected::Seq, &visitor)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
@@ -197,7 +197,8 @@ impl Seen {
     }
 }
 
-/// serde quotes the value it did not expect, and that may be a key pasted into the wrong place.
+/// The message without quoted values. serde quotes the value it did not expect, which may be a key
+/// in the wrong place.
 fn without_values(message: &str) -> String {
     match (message.find("string \""), message.rfind("\", expected")) {
         (Some(start), Some(end)) if start < end => {

@@ -1,11 +1,13 @@
-//! `$ONYX_HOME/.env`: `NAME=value` lines, for what the real environment does not have.
+//! Reads `$ONYX_HOME/.env`: lines of `NAME=value`, which count where the real environment has no
+//! such variable.
 //!
-//! Not read by dotenvy: that puts other variables in for `$NAME` inside a value, so a password with a `$` becomes another
-//! one, refuses values with spaces that are not quoted, and stops at the first line it cannot read where this names all.
+//! dotenvy is not used: it replaces `$NAME` inside values, which changes passwords with a `$`; it
+//! refuses unquoted values with spaces; and it stops at the first unreadable line, while this
+//! reports all of them.
 
 use std::collections::BTreeMap;
 
-/// Values by name, and the numbers of the lines that are none.
+/// The values by name, and the numbers of unreadable lines.
 pub(super) fn parse(text: &str) -> (BTreeMap<String, String>, Vec<usize>) {
     let mut values = BTreeMap::new();
     let mut bad = Vec::new();
@@ -39,7 +41,7 @@ fn value(raw: &str) -> Option<String> {
     if let Some(rest) = raw.strip_prefix('"') {
         return double_quoted(rest);
     }
-    // A comment needs a space before it: `#` is part of many passwords.
+    // A comment must follow a space, because many passwords contain `#`.
     let end = raw.find(" #").unwrap_or(raw.len());
     Some(raw[..end].trim_end().to_owned())
 }

@@ -1,5 +1,5 @@
-//! Changes to the text of `onyx.json` that leave everything else in it as the person wrote it:
-//! comments, order, spacing, keys that Onyx does not know.
+//! Changes the text of `onyx.json` and leaves everything else in it as the person wrote it:
+//! comments, order, spacing, and keys that Onyx does not know.
 
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
 use onyx_agent::AgentSettings;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::shared::{OWN_GATEWAY_KEYS, OWN_SECTION};
 use super::{ConfigError, JSON5, unreadable};
 
-/// A JSON file of another program, changed without losing a character of the rest.
+/// A JSON file of another program. Changes keep every other character of it.
 pub(crate) struct JsonText(CstRootNode);
 
 impl JsonText {
@@ -35,14 +35,14 @@ impl JsonText {
     }
 }
 
-/// A config file, taken apart without losing a character.
+/// A parsed config file. Changes keep every other character of it.
 pub(crate) struct ConfigText {
     root: CstRootNode,
     config: CstObject,
 }
 
 impl ConfigText {
-    /// An empty file is an empty config.
+    /// Parses the text; an empty file is an empty config.
     pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
         let text = if text.trim().is_empty() { "{}\n" } else { text };
         let root = CstRootNode::parse(text, &JSON5).map_err(|error| unreadable(&error))?;
@@ -66,7 +66,7 @@ impl ConfigText {
         }
     }
 
-    /// An agent as it is written.
+    /// An agent's settings as the file has them.
     pub(crate) fn agent(&self, id: &str) -> Option<Value> {
         self.find_agent(id).and_then(|agent| agent.to_serde_value())
     }
@@ -99,8 +99,8 @@ impl ConfigText {
         Ok(())
     }
 
-    /// Removes the agent and the bindings that name it, and says whether there was one. The other
-    /// bindings and the default answer whom it answered.
+    /// Removes the agent and the bindings that name it; returns whether it existed. Its peers are
+    /// then answered by the remaining bindings or the default agent.
     pub(crate) fn remove_agent(&self, id: &str) -> bool {
         let mut bindings = self.bindings();
         let before = bindings.len();
@@ -177,7 +177,7 @@ impl ConfigText {
         Ok(())
     }
 
-    /// Puts a name into the list of those that are on, or takes it out.
+    /// Adds the plugin's name to the enabled ones, or removes it.
     pub(crate) fn switch_plugin(&self, name: &str, to: PluginSwitch) -> Result<(), ConfigError> {
         let plugins = self.section("plugins")?;
         let present = plugins.get("enabled").and_then(|enabled| enabled.value());
@@ -199,7 +199,7 @@ impl ConfigText {
         self.switch_plugin(name, PluginSwitch::Off)
     }
 
-    /// An account of a connector as it is written.
+    /// The settings of a connector's account as the file has them.
     pub(crate) fn connector(&self, network: &str, account: &str) -> Option<Value> {
         self.accounts(network)?.get(account)?.value()?.to_serde_value()
     }
@@ -222,8 +222,8 @@ impl ConfigText {
         self.accounts(network).is_some_and(|accounts| remove(&accounts, account))
     }
 
-    /// The binding of exactly this peer, or of the account itself, is another one or is gone. The
-    /// other bindings stay.
+    /// Replaces or removes the binding of exactly this peer, or of the account. The other bindings
+    /// stay.
     pub(crate) fn bind(
         &self,
         network: &str,
@@ -255,14 +255,14 @@ impl ConfigText {
         self.config.object_value("connectors")?.object_value(network)?.object_value("accounts")
     }
 
-    /// Sets these limits and leaves the others.
+    /// Sets these limits and keeps the others.
     pub(crate) fn set_limits(&self, limits: &Map<String, Value>) -> Result<(), ConfigError> {
         let section = self.section("limits")?;
         limits.iter().for_each(|(key, value)| set(&section, key, Some(value)));
         Ok(())
     }
 
-    /// `agents.defaults.model`.
+    /// The value of `agents.defaults.model`.
     pub(crate) fn default_model(&self) -> Option<Value> {
         let defaults = self.config.object_value("agents")?.object_value("defaults")?;
         defaults.get("model")?.value()?.to_serde_value()
@@ -300,7 +300,7 @@ impl ConfigText {
     }
 }
 
-/// Everything that [`AgentSettings`] holds but the id, which never changes.
+/// The keys of [`AgentSettings`], except the id, which never changes.
 const KEYS: &[&str] = &[
     "name",
     "default",
@@ -314,9 +314,9 @@ const KEYS: &[&str] = &[
     "memory",
 ];
 
-/// What differs from a setting that is not there.
+/// The settings that differ from their defaults.
 fn written(settings: &AgentSettings) -> Result<Map<String, Value>, ConfigError> {
-    // Through text, in which a temperature of 0.7 is 0.7 and not the nearest longer number.
+    // The value is converted through text, so that a temperature of 0.7 stays 0.7.
     let text = serde_json::to_string(settings);
     let fields: Result<Map<String, Value>, _> = text.and_then(|text| serde_json::from_str(&text));
     let mut fields = fields.map_err(|error| ConfigError::at("agents", error.to_string()))?;
@@ -328,7 +328,7 @@ fn written(settings: &AgentSettings) -> Result<Map<String, Value>, ConfigError> 
     Ok(fields)
 }
 
-/// Makes an object hold these fields and no others.
+/// Makes an object hold exactly these fields.
 fn put_all(parent: &CstObject, name: &str, fields: &Map<String, Value>) {
     let Some(object) = parent.object_value(name) else {
         return set(parent, name, Some(&fields.clone().into()));
@@ -341,7 +341,7 @@ fn put_all(parent: &CstObject, name: &str, fields: &Map<String, Value>) {
     fields.iter().for_each(|(key, value)| set(&object, key, Some(value)));
 }
 
-/// Equal values are not touched, so that their spelling and comments are kept.
+/// Sets a field. An equal value is not touched, so that its spelling and comments are kept.
 fn set(object: &CstObject, key: &str, value: Option<&Value>) {
     let Some(value) = value else {
         remove(object, key);

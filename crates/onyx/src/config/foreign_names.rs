@@ -1,6 +1,6 @@
-//! Lets a config of OpenClaw, or of an early Onyx, work unchanged: its model prefixes are translated to the
-//! names of providers here, and `~` in a workspace is the user's folder. (Names of tools are translated
-//! where policies are made.)
+//! Makes a config of OpenClaw, or of an early Onyx, work unchanged: its model prefixes are
+//! translated to the names of providers here, and `~` in a workspace means the user's folder.
+//! (Names of tools are translated where policies are made.)
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use onyx_types::our_provider_name;
 use super::Config;
 use crate::env;
 
-/// Replaces them by what they mean, once, for all that reads the config.
+/// Translates the names once, for all readers of the config.
 pub(super) fn adopt(config: &mut Config, home: &Path) {
     let names: Vec<String> = config.providers.iter().map(|(name, _)| name.clone()).collect();
     let Config { agents, default_model, .. } = config;
@@ -32,7 +32,8 @@ fn rename_all(model: &mut ModelSetting, providers: &[String]) {
     }
 }
 
-/// A provider that is called so here is meant as it is written.
+/// Translates the prefix of a model. If the config has a provider with that name, the model stays
+/// as it is.
 fn rename(model: &mut String, providers: &[String]) {
     let Some((prefix, rest)) = model.split_once('/') else { return };
     let ours = our_provider_name(prefix);

@@ -23,7 +23,7 @@ fn settings_read_or_say_why_not() {
     fuzz.seed(plain.to_string()).seed(loose).run(|bytes| {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let read = parse(&text, Environment::default());
-        // What reads can be edited, and what does not says why.
+        // A config that can be read can also be edited; any other gets an error with a reason.
         match read {
             Ok(_) => drop(ConfigText::parse(&text)),
             Err(error) => assert!(!error.message().is_empty()),

@@ -1,5 +1,6 @@
-//! Every key that the config has, found by asking the settings themselves: a reader that goes along one path of keys
-//! at a time and sees what would be read there. With it a test compares `docs/reference/config.md` with the program.
+//! Finds every key of the config by asking the settings structs: a deserializer follows one path of
+//! keys at a time and notes what the struct would read there. A test compares the result with
+//! `docs/reference/config.md`.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -25,17 +26,17 @@ use super::SECTIONS;
 
 const PAGE: &str = include_str!("../../../../docs/reference/config.md");
 
-/// What would be read at the end of a path.
+/// What a struct would read at the end of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Seen {
     #[default]
     Nothing,
     Fields(&'static [&'static str]),
-    /// Any names, all of one kind.
+    /// Fields with any names, all of one type.
     Names,
     List,
     Value,
-    /// One of several forms: what is in it cannot be seen.
+    /// One of several forms, whose contents cannot be seen.
     Forms,
 }
 
@@ -138,7 +139,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     }
 }
 
-/// One field, or one item.
+/// Access to one field or one item.
 struct One<'a> {
     name: Option<&'static str>,
     rest: &'a [Step],
@@ -175,12 +176,12 @@ impl<'de> SeqAccess<'de> for One<'_> {
 
 fn look<T: DeserializeOwned>(path: &[Step]) -> Seen {
     let seen = Cell::new(Seen::Nothing);
-    // It always ends with an error: what was seen on the way is what counts.
+    // This always ends with an error; only what was noted on the way matters.
     let _ = T::deserialize(Probe { path, seen: &seen });
     seen.get()
 }
 
-/// The keys of a section that hold something, by their whole names.
+/// All keys of a section that hold a value, by their full names.
 fn keys<T: DeserializeOwned>(section: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut waiting: VecDeque<(String, Vec<Step>)> =
@@ -213,7 +214,7 @@ fn has_fields<T: DeserializeOwned>(path: &[Step], step: Step) -> bool {
     matches!(look::<T>(&[path, &[step]].concat()), Seen::Fields(_))
 }
 
-/// Every section that is read, with its keys. A section that has several forms throughout is one key.
+/// All sections with their keys. A section that always has several forms counts as one key.
 fn all_keys() -> BTreeMap<&'static str, Vec<String>> {
     let mut all = BTreeMap::from([
         ("gateway", keys::<GatewaySettings>("gateway")),
@@ -233,17 +234,17 @@ fn all_keys() -> BTreeMap<&'static str, Vec<String>> {
         ("mcp", keys::<McpSettings>("mcp")),
         ("storage", keys::<StorageSettings>("storage")),
     ]);
-    // This section is read by itself, because it is no network.
+    // This section is read separately, because it is not a network.
     let transcriber = keys::<TranscriberSettings>("connectors.transcriber");
     all.entry("connectors").or_default().extend(transcriber);
-    // What lies beside `enabled` is named by the plugins.
+    // The keys besides `enabled` are names of plugins.
     all.insert("plugins", ["plugins.enabled", "plugins.<name>"].map(str::to_owned).to_vec());
-    // The key `channels` says the same as another.
+    // The key `channels` is another name for `connectors`.
     all.insert("channels", vec!["channels".to_owned()]);
     all
 }
 
-/// Spells a key as the page does.
+/// The key as the page spells it.
 fn as_on_the_page(key: &str) -> Option<String> {
     if key.starts_with("agents.entries.") {
         return None;
@@ -252,7 +253,7 @@ fn as_on_the_page(key: &str) -> Option<String> {
     Some(if key == "people" { "people[]".to_owned() } else { key })
 }
 
-/// The first cell of each row that is a key of the config.
+/// The keys in the first cells of the page's tables.
 fn keys_of_page() -> BTreeSet<String> {
     let before = PAGE.split("## The environment").next().unwrap_or_default();
     let rows = before.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());

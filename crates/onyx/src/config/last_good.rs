@@ -1,5 +1,5 @@
-//! The last config that worked. It is kept in the cache, so that a server that is restarted after a broken
-//! edit can use it.
+//! The last config that worked. It is kept in the cache, for a server that is restarted after a
+//! broken edit.
 
 use std::fs;
 use std::io::Write;
@@ -11,7 +11,7 @@ use super::{Config, ConfigError, read};
 use crate::files;
 use crate::home::HomeFolder;
 
-/// Stores the text that a working config was read from.
+/// Stores the text of a working config.
 pub(crate) fn keep(home: &HomeFolder, config: &Config) -> Result<()> {
     let Some(text) = &config.text else { return Ok(()) };
     let path = home.last_good_config();

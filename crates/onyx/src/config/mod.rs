@@ -47,7 +47,7 @@ pub(crate) use shared::{for_sharing, shared};
 pub(crate) use substitute::Missing;
 pub(crate) use watch::watch;
 
-/// Every key at the top of the file.
+/// All keys at the top of the file.
 const SECTIONS: &[&str] = &[
     "gateway",
     "providers",
@@ -69,7 +69,8 @@ const SECTIONS: &[&str] = &[
     "mcp",
 ];
 
-/// Files nested deeper are refused, because the parser would follow them until its stack overflows.
+/// How deep the file may be nested. The parser would follow deeper nesting until its stack
+/// overflows.
 const MAX_DEPTH: usize = 100;
 
 #[derive(Clone, Debug, Default)]
@@ -90,7 +91,7 @@ pub(crate) struct Config {
     /// Accounts on other networks, and which agent answers which peer there.
     pub(crate) connectors: ConnectorsSettings,
     pub(crate) bindings: Vec<Binding>,
-    /// What turns recordings into text: `connectors.transcriber`.
+    /// The transcriber of recordings: `connectors.transcriber`.
     pub(crate) transcriber: Option<TranscriberSettings>,
     /// The server that sends mail.
     pub(crate) mail: Option<MailSettings>,
@@ -128,7 +129,7 @@ pub(crate) enum Source {
     Defaults,
 }
 
-/// The real environment first, then `.env`.
+/// The variables of the process's environment, and those of `.env` that it lacks.
 #[derive(Clone, Default)]
 pub(crate) struct Environment(BTreeMap<String, String>);
 
@@ -138,14 +139,14 @@ impl Environment {
     }
 }
 
-/// Values stay out of logs.
+/// Values may be secrets, so they are not printed.
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.keys()).finish()
     }
 }
 
-/// Why the file cannot be used, and the key that is to blame.
+/// Why the file cannot be used, and the key that caused the error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ConfigError {
     message: String,
@@ -162,7 +163,7 @@ impl ConfigError {
         Self { message: format!("{field}: {why}"), field: Some(field) }
     }
 
-    /// The problem of a section whose messages say themselves where in it they belong.
+    /// An error in a section whose message already contains the path in it.
     pub(crate) fn in_section(section: &str, fault: &Fault) -> Self {
         Self { message: fault.message.clone(), field: Some(section.to_owned()) }
     }
@@ -175,7 +176,7 @@ impl ConfigError {
         &self.message
     }
 
-    /// The path of the key that is to blame, where it is one.
+    /// The path of the key that caused the error, if it is a single key.
     pub(crate) fn field(&self) -> Option<&str> {
         self.field.as_deref()
     }
@@ -257,7 +258,7 @@ fn parse_sections(
     let root = Path::root();
     let mut notes = Notes::default();
     check::note_unknown(&root, &sections, SECTIONS, &mut notes.warnings);
-    // Providers fill in their own variables: each knows what it cannot do without.
+    // Providers replace variables themselves, because each knows which values it cannot do without.
     let providers = sections.shift_remove("providers");
     let mut rest = Value::Object(sections);
     let missing = substitute::substitute(&mut rest, &|name| environment.get(name));
@@ -303,9 +304,10 @@ fn parse_sections(
     })
 }
 
-/// JSON5, by the parser that also edits it. Commas may be one too many and not one too few: with
-/// that, a value that was forgotten would take the next key for its own. No setting can be infinite,
-/// and JSON has no number for it.
+/// The options of the JSON5 parser, which is also the one for edits. Extra commas are allowed and
+/// missing ones are not: otherwise a key without a value would take the next key as its value.
+/// Infinite numbers are not allowed, because no setting can be infinite and JSON has no such
+/// numbers.
 const JSON5: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_loose_object_property_names: true,
@@ -336,7 +338,7 @@ fn top_level(text: &str) -> Result<Map<String, Value>, ConfigError> {
     }
 }
 
-/// An upper bound: brackets inside strings and comments count too.
+/// An upper bound of the nesting, because brackets inside strings and comments count too.
 fn deepest(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut deepest = 0;
@@ -363,7 +365,7 @@ fn section<T: serde::de::DeserializeOwned + Default>(
     }
 }
 
-/// OpenClaw's `channels` is the same under another name; what both name is as `connectors` says.
+/// Merges OpenClaw's `channels` into `connectors`. A network in both is read from `connectors`.
 fn connectors(
     ours: Option<Value>,
     theirs: Option<Value>,
@@ -375,7 +377,7 @@ fn connectors(
     Ok(all)
 }
 
-/// A network without `accounts` is one account, which is called `default`.
+/// Makes a network without `accounts` one account that is called `default`.
 fn with_accounts(mut networks: Value) -> Value {
     let each = networks.as_object_mut().into_iter().flat_map(|networks| networks.values_mut());
     for network in each {
@@ -409,7 +411,7 @@ fn read_providers(
 mod tests {
     use super::*;
 
-    /// The spec's smallest useful config, which must keep working.
+    /// The smallest useful config of the specification, which must keep working.
     const SMALLEST: &str = r#"{
       gateway: { port: 18790, auth: { mode: "token", token: "onyx_sk_example" } },
       providers: { mine: { kind: "openai", baseUrl: "http://127.0.0.1:8080/v1", apiKey: "${MY_KEY}" } },
@@ -430,7 +432,7 @@ mod tests {
         assert_eq!((config.warnings, config.missing), (vec![], vec![]));
     }
 
-    /// Every form that JSON5 has beyond JSON, each of which somebody's config may use.
+    /// All forms that JSON5 has in addition to JSON, because configs may use any of them.
     const FORMS: &str = r#"// A comment.
     {
       /* Another, /* and all. */

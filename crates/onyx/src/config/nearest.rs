@@ -3,11 +3,11 @@ pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let folded = fold(word);
     let scored = known.iter().map(|name| (strsim::levenshtein(&folded, &fold(name)), *name));
     let (distance, name) = scored.min_by_key(|(distance, _)| *distance)?;
-    // A third of the word may be wrong; beyond that it is another word.
+    // At most a third of the letters may differ, otherwise another word is meant.
     (distance <= folded.chars().count().div_ceil(3)).then_some(name)
 }
 
-/// `max_steps`, `maxSteps` and `max-steps` are the same word written by different people.
+/// The word in a form in which `max_steps`, `maxSteps` and `max-steps` are equal.
 fn fold(word: &str) -> String {
     word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

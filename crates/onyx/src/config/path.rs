@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// A place in the config, built on the stack while the config is walked.
+/// The path of a value in the config. It is built on the stack while the config is walked.
 #[derive(Clone, Copy)]
 pub(super) struct Path<'a> {
     parent: Option<&'a Path<'a>>,
@@ -27,7 +27,7 @@ impl<'a> Path<'a> {
         Self { parent: Some(self), step: Step::Index(index) }
     }
 
-    /// Steps below the root.
+    /// How many steps the path has below the root.
     pub(super) fn depth(&self) -> usize {
         self.parent.map_or(0, |parent| parent.depth() + 1)
     }

@@ -1,5 +1,5 @@
-//! The config of several gateways: one text in the database for all of them. Each gateway adds the settings of its own
-//! file: how it reaches the database, its name and where it listens.
+//! The config of several gateways: one text in the database for all of them. Each gateway adds the
+//! settings of its own file: how it reaches the database, its name, and the address it listens at.
 
 use std::io::ErrorKind;
 
@@ -28,7 +28,8 @@ pub(crate) fn shared(home: &HomeFolder, text: &str) -> Result<Config, ConfigErro
     Ok(config)
 }
 
-/// What the first gateway gives to all: its own file without what is its own.
+/// The text that the first gateway shares with all: its own file without the settings that are only
+/// its own.
 pub(crate) fn for_sharing(home: &HomeFolder) -> Result<String, ConfigError> {
     let text = ConfigText::parse(&own_text(home)?)?;
     text.remove_own();
@@ -68,7 +69,7 @@ fn lay_over(sections: &mut Map<String, Value>, own: &Map<String, Value>) {
         sections.insert(OWN_SECTION.to_owned(), storage.clone());
     }
     let gateway = sections.entry("gateway").or_insert_with(|| Value::Object(Map::new()));
-    // A shared text whose section is no object is told as such when it is read.
+    // If `gateway` is not an object, reading the shared text reports that.
     let Value::Object(gateway) = gateway else { return };
     for key in OWN_GATEWAY_KEYS {
         gateway.shift_remove(key);

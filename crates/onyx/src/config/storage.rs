@@ -1,4 +1,4 @@
-//! `storage`, and the keys of `gateway` by which the other gateways know this one.
+//! The `storage` section, and the keys of `gateway` by which other gateways know this one.
 
 use std::path::Path;
 
@@ -6,17 +6,18 @@ use onyx_storage::{GatewaySettings, S3Settings, ServerError, ServerSettings, Sto
 
 use super::{Config, ConfigError, Environment};
 
-/// Prefixes of references to values that are stored outside the file.
+/// The prefix of references to environment variables.
 const FROM_ENVIRONMENT: &str = "env:";
 const FROM_FILE: &str = "file:";
-/// References to secrets are refused here: secrets are in the database, which is not open yet.
+/// The prefix of references to secrets. They are refused here, because secrets are in the database,
+/// which is not open yet.
 pub(super) const FROM_SECRETS: &str = "secret:";
 const LONGEST_ID: usize = 64;
 
 impl Config {
     /// The settings of server mode, with all references resolved; `None` for one machine with its own files.
     pub(crate) fn server(&self) -> Result<Option<ServerSettings>, ConfigError> {
-        // A missing variable must not turn one of several gateways into a single one.
+        // A missing variable must not turn one of several gateways into a separate server.
         if let Some(missing) = self.missing.iter().find(|missing| missing.at.starts_with("storage"))
         {
             let why = format!("{} is not set", missing.variable);
@@ -97,7 +98,7 @@ fn of_file(path: &Path) -> Result<String, String> {
     if text.is_empty() { Err(format!("{shown} is empty")) } else { Ok(text.to_owned()) }
 }
 
-/// A name that stands in rows, messages and addresses.
+/// Checks the gateway's name, which occurs in rows, messages and addresses.
 fn check_gateway(gateway: &GatewaySettings) -> Result<(), ConfigError> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ".-_".contains(letter);
     if gateway.id.is_empty() {
@@ -120,7 +121,7 @@ fn told(error: &ServerError) -> ConfigError {
     ConfigError::new(format!("{error}. {}", error.hint()))
 }
 
-/// The password, which stands between the user's name and the host.
+/// The password in an address, between the user's name and the host.
 fn password_of(url: &str) -> Option<String> {
     let (credentials, _) = url.split_once("://")?.1.rsplit_once('@')?;
     let (_, password) = credentials.split_once(':')?;
@@ -173,7 +174,7 @@ mod tests {
                 "ONYX_TEST_NOWHERE is not set",
             ),
             (WHOLE.replace("'hidden-too'", "'file:/nonexistent/key'"), "/nonexistent/key"),
-            // A variable that is missing does not make a home of its own.
+            // A missing variable does not lead to a separate home.
             (
                 "{ storage: { database: '${ONYX_TEST_NOWHERE}' } }".to_owned(),
                 "ONYX_TEST_NOWHERE is not set",

@@ -11,7 +11,7 @@ use super::path::Path;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Missing {
     pub(crate) variable: String,
-    /// Where it is asked for.
+    /// The path of the value that uses the variable.
     pub(crate) at: String,
 }
 
@@ -41,7 +41,7 @@ struct Walk<'a> {
     missing: Vec<Missing>,
 }
 
-/// Did every variable have a value?
+/// Whether every variable of a value is set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Filled {
     Whole,
@@ -84,7 +84,8 @@ impl Walk<'_> {
         }
     }
 
-    /// An agent goes as a whole; elsewhere the one key does.
+    /// Whether to keep a value. A variable that is not set removes the whole agent that uses it,
+    /// and elsewhere only the key.
     fn keep(&self, path: &Path<'_>, filled: Filled, parent: &mut Filled) -> bool {
         match filled {
             Filled::Whole => true,
@@ -97,8 +98,8 @@ impl Walk<'_> {
     }
 }
 
-/// The text with its variables filled in; the name of the first that has no value otherwise.
-/// `$${` stands for a plain `${`.
+/// The text with its variables replaced, or the name of the first variable that is not set. `$${`
+/// stands for a plain `${`.
 pub(super) fn expand(
     text: &str,
     environment: &dyn Fn(&str) -> Option<String>,

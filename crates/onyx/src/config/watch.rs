@@ -1,4 +1,4 @@
-//! Notices edits of `onyx.json` and `.env`, in any way that an editor writes files.
+//! Notices edits of `onyx.json` and `.env`, in whichever way an editor writes files.
 
 use std::ffi::{OsStr, OsString};
 use std::mem::MaybeUninit;
@@ -13,11 +13,11 @@ use tokio::io::unix::AsyncFd;
 
 use crate::home::HomeFolder;
 
-/// Editors write in several steps; the file is read when they have been quiet for so long.
+/// Editors write in several steps, so the file is read only after it was quiet for this long.
 const QUIET: Duration = Duration::from_millis(150);
 
-/// Every way in which an edit ends. Single writes are left out: the database is in the same folder
-/// and is written at every turn.
+/// The events by which an edit ends. Single writes are left out, because the database in the same
+/// folder is written at every turn.
 const EDITS: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::CREATE)
     .union(WatchFlags::DELETE)
@@ -30,7 +30,7 @@ pub(crate) struct ConfigWatch {
     names: Vec<OsString>,
 }
 
-/// Watches the folder, not the files: an atomic rename puts a new file in the place of the old.
+/// Watches the folder and not the files, because an atomic rename replaces the file.
 pub(crate) fn watch(home: &HomeFolder) -> Result<ConfigWatch> {
     let folder = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
         .context("cannot watch files")?;
@@ -44,7 +44,7 @@ pub(crate) fn watch(home: &HomeFolder) -> Result<ConfigWatch> {
 }
 
 impl ConfigWatch {
-    /// Returns after an edit, when it has settled.
+    /// Waits for an edit and until the file is quiet again.
     pub(crate) async fn edited(&mut self) {
         self.touched().await;
         while tokio::time::timeout(QUIET, self.touched()).await.is_ok() {}
@@ -53,7 +53,7 @@ impl ConfigWatch {
     async fn touched(&self) {
         loop {
             let Ok(mut ready) = self.folder.readable().await else {
-                // The runtime ends; there is nothing to tell any more.
+                // The runtime is ending, so no edit can be reported any more.
                 return std::future::pending().await;
             };
             let touched = self.read_events();
@@ -64,7 +64,7 @@ impl ConfigWatch {
         }
     }
 
-    /// Takes every event that is there; is one of them about our files?
+    /// Reads all waiting events. Returns whether one of them concerns the config files.
     fn read_events(&self) -> bool {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut events = inotify::Reader::new(self.folder.get_ref(), &mut buffer);
@@ -74,7 +74,7 @@ impl ConfigWatch {
                 Ok(event) => {
                     let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
                     touched |= self.names.iter().any(|ours| name == Some(ours));
-                    // Events were lost, perhaps the one that matters.
+                    // Events were lost, and one of them may have concerned the config files.
                     touched |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
                 }
                 Err(Errno::INTR) => {}

@@ -75,7 +75,7 @@ mod with_sdk {
         Ok(BedrockSettings { name: name.to_owned(), region, endpoint, key, models, timeouts })
     }
 
-    /// The keys in the config.
+    /// The credentials in the config.
     fn written(
         own: &AwsSettings,
         secret: &dyn Fn(&str, &Secret) -> Result<Secret, String>,
@@ -94,7 +94,8 @@ mod with_sdk {
         }
     }
 
-    /// What this machine has: a named profile, then the environment, then the usual profile.
+    /// The credentials of this machine: a named profile, then the environment, then the default
+    /// profile.
     fn found(
         own: &AwsSettings,
         profile: Option<AwsIdentity>,
@@ -131,7 +132,7 @@ mod with_sdk {
         }
     }
 
-    /// `https://bedrock-runtime.<region>.amazonaws.com`
+    /// The region in an address of the form `https://bedrock-runtime.<region>.amazonaws.com`.
     fn region_of(base_url: &str) -> Option<String> {
         let (_, after) = base_url.split_once("bedrock-runtime.")?;
         Some(after.split_once('.')?.0.to_owned())

@@ -1,4 +1,4 @@
-//! The ledger as the place where requests without a run are booked.
+//! Records the cost of requests without a run in the ledger.
 
 use std::sync::Arc;
 

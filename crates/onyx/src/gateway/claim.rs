@@ -1,4 +1,4 @@
-//! Which process holds the home. Only one at a time can.
+//! Claims the home, which only one process at a time can hold.
 
 use anyhow::Result;
 use onyx_storage::{Home, HomeError};
@@ -7,11 +7,11 @@ use crate::home::HomeFolder;
 
 pub(crate) enum Claim {
     Ours(Home),
-    /// Another process has it; the text says which.
+    /// Another process holds the home; the text says which.
     Theirs(String),
 }
 
-/// Takes the home if it is free. Creates it if it does not exist.
+/// Claims the home if it is free. Creates the folder if it does not exist.
 pub(crate) fn claim(folder: &HomeFolder) -> Result<Claim> {
     match Home::open(folder.path()) {
         Ok(home) => Ok(Claim::Ours(home)),

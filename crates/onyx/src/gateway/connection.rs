@@ -35,7 +35,8 @@ impl Connection {
 
     pub(crate) async fn close(self) {
         if let Some(gateway) = self.own {
-            // Its own connections must be seen to end before the gateway waits for them.
+            // The client's connections must be closed before the gateway waits for all connections
+            // to end.
             drop(self.client);
             gateway.close().await;
         }

@@ -1,4 +1,4 @@
-//! Duties that one gateway does for all of them, and the names of their leases in the database.
+//! Duties that one gateway performs for all, and the names of their leases in the database.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use onyx_api::GatewayDuty;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Duty {
-    /// Ends what gateways that died left behind.
+    /// Cleans up after gateways that died.
     CleanUp,
-    /// Asks a network for what is new in an account.
+    /// Receives the messages of an account.
     Connector(String),
     /// Applies an approved change.
     Draft(String),
@@ -56,7 +56,7 @@ impl Duty {
             "vectors" => return Self::Vectors,
             _ => {}
         }
-        // The longer of two that begin alike comes first.
+        // If one kind begins with the name of another, the longer name comes first.
         let kinds: [(&str, OfKind); 6] = [
             ("connector ", Self::Connector),
             ("draft ", Self::Draft),

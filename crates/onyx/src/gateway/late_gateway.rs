@@ -12,13 +12,13 @@ use serde_json::{Map, Value};
 
 use super::live::Live;
 
-/// The gateway for tools, which are made before it; it is filled in once the gateway exists.
+/// The gateway for the tools. Tools are made before the gateway, so it is filled in later.
 #[derive(Default)]
 pub(super) struct LateGateway(OnceLock<Weak<Live>>);
 
 impl LateGateway {
     pub(super) fn open(&self, live: &Arc<Live>) {
-        // A process has only one gateway, so the place is still empty.
+        // It is set only once, because a process has one gateway.
         let _ = self.0.set(Arc::downgrade(live));
     }
 
@@ -62,7 +62,7 @@ impl PersonaPort for LateGateway {
 #[async_trait]
 impl Delegates for LateGateway {
     fn agents(&self) -> Vec<AgentId> {
-        // A server that is stopping asks no one.
+        // A server that is shutting down has no agents to ask.
         self.live().map(|live| live.agent.agents()).unwrap_or_default()
     }
 

@@ -136,7 +136,7 @@ impl Accounts for LinkedInLogins {
     }
 }
 
-/// LinkedIn as the API reaches it.
+/// LinkedIn for the routes of the API.
 pub(super) struct LinkedInAdmin {
     pub(super) logins: Arc<LinkedInLogins>,
     pub(super) tools: LinkedIn,
@@ -183,7 +183,7 @@ impl LinkedInAccounts for LinkedInAdmin {
 
     fn check<'a>(&'a self, person: &'a PersonId) -> BoxFuture<'a, ()> {
         async move {
-            // The account shows the result.
+            // A failure is not returned here, because the account shows the result.
             let _ = self.tools.validate(person, &*self.clock).await;
         }
         .boxed()

@@ -37,7 +37,7 @@ pub(super) struct Live {
     /// The connectors of the config, and whether this process follows them.
     pub(super) planned: RwLock<Plan>,
     pub(super) is_connected: AtomicBool,
-    /// Where people open the app from elsewhere.
+    /// The address at which people open the app from other machines.
     pub(super) link: Arc<RwLock<Option<String>>>,
     pub(super) home: HomeFolder,
     pub(super) store: Store,
@@ -80,7 +80,7 @@ pub(super) struct Checked {
     search: SearchSettings,
     connections: ConnectionLimits,
     plan: Plan,
-    /// What works but is probably not what was meant.
+    /// Warnings about settings that work but are probably not what was meant.
     pub(super) warnings: Vec<String>,
 }
 
@@ -201,7 +201,8 @@ impl Live {
         self.connectors.close().await;
     }
 
-    /// A command that only borrows the home for a moment connects to nothing.
+    /// Applies the planned connectors, unless this process is a command that holds the home only
+    /// for a moment; that connects to nothing.
     async fn follow_plan(&self) {
         if self.is_connected.load(Ordering::Acquire) {
             let mut plan = self.planned.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -238,7 +239,7 @@ impl Live {
         }
     }
 
-    /// The error of the file, if it is not the config in use.
+    /// The error of the config file, if the file is not the config in use.
     pub(super) fn broken(&self) -> Option<ConfigError> {
         self.broken.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -249,7 +250,8 @@ impl Live {
             (Ok(_), Some(shared)) if shared.membership.is_draining() => {
                 Err("this gateway is drained; another one answers".to_owned())
             }
-            // Saying that this gateway lives is a write.
+            // Reporting to the database that this gateway is alive is a write, so it tests the
+            // database.
             (Ok(_), Some(shared)) => {
                 shared.membership.beat().await.map_err(|error| error.to_string())
             }
@@ -296,7 +298,7 @@ impl Live {
     }
 }
 
-/// People's days and times follow the config from now on, unless they chose a zone themselves.
+/// Sets the time zones of the config for people who have not chosen one themselves.
 pub(super) fn declare_zones(agent: &AgentServices, declared: BTreeMap<PersonId, Zone>) {
     if let Some(zones) = agent.clock().zones() {
         zones.declare(declared);
@@ -332,7 +334,7 @@ impl Readiness for Live {
     fn health<'a>(&'a self, person: &'a PersonId) -> BoxFuture<'a, Vec<Dependency>> {
         Box::pin(async {
             let mut all = self.dependencies().await;
-            // The embedder has its own entry here.
+            // Memory is left out here, because the embedder has its own entry.
             all.retain(|dependency| dependency.name != "memory");
             all.extend(self.the_rest(person).await);
             all

@@ -51,8 +51,8 @@ pub(super) async fn tend(live: &Live, stop: Cancel) {
         }
     };
     tokio::select! {
-        // This comes first, so that an embedder that is already here embeds the first text too; a remote
-        // one does not delay the start.
+        // This branch comes first, so that an embedder that is ready embeds the first text too. A
+        // remote embedder does not delay the start.
         biased;
         () = live.keep_embedder() => {}
         () = live.index.tend(stop) => {}
@@ -72,7 +72,7 @@ fn hear(live: &Live, Notice { person, session, kind }: Notice) {
 
 /// The result of an attempt to use the embedder of the config.
 enum Attempt {
-    /// The embedder is there, or none is wanted.
+    /// The embedder is in use, or none is wanted.
     Settled,
     Failed,
 }
@@ -147,14 +147,15 @@ impl Live {
         }
     }
 
-    /// Who made the vectors that are there, while those of another are made.
+    /// Finds the embedder that made the present vectors, so that searches can use them until the
+    /// new ones are made.
     async fn find_retired_embedder(&self, wanted: Option<&str>) {
         match self.index.missing_embedder().await {
-            // It is the one that cannot be had now.
+            // The present vectors are from the wanted embedder, which is not available now.
             Ok(Some(id)) if wanted == Some(&id) => {}
             Ok(Some(id)) => match self.embedder(&id).await {
                 Ok(embedder) => self.index.add_retired_embedder(embedder),
-                // Searches say so until the new vectors are there.
+                // Searches report that the vectors cannot be used, until the new ones exist.
                 Err(why) => tracing::info!(id, why, "old vectors cannot serve"),
             },
             Ok(None) => {}

@@ -87,10 +87,10 @@ fn index_settings(folder: &HomeFolder) -> IndexSettings {
 /// How often passing sessions and other outdated data are removed.
 const TIDYING: Duration = Duration::from_secs(60 * 60);
 
-/// An open home at work. Only one process can have it.
+/// An open home with everything that serves it. Only one process can have it.
 pub(crate) struct Gateway {
     live: Arc<Live>,
-    /// Where to listen, by the config that it started with.
+    /// The address to listen at, from the config at the start.
     address: SocketAddr,
     token_place: TokenPlace,
     sources: Sources,
@@ -114,7 +114,7 @@ impl Gateway {
         let Opened { mut store, shared } = storage::open(folder, home, &clock).await?;
         let index = Index::new(store.clone(), Arc::clone(&clock), index_settings(folder));
         index.set_pauses(pauses.clone());
-        // From here on, every written file is found by the next search.
+        // From here on all writes go through the index, so that each is found by the next search.
         store.files = index.observe(Arc::clone(&store.files));
         let keys = secret_keys(shared.as_ref().map(|shared| shared.master.clone()));
         let secrets = Secrets::open(Arc::clone(&store.secrets), Arc::clone(&clock), keys);
@@ -303,25 +303,25 @@ impl Gateway {
         self.servers.spawn(async move { plugins.tend(&stop).await });
     }
 
-    /// Fires jobs when they are due.
+    /// Starts to fire jobs when they are due.
     pub(crate) fn fire_jobs(&mut self) {
         let (agent, stop) = (self.live.agent.clone(), self.stop.clone());
         self.servers.spawn(async move { agent.jobs.tend(&stop).await });
     }
 
-    /// Connects to the networks of the config, from now on.
+    /// Starts to connect to the networks of the config.
     pub(crate) async fn connect(&mut self) {
         self.live.extensions.plugins.begin();
         self.live.connect().await;
     }
 
-    /// Keeps the index in step with the files, from now on and in the background.
+    /// Starts to keep the index up to date in the background.
     pub(crate) fn tend_index(&mut self) {
         let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
         self.servers.spawn(async move { memory::tend(&live, stop).await });
     }
 
-    /// Forgets what passing clients and temporary chats left behind, now and every hour.
+    /// Deletes passing sessions and temporary chats that are old enough, now and every hour.
     pub(crate) fn tidy_up(&mut self) {
         let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
         self.servers.spawn(async move {
@@ -355,8 +355,8 @@ impl Gateway {
         }
         let admission = Arc::clone(&self.live.admission);
         let stop = self.stop.clone();
-        // The internal routes stand beside the others, whose checks of names and pages are for
-        // browsers.
+        // The routes for other gateways are outside of the checks of Host and Origin, which are
+        // for browsers.
         let router = match self.internal.clone() {
             Some(internal) => self.router().merge(internal),
             None => self.router(),
@@ -423,7 +423,7 @@ impl Gateway {
     }
 }
 
-/// Who callers are; several gateways follow each other in that.
+/// The store of people and credentials. In server mode it follows the changes of other gateways.
 async fn identity(
     store: &Store,
     clock: &Arc<dyn Clock>,

@@ -39,7 +39,7 @@ pub(super) struct LiveModels {
     logins: Arc<Logins>,
     local: LocalHost,
     runtimes: RuntimeHost,
-    /// Where servers of this machine listen that are not at their usual port.
+    /// The ports of model servers on this machine that are not at their usual port.
     ports: BTreeMap<String, u16>,
 }
 
@@ -121,8 +121,8 @@ impl LiveModels {
 }
 
 impl LiveModels {
-    /// A model for a person's request without an agent. Its cost is booked, and none of its text is
-    /// kept.
+    /// A model for a person's request without an agent. Its cost is recorded, and its text is not
+    /// stored.
     pub(super) fn paid_by(
         &self,
         model: Arc<dyn Model>,
@@ -145,7 +145,7 @@ impl LiveModels {
         Ok(SessionKey { person: person.clone(), agent: PASSING.parse()?, session })
     }
 
-    /// Books the cost of texts that were turned into vectors.
+    /// Records the cost of making vectors of texts.
     pub(super) async fn book_embedding(
         &self,
         person: &PersonId,
@@ -180,7 +180,7 @@ impl Current {
         }
     }
 
-    /// The choice with every model named, if all of them run on this machine.
+    /// The choice if all its models run on this machine; an error names the others.
     fn local_choice(&self, choice: &ModelChoice) -> Result<ModelChoice, Fault> {
         let default = || self.default_model.clone().or_else(|| self.registry.default_model());
         let last_resort = || format!("{LOCAL}/{SMOLLM2}");
@@ -206,7 +206,7 @@ impl Current {
         self.registry.locality(model) == Some(Locality::ThisMachine)
     }
 
-    /// `auto`, or `auto/<class>` for an agent whose work is of one class.
+    /// The model for `auto`, or for `auto/<class>` of an agent whose work is of one class.
     fn auto(&self, class: Option<&str>, fallbacks: &[String]) -> Result<Arc<dyn Model>, Fault> {
         let class = class.map_or(Ok(TaskClass::default()), class_named)?;
         self.registry.auto(&self.routing, class, fallbacks)
@@ -229,7 +229,7 @@ pub(crate) fn registry(config: &Config, setup: RegistrySetup<'_>) -> Registry {
     let RegistrySetup { home, clock, previous, secrets, logins, local, runtimes } = setup;
     let environment = |name: &str| config.environment.get(name);
     let metadata = Metadata::with_overrides(&home.model_facts()).unwrap_or_else(|error| {
-        // A person's statements about models are a convenience; nothing stops without them.
+        // The person's `models.json` is optional, so an unreadable one stops nothing.
         tracing::warn!(%error, "models.json cannot be read and is ignored");
         Metadata::bundled()
     });
@@ -278,7 +278,7 @@ impl Models for LiveModels {
         known.iter().any(|known| known.id == model && known.facts.tools == Some(false))
     }
 
-    /// Models that Onyx runs itself are small.
+    /// Whether the model is small. Models that Onyx runs itself are.
     fn is_small(&self, model: &str) -> bool {
         model.strip_prefix(LOCAL).is_some_and(|rest| rest.starts_with('/'))
     }
@@ -337,7 +337,7 @@ fn limits(limits: &Limits) -> SpendLimits {
     }
 }
 
-/// The stored spending.
+/// Spending as the ledger has it.
 struct Books(Arc<dyn Ledger>);
 
 impl SpendBook for Books {

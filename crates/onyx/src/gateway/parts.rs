@@ -48,7 +48,7 @@ pub(super) struct Parts {
     pub(super) masker: Masker,
     pub(super) token_place: TokenPlace,
     pub(super) toolbox: Arc<Toolbox>,
-    /// It is not open yet, because what the tools reach through it is made of these parts.
+    /// The gateway for the tools. It is empty here, because the gateway is made from these parts.
     pub(super) late_gateway: Arc<LateGateway>,
     pub(super) extensions: Extensions,
     pub(super) web: Web,
@@ -63,11 +63,11 @@ pub(super) struct Parts {
     pub(super) jobs: JobsSettings,
     pub(super) mcp: McpSettings,
     pub(super) plugins: PluginsSettings,
-    /// The way out for jobs.
+    /// The port by which jobs run commands and reach addresses.
     pub(super) outside: JobOutside,
     pub(super) zones: BTreeMap<PersonId, Zone>,
     pub(super) connectors: Plan,
-    /// Where people open the app from elsewhere.
+    /// The address at which people open the app from other machines.
     pub(super) link: Option<String>,
 }
 
@@ -95,7 +95,7 @@ impl Parts {
         let address = config.gateway.address(base.exposure)?;
         let connections = connections(config)?;
         let token = token::token(folder, config).map_err(|error| ConfigError::of(&error))?;
-        // Sign-ins hide their tokens from here on, whenever they get new ones.
+        // From here on the sign-ins add their new tokens to the masker.
         let masker = Masker::default();
         let models = Arc::new(LiveModels::new(
             folder,
@@ -210,13 +210,14 @@ impl Parts {
     }
 }
 
-/// The sandbox whose child is this program, even if its file was replaced since it was started.
+/// The sandbox. It starts this program as its child, even if the program's file was replaced
+/// meanwhile.
 pub(crate) fn sandbox() -> Sandbox {
     let arguments = vec![crate::SANDBOX_CHILD.to_owned()];
     Sandbox::new(Program { path: "/proc/self/exe".into(), arguments })
 }
 
-/// What the parts of a config are built on.
+/// What the parts of a config are made from.
 pub(super) struct GatewayBase<'a> {
     pub(super) folder: &'a HomeFolder,
     pub(super) store: &'a Store,
@@ -224,7 +225,7 @@ pub(super) struct GatewayBase<'a> {
     pub(super) secrets: &'a Arc<Secrets>,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) exposure: Exposure,
-    /// Where files lie elsewhere, for all gateways.
+    /// The shared storage of server mode.
     pub(super) shared: Option<&'a SharedStorage>,
     /// Sign-ins that all gateways share.
     pub(super) sign_ins: Option<&'a Arc<SharedLogins>>,
@@ -241,7 +242,8 @@ impl GatewayBase<'_> {
     }
 }
 
-/// Where commands run. Several gateways have no vault on their disks: there commands work on copies.
+/// The runtime of commands. In server mode the vaults are not on this machine's disk, so commands
+/// work on copies.
 fn runtime(base: &GatewayBase<'_>, web: &Web) -> Runtime {
     let runtime = Runtime::new(sandbox(), base.folder.path().to_owned()).with_web(web.clone());
     runtime.clean();
@@ -261,7 +263,7 @@ fn skills(base: &GatewayBase<'_>) -> Skills {
     Skills::new(Arc::clone(files), Arc::clone(accepted), Arc::clone(base.clock))
 }
 
-/// The servers of the config; none is started.
+/// The MCP servers of the config; none is started here.
 fn mcp(
     base: &GatewayBase<'_>,
     web: &Web,
@@ -280,7 +282,7 @@ fn mcp(
     })
 }
 
-/// The plugins of the home; none is started.
+/// The plugins of the home; none is started here.
 fn plugins(base: &GatewayBase<'_>, web: &Web, skills: &Skills, owner: PersonId) -> Plugins {
     let home = base.folder.path();
     Plugins::new(PluginsSetup {
@@ -298,7 +300,7 @@ fn plugins(base: &GatewayBase<'_>, web: &Web, skills: &Skills, owner: PersonId) 
     })
 }
 
-/// Where MCP clients come in, with a key that ends with the process.
+/// The endpoint for MCP clients. Its key is valid as long as the process.
 fn mcp_endpoint() -> Result<Endpoint, ConfigError> {
     let mut key = [0; 32];
     let filled = getrandom::fill(&mut key);
@@ -306,7 +308,7 @@ fn mcp_endpoint() -> Result<Endpoint, ConfigError> {
     Ok(Endpoint::new(key))
 }
 
-/// The way to LinkedIn, and who is signed in there.
+/// The client for LinkedIn, and the sign-ins of people there.
 fn linkedin(
     base: &GatewayBase<'_>,
     config: &Config,
@@ -337,7 +339,7 @@ pub(super) fn declared(config: &Config, token: Token) -> Result<Declared, Config
         .map_err(|fault| ConfigError::in_section("people", &fault))
 }
 
-/// The settings are checked the same for any owner.
+/// Checks the settings of jobs. The result does not depend on the owner.
 pub(super) fn check_jobs(config: &Config) -> Result<(), ConfigError> {
     let owner = onyx_identity::OWNER.parse().map_err(|error| ConfigError::at("jobs", error))?;
     let checked = config.jobs.check(&owner);
@@ -356,7 +358,7 @@ pub(super) fn remember(folder: &HomeFolder, config: &Config) {
     }
 }
 
-/// Whole outputs that were too long for a model.
+/// The store for outputs that were too long for a model.
 fn artifacts(base: &GatewayBase<'_>) -> Result<Artifacts> {
     if let Some(shared) = base.shared {
         return Ok(Artifacts::new(shared.membership.artifacts()));

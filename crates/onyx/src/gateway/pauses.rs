@@ -1,4 +1,4 @@
-//! Background work held up on purpose, for `make test-delays`. Builds for people never wait.
+//! Delays background work on purpose, for `make test-delays`. Release builds never wait.
 
 #[cfg(debug_assertions)]
 use std::time::Duration;

@@ -24,7 +24,7 @@ impl WriteProbe {
         {
             return found.clone();
         }
-        // A whole block is written, because less may find room where nothing else does.
+        // A whole block is written, because a smaller write may succeed on a full disk.
         let text = "x".repeat(4096);
         let written = tokio::task::spawn_blocking(move || files::replace(&path, &text)).await;
         let found = match written {
@@ -36,7 +36,8 @@ impl WriteProbe {
     }
 }
 
-/// How long the object store is believed to work: each check costs requests that some stores charge for.
+/// How long a successful check of the object store counts. Some stores charge for the requests of a
+/// check.
 const STORE_WORKS_FOR: Duration = Duration::from_secs(10);
 /// How long a check of the object store may take.
 const STORE_PATIENCE: Duration = Duration::from_secs(5);

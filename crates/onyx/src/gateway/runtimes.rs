@@ -1,4 +1,4 @@
-//! Other programs of this machine through which models are asked.
+//! Programs of this machine through which models are asked.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +32,7 @@ struct RunningRuntimes {
     pi: Vec<(PiSettings, Arc<PiSidecar>)>,
 }
 
-/// What a runtime is built from, beside its settings.
+/// What the runtimes are made from besides their settings.
 pub(super) struct RuntimeSetup<'a> {
     pub(super) home: &'a HomeFolder,
     pub(super) clock: &'a Arc<dyn Clock>,
@@ -40,7 +40,7 @@ pub(super) struct RuntimeSetup<'a> {
 }
 
 impl RuntimeHost {
-    /// Every provider of the config that is a program, in its order.
+    /// The providers of the config that are programs, in the order of the config.
     pub(super) fn sources(&self, config: &Config, setup: &RuntimeSetup<'_>) -> Vec<NamedSource> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::take(&mut *kept);

@@ -17,7 +17,7 @@ impl SecretSource for StoredSecrets {
     }
 }
 
-/// A shorter line of a key file could occur in any text.
+/// The shortest line of a key file that is masked. A shorter one could occur in any text.
 const SHORTEST_LINE: usize = 12;
 
 /// Resolves secrets for tools that get the name of one.
@@ -46,7 +46,7 @@ pub(super) fn masked(registry: &Registry, token: &Token, secrets: &Secrets) -> V
     in_use.chain([token.as_str().to_owned()]).chain(stored).collect()
 }
 
-/// The secret, and each line of a key file as well, because such a file is printed line by line.
+/// The secret and each line of it, because key files are printed line by line.
 fn parts_of(secret: &str) -> impl Iterator<Item = String> {
     let is_key = |line: &&str| line.len() >= SHORTEST_LINE && !line.starts_with("-----");
     let lines = secret.lines().filter(is_key).filter(move |line| *line != secret);

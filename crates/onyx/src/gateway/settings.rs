@@ -81,7 +81,7 @@ impl Configuration for Live {
     ) -> BoxFuture<'_, Result<Option<Hash>, Problem>> {
         async move {
             let _one_by_one = self.changing.lock().await;
-            // Another gateway may have written since this one looked.
+            // Another gateway may have changed the config since this one read it.
             if let Some(shared) = &self.shared {
                 shared.follow_config().await.map_err(Fault::from)?;
             }
@@ -90,7 +90,8 @@ impl Configuration for Live {
             let (text, now) = self.changed(&before, change, expected)?;
             let config = read_config(&self.home, self.shared.as_deref(), text.clone());
             let checked = config.and_then(|config| self.check(config))?;
-            // The text is written first, so that what was acknowledged is there after a crash.
+            // The text is written before it is applied, so that an acknowledged change survives a
+            // crash.
             self.write(version, &text).await?;
             self.take_up(checked).await?;
             self.set_broken(None);
@@ -102,7 +103,7 @@ impl Configuration for Live {
 }
 
 impl Live {
-    /// The file's text and what of it changed is now.
+    /// The new text of the file, and the new version of what was changed.
     fn changed(
         &self,
         before: &str,
@@ -225,12 +226,12 @@ impl Live {
         }
     }
 
-    /// What is in the database was good when it was written.
+    /// The config in the database was checked before it was written, so no older one is needed.
     fn last_good(&self) -> Option<String> {
         if self.shared.is_some() { None } else { last_good::text(&self.home) }
     }
 
-    /// The text of the config; empty where there is none.
+    /// The text of the config; empty if there is no file.
     fn file(&self) -> Result<String, Problem> {
         if let Some(shared) = &self.shared {
             return Ok(shared.config().text);
@@ -271,7 +272,7 @@ fn gone(was_there: bool, section: &str, name: &str) -> Result<(), Problem> {
     Err(Problem::new(ErrorCode::NotFound, message))
 }
 
-/// The settings with the keys that are there in the place of their shortened forms.
+/// The settings with shortened keys replaced by the full ones from the file.
 fn whole(
     settings: &Map<String, Value>,
     present: Option<&Value>,

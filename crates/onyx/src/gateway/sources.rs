@@ -9,7 +9,7 @@ use onyx_types::{Clock, IdGenerator, Pauses};
 
 use crate::env;
 
-/// This program, also after an upgrade has put another in its place.
+/// The path of this program, which works even if an upgrade has replaced the file.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
 pub(super) fn open(

@@ -25,14 +25,14 @@ const ANSWERED_ANYWHERE: [&str; 2] = ["webhook", "widget"];
 
 pub(super) struct Opened {
     pub(super) store: Store,
-    /// `None`: one machine with its own files.
+    /// The shared storage of server mode; `None` for a machine with its own files.
     pub(super) shared: Option<Arc<SharedStorage>>,
 }
 
-/// This gateway's membership among those on the same database, and what it holds.
+/// What this gateway shares with the others on the same database, and what it holds.
 pub(crate) struct SharedStorage {
     pub(super) membership: Membership,
-    /// Whether the object store can be used, as it was last seen.
+    /// The last check of the object store.
     pub(super) objects: ObjectsProbe,
     pub(super) master: MasterKey,
     /// The address at which the other gateways reach this one, if the config sets it.
@@ -54,7 +54,7 @@ impl SharedStorage {
         self.config.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the shared text again. `false`: it has not changed.
+    /// Reads the shared text again. `false` if it has not changed.
     pub(super) async fn follow_config(&self) -> Result<bool, StoreError> {
         let Some(now) = self.membership.config().await? else { return Ok(false) };
         let mut known = self.config.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,7 +65,8 @@ impl SharedStorage {
         Ok(is_new)
     }
 
-    /// Writes a new text for all gateways. `Conflict` if another gateway wrote first.
+    /// Writes a new text for all gateways. `Conflict` if another gateway has written since
+    /// `before`.
     pub(super) async fn put_config(&self, before: i64, text: &str) -> Result<(), StoreError> {
         let version = self.membership.put_config(before, text).await?;
         let now = SharedConfig { version, text: text.to_owned() };
@@ -102,7 +103,7 @@ impl SharedStorage {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// `false`: this or another gateway already works on the draft.
+    /// Takes the lease of a draft. `false` if this or another gateway already has it.
     pub(super) async fn acquire_draft(&self, name: &str) -> Result<bool, StoreError> {
         if self.drafts().contains_key(name) {
             return Ok(false);
@@ -226,7 +227,8 @@ pub(super) fn read_config(
     }
 }
 
-/// If several gateways start at once on a new database, the file of one becomes that of all.
+/// The first config in the database. If several gateways start at once on a new database, one of
+/// them shares its file with all.
 async fn first_config(folder: &HomeFolder, membership: &Membership) -> Result<SharedConfig> {
     loop {
         if let Some(config) = membership.config().await? {
@@ -252,7 +254,8 @@ async fn agree_on_key(membership: &Membership, master: &MasterKey) -> Result<()>
     Err(Fault::from(ServerError::OtherMasterKey).into())
 }
 
-/// The owner's token where the config gives none: the same at every gateway, and in no database.
+/// Writes the owner's token if the config gives none. It is derived from the master key, so it is
+/// the same at every gateway and in no database.
 fn write_token(folder: &HomeFolder, master: &MasterKey) -> Result<()> {
     let digits = Hash::from_bytes(master.derived("onyx: token of the owner")).to_string();
     let path = folder.token();

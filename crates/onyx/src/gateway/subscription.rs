@@ -12,7 +12,8 @@ const NONE: &str = "There is no subscription gateway.";
 const HOW: &str = "Connect Claude Code on this machine: Settings → Providers, or \
     `providers.claude-subscription: {}` in onyx.json.";
 
-/// `None` if the model is not Anthropic's, or already goes through a program.
+/// The choice through the subscription gateway; `None` if the model is not Anthropic's or is asked
+/// through a program already.
 pub(super) fn through(registry: &Registry, model: &str) -> Option<Result<ModelChoice, Fault>> {
     if !is_anthropic(model) {
         return None;
@@ -61,7 +62,7 @@ pub(super) fn dependency(registry: &Registry) -> Dependency {
     }
 }
 
-/// Why it is of no use to ask it: it is not there, or its sign-in is known to be no longer taken.
+/// Why the gateway cannot be used: it is missing, or its sign-in is known to be refused.
 fn trouble(gateway: &ProviderStatus) -> Option<String> {
     if let ProviderState::Disabled { reason } = &gateway.state {
         return Some(reason.clone());

@@ -54,7 +54,8 @@ impl Upstream for LiveModels {
         let current = self.get();
         let registry = &current.registry;
         match model.or(current.default_model.as_deref()) {
-            // The rules may choose any candidate, so only the settings that all of them support.
+            // The rules may choose any candidate, so only settings that all of them support are
+            // reported.
             Some("auto") => {
                 let candidates = registry.candidates();
                 let taken: Vec<Vec<Knob>> =
@@ -75,7 +76,7 @@ impl Upstream for LiveModels {
         let price = registry.facts(&request.model).ok().and_then(|facts| facts.price);
         let estimate = UsageEstimate::of_body(&body, price);
         let betas = request.betas.as_deref().filter(|_| request.dialect == Dialect::Messages);
-        // The libraries write these into the header; a body with them is refused.
+        // Libraries send these in the header; the provider refuses them in the body.
         if request.dialect == Dialect::Messages {
             body.remove("betas");
         }
@@ -133,7 +134,7 @@ impl Upstream for LiveModels {
         let current = self.get();
         Box::pin(async move {
             let embedder = current.registry.embedder(model).await?;
-            // Embedders do not report the wire's count, so it is estimated.
+            // Embedders do not report how many tokens a request used, so they are estimated.
             let input: usize = texts.iter().map(|text| estimate_tokens(text)).sum();
             let vectors = embedder.embed(texts).await.map_err(Fault::from)?;
             let price = current.registry.facts(model).ok().and_then(|facts| facts.price);
@@ -173,7 +174,7 @@ const fn wire(dialect: Dialect) -> Wire {
     }
 }
 
-/// What the config names and what the providers say they have, each once.
+/// The models of the config and of the providers' own lists, without repeats.
 async fn listed(current: &Current) -> Vec<Listed> {
     let registry = &current.registry;
     let mut all: Vec<Listed> =
@@ -184,7 +185,8 @@ async fn listed(current: &Current) -> Vec<Listed> {
     });
     let asked = ready.map(|name| async move {
         let models = tokio::time::timeout(LISTING, registry.list_models(&name)).await;
-        // A provider that is silent or fails shows in `/ready`; the list is made without it.
+        // A provider that fails or does not answer is shown in `/ready`; the list is made without
+        // it.
         (name, models.ok().and_then(Result::ok).unwrap_or_default())
     });
     for (owner, models) in join_all(asked).await {
@@ -220,7 +222,7 @@ fn known(id: String, facts: &ModelFacts) -> Listed {
 struct PassThroughStream {
     events: BoxStream<'static, ModelEvent>,
     pieces: mpsc::Receiver<RawPiece>,
-    /// The last event was seen; all pieces are in the queue by then.
+    /// Whether the last event was seen. Then all pieces are in the queue.
     over: bool,
     failed: Option<Fault>,
 }

@@ -29,7 +29,7 @@ fn seal(home: &Path, folder: &Path, master: Option<&MasterKey>) -> Result<Option
     let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
     let home = home.as_os_str().as_encoded_bytes();
     let (name, key) = match master.map(|master| master.derived("onyx: audit")) {
-        // Each gateway notes for itself how far the chains had come.
+        // Each gateway has its own record of how far the chains had come.
         Some(key) => (Hash::of_parts([home, &key]), key),
         None => (Hash::of(home), onyx_identity::fresh_key()?),
     };
@@ -38,7 +38,7 @@ fn seal(home: &Path, folder: &Path, master: Option<&MasterKey>) -> Result<Option
     let is_there = path.exists();
     match AuditSeal::open(&path, key) {
         Ok(seal) => Ok(Some(seal)),
-        // Where rows were hashed with a key, going on without it would break their chain.
+        // The rows were hashed with a key, so the chain cannot be continued without it.
         Err(error) if is_there => Err(error).context("the audit log cannot be continued"),
         Err(error @ (StoreError::Failed(_) | StoreError::Damaged(_))) => {
             tracing::warn!(%error, "the audit log has no key: it could not be stored");

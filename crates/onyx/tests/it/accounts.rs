@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt;
 
 use crate::{Ran, SOON, builder, command, config, onyx, run};
 
-/// A command that is told something through a pipe.
+/// Runs a command whose input comes through a pipe.
 pub(crate) async fn run_with_input(home: &Path, arguments: &[&str], input: &str) -> Ran {
     let mut child = command(home, arguments).stdin(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).await.unwrap();
@@ -52,7 +52,7 @@ async fn people_and_tokens_are_managed_from_the_command_line_beside_a_server_and
     let client = AgentClient::new(onyx.base_url(), token);
     let me = client.get("/api/auth/me").await.expect(200).json();
     assert_eq!((&me["person"], &me["scopes"]), (&json!("anna"), &json!(["read"])));
-    // The same home after its server has ended.
+    // The same commands work on the home after its server has ended.
     onyx.terminate().await;
     let people = run_json(&home, &["people", "list", "--json"]).await;
     let names: Vec<_> = people["people"].as_array().unwrap().iter().map(|at| &at["id"]).collect();
@@ -130,7 +130,8 @@ async fn revoking_a_token_ends_its_streams_and_no_others() {
     ours.until("text").await;
     let mut chat = theirs.chat_lines(&json!({"message": "theirs"})).await;
     chat.until("text").await;
-    // Not of a run that ends with it: this one can end for no other reason.
+    // The stream must not be that of a run that ends by itself. This one can end only with the
+    // credential.
     let events = theirs.request(Method::GET, &format!("/api/runs/{run}/events"));
     let mut events = events.send().await.unwrap();
     let waiting = theirs.clone();
@@ -205,7 +206,7 @@ async fn an_sdk_works_with_short_tokens_and_refreshes_them() {
     let _ = sdk.post("/api/auth/logout", &json!({})).await.expect(204);
     assert_eq!(sdk.get("/api/auth/me").await.status, 401);
     assert_eq!(refresh(&next["refresh_token"]).await.status, 401);
-    // One that comes twice was copied: whoever has it or what came of it is out.
+    // A refresh token that is used twice was copied, so it and all tokens made from it are revoked.
     let tokens = onyx.post("/api/auth/token", &json!({})).await.expect(200).json();
     let next = refresh(&tokens["refresh_token"]).await.expect(200).json();
     assert_eq!(refresh(&tokens["refresh_token"]).await.status, 401);

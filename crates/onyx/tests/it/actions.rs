@@ -1,4 +1,4 @@
-//! Prompt files as actions, what a person chose for their agents, and the older clients' paths.
+//! Prompt files as actions, people's preferences for their agents, and the paths for older clients.
 
 use onyx_test_support::{
     AgentClient, Answer, OnyxProcess, Reply, Script, ScriptedCall, ScriptedModel, Step,
@@ -19,7 +19,7 @@ async fn with_actions(files: &[(&str, &str)]) -> (ScriptedModel, OnyxProcess) {
     (model, onyx)
 }
 
-/// The last words that a person said to the model.
+/// The newest message of a person in the model's last request.
 fn asked(model: &ScriptedModel) -> String {
     let body = model.last_request().body;
     let mut messages = body["messages"].as_array().unwrap().iter();
@@ -37,7 +37,7 @@ fn lines_of(reply: &Reply) -> Vec<Value> {
     reply.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Every page that runs have left, with its path below the folder.
+/// All pages that runs have left, with their paths below the folder.
 fn pages(onyx: &OnyxProcess) -> Vec<(String, String)> {
     let root = onyx.home().join("people/owner/vault/agent/runs");
     let mut folders = vec![root.clone()];
@@ -138,7 +138,7 @@ async fn an_action_runs_as_a_message_and_leaves_a_page() {
     let page = events[0]["action"]["page"].as_str().unwrap().replace(run_id, "RUN");
     insta::assert_snapshot!("action_lines", stable.replace(&page, "PAGE"));
 
-    // The page is there when `done` is told.
+    // The page exists when `done` is sent.
     let pages = pages(&onyx);
     let [(name, page)] = pages.as_slice() else { panic!("{pages:?}") };
     let message = &onyx.history(session).await[0];
@@ -162,7 +162,7 @@ async fn an_action_runs_as_a_message_and_leaves_a_page() {
     ] {
         assert!(page.contains(part), "{part}\n{page}");
     }
-    // What the run wrote is taken back as one, and the page stays.
+    // Undoing the run reverts its writes; the page is kept.
     let _ = onyx.post(&format!("/api/runs/{run_id}/undo"), &json!({})).await.expect(200);
     assert!(!onyx.home().join("people/owner/vault/sum.md").exists());
     assert_eq!(self::pages(&onyx).len(), 1);
@@ -186,7 +186,7 @@ async fn an_action_that_asks_for_it_runs_only_when_it_is_confirmed() {
     let events = lines_of(&run_action(&onyx, "risky", &json!({"confirm": true})).await);
     assert_eq!(types(&events), ["start", "text", "done"]);
     assert!(asked(&model).contains("Do it."), "{}", asked(&model));
-    // In a session that is there, with words of the person's own beside it.
+    // The action runs in an existing session, with a message of the person's own.
     let session = &events[0]["session_id"];
     let body = json!({"action_id": "risky", "confirm": true, "message": "but gently",
         "session_id": session});

@@ -28,7 +28,7 @@ fn config_text(onyx: &OnyxProcess) -> String {
     std::fs::read_to_string(onyx.config_path()).unwrap()
 }
 
-/// The harness's config with a person's own words in it.
+/// The harness's config with comments of a person in it.
 async fn commented(onyx: &OnyxProcess) {
     let text = config_text(onyx).replacen('{', "{ // mine, do not touch\n", 1);
     std::fs::write(onyx.config_path(), text).unwrap();
@@ -147,7 +147,7 @@ async fn the_config_is_read_without_its_keys_and_written_with_them() {
         .await;
     commented(&onyx).await;
     let before = config_text(&onyx);
-    // The harness searches every answer for secrets: none is in this one.
+    // The harness searches every answer for secrets, so this also shows that the answer holds none.
     let read = onyx.get(CONFIG).await.expect(200);
     let view = read.json();
     assert_eq!((&view["error"], &view["last_good"]), (&Value::Null, &Value::Null));
@@ -330,13 +330,13 @@ async fn vectors_and_answers_without_a_count_are_booked_too() {
             {"id": "m", "price": {"input": 1.0, "output": 2.0}},
             {"id": "e", "price": {"input": 3.0, "output": 0}},
         ]}}}))
-        // The books are slow; nobody who has heard an answer's end can tell.
+        // The ledger is written late. Nobody who has received the end of an answer may notice that.
         .env("ONYX_TEST_DELAYS", "300")
         .start()
         .await;
     let embed = json!({"model": "mine/e", "input": "eight of bytes and some more"});
     let _ = onyx.post("/v1/embeddings", &embed).await.expect(200);
-    // No `include_usage`, so the provider says nothing of it.
+    // Without `include_usage` the provider reports no usage.
     let ask = json!({"model": "mine/m", "stream": true,
         "messages": [{"role": "user", "content": "x".repeat(400)}]});
     model.push(Script::new([Step::Text("y".repeat(80)), Step::Finish(Finish::Stop)]));

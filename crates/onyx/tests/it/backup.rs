@@ -1,4 +1,4 @@
-//! Backups through the binary, beside a server that serves the home.
+//! Backups through the binary, while a server uses the home.
 
 use std::fs;
 
@@ -31,7 +31,7 @@ async fn a_home_backed_up_while_it_is_served_is_restored_and_serves_its_conversa
     let doctor = run(&onyx.home(), &["doctor"]).await;
     assert!(doctor.out.contains("✓ backup: the last backup was made"), "{doctor:?}");
 
-    // Neither over a home that is served, nor over one that is not empty.
+    // A backup is restored neither over a home in use nor over one that is not empty.
     let served = run(&onyx.home(), &["restore", folder]).await;
     assert_eq!(served.code, Some(3), "{served:?}");
     let inside = onyx.home().join("shared/backups");
@@ -46,7 +46,7 @@ async fn a_home_backed_up_while_it_is_served_is_restored_and_serves_its_conversa
     let shown = run(&home, &["sessions", "show", &session, "--json"]).await;
     assert!(shown.out.contains("remember the milk"), "{shown:?}");
 
-    // One conversation into the home that is served.
+    // A single conversation is restored into the home in use.
     let path = format!("/v1/sessions/{session}");
     onyx.client().delete(&path).await;
     assert_eq!(onyx.get(&path).await.status, 404);
@@ -123,7 +123,8 @@ async fn whoever_leaves_gets_everything_as_plain_files() {
     assert!(to.join("onyx.db").is_file() && to.join("home/onyx.json").is_file());
 }
 
-/// Keys by a secret's name, which the job and the command beside the server both open.
+/// The credentials of the bucket are secrets, which both the job and the command beside the server
+/// can open.
 #[tokio::test]
 async fn a_home_is_backed_up_into_a_bucket_by_the_job_and_by_hand_and_comes_back_from_it() {
     let (servers, model) = (Servers::start(), ScriptedModel::start().await);
@@ -154,7 +155,7 @@ async fn a_home_is_backed_up_into_a_bucket_by_the_job_and_by_hand_and_comes_back
     let doctor = run(&onyx.home(), &["doctor"]).await;
     assert!(doctor.out.contains(&format!("in {to}")), "{doctor:?}");
 
-    // An empty home has no config: other programs' variables say how the store is reached.
+    // An empty home has no config, so the environment variables of S3 programs are used.
     let home = scratch.path().join("home");
     let lost = run(&home, &["restore", &to]).await;
     assert!(lost.code == Some(1) && lost.err.contains("AWS_ACCESS_KEY_ID"), "{lost:?}");
@@ -183,7 +184,7 @@ async fn a_backup_of_a_server_whose_address_is_not_known_fails_and_keeps_nothing
         assert!(ran.code == Some(1) && ran.err.contains("ONYX_TEST_NOWHERE"), "{ran:?}");
     }
     assert!(!backups.exists() && !export.exists());
-    // What cannot be read at all names no server, and the home is kept.
+    // A config that cannot be read names no server, so the home is backed up.
     fs::write(home.join("onyx.json"), "{").unwrap();
     let ran = run(&home, &["backup", "--to", to]).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");

@@ -1,4 +1,4 @@
-//! What people do with their conversations: rating answers, tags, temporary chats, attaching them.
+//! Changes that people make to conversations: ratings, tags, temporary chats, attaching.
 
 use onyx_test_support::{OnyxProcess, ScriptedModel, wait_for};
 use reqwest::Method;
@@ -12,7 +12,7 @@ async fn patch(onyx: &OnyxProcess, session: &str, body: &Value) -> (u16, Value) 
     (response.status().as_u16(), response.json().await.unwrap())
 }
 
-/// Says something and tells the session.
+/// Sends a message and returns the session.
 async fn talk(onyx: &OnyxProcess, body: &Value) -> String {
     let told = onyx.chat_stream(body).await;
     told[0]["session_id"].as_str().unwrap().to_owned()
@@ -52,7 +52,7 @@ async fn a_rating_is_kept_in_the_log_exported_and_never_shown_to_a_model() {
     let expected = json!({"about": answer, "rating": "bad", "note": "CANARYNOTE: ten minutes"});
     assert_eq!(kept, expected);
 
-    // Only answers are rated, and with what a rating can be.
+    // Only answers can be rated, and only with valid ratings.
     assert_eq!(rate(&question, json!({"rating": "good"})).await.0, 404);
     let elsewhere = "01890000-0000-7000-8000-000000000000";
     assert_eq!(rate(elsewhere, json!({"rating": "good"})).await.0, 404);
@@ -60,7 +60,7 @@ async fn a_rating_is_kept_in_the_log_exported_and_never_shown_to_a_model() {
     let (status, refused) = rate(&answer, json!({"rating": "bad", "note": "x".repeat(4001)})).await;
     assert_eq!((status, &refused["field"]), (400, &json!("note")), "{refused}");
 
-    // No prompt holds it, and the conversation is no younger for it.
+    // No prompt contains the rating, and the rating does not change the conversation's time.
     talk(&onyx, &json!({"message": "Thanks.", "session_id": session})).await;
     let heard = model.last_request().body.to_string();
     assert!(heard.contains("Boil it") && !heard.contains("CANARYNOTE"), "{heard}");
@@ -71,7 +71,7 @@ async fn a_rating_is_kept_in_the_log_exported_and_never_shown_to_a_model() {
     assert!(page.contains("Boil it for an hour.\n\n> Rated bad: CANARYNOTE"), "{page}");
     assert!(!page.contains("Rated good"), "{page}");
 
-    // The database is gone; the log still says it.
+    // Without the database the rating is read from the log.
     onyx.kill().await;
     for name in ["onyx.db", "onyx.db-wal", "onyx.db-shm"] {
         let _ = std::fs::remove_file(onyx.home().join(name));
@@ -134,7 +134,7 @@ async fn a_temporary_chat_is_in_no_list_index_or_memory_and_goes_after_a_day() {
     assert_eq!(listed(&onyx, "limit=10").await, std::slice::from_ref(&plain));
     let shown = onyx.get(&format!("/v1/sessions/{secret}")).await.expect(200).json();
     assert_eq!((&shown["origin"], &shown["unread"]), (&json!("temporary"), &json!(false)));
-    // What was said later is found, so the index has passed the temporary chat by.
+    // A later message is found, so the index is past the temporary chat and has left it out.
     wait_for("the index", SOON, async || {
         let found = listed(&onyx, "q=CANARYBOAT").await;
         let hits = onyx.get("/v1/memory/search?q=CANARYBOAT").await.expect(200).json();
@@ -148,7 +148,7 @@ async fn a_temporary_chat_is_in_no_list_index_or_memory_and_goes_after_a_day() {
     let twice = json!({"message": "x", "temporary": true, "session_id": plain});
     let _ = onyx.post("/api/agent/chat", &twice).await.expect(400);
 
-    // It is still there after a restart, until a day after its last message.
+    // The chat survives a restart. It is deleted a day after its last message.
     onyx.restart().await;
     let _ = onyx.get(&format!("/v1/sessions/{secret}")).await.expect(200);
     onyx.kill().await;
@@ -165,7 +165,7 @@ async fn a_temporary_chat_is_in_no_list_index_or_memory_and_goes_after_a_day() {
     assert!(!logs.join(format!("{secret}.jsonl")).exists());
 }
 
-/// Makes a session a day and an hour older.
+/// Makes a session 25 hours older.
 fn age(onyx: &OnyxProcess, session: &str) {
     let books = rusqlite::Connection::open(onyx.home().join("onyx.db")).unwrap();
     let hours = 25 * 60 * 60 * 1000;
@@ -198,7 +198,7 @@ async fn a_conversation_is_attached_to_a_task_and_listed_there() {
     let nowhere = json!({"space": "garden", "kind": "task", "id": "nothing"});
     assert_eq!(patch(&onyx, &session, &json!({"attached": nowhere})).await.0, 404);
     assert_eq!(patch(&onyx, &session, &json!({"attached": "roses"})).await.0, 400);
-    // Other changes leave it, and `null` detaches it.
+    // Other changes keep the attachment, and `null` removes it.
     let (_, view) = patch(&onyx, &session, &json!({"title": "Roses"})).await;
     assert_eq!(view["attached"], entity);
     let (_, view) = patch(&onyx, &session, &json!({"attached": null})).await;

@@ -1,4 +1,4 @@
-//! `onyx memory …`, with a server and without one.
+//! `onyx memory …` with and without a server.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -24,7 +24,7 @@ fn write(path: &Path, text: impl AsRef<[u8]>) {
     fs::write(path, text).unwrap();
 }
 
-/// An editor that makes this of whatever it is given.
+/// Runs `onyx memory edit` with an editor that executes this script.
 async fn edit(home: &Path, file: &str, script: &str) -> Ran {
     let editor = home.join("editor.sh");
     write(&editor, format!("#!/bin/sh\n{script}\n"));
@@ -33,7 +33,7 @@ async fn edit(home: &Path, file: &str, script: &str) -> Ran {
     edit.env_remove("VISUAL").env("EDITOR", &editor).output().await.unwrap().into()
 }
 
-/// The same on a home that a server holds and on one that nobody holds.
+/// Tests the commands. It is called for a home with a server and for one without.
 async fn remember(home: &Path) {
     const FILE: &str = "memory/main/MEMORY.md";
     let made = edit(home, FILE, "echo 'The boat is called Möwe.' > \"$1\"").await;
@@ -92,7 +92,7 @@ async fn remember(home: &Path) {
     assert!(outside.code != Some(0) && !outside.err.is_empty(), "{outside:?}");
 }
 
-/// An OpenClaw workspace.
+/// Tests the import of an OpenClaw workspace.
 async fn bring(home: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let claw = folder.path();
@@ -131,7 +131,7 @@ async fn bring(home: &Path) {
     let history = done(home, &["memory", "history", "memory/main/daily/2026-01-05.md"]).await;
     assert_eq!(history.lines().count(), 1, "what was there can be had again: {history}");
 
-    // A file that cannot be read stops it before anything is written.
+    // An unreadable file stops the import before anything is written.
     write(&claw.join("MEMORY.md"), "new words\n");
     write(&claw.join("memory/broken.md"), b"caf\xe9");
     let broken = run(home, &arguments).await;

@@ -1,4 +1,4 @@
-//! `onyx sessions …` and `onyx undo`, with a server and without one.
+//! `onyx sessions …` and `onyx undo` with and without a server.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ async fn listed(home: &Path, arguments: &[&str]) -> Vec<String> {
     rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The same on a home that a server holds and on one that nobody holds.
+/// Tests the commands. It is called for a home with a server and for one without.
 async fn tidy_up(home: &Path, model: &ScriptedModel) {
     let arguments = json!({"path": "note.md", "content": "theirs"});
     model.push(Answer::tool_calls([ScriptedCall::new("a", "write_file", &arguments)]));

@@ -1,4 +1,4 @@
-//! Other makers' own libraries against a running server: they must work unchanged.
+//! Other makers' own client libraries with a running server. They must work unchanged.
 
 mod coding_agents;
 
@@ -14,22 +14,22 @@ use tokio::process::Command;
 
 use crate::builder;
 
-/// The folder of the programs.
+/// The folder with the programs that use the libraries.
 fn programs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/tests")
 }
 
-/// Answers that the tests of the API have recorded byte for byte.
+/// The folder of answers that the tests of the API have recorded byte for byte.
 fn recorded() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../api/tests/it/snapshots")
 }
 
-/// Installs what is missing; a library that cannot be had fails the test.
+/// Installs missing libraries. If one cannot be installed, the test fails.
 pub(crate) async fn libraries() -> PathBuf {
     installed("").await
 }
 
-/// The folder of one program, or with no name of all the libraries.
+/// The folder of one installed program, or without a name of all libraries.
 pub(crate) async fn installed(name: &str) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/clients");
     let ran = Command::new(script)
@@ -42,7 +42,7 @@ pub(crate) async fn installed(name: &str) -> PathBuf {
     String::from_utf8(ran.stdout).unwrap().trim().into()
 }
 
-/// Answers by what is asked, so that programs can ask in any order.
+/// The answer depends only on the request, so that programs can send requests in any order.
 fn answer(request: &RecordedRequest) -> Answer {
     let said = request.body.to_string();
     let has_result = ["\"role\":\"tool\"", "tool_result", "function_call_output"]
@@ -66,7 +66,7 @@ async fn server() -> (ScriptedModel, OnyxProcess) {
     server_answering(answer).await
 }
 
-/// A provider of each wire, all of them this one script.
+/// A server with a provider of each wire format, all of them the same scripted model server.
 async fn server_answering<F>(answer: F) -> (ScriptedModel, OnyxProcess)
 where
     F: Fn(&RecordedRequest) -> Answer + Send + Sync + 'static,

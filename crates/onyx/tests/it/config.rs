@@ -43,7 +43,7 @@ async fn a_broken_edit_changes_nothing_and_says_so_and_a_good_one_counts_at_once
             "{ agents: { list: [ { id: 'main', tools: { deny: ['no_such_tool'] } } ] } }",
             "no_such_tool",
         ),
-        // Letters cross a network in the open for nobody.
+        // Mail is never sent over a network without encryption.
         (
             "{ mail: { host: 'mail.example.org', security: 'none', from: 'a@b.example' } }",
             "mail.security",
@@ -76,7 +76,7 @@ async fn agents_models_and_the_token_follow_the_file() {
     let token = canary::secret("onyx_sk_other");
     config["gateway"]["auth"]["token"] = json!(token);
     config["agents"]["list"][0]["id"] = json!("other");
-    // As most editors do it: a new file in the place of the old one.
+    // Most editors replace the file by a new one.
     let fresh = onyx.home().join("onyx.json.new");
     std::fs::write(&fresh, config.to_string()).unwrap();
     std::fs::rename(&fresh, onyx.config_path()).unwrap();
@@ -107,7 +107,7 @@ async fn a_missing_variable_disables_its_provider_and_nothing_else() {
     assert_eq!(said(&onyx.chat_stream(&json!({"message": "hi"})).await), "ok");
     let doctor = run(&onyx.home(), &["doctor"]).await;
     assert!(doctor.out.contains("ONYX_TEST_ABSENT"), "{doctor:?}");
-    // Named in `.env`, it is there.
+    // A variable in `.env` counts as set.
     std::fs::write(
         onyx.home().join(".env"),
         format!("ONYX_TEST_ABSENT={}\n", canary::secret("paid")),

@@ -191,7 +191,8 @@ async fn a_provider_that_fails_is_a_typed_error_and_the_words_are_kept() {
     assert_eq!(whole.json()["session_id"], session);
 }
 
-/// 8 KB is what quality.md allows; peers send 18 to 41. The second conversation has more tools: those that reach the first.
+/// quality.md allows 8 KB; comparable programs send 18 to 41. The second conversation offers more
+/// tools, because there is a first one to reach.
 #[tokio::test]
 async fn what_is_sent_for_a_hello_stays_small() {
     let model = ScriptedModel::with_answers([Answer::text("Hello."), Answer::text("Hi.")]).await;

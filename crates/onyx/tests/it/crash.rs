@@ -43,7 +43,7 @@ async fn what_was_finished_before_a_kill_is_kept() {
     let messages = onyx.history(&session).await;
     assert_eq!(messages[1]["status"], "interrupted");
     assert_eq!(messages[1]["tools"][0]["ok"], true);
-    // What was paid for is booked, though the run never came to its end.
+    // Usage that was paid for is recorded, though the run never ended.
     let used = onyx.get("/api/admin/usage").await.expect(200).json();
     assert_eq!(used["models"][0]["name"], "mine/some-model", "{used}");
     assert!(used["total"]["output"].as_u64().unwrap() > 0, "{used}");

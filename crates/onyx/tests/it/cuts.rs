@@ -1,4 +1,5 @@
-//! The provider's stream cut at every frame boundary and one byte beside it, end to end.
+//! Cuts the provider's stream at every frame boundary and one byte beside it, through the whole
+//! server.
 
 use onyx_test_support::{
     Answer, Fault, Finish, OnyxProcess, Script, ScriptedCall, ScriptedModel, Step, Wire,
@@ -20,17 +21,17 @@ fn answer() -> Script {
 async fn a_cut_stream_runs_no_tool_keeps_the_message_and_ends_with_a_typed_error_and_done() {
     let model = ScriptedModel::start().await;
     let onyx = onyx(&model).await;
-    // The stream as the request that onyx makes gets it.
+    // The stream that the provider sends for Onyx's request.
     onyx.chat_stream(&json!({"message": "warm up"})).await;
     let frames = Wire::OpenAiChat.stream(&answer(), &model.last_request().body);
     let text = String::from_utf8(frames.bytes()).unwrap();
     let marker = text.find(r#""finish_reason":"tool_calls""#).unwrap();
-    // Whole is the marker with the end of its line or without.
+    // The answer is complete from the finish marker on, with or without the end of its line.
     let finished = frames.boundaries().into_iter().find(|end| *end > marker).unwrap() - 2;
     for cut in cuts(&frames.boundaries(), text.len()) {
         for fault in [Fault::CloseAt(cut), Fault::ResetAt(cut), Fault::EndAt(cut)] {
-            // Tried again before the first byte, it is cut again; only what tools brought is
-            // answered to the end.
+            // A retry before the first byte is cut again. Only a request with tool results is
+            // answered completely.
             model.respond_with(move |request| {
                 let last = request.body["messages"].as_array().and_then(|all| all.last());
                 match last {
@@ -45,12 +46,13 @@ async fn a_cut_stream_runs_no_tool_keeps_the_message_and_ends_with_a_typed_error
             assert_eq!(messages[0]["content"], message);
             let status = events.last().unwrap()["status"].as_str().unwrap();
             match status {
-                // Only what follows the finish marker was lost.
+                // Only bytes after the finish marker were lost.
                 "done" if cut >= finished => assert_eq!(take_written(&onyx), 2, "{message}"),
                 "error" => {
                     check_error(&events, &messages, &message);
                     assert_eq!(take_written(&onyx), 0, "{message}");
-                    // After several failures in a row it would not be asked at all.
+                    // A successful answer keeps the provider's breaker closed, which would open
+                    // after several failures.
                     model.respond_with(|_| Answer::text("fine"));
                     let fine = onyx.chat_stream(&json!({"message": "once more"})).await;
                     assert_eq!(fine.last().unwrap()["status"], "done");
@@ -61,7 +63,7 @@ async fn a_cut_stream_runs_no_tool_keeps_the_message_and_ends_with_a_typed_error
     }
 }
 
-/// Each boundary and one byte to either side of it.
+/// Each boundary and the bytes before and after it.
 fn cuts(boundaries: &[usize], whole: usize) -> Vec<usize> {
     let around = |at: &usize| [at.saturating_sub(1), *at, at + 1];
     let mut cuts: Vec<usize> =
@@ -81,7 +83,7 @@ fn check_error(events: &[Value], messages: &[Value], message: &str) {
     assert_eq!((errors.len(), &messages[1]["status"]), (1, &json!("error")), "{message}");
 }
 
-/// How many of the two files are there; removes them.
+/// How many of the two files exist. They are removed.
 fn take_written(onyx: &OnyxProcess) -> usize {
     let vault = onyx.home().join("people/owner/vault");
     let remove = |name: &&str| std::fs::remove_file(vault.join(name)).is_ok();

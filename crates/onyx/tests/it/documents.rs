@@ -1,5 +1,5 @@
-//! PDFs through the process of their own that reads them: whatever they do to it, the caller sees
-//! an error and goes on.
+//! PDFs are read in a process of their own. Whatever they do to it, the caller gets an error and
+//! the server continues.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -46,7 +46,7 @@ async fn a_stream_that_unpacks_to_gigabytes_does_not_reach_the_caller() {
 
 #[tokio::test]
 async fn a_pdf_that_keeps_its_reader_busy_for_ever_is_given_up() {
-    // The page is its own parent: looking for its size among its parents never ends.
+    // The page is its own parent, so the search for an inherited size never ends.
     let page = "<< /Type /Page /Parent 4 0 R /Contents 5 0 R >>";
     let endless = pdf(page, &deflated(b"BT (x) Tj ET"));
     let reader = reader().within(Duration::from_secs(3));
@@ -54,7 +54,7 @@ async fn a_pdf_that_keeps_its_reader_busy_for_ever_is_given_up() {
     assert_eq!(read, Err(ExtractError::TooCostly { seconds: 3 }));
 }
 
-/// A program in the place of `tesseract` that says how many bytes it was given.
+/// A program in the place of `tesseract` prints how many bytes it got.
 #[tokio::test]
 async fn what_is_written_on_a_picture_or_a_scan_is_read_where_tesseract_is_installed() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -100,7 +100,7 @@ async fn a_reader_that_cannot_start_says_so() {
     assert!(matches!(read, Err(ExtractError::Reader(_))), "{read:?}");
 }
 
-/// One page with one line, as base64.
+/// A PDF with one page and one line, as base64.
 pub(crate) fn one_page_pdf(line: &str) -> String {
     let words = deflated(format!("BT /F1 12 Tf 20 200 Td ({line}) Tj ET").as_bytes());
     BASE64_STANDARD.encode(pdf(PAGE, &words))
@@ -112,8 +112,8 @@ fn deflated(content: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// As many megabytes of spaces, made without packing them all: flushed whole, every megabyte packs
-/// to the same bytes.
+/// A compressed stream of this many megabytes of spaces. It is made without compressing all of
+/// them, because after a full flush each megabyte compresses to the same bytes.
 fn bomb(megabytes: usize) -> Vec<u8> {
     let spaces = vec![b' '; 1024 * 1024];
     let mut packer = Compress::new(Compression::best(), true);
@@ -131,7 +131,7 @@ fn pdf(page: &str, stream: &[u8]) -> Vec<u8> {
     pdf_with(page, stream, Vec::new())
 }
 
-/// One more object, the sixth.
+/// A PDF with further objects, beginning with the sixth.
 fn pdf_with(page: &str, stream: &[u8], more: Vec<Vec<u8>>) -> Vec<u8> {
     let head = format!("<< /Length {} /Filter /FlateDecode >>\nstream\n", stream.len());
     let content = [head.as_bytes(), stream, b"\nendstream"].concat();

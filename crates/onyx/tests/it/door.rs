@@ -1,4 +1,4 @@
-//! Who gets in: tokens, Host, Origin, the socket.
+//! Who may use the server: tokens, Host, Origin, the socket.
 
 use onyx_test_support::{AgentClient, DEFAULT_TOKEN, Reply, Script, ScriptedModel, Step};
 use reqwest::Method;
@@ -108,7 +108,8 @@ async fn the_socket_is_the_owners_and_asks_for_the_key_beside_it() {
     assert_eq!(first.len(), 64);
     let reply = asked("/v1/sessions", Some(&first)).await;
     assert_eq!((reply.status, reply.json()), (200, json!({"sessions": []})));
-    // The same user without the key, a wrong one, or another secret of the home.
+    // The same user is refused without the key, with a wrong key, and with another secret of the
+    // home.
     let wrong = "0".repeat(64);
     for sent in [None, Some(""), Some(wrong.as_str()), Some(&first[..63]), Some(DEFAULT_TOKEN)] {
         for path in [

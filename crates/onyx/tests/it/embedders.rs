@@ -1,4 +1,5 @@
-//! Embedders that are late, and embedders that say nothing: neither keeps words from being found.
+//! Embedders that start late and embedders that never answer. Neither keeps searches by words from
+//! working.
 
 use std::fs;
 
@@ -8,13 +9,13 @@ use serde_json::{Value, json};
 use crate::memory::{paths, search, write};
 use crate::{SOON, builder};
 
-/// A port at which nobody listens.
+/// A port at which no program listens.
 async fn free_port() -> u16 {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     listener.local_addr().unwrap().port()
 }
 
-/// A server whose embedder is at a port, whoever may be there.
+/// A server whose embedder is at this port, whether or not one listens there.
 async fn embedding_at(model: &ScriptedModel, port: u16) -> OnyxProcess {
     let far = json!({"kind": "openai", "baseUrl": format!("http://127.0.0.1:{port}/v1"),
         "apiKey": DEFAULT_KEY});
@@ -57,7 +58,7 @@ async fn an_embedder_that_says_nothing_keeps_no_file_from_being_found() {
     let model = ScriptedModel::start().await;
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let onyx = embedding_at(&model, silent.local_addr().unwrap().port()).await;
-    // Taken, and never answered.
+    // The embedder accepts the connection and never answers.
     let _connection = silent.accept().await.unwrap();
     write(&onyx, "people/owner/vault/a.md", "tulips");
     wait_for("it is found by words", SOON, async || {
@@ -68,7 +69,7 @@ async fn an_embedder_that_says_nothing_keeps_no_file_from_being_found() {
     assert_eq!((&status["complete"], &status["watching"]["state"]), (&json!(true), &json!("on")));
     assert_eq!(status["embedding"]["state"], "failing", "{status}");
     assert_eq!(status["embedding"]["reason"], "it has not answered yet");
-    // An edit of the config does not wait for it either.
+    // An edit of the config does not wait for the embedder either.
     let mut config: Value = serde_json::from_slice(&fs::read(onyx.config_path()).unwrap()).unwrap();
     config["memory"]["embedder"] = json!("mine/embed");
     fs::write(onyx.config_path(), config.to_string()).unwrap();

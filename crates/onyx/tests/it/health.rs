@@ -1,4 +1,4 @@
-//! What people are shown of everything that Onyx uses, and how much of it is logged.
+//! The health of everything that Onyx uses, as people see it, and the log level.
 
 use onyx_test_support::ScriptedModel;
 use reqwest::Method;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::builder;
 use crate::drafts::{message, obedient};
 
-/// The one of this name.
+/// The entry with this name.
 fn named<'a>(all: &'a Value, name: &str) -> &'a Value {
     let mut rows = all["dependencies"].as_array().unwrap().iter();
     rows.find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name} in {all:#}"))
@@ -29,7 +29,7 @@ async fn health_tells_of_everything_with_what_to_do() {
     }
     assert_eq!(named(&all, "jobs")["state"], "off");
     assert_eq!(named(&all, "mcp")["state"], "off");
-    // What is not set up does not make the server any less ready.
+    // Dependencies that are not set up do not make the server less ready.
     let ready = onyx.get("/ready").await.expect(200).json();
     assert_eq!(ready["status"], "ready");
 
@@ -66,7 +66,7 @@ async fn the_log_level_changes_at_run_time_is_audited_and_goes_back_at_the_next_
     assert_eq!((status, &refused["field"]), (400, &json!("level")), "{refused}");
     assert_eq!(set(json!({})).await.0, 400);
 
-    // Only warnings: the change itself is not logged any more.
+    // At the level of warnings the change itself is not logged any more.
     let logged = async |words: &str| {
         let lines = onyx.get("/api/admin/logs?limit=2000").await.expect(200).json();
         let lines = lines["lines"].as_array().unwrap().clone();
@@ -86,7 +86,7 @@ async fn the_log_level_changes_at_run_time_is_audited_and_goes_back_at_the_next_
     set(json!({"level": "error"})).await;
     onyx.restart().await;
     assert_eq!(onyx.get(level).await.expect(200).json(), usual);
-    // A run is still answered whatever is logged.
+    // Runs work at every log level.
     let told = onyx.chat_stream(&json!({"message": message(&[])})).await;
     assert_eq!(told.last().unwrap()["status"], "done");
 }

@@ -1,5 +1,5 @@
-//! Moving in: `onyx import` with a server and without one, the route that takes an export, and configs
-//! of other programs that work as they are.
+//! Imports: `onyx import` with and without a server, the route that accepts an export, and configs
+//! of other programs that work unchanged.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,7 +40,7 @@ async fn listed(home: &Path, arguments: &[&str]) -> Value {
     serde_json::from_str(&ran.out).unwrap()
 }
 
-/// Every file of the home that people would miss, with its content.
+/// All files of the home that people would miss, with their contents.
 fn kept(home: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![home.join("people"), home.join("agents")];
@@ -63,7 +63,7 @@ fn counts(report: &Value, kind: &str) -> [u64; 4] {
     ["new", "added", "already_there", "kept"].map(|name| counts[name].as_u64().unwrap_or(0))
 }
 
-/// The same on a home that a server holds and on one that nobody holds.
+/// Tests the import. It is called for a home with a server and for one without.
 async fn move_in(home: &Path) {
     let openclaw = fixture("openclaw-legacy");
     let before = kept(home);
@@ -72,7 +72,7 @@ async fn move_in(home: &Path) {
     let first = report(home, &["openclaw", &openclaw]).await;
     assert_eq!(first["counts"], dry["counts"]);
     for (kind, expected) in [
-        // The home has an agent of this name, whose settings stay.
+        // The home already has an agent of this name, whose settings are kept.
         ("agent", [0, 0, 1, 0]),
         ("connector", [1, 0, 0, 0]),
         ("mcp_server", [1, 0, 0, 0]),
@@ -109,7 +109,7 @@ async fn move_in(home: &Path) {
     let named = |title: &str| sessions.iter().find(|session| session["title"] == title).unwrap();
     assert_eq!(named("Boiling eggs")["agent"], "main", "those without an agent are the default's");
 
-    // Neither fires nor counts before a person has accepted it.
+    // The job does not fire and has no effect before a person has accepted it.
     let jobs = listed(home, &["jobs", "list", "--json"]).await;
     let jobs: Vec<&Value> = jobs["jobs"].as_array().unwrap().iter().collect();
     let states: Vec<&str> = jobs.iter().map(|job| job["state"].as_str().unwrap()).collect();
@@ -147,13 +147,13 @@ async fn people_move_in_through_a_server_and_go_on_with_what_they_said() {
     {
         assert!(asked.contains(words), "{asked}");
     }
-    // What was said elsewhere is foreign: whoever reads it is tainted.
+    // The imported conversation is foreign, so a run that reads it is tainted.
     let log = onyx.home().join(format!("people/owner/sessions/main/{id}.jsonl"));
     let log = fs::read_to_string(log).unwrap();
     let answer = log.lines().rfind(|line| line.contains("Milk and bread.")).unwrap();
     let answer: Value = serde_json::from_str(answer).unwrap();
     assert_eq!(answer["origin"], "agent_tainted", "{answer}");
-    // A foreign MEMORY.md stands among no instructions; it travels beside the message, fenced.
+    // A foreign MEMORY.md is not among the instructions; it is beside the message in a fence.
     assert!(
         !model.last_request().body["messages"][0].to_string().contains("prefers short answers")
     );
@@ -229,12 +229,12 @@ async fn who_asks_is_told_how_far_an_import_is_and_then_the_report() {
     let total = lines[0]["total"].as_u64().unwrap();
     assert_eq!(lines[0], json!({"type": "progress", "done": 0, "total": total}), "{told}");
     assert_eq!(lines.last().unwrap()["done"], total, "{told}");
-    // What does not read is refused as ever, before anything is told.
+    // An unreadable export is refused before any progress is sent.
     let broken = send("from=chatgpt", export[..400].to_vec()).await.expect(400).json();
     assert!(broken["detail"].as_str().unwrap().starts_with("export, line "), "{broken}");
 }
 
-/// An agent whose config names a workspace is who the files there say, at once when they change.
+/// The persona files of a workspace describe the agent, and changes of them take effect at once.
 #[tokio::test]
 async fn a_workspace_says_who_an_agent_is_and_names_of_other_programs_mean_ours() {
     let model = ScriptedModel::start().await;
@@ -260,7 +260,7 @@ async fn a_workspace_says_who_an_agent_is_and_names_of_other_programs_mean_ours(
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the folder is only read");
 }
 
-/// The example of the first plans, word for word.
+/// The example config of the first plans, word for word.
 const FIRST_PLANS: &str = r#"{
   // Agent definitions
   agents: {

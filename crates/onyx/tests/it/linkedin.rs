@@ -1,4 +1,4 @@
-//! People's own accounts at LinkedIn, through the real server, at a LinkedIn of ours.
+//! People's own LinkedIn accounts through the real server, with a LinkedIn server of the test.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ async fn give_client_secret(onyx: &OnyxProcess) {
     .await;
 }
 
-/// Connects the owner's account where the config names this server already.
+/// Connects the owner's account. The config already names this server.
 pub(crate) async fn with_account(onyx: &OnyxProcess, server: &LinkedInServer) {
     give_client_secret(onyx).await;
     connect(onyx, server).await;
@@ -44,7 +44,8 @@ async fn login_state(onyx: &AgentClient) -> Value {
     onyx.get(ACCOUNT).await.expect(200).json()["login"].clone()
 }
 
-/// A browser goes to LinkedIn, agrees, and comes back: what the page hands to the app.
+/// Plays the browser at LinkedIn, which agrees and returns. The result is what the page passes to
+/// the app.
 async fn go_and_come_back(onyx: &AgentClient, server: &LinkedInServer) -> Value {
     let begun = onyx.post("/api/linkedin/login", &json!({})).await.expect(201).json();
     let back = server.agree(begun["verification_uri"].as_str().unwrap());
@@ -73,7 +74,7 @@ async fn connect(onyx: &AgentClient, server: &LinkedInServer) {
     .await;
 }
 
-/// What the tool's call came to, as the run tells it.
+/// The result of the tool's call.
 async fn called(onyx: &OnyxProcess, tool: &str, arguments: Value) -> Value {
     let call = message(&[(tool, arguments)]);
     let lines = onyx.chat_stream(&json!({"message": call})).await;
@@ -81,7 +82,7 @@ async fn called(onyx: &OnyxProcess, tool: &str, arguments: Value) -> Value {
     events.iter().find(|event| event["type"] == "tool_result").unwrap().clone()
 }
 
-/// Has the agent ask for a post that waits in the Inbox, approves it there: how it stands then.
+/// Lets the agent propose a post and approves it in the Inbox. Returns the final draft.
 async fn post_approved(onyx: &OnyxProcess, text: &str) -> Value {
     let call = message(&[("linkedin_post", json!({"text": text}))]);
     let body = json!({"model": "onyx:main", "messages": [{"role": "user", "content": call}]});
@@ -124,7 +125,7 @@ async fn a_person_connects_their_account_posts_after_saying_yes_and_takes_it_bac
         "{record}"
     );
 
-    // A restart keeps the sign-in; the program for terminals tells of it and ends it.
+    // A restart keeps the sign-in; the command line shows it and ends it.
     onyx.terminate().await;
     onyx.restart().await;
     let told = run(&onyx.home(), &["linkedin", "status"]).await;
@@ -144,7 +145,7 @@ async fn only_who_began_a_sign_in_can_end_it_and_nobody_posts_as_another() {
     let onyx = start(&model, &server).await;
     let anna = member(&onyx).await;
     let brought = go_and_come_back(&onyx, &server).await;
-    // Somebody who is led to the page of another's sign-in connects nothing.
+    // A person who opens the page of somebody else's sign-in connects nothing.
     let callback = "/api/linkedin/login/callback";
     let refused = anna.post(callback, &brought).await.expect(400).json();
     assert_eq!(refused["detail"], "No sign-in waits.", "{refused}");
@@ -156,7 +157,7 @@ async fn only_who_began_a_sign_in_can_end_it_and_nobody_posts_as_another() {
     assert_eq!(login_state(&anna).await["account"], Value::Null);
     connect(&anna, &server).await;
     assert_ne!(login_state(&anna).await["account"], owners);
-    // Who is taken out of the house leaves no sign-in behind.
+    // Removing a person removes their sign-in.
     drop(onyx.delete("/api/admin/people/anna").await.expect(204));
     assert_eq!(server.revoked().len(), 1);
     assert_eq!(login_state(&onyx).await["account"], owners);
@@ -220,7 +221,7 @@ async fn what_linkedin_does_not_confirm_is_said_and_forgotten_all_the_same() {
     assert_eq!(revoked["confirmed"], false, "{revoked}");
     assert!(revoked["detail"].as_str().unwrap().contains("Permitted services"), "{revoked}");
     assert_eq!(login_state(&onyx).await["state"], "none");
-    // Without an account the tools are not offered, and say why when they are called all the same.
+    // Without an account the tools are not offered; a call of them gets the reason.
     let result = called(&onyx, "linkedin_post", json!({"text": "x"})).await;
     assert_eq!(result["ok"], false, "{result}");
     assert!(server.posts().is_empty());

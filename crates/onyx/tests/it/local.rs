@@ -1,4 +1,4 @@
-//! Models that run on this machine: weights, vectors, and what is said when there are none.
+//! Models on this machine: weights, vectors, and messages when there are none.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use crate::{onyx, run};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where `make setup` keeps what it fetched.
+/// The folder in which `make setup` keeps downloads.
 #[allow(clippy::disallowed_methods, reason = "the cache is where the machine keeps caches")]
 pub(crate) fn weights_cache() -> PathBuf {
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache");
@@ -141,7 +141,7 @@ async fn what_a_model_s_use_mapped_is_given_back_when_its_process_has_ended() {
     assert!(after < before + ALLOWED, "{before} {after}");
 }
 
-/// A hub of one file whose first answer breaks off half-way. Its address.
+/// A hub with one file, whose first answer breaks off half-way. Returns its address.
 fn hub(file: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -160,7 +160,7 @@ fn hub(file: Vec<u8>) -> String {
             let length = rest.len();
             write!(connection, "HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n").unwrap();
             let sent = if turn == 0 { length / 2 } else { length };
-            // Whoever has seen enough hangs up.
+            // A client that has got enough closes the connection.
             let _ = connection.write_all(&rest[..sent]);
         }
     });
@@ -169,7 +169,7 @@ fn hub(file: Vec<u8>) -> String {
 
 #[tokio::test]
 async fn a_model_comes_from_the_person_s_own_hub_with_a_bar_over_a_break_and_by_its_sum() {
-    // A header without entries, and three megabytes.
+    // A header without entries, and three megabytes of zeros.
     let mut file = b"GGUF\x03\0\0\0".to_vec();
     file.resize(3_000_000, 0);
     let folder = tempfile::tempdir().unwrap();
@@ -184,7 +184,7 @@ async fn a_model_comes_from_the_person_s_own_hub_with_a_bar_over_a_break_and_by_
     assert_eq!(wrong.code, Some(1), "{wrong:?}");
     assert!(wrong.err.contains("its SHA-256 is"), "{wrong:?}");
     assert!(!home.join("models/tiny.gguf").exists());
-    // `script` gives it a terminal.
+    // `script` runs the command in a terminal.
     let line = format!("{} {} {sum}", crate::BINARY, pull.join(" "));
     let shown = tokio::process::Command::new("script")
         .args(["--quiet", "--return", "--command", &line, "/dev/null"])

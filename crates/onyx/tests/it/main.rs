@@ -1,4 +1,4 @@
-//! The whole product through its binary: HTTP, NDJSON, the command line, faults.
+//! Tests of the whole product through its binary: HTTP, NDJSON, the command line, faults.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -92,7 +92,7 @@ pub(crate) async fn onyx(model: &ScriptedModel) -> OnyxProcess {
     builder(model).start().await
 }
 
-/// The config of the harness, for homes that no server holds.
+/// The harness's config, for homes without a server.
 pub(crate) fn config(model: &ScriptedModel) -> Value {
     json!({
         "gateway": {"port": 0, "auth": {"mode": "token", "token": DEFAULT_TOKEN}},
@@ -147,7 +147,7 @@ pub(crate) async fn run(home: &Path, arguments: &[&str]) -> Ran {
     command(home, arguments).output().await.unwrap().into()
 }
 
-/// Every text of a stream, joined.
+/// All texts of a stream, joined.
 pub(crate) fn said(events: &[Value]) -> String {
     let deltas = events.iter().filter(|event| event["type"] == "text");
     deltas.map(|event| event["delta"].as_str().unwrap()).collect()

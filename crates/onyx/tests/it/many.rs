@@ -47,7 +47,7 @@ async fn beyond_the_cap_a_request_is_told_when_to_come_back() {
     assert_eq!(refused.headers["retry-after"], "1");
     assert_eq!(refused.json()["code"], "overloaded");
 
-    // Who has heard of an end finds the place free, every time.
+    // Each time that a client gets the end of a run, the run's slot is free.
     let mut third = first;
     let mut session = session;
     for _ in 0..20 {
@@ -59,7 +59,7 @@ async fn beyond_the_cap_a_request_is_told_when_to_come_back() {
     third.until("text").await;
     assert_eq!(onyx.post("/api/agent/chat-stream", &message).await.status, 503);
 
-    // The cap follows the file, and those at work stay.
+    // The limit follows the config file, and runs at work continue.
     let mut raised = config(&model);
     raised["gateway"]["maxRuns"] = json!(3);
     std::fs::write(onyx.config_path(), raised.to_string()).unwrap();

@@ -1,5 +1,5 @@
-//! Every door and every key: who gets in is decided in one place, so every route is tried with
-//! every kind of credential in every state, as the router itself lists them.
+//! Every route with every kind of credential in every state. Access is decided in one place, so the
+//! routes are taken from the router itself.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -16,13 +16,14 @@ use serde_json::{Value, json};
 
 use crate::{SOON, builder};
 
-/// The doors that need no credential; a new one is a decision.
+/// The routes that need no credential. Adding one here is a decision.
 const PUBLIC: &[(&str, &str)] = &[
     ("GET", "/health"),
     ("GET", "/ready"),
-    // Signed as the account says.
+    // The account's own signature is checked.
     ("POST", "/connectors/{network}/{account}"),
-    // For pages of the sites that the account names, each visitor by a secret of its own.
+    // These are for pages of the sites that the account names. Each visitor has a secret of their
+    // own.
     ("GET", "/widget/{account}/widget.js"),
     ("POST", "/widget/{account}/messages"),
     ("GET", "/widget/{account}/messages"),
@@ -33,7 +34,7 @@ const PUBLIC: &[(&str, &str)] = &[
     ("POST", "/api/auth/refresh"),
     ("POST", "/api/auth/pair"),
     ("GET", "/api/auth/pair/{id}"),
-    // Programs that ask to be let in: what they read of us, and what a code of a person's is good for.
+    // For programs that ask for access: what they may read, and where they redeem a person's code.
     ("GET", "/.well-known/oauth-protected-resource"),
     ("GET", "/.well-known/oauth-protected-resource/mcp"),
     ("GET", "/.well-known/oauth-authorization-server"),
@@ -42,16 +43,16 @@ const PUBLIC: &[(&str, &str)] = &[
     ("GET", "/api/linkedin/callback"),
 ];
 
-/// A way of showing who one is.
+/// A way to authenticate.
 #[derive(Clone, Debug)]
 enum Key {
     None,
     Bearer(String),
     InApiHeader(String),
     Basic(&'static str, String),
-    /// A browser's: its cookie, and the key that its page keeps.
+    /// A browser: its cookie, and the key that its page stores.
     Cookie(String, String),
-    /// Bearer with `X-Notes-Person`.
+    /// A bearer token with `X-Notes-Person`.
     For(String, &'static str),
 }
 
@@ -81,7 +82,7 @@ impl Key {
     }
 }
 
-/// The routes, those that end a credential last.
+/// The routes that need a credential. Those that end a credential come last.
 fn locked() -> Vec<Route> {
     let mut routes = onyx_api::routes().table();
     routes.retain(|route| route.access != Access::Public);
@@ -89,17 +90,17 @@ fn locked() -> Vec<Route> {
     routes
 }
 
-/// A path that the route answers, whatever its parameters name.
+/// A path of the route with valid examples for its parameters.
 fn example_of(route: &Route) -> String {
     let pieces =
         route.path.split('/').map(|piece| if piece.starts_with('{') { "x" } else { piece });
     pieces.collect::<Vec<_>>().join("/")
 }
 
-/// Fewer than what one address may fail at.
+/// Fewer failures than one address may have.
 const FAILURES_OF_ONE: usize = 50;
 
-/// A client that seems to sit at an address of its own: failures are counted by address.
+/// A client with an address of its own, because failures are counted by address.
 #[allow(clippy::disallowed_methods)]
 fn client_at(number: usize) -> reqwest::Client {
     let [high, low] = u16::try_from(number + 1).unwrap().to_be_bytes();
@@ -111,7 +112,7 @@ async fn try_door(onyx: &OnyxProcess, client: &reqwest::Client, route: &Route, k
     let method: Method = route.method.parse().unwrap();
     let request = client.request(method, onyx.url(&example_of(route))).body("{}");
     let response = key.on(request, onyx.base_url()).send().await.unwrap();
-    // Of a stream, the head says enough.
+    // The body of a stream, which has no length, is not read.
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     let whole = response.content_length().is_some();
     let body = if whole { response.bytes().await.unwrap() } else { Default::default() };
@@ -128,7 +129,7 @@ async fn token(onyx: &OnyxProcess, body: Value) -> (String, String) {
     (made["id"].as_str().unwrap().to_owned(), made["token"].as_str().unwrap().to_owned())
 }
 
-/// A browser's session by password.
+/// A browser session after a password sign-in.
 async fn cookie(onyx: &OnyxProcess, person: &str) -> Key {
     let body = json!({"person": person, "password": PASSWORD});
     let login = Reply::of(client_at(60_001).post(onyx.url("/api/auth/login")).json(&body)).await;
@@ -143,14 +144,14 @@ fn browser_key(reply: &Reply, cookie: &str) -> Key {
     Key::Cookie(secret, reply.json()["page_key"].as_str().unwrap().to_owned())
 }
 
-/// A short-lived token, with the id of what it hangs on.
+/// A short-lived token, with the id of the credential that it belongs to.
 async fn access(onyx: &OnyxProcess, key: &Key) -> String {
     let request = client_at(60_002).post(onyx.url("/api/auth/token"));
     let reply = Reply::of(key.on(request, onyx.base_url())).await.expect(200).json();
     reply["access_token"].as_str().unwrap().to_owned()
 }
 
-/// A device or a browser that asks to be paired: the id that it alone knows, and the code.
+/// A device or browser that asks to be paired: its secret id and its code.
 async fn asks_to_pair(onyx: &OnyxProcess, client: &str) -> (String, String) {
     let body = json!({"name": "phone", "client": client});
     let begun = Reply::of(client_at(60_003).post(onyx.url("/api/auth/pair")).json(&body)).await;
@@ -159,7 +160,7 @@ async fn asks_to_pair(onyx: &OnyxProcess, client: &str) -> (String, String) {
     (text("pairing_id"), text("code"))
 }
 
-/// What anna's device or browser has once the owner has approved its code.
+/// The credential of anna's device or browser after the owner has approved its code.
 async fn paired(onyx: &OnyxProcess, client: &str) -> Key {
     let (id, code) = asks_to_pair(onyx, client).await;
     let approved = json!({"code": code, "person": "anna"});
@@ -172,7 +173,7 @@ async fn paired(onyx: &OnyxProcess, client: &str) -> Key {
     }
 }
 
-/// Ends the credential of this name, as the owner does.
+/// Revokes the credential with this name, as the owner does.
 async fn end(onyx: &OnyxProcess, name: &str) {
     let listed = onyx.get("/api/admin/tokens").await.expect(200).json();
     for made in listed["tokens"].as_array().unwrap() {
@@ -183,7 +184,8 @@ async fn end(onyx: &OnyxProcess, name: &str) {
     }
 }
 
-/// Browser sessions last for thirty days. These end in moments, by their row in the ledger.
+/// Browser sessions last for thirty days. Their rows in the ledger are changed so that they end in
+/// moments.
 async fn sessions_end_soon(onyx: &mut OnyxProcess) {
     onyx.terminate().await;
     let clock = Arc::new(SystemClock::new());
@@ -202,7 +204,8 @@ async fn sessions_end_soon(onyx: &mut OnyxProcess) {
     onyx.restart().await;
 }
 
-/// The same claims under another signature: its first character differs, so its bytes do.
+/// A token with the same claims and a wrong signature: its first character differs, so its bytes
+/// do.
 fn forged(token: &str) -> String {
     let (claims, signature) = token.rsplit_once('.').unwrap();
     let other = if signature.starts_with('A') { 'B' } else { 'A' };
@@ -309,22 +312,23 @@ async fn every_route_turns_away_everybody_who_has_no_good_key() {
         let locked = locked();
         for (place, route) in locked.iter().enumerate() {
             let client = client_at(100 + number * 10 + place / FAILURES_OF_ONE);
-            // There an old cookie is as good as none: the first frame brings the credential.
+            // On these routes an outdated cookie counts as no credential, because the first frame
+            // carries one.
             if route.access == Access::FirstFrame && matches!(key, Key::None | Key::Cookie(..)) {
                 continue;
             }
             let reply = try_door(&onyx, &client, route, key).await;
             assert_eq!(reply.status, 401, "{what}: {route:?} {}", reply.text());
-            // In whichever form the clients of the route expect.
+            // The error has the form that the clients of the route expect.
             let code = reply.json().to_string();
             assert!(code.contains("unauthenticated"), "{what}: {route:?} {code}");
-            // Programs that speak MCP are also told where to sign in.
+            // MCP clients are also told where to sign in.
             let scheme = reply.headers["www-authenticate"].to_str().unwrap();
             let is_mcp = route.path == "/mcp" && scheme.starts_with("Bearer resource_metadata=");
             assert!(scheme == "Bearer" || is_mcp, "{route:?}: {scheme}");
         }
     }
-    // Passwords are guessed, so after some of them the answer is to wait.
+    // Guesses at passwords are limited, so after some of them the answer is to wait.
     let wrong =
         [Key::Basic("anna", bad("wrong")), Key::Basic("owner", DEFAULT_TOKEN.to_owned()), carls];
     for (number, route) in locked().iter().enumerate() {
@@ -387,7 +391,7 @@ async fn every_route_lets_in_whoever_has_a_key_that_is_good_for_it() {
             );
         }
     }
-    // Whoever a credential is of, it speaks for nobody else.
+    // A credential never acts for another person.
     let owner = DEFAULT_TOKEN.to_owned();
     for (number, (token, other)) in
         [(both.clone(), "carl"), (both, "owner"), (owner.clone(), "anna"), (owner, "nobody")]

@@ -1,4 +1,4 @@
-//! Memory and search over HTTP: found, written, kept, and told when it is partial.
+//! Memory and search over HTTP: searching, writing, and reports of partial results.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! The files of memory at their bounds: long ones, large ones, ones with odd names, and names that
-//! stand for nothing.
+//! Limits of memory files: long and large files, files with unusual names, and names without a
+//! file.
 
 use onyx_test_support::{Reply, ScriptedModel, wait_for};
 use onyx_types::{Clock as _, SystemClock};
@@ -22,7 +22,7 @@ async fn of_files_of_any_length_the_prompt_holds_the_end_and_says_what_is_missin
     let user = format!("{long}Who I am today.");
     write(&onyx, "people/owner/memory/main/MEMORY.md", &memory);
     write(&onyx, "people/owner/USER.md", &user);
-    // What is read of the log begins in the middle of a mark.
+    // The part of the log that is read begins in the middle of a mark.
     let tainted = "- 10:00 of a stranger <!-- agent_tainted -->\n";
     let mut daily = tainted.repeat(9_000) + "What was done last";
     while (daily.len() - READ) % tainted.len() != tainted.len() - 5 {
@@ -93,7 +93,7 @@ async fn a_search_in_a_place_that_is_not_there_says_so() {
         let problem = onyx.get(path).await.expect(404).json();
         assert_eq!((&problem["code"], &problem["field"]), (&json!("not_found"), &json!(field)));
     }
-    // A space with nothing in it, and an agent that is gone and left something.
+    // A space without content, and a removed agent whose memory remains.
     drop(onyx.get("/api/search?q=x&space=home").await.expect(200));
     drop(onyx.get("/v1/memory/search?q=x&scope=space:home").await.expect(200));
     wait_for("what is left is found", SOON, async || {
@@ -125,7 +125,7 @@ async fn whatever_a_search_names_can_be_read_by_that_name() {
     let page = "/v1/memory/files/spaces/home/pages/quince.md";
     let shown = crate::run(&onyx.home(), &["memory", "show", &page[17..]]).await;
     assert!(shown.code == Some(0) && shown.out.ends_with("A tree.\n"), "{shown:?}");
-    // Pages are changed through their space, and what says what a space is is no page.
+    // Pages are changed through their space, and the card of a space is not a page.
     drop(Reply::of(onyx.request(Method::PUT, page).body("x")).await.expect(400));
     drop(onyx.get("/v1/memory/files/spaces/home/space.json").await.expect(400));
 

@@ -61,7 +61,7 @@ async fn a_vault_is_named_in_the_config_its_key_sealed_and_what_goes_there_appro
     );
     assert!(sent.contains("filename=\"Ferry.md\"") && sent.contains("Leaves at eight."), "{sent}");
     assert!(sent.contains("signature: sig1=:"), "{sent}");
-    // The key is in no log and in no answer, and a model that is shown a line of it is not.
+    // The key is in no log and no answer, and a model that is shown a line of it gets a mask.
     let middle = key_file().lines().nth(2).unwrap().to_owned();
     std::fs::create_dir_all(home.join("people/owner/vault")).unwrap();
     std::fs::write(home.join("people/owner/vault/key.txt"), format!("x {middle} y\n")).unwrap();

@@ -1,4 +1,4 @@
-//! Providers, fallbacks, budgets and keys, from outside.
+//! Providers, fallbacks, budgets and keys, as clients see them.
 
 use onyx_test_support::{
     Answer, ErrorKind, Finish, OnyxProcess, Script, ScriptedCall, ScriptedModel, Step, Wire,
@@ -19,7 +19,8 @@ fn config(providers: &Value, model: &Value) -> Value {
     json!({
         "gateway": {"port": 0, "auth": {"mode": "token", "token": onyx_test_support::DEFAULT_TOKEN}},
         "providers": providers,
-        // Titles are asked for behind the runs' backs and would be counted among the requests.
+        // Requests for titles are made in the background and would be counted too, so titles are
+        // off.
         "agents": {
             "defaults": {"titles": "words"},
             "list": [{"id": "main", "default": true, "model": model, "tier": "act"}],
@@ -31,7 +32,7 @@ async fn started(config: Value) -> OnyxProcess {
     OnyxProcess::builder().binary(BINARY).config(config).start().await
 }
 
-/// Takes up an edit of the config.
+/// Writes a new config and waits until it is in effect.
 async fn edit(onyx: &OnyxProcess, config: &Value) {
     let taken = || onyx.log().matches("the config was taken up").count();
     let before = taken();
@@ -121,7 +122,7 @@ async fn providers_and_models_are_shown_with_and_without_a_server_and_keys_are_s
     assert!(!onyx.log().contains(KEY));
 }
 
-/// One thing after another with one pair of servers: down, resting, back.
+/// Two model servers in one sequence: the first is down, paused, and works again.
 #[tokio::test]
 async fn a_second_model_answers_while_the_first_is_down_and_steps_back_when_it_has_recovered() {
     let (first, second) = (ScriptedModel::start().await, ScriptedModel::start().await);
@@ -143,7 +144,7 @@ async fn a_second_model_answers_while_the_first_is_down_and_steps_back_when_it_h
     );
     let session = events[0]["session_id"].as_str().unwrap().to_owned();
 
-    // The breaker opens after five failed requests in a row, however often each was tried.
+    // The breaker opens after five failed requests in a row, however often each was retried.
     let go_on =
         async || onyx.chat_stream(&json!({"message": "go on", "session_id": session})).await;
     let circuit = async || {
@@ -154,7 +155,7 @@ async fn a_second_model_answers_while_the_first_is_down_and_steps_back_when_it_h
         assert_eq!(circuit().await, "closed");
         assert_eq!(said(&go_on().await), "from the second");
     }
-    // From then on nobody asks.
+    // From then on the server is not asked.
     let asked = first.request_count();
     assert_eq!(circuit().await, "open");
     assert_eq!(onyx.get("/ready").await.json()["status"], "degraded");
@@ -248,7 +249,7 @@ async fn a_session_goes_on_through_every_wire_with_tools_and_reasoning_in_its_hi
     }
 }
 
-/// Every answer costs 0.50.
+/// A config in which every answer costs 0.50.
 fn dear(model: &ScriptedModel, limits: &Value) -> Value {
     let mut all = config(&json!({"mine": provider("openai", &model.base_url())}), &json!("mine/m"));
     all["providers"]["mine"]["models"][0]["price"] = json!({"input": 20_000, "output": 60_000});
@@ -324,7 +325,7 @@ async fn a_price_that_nobody_knows_is_said() {
     assert_eq!(statuses(&events), ["No price set for mine/m, so budgets count it as $0."]);
 }
 
-/// Also a key that came by an edit while the server ran.
+/// This includes a key that was added to the config while the server ran.
 #[tokio::test]
 async fn no_key_shows_up_anywhere_however_it_is_asked_for() {
     let model = ScriptedModel::start().await;
@@ -403,7 +404,7 @@ async fn an_agent_goes_on_with_the_model_it_selects_within_what_is_configured() 
     let mut lines = onyx.chat_lines(&json!({"message": "choose"})).await;
     let mut events = Vec::new();
     while let Some(event) = lines.next().await {
-        // Another provider hears of it: the person is asked.
+        // Another provider would get the conversation, so the person is asked.
         if event["type"] == "confirm" {
             let draft = event["draft_id"].as_str().unwrap();
             let approve = format!("/api/pending-changes/{draft}/approve");

@@ -1,4 +1,4 @@
-//! The command line on a home that no server holds: the same answers by the same way.
+//! The command line on a home without a server: the same answers through the same code.
 
 use onyx_test_support::{Answer, Script, ScriptedModel, Step};
 use serde_json::{Value, json};
@@ -64,13 +64,13 @@ async fn init_writes_a_home_that_reads_without_a_warning_and_overwrites_nothing(
             .collect::<Vec<_>>()
     };
     assert_eq!(of("config"), ["ok"], "{checks:?}");
-    // The binary is its own child, and the machine of the tests has bubblewrap.
+    // The binary starts itself as the sandbox's child, and the test machine has bubblewrap.
     assert_eq!(of("commands"), ["ok"], "{checks:?}");
     assert_eq!(
         (of("home"), of("lock"), of("storage")),
         (vec![json!("ok")], vec![json!("ok")], vec![json!("ok")])
     );
-    // Neither a provider nor weights yet: it says how to come by either.
+    // There is neither a provider nor a local model, and the check says how to get either.
     let providers = checks.iter().find(|check| check["name"] == "providers").unwrap();
     assert!(providers["mend"].as_str().unwrap().contains("onyx models pull smollm2"));
     assert!(home.join("people/owner/USER.md").exists());

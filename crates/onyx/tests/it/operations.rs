@@ -1,4 +1,4 @@
-//! What those who run a server look at: its description, figures, logs, request ids.
+//! What operators of a server look at: the API description, metrics, logs, request ids.
 
 use onyx_test_support::{
     Answer, DEFAULT_KEY, DEFAULT_TOKEN, ErrorKind, Script, ScriptedModel, Step, wait_for,
@@ -63,7 +63,7 @@ async fn metrics_count_runs_tokens_models_and_streams() {
     ] {
         assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
     }
-    // The session's name is asked for beside the runs, so there may be more than one.
+    // The title of the session is requested besides the runs, so there may be several requests.
     assert!(text.contains("model=\"some-model\",result=\"answered\"} "), "{text}");
 }
 
@@ -103,7 +103,7 @@ async fn the_log_is_shown_and_followed_with_ids_and_without_secrets() {
     tokio::time::timeout(SOON, all).await.expect("the feed tells of the second run");
     assert!(seen.find(run).unwrap() < seen.find(second).unwrap());
 
-    // The provider's key, as an error might echo it.
+    // The broken config contains the provider's key, which an error message might repeat.
     std::fs::write(onyx.config_path(), format!("{{ broken {DEFAULT_KEY}")).unwrap();
     let told = wait_for("the broken config in the log", SOON, async || {
         let reply = onyx.get("/api/admin/logs?level=error").await.expect(200);

@@ -1,5 +1,5 @@
-//! From where one may come in: this machine, another address, through a proxy; with honest and
-//! with forged heads; with and without a key. The answers are those of one table.
+//! The ways to reach the server: from this machine, from another address, through a proxy; with
+//! honest and forged headers; with and without a credential. The expected answers are in one table.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
@@ -11,16 +11,16 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::{builder, command};
 
-/// The address by which other machines know this one; none on a machine without a network.
+/// The address at which other machines reach this one; `None` without a network.
 fn outer_address() -> Option<IpAddr> {
     let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
-    // Nothing is sent: it only asks which way a packet would go.
+    // Connecting a UDP socket sends nothing; it only selects the route and so the local address.
     socket.connect("192.0.2.1:9").ok()?;
     let address = socket.local_addr().ok()?.ip();
     (!address.is_loopback() && !address.is_unspecified()).then_some(address)
 }
 
-/// A reverse proxy as people run them: it keeps the Host and says whom it speaks for.
+/// A reverse proxy as people run it: it keeps the Host and names the client.
 async fn proxy_to(server: SocketAddr) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -49,11 +49,11 @@ const HTML: &str = "text/html; charset=utf-8";
 struct Place {
     name: &'static str,
     base: String,
-    /// May a link sign in from here?
+    /// Whether a sign-in link works from here.
     is_this_machine: bool,
 }
 
-/// What a head may lie about, and whether the request is then turned away altogether.
+/// The headers that a client can forge, and whether such a request is refused completely.
 const HEADS: &[(&str, &str, Lie)] = &[
     ("", "", Lie::None),
     ("x-forwarded-for", "127.0.0.1", Lie::Forwarded),
@@ -71,7 +71,8 @@ const HEADS: &[(&str, &str, Lie)] = &[
 #[derive(Clone, Copy, PartialEq)]
 enum Lie {
     None,
-    /// Somebody in between: fine with a key, but no longer this machine's own browser.
+    /// A proxy is in between. A credential works, but the client is no longer a browser on this
+    /// machine.
     Forwarded,
     Refused,
 }
@@ -92,8 +93,8 @@ async fn fresh_link(onyx: &OnyxProcess) -> String {
     url[url.find("/auth/link").unwrap()..].to_owned()
 }
 
-/// A WebSocket may begin without a key, to be asked for it in the first frame; a bad key and
-/// another site's page get no connection at all.
+/// A WebSocket may be opened without a credential, which the first frame then carries. A wrong
+/// credential or a foreign site's page gets no connection.
 async fn try_websocket(client: &reqwest::Client, place: &Place, head: (&str, &str, Lie)) {
     let ask = || {
         let request = client
@@ -158,7 +159,7 @@ async fn exactly_those_who_should_get_in_do_from_everywhere() {
             let reply = Reply::of(open()).await;
             assert_eq!(reply.status, if signs_in { 200 } else { 403 }, "{cell} with a link");
             assert_eq!(reply.headers.contains_key("set-cookie"), signs_in, "{cell}");
-            // Who was refused has not used the link up; who was let in has.
+            // A refused link can still be used, and one that worked cannot.
             let again = Reply::of(client.get(onyx.url(&link))).await;
             assert_eq!(again.status, if signs_in { 401 } else { 200 }, "{cell}");
         }
@@ -190,14 +191,14 @@ async fn the_printed_link_signs_a_browser_in_once_and_a_guess_does_not() {
         (&json!("owner"), &json!("owner"), &json!("session"))
     );
     assert_eq!(Reply::of(client.get(onyx.url(&link))).await.status, 401);
-    // In a browser, a person reads why and what to do.
+    // A person sees in the browser why the link failed and what to do.
     let again = client.get(onyx.url(&link)).header("accept", "text/html,*/*;q=0.8");
     let again = Reply::of(again).await.expect(401);
     assert_eq!(again.headers["content-type"], HTML);
     let page = again.text();
     assert!(page.contains("You are not signed in") && !page.contains("{{"), "{page}");
     assert!(!page.contains("\"code\""), "{page}");
-    // Plain `onyx` beside a running server prints a new one.
+    // `onyx` without arguments prints a new link if a server is running.
     let ran = command(&onyx.home(), &[]).output().await.unwrap();
     let out = String::from_utf8(ran.stdout).unwrap();
     let at = out.find("/auth/link?code=").expect("a new link");

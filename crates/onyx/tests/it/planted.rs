@@ -1,4 +1,5 @@
-//! The search for secrets that stands behind every test: a leak that is planted must be found.
+//! Every test of the harness ends with a search for secrets. These tests plant a leak, which the
+//! search must find.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,13 +13,13 @@ use serde_json::{Value, json};
 
 use crate::rejoin::Rejoined;
 
-/// What dropping it panics with.
+/// The message of the panic when the value is dropped.
 fn complaint_of<T>(dropped: T) -> String {
     let panic = catch_unwind(AssertUnwindSafe(|| drop(dropped))).expect_err("a complaint");
     *panic.downcast::<String>().expect("words")
 }
 
-/// What a task panics with.
+/// The message of a task's panic.
 async fn complaint(work: impl Future<Output = ()> + Send + 'static) -> String {
     let panic = tokio::spawn(work).await.expect_err("a complaint").into_panic();
     *panic.downcast::<String>().expect("words")
@@ -52,7 +53,7 @@ async fn a_secret_that_reaches_the_model_fails_the_test() {
     let model = ScriptedModel::start().await;
     let client = AgentClient::new(model.base_url(), DEFAULT_KEY);
     let ask = |words: &str| json!({"model": "m", "messages": [{"role": "user", "content": words}]});
-    // In its own header it belongs.
+    // The key is legitimate in its own header.
     let _ = client.post("/chat/completions", &ask("hello")).await.expect(200);
     let _ = client.post("/chat/completions", &ask(DEFAULT_PASSWORD)).await.expect(200);
     let told = complaint_of(model);

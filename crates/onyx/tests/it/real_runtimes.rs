@@ -1,5 +1,6 @@
-//! The real Claude CLI in the whole server, with a scripted model as its upstream: what is killed leaves nothing behind and
-//! stops nothing. For `make test-runtimes`, which fetches it.
+//! The real Claude CLI in the whole server, with a scripted model as its upstream: killed processes
+//! leave nothing behind and stop nothing else. `make test-runtimes` downloads the CLI and runs
+//! these tests.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +30,7 @@ async fn with_real_claude(upstream: &ScriptedModel, user: &std::path::Path) -> O
         .await
 }
 
-/// Every process that a process began, and those that they began.
+/// All descendants of a process.
 fn descendants(of: u32) -> Vec<u32> {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     let ids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -58,7 +59,7 @@ fn is_gone(id: u32) -> bool {
     status.is_empty() || status.contains("State:\tZ")
 }
 
-/// Waits until the CLI has asked its upstream, which does not answer for a minute.
+/// Waits until the CLI has sent a request upstream, which gets no answer for a minute.
 async fn is_at_work(upstream: &ScriptedModel, onyx: &OnyxProcess) -> Vec<u32> {
     wait_until("the CLI to ask", Duration::from_secs(60), || {
         upstream.requests().iter().any(|request| request.body.to_string().contains("hello there"))
@@ -86,7 +87,7 @@ async fn a_killed_server_leaves_no_process_of_the_real_claude_cli() {
 #[ignore = "needs the real Claude CLI: make test-runtimes"]
 async fn a_killed_claude_cli_ends_the_turn_within_two_seconds_and_the_next_one_works() {
     let (upstream, user) = (ScriptedModel::start().await, tempfile::tempdir().unwrap());
-    // Its answer has begun, so that nobody asks again by itself.
+    // The answer has begun, so the request is not retried automatically.
     upstream.set_default(Script::new([Step::Text("Half".into()), Step::Hang]));
     let onyx = with_real_claude(&upstream, user.path()).await;
     let mut lines = onyx.client().chat_lines(&json!({"message": "hello there"})).await;
@@ -95,7 +96,7 @@ async fn a_killed_claude_cli_ends_the_turn_within_two_seconds_and_the_next_one_w
     upstream.set_default(Answer::text("Here again."));
     for id in began.into_iter().filter(|id| runs_claude(*id)) {
         let process = rustix::process::Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
-        // It may have gone with the one before.
+        // The process may have ended together with the previous one.
         let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
     }
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Coming back to a run by `GET /api/runs/{id}/events?after=`, cut off at any byte.
+//! Rejoins a run with `GET /api/runs/{id}/events?after=` after the connection was cut at any byte.
 
 use onyx_test_support::{
     AgentClient, Answer, Finish, Script, ScriptedCall, ScriptedModel, Step, canary,
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use crate::onyx;
 
-/// A reader of a run's events over many connections.
+/// Reads a run's events over several connections.
 pub(crate) struct Rejoined {
     run: String,
     after: u64,
     pub(crate) text: String,
     pub(crate) kinds: Vec<String>,
     pub(crate) done: bool,
-    /// The first thing that was not as promised.
+    /// The first violation of what the route promises.
     pub(crate) fault: Option<String>,
 }
 
@@ -24,8 +24,8 @@ impl Rejoined {
         Self { run, after: 0, text: String::new(), kinds: Vec::new(), done: false, fault: None }
     }
 
-    /// Reads on over a new connection, until the run ends or so many bytes have come, whatever
-    /// they are in the middle of. `None` when the server went away or does not know the run.
+    /// Continues to read over a new connection, until the run ends or this many bytes have arrived,
+    /// even in the middle of a frame. `None` when the server went away or does not know the run.
     pub(crate) async fn read(&mut self, client: &AgentClient, bytes: usize) -> Option<()> {
         let path = format!("/api/runs/{}/events?after={}", self.run, self.after);
         let mut answer = client.request(Method::GET, &path).send().await.ok()?;
@@ -83,7 +83,8 @@ async fn a_client_cut_off_at_any_byte_of_a_run_with_tools_misses_nothing_and_see
     let mut reader = Rejoined::new(run);
     let mut cuts = 0;
     while !reader.done {
-        // Sizes without a common measure, so that the cuts fall into every part of a frame.
+        // The sizes have no common divisor with the frames, so that the cuts fall into every part
+        // of a frame.
         let bytes = if cuts < 40 { 97 + 31 * (cuts % 13) } else { usize::MAX };
         reader.read(onyx.client(), bytes).await.expect("the run is kept");
         cuts += 1;

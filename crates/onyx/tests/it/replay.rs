@@ -1,4 +1,4 @@
-//! One person's ids in another person's hands.
+//! Requests with ids of another person's things.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ async fn client_of(onyx: &OnyxProcess, person: &str) -> AgentClient {
     AgentClient::new(onyx.base_url(), made["token"].as_str().unwrap())
 }
 
-/// Every file under a folder, with its bytes.
+/// All files under a folder with their bytes.
 pub(crate) fn files_under(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -62,7 +62,7 @@ async fn everything_of_one_person_is_not_there_for_another_and_stays_as_it_was()
         let request = bert.request(method, &path).json(&body);
         let reply = Reply::of(request).await;
         let is_sessions = path.starts_with("/v1/sessions/") || path.starts_with("/api/runs/");
-        // A client that asks whether there is something to go on with takes this for "there is not".
+        // This status means that there is nothing to resume, so it is no success.
         let is_nothing = reply.status == 204 && route.path == "/api/v1/chat/{id}/stream";
         let is_kept = is_nothing || !(200..300).contains(&reply.status);
         assert!(is_kept, "{route:?} {}", reply.text());

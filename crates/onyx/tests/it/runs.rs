@@ -1,10 +1,10 @@
-//! Coming back to a run, stopping it, undoing it; changing sessions. Through the real server.
+//! Rejoining, stopping and undoing runs, and changing sessions, through the real server.
 
 use onyx_test_support::{Answer, OnyxProcess, Script, ScriptedCall, ScriptedModel, Step};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// The `data:` lines of an SSE answer so far, as JSON with their ids.
+/// Reads `data:` lines of a stream of events, as JSON with their ids.
 async fn read_events(
     onyx: &OnyxProcess,
     path: &str,

@@ -1,4 +1,4 @@
-//! Other programs of this machine that models are asked through, in the whole server.
+//! Runtimes, the programs through which models are asked, in the whole server.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ async fn a_child_that_is_killed_ends_the_run_with_an_error_and_the_next_one_work
     let onyx = with_claude(&model, &fake).merge(agent("claude-subscription/sonnet")).start().await;
     let mut lines = onyx.client().chat_lines(&json!({"message": "hi"})).await;
     let _ = lines.until("text").await;
-    // It kills itself right after these words.
+    // The process kills itself right after these words.
     let start = std::time::Instant::now();
     let events = lines.rest().await;
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
@@ -109,7 +109,8 @@ async fn the_subscription_answers_for_anthropics_models_where_the_person_chose_i
     );
     assert!(gateway["detail"].as_str().unwrap().contains("jo@example.org"), "{gateway}");
 
-    // The sign-in lapses: the run goes the other way and says so, as later ones do at once.
+    // The sign-in is no longer valid, so this run and later ones use the configured model and say
+    // so.
     let events = onyx.chat_stream(&hi).await;
     assert_eq!(
         (types(&events), said(&events)),
@@ -127,7 +128,7 @@ async fn the_subscription_answers_for_anthropics_models_where_the_person_chose_i
     assert_eq!(refused["code"], "provider_unavailable");
     assert!(refused["hint"].as_str().unwrap().contains("anthropic_api_key"), "{refused}");
 
-    // Signed in again: a look at the provider is enough.
+    // After a new sign-in, a test of the provider is enough to use it again.
     let test = onyx.post("/api/admin/providers/claude-subscription/test", &json!({})).await;
     assert_eq!(test.expect(200).json()["ok"], true);
     assert_eq!(health().await["state"], "ok");

@@ -1,6 +1,6 @@
-//! A stranger reads `/openapi.json` and holds the server to it: every route, every check, the same
-//! seed each time. Routes that change who may come in and what the config says are tried on a
-//! server of their own.
+//! A generic test program reads `/openapi.json` and checks the server against it: every route with
+//! every check, always with the same seed. Routes that change credentials and the config are tested
+//! on a server of their own.
 
 use std::fmt::Write as _;
 
@@ -10,13 +10,13 @@ use tokio::process::Command;
 
 use crate::{builder, clients};
 
-/// What a request that fits its schema may be answered with: done, or no such thing, or a state in
-/// which it cannot be done now. Never that it is not valid.
+/// Statuses that a request may get if it fits its schema: success, no such thing, or a state in
+/// which it is not possible now. An answer that the request is invalid is not allowed.
 const FITTING: &[&str] =
     &["2xx", "303", "401", "403", "404", "409", "410", "412", "413", "422", "429", "5xx"];
 
-/// Where no schema can say which requests mean something: exactly these are spared the one check
-/// that what fits is taken (`positive_data_acceptance`).
+/// Routes for which no schema can describe all valid requests. Only these skip the check that a
+/// fitting request is accepted (`positive_data_acceptance`).
 const MEANING: &[(&str, &str)] = &[
     ("GET /ws", "an upgrade, which OpenAPI has no words for"),
     (
@@ -79,18 +79,18 @@ const MEANING: &[(&str, &str)] = &[
     ("PUT /api/skills/{name}", "a file in a language of its own"),
 ];
 
-/// Where a stream is answered though nobody knew an id: its events are spared the check of their
-/// form, since OpenAPI 3.1 has no words for what lies in the data of an event.
+/// Routes that stream even for unknown ids. Their events skip the check of their form, because
+/// OpenAPI 3.1 cannot describe the data of an event.
 const STREAMS: &[&str] = &["POST /api/storage/personas/{id}/test-inputs/{tid}/run"];
 
-/// Where a second way in is described: a key that is made up would turn every request away.
+/// Routes that describe a second way to authenticate. A made-up key would make every request fail.
 const KEYED: [&str; 2] = ["POST /v1/messages", "POST /v1/messages/count_tokens"];
 
-/// The routes by which people come in and the owner decides about them.
+/// The routes for credentials and for the owner's decisions about them.
 const DOORS: &str =
     "^/(api/auth|auth|ws|api/admin/(config|people|tokens|links|pairings|secrets|providers))";
 
-/// Whose errors are those of another protocol, which has tests of its own.
+/// Routes whose errors follow another protocol. They have tests of their own.
 const OTHER_PROTOCOLS: &str = "^/(mcp|oauth/register|oauth/token)$";
 
 fn settings() -> String {
@@ -119,7 +119,7 @@ fn settings() -> String {
     text
 }
 
-/// All checks are on unless the settings say otherwise. `which` picks routes by a pattern.
+/// Runs all checks that the settings do not switch off. `which` selects routes by a pattern.
 async fn schemathesis(which: [&str; 2]) {
     let model = ScriptedModel::start().await;
     let onyx = builder(&model).merge(json!({"people": ["anna"]})).start().await;
@@ -133,7 +133,7 @@ async fn schemathesis(which: [&str; 2]) {
         .args(["--header", &format!("Authorization: Bearer {DEFAULT_TOKEN}")])
         .args(["--max-examples", "8", "--seed", "1", "--phases", "examples,coverage,fuzzing"])
         .args(["--request-timeout", "20"])
-        // Ids of models are refused by their form so often that it gives up making them.
+        // So many generated ids of models are invalid that the program would give up otherwise.
         .args(["--suppress-health-check", "filter_too_much,too_slow"])
         .env("NO_PROXY", "127.0.0.1,localhost")
         .current_dir(folder.path())
@@ -144,7 +144,7 @@ async fn schemathesis(which: [&str; 2]) {
     let out = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success(), "{out}\n{}", String::from_utf8_lossy(&ran.stderr));
     assert!(out.contains("Tested: "), "{out}");
-    // Nobody has locked the tester out on the way: what came last was tried as what came first.
+    // The tester's credential still works, so the last requests were tested like the first.
     assert_eq!(onyx.get("/api/auth/me").await.expect(200).json()["person"], "owner");
 }
 

@@ -1,4 +1,4 @@
-//! Secrets from the command line into a provider's key, and into nothing else.
+//! Secrets are stored from the command line and used as a provider's key, and shown nowhere.
 
 use onyx_test_support::{AgentClient, Desktop, Reply, ScriptedModel, wait_for};
 use reqwest::Method;
@@ -40,7 +40,7 @@ async fn a_secret_becomes_a_providers_key_at_once_and_is_shown_nowhere() {
     assert_eq!(serde_json::from_str::<Value>(&rotated.out).unwrap(), json!({"rotated": 1}));
     assert_eq!(said(&onyx.chat_stream(&json!({"message": "hi"})).await), "ok");
     onyx.terminate().await;
-    // Also without a server, and for `doctor`, which asks the provider with it.
+    // This works without a server too, and for `doctor`, which uses the secret to ask the provider.
     let listed = run(&home, &["secrets", "list", "--json"]).await;
     assert!(listed.out.contains("sk-can…xyz"), "{listed:?}");
     let free = run(&home, &["doctor"]).await;
@@ -112,7 +112,7 @@ async fn doctor_says_where_the_key_lies_and_how_to_get_at_it() {
     assert!(gone.out.contains("secret mine: the key lies in the keyring"), "{gone:?}");
     assert!(gone.out.contains("fix: unlock the keyring"), "{gone:?}");
     assert_eq!(gone.code, Some(1));
-    // The server says so too, with a code, and goes on without the secret.
+    // The server reports the error with a code, and works without the secret.
     onyx.restart().await;
     let listed = onyx.get("/api/admin/secrets").await.expect(200).json();
     assert_eq!(listed["secrets"][0]["key"], "keyring");

@@ -1,4 +1,4 @@
-//! Sessions over HTTP: their settings, several agents, titles, families, lists.
+//! Sessions over HTTP: settings, several agents, titles, families, lists.
 
 use onyx_test_support::{
     Answer, ErrorKind, OnyxProcess, RecordedRequest, Reply, Script, ScriptedCall, ScriptedModel,
@@ -22,7 +22,7 @@ async fn shown(onyx: &OnyxProcess, session: &str) -> Value {
     onyx.get(&format!("/v1/sessions/{session}")).await.expect(200).json()
 }
 
-/// A server with the agents ada (the default), bob and cyd, each with a model of its name.
+/// A server with the agents ada (the default), bob and cyd, each with a model of the same name.
 async fn three_agents(model: &ScriptedModel, limits: Value) -> OnyxProcess {
     let agent = |id: &str| json!({"id": id, "model": format!("mine/{id}"), "tier": "act"});
     let agents = json!({"list": [agent("ada"), agent("bob"), agent("cyd")]});
@@ -32,7 +32,7 @@ async fn three_agents(model: &ScriptedModel, limits: Value) -> OnyxProcess {
     builder(model).merge(config).start().await
 }
 
-/// Each model says who it is and which message it answers.
+/// Each model answers with its name and the message.
 fn speak_by_name(model: &ScriptedModel) {
     model.respond_with(|request| Answer::text(format!("I am {}.", asked(request))));
 }
@@ -386,7 +386,7 @@ async fn an_export_is_whole_however_long_the_session_is() {
     let log = onyx.home().join(format!("people/owner/sessions/main/{session}.jsonl"));
     let text = std::fs::read_to_string(&log).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    // Far more than one page, and pages end in the middle of runs.
+    // The log is much longer than a page, and pages end in the middle of runs.
     std::fs::write(&log, format!("{}\n", lines.repeat(701).join("\n"))).unwrap();
     let path = format!("/v1/sessions/{session}/export");
     let exported = onyx.get(&path).await.expect(200).text();

@@ -1,4 +1,4 @@
-//! Knowledge sources through the server: attached, brought in, found by searches, taken away.
+//! Knowledge sources through the server: attached, imported, found by searches, removed.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -28,7 +28,7 @@ fn in_home(more: &Value) -> Value {
 async fn attach(onyx: &OnyxProcess, more: Value) -> Value {
     let made = onyx.client().post("/api/sources", &in_home(&more)).await.expect(201).json();
     let id = made["id"].as_str().unwrap();
-    // Told to its end, and then it is so.
+    // The progress is sent up to the end of the import, and after it the source is ready.
     let events = onyx.client().get(&format!("/api/sources/{id}/events")).await.expect(200).text();
     assert!(events.trim_end().lines().any(|line| line == "event: done"), "{events}");
     onyx.client().get(&format!("/api/sources/{id}")).await.expect(200).json()

@@ -1,4 +1,4 @@
-//! `onyx chat` at a real terminal.
+//! `onyx chat` in a real terminal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -22,12 +22,12 @@ const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
 const PROMPT: &str = "› ";
 
-/// A terminal with `onyx chat` in it, as a person sees it: what is printed, what is typed.
+/// A terminal with `onyx chat`, as a person uses it.
 struct Terminal {
     screen: Arc<Mutex<Vec<u8>>>,
     keys: File,
     chat: Child,
-    /// What was looked at already.
+    /// How much of the output was searched already.
     seen: usize,
 }
 
@@ -41,7 +41,7 @@ impl Terminal {
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
         let flags = rustix::fs::OFlags::NOCTTY.bits().cast_signed();
         let slave = || OpenOptions::new().read(true).write(true).custom_flags(flags).open(&name);
-        // A session of its own whose terminal this is, so that Ctrl-C reaches it as a signal.
+        // The process gets a session with this terminal, so that Ctrl-C reaches it as a signal.
         let chat = Command::new("setsid")
             .args(["--ctty", BINARY, "chat"])
             .env("ONYX_HOME", home)
@@ -66,7 +66,7 @@ impl Terminal {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Waits until the text shows up after everything that was waited for before.
+    /// Waits until the text appears after everything that was waited for before.
     async fn wait(&mut self, text: &str) {
         let seen = self.seen;
         let what = format!("{text:?} on the screen");
@@ -84,10 +84,10 @@ impl Terminal {
     }
 }
 
-/// Reads what is printed, and answers where the cursor is as a terminal does when it is asked.
+/// Collects the output, and reports the cursor position as a terminal does when it is asked.
 fn show(mut terminal: File, screen: &Mutex<Vec<u8>>) {
     let mut bytes = [0; 4096];
-    // The last program that closes it ends it with an error.
+    // Reading fails when the last program has closed the terminal.
     while let Ok(count) = terminal.read(&mut bytes) {
         if count == 0 {
             return;
@@ -114,7 +114,7 @@ fn plain(bytes: &[u8]) -> String {
     plain
 }
 
-/// What a person asked last, as the model got it.
+/// The last message that the model got.
 fn asked(model: &ScriptedModel) -> String {
     let messages = model.last_request().body["messages"].clone();
     let last = messages.as_array().unwrap().iter().rfind(|message| message["role"] == "user");
@@ -165,7 +165,7 @@ async fn a_conversation_at_a_terminal_has_a_history_stops_on_ctrl_c_and_ends_on_
     assert_eq!(terminal.ended().await.code(), Some(0));
     assert_eq!(onyx.history(&session).await.len(), 8, "all of it is one conversation");
 
-    // The history is there the next time too; Ctrl-C at the prompt does not leave.
+    // The input history is still there, and Ctrl-C at the prompt does not end the program.
     let mut again = Terminal::open(&onyx.home()).await;
     again.press(UP);
     again.wait("and then").await;
@@ -199,7 +199,7 @@ async fn what_needs_a_person_is_shown_and_answered_at_the_terminal() {
     terminal.wait(PROMPT).await;
     let heard = model.last_request().body["messages"].to_string();
     assert!(heard.contains("\"content\":\"blue\""), "{heard}");
-    // Options are shown with numbers, and a number means its option.
+    // Options are shown with numbers, and typing a number chooses the option.
     let arguments = json!({"question": "Which wood?", "options": ["oak", "larch"]});
     terminal.press(&format!("{}\r", crate::drafts::message(&[("ask_person", arguments)])));
     terminal.wait("2. larch").await;

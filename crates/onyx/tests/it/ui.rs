@@ -1,4 +1,4 @@
-//! The web app as the server sends it. Whether it is built or not, its door behaves the same.
+//! The web app as the server sends it, whether or not it is built.
 
 use onyx_test_support::{OnyxProcess, Reply, ScriptedModel};
 use reqwest::{Method, RequestBuilder};
@@ -53,7 +53,7 @@ async fn the_preview_frame_has_an_origin_of_its_own_and_no_network() {
     for loophole in ["allow-same-origin", "connect-src", "http", "frame-src", "*"] {
         assert!(!policy.contains(loophole), "{loophole}: {policy}");
     }
-    // The app lets no frame go elsewhere, and is shown in none itself.
+    // The app's frames cannot navigate elsewhere, and no other site can embed the app.
     let app = Reply::of(page(&onyx, "/chat")).await;
     let policy = app.headers["content-security-policy"].to_str().unwrap();
     assert!(policy.contains("frame-src 'self'; "), "{policy}");
@@ -70,7 +70,7 @@ async fn the_app_never_answers_for_the_server() {
         let reply = Reply::of(page(&onyx, path)).await.expect(404);
         assert_eq!(reply.json()["code"], "not_found", "{path}");
     }
-    // A client that wants no page gets none.
+    // A client that does not accept HTML gets no page.
     assert_eq!(onyx.get("/nothing").await.expect(404).json()["code"], "not_found");
     assert_eq!(Reply::of(onyx.request(Method::POST, "/")).await.status, 404);
     assert_eq!(Reply::of(page(&onyx, "/../../etc/passwd")).await.text().find("root:"), None);

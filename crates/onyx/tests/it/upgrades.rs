@@ -1,4 +1,4 @@
-//! Homes that earlier versions wrote are opened as they are. `scripts/fixture-home` made them.
+//! Homes that earlier versions wrote can be opened as they are. `scripts/fixture-home` made them.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::replay::files_under;
 use crate::said;
 
-/// Of the homes that are kept.
+/// The owner's token in the stored homes.
 const TOKEN: &str = "onyx_sk_fixture";
 const KEY: &str = "sk-fixture-key-of-a-provider";
 
@@ -16,7 +16,7 @@ fn homes() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/homes")
 }
 
-/// A server on the home that a version wrote, whose provider is this model.
+/// A server on a home of this version, with this model as the provider.
 async fn opened(version: &Path, model: &ScriptedModel) -> OnyxProcess {
     let token = json!({"gateway": {"auth": {"token": TOKEN}}});
     let mut onyx = OnyxProcess::builder().merge(token).start().await;
@@ -32,8 +32,8 @@ async fn opened(version: &Path, model: &ScriptedModel) -> OnyxProcess {
     onyx
 }
 
-/// Where a value that was listed is not listed any more. What is listed beside it is new, which an
-/// upgrade may bring.
+/// Finds values that are no longer listed. Further values are allowed, because an upgrade may add
+/// some.
 fn lost(place: &str, before: &Value, now: &Value, losses: &mut Vec<String>) {
     match (before, now) {
         (Value::Object(before), Value::Object(now)) => {
@@ -99,7 +99,7 @@ async fn an_earlier_version_s_conversation_goes_on_with_its_sealed_key() {
     assert!(chains.iter().all(|chain| chain["whole"] == true) && !chains.is_empty(), "{verified}");
 }
 
-/// Its logs have neither labels nor reports nor marks; they are shown like those of today.
+/// Old logs have no labels, reports or marks; they are shown like new ones.
 #[tokio::test]
 async fn what_an_earlier_version_logged_is_shown_with_labels_reports_and_pieces() {
     let model = ScriptedModel::start().await;
@@ -134,7 +134,7 @@ async fn what_an_earlier_version_logged_is_shown_with_labels_reports_and_pieces(
     assert!(piece["source"].is_string() && piece["start_line"].is_u64(), "{piece}");
 }
 
-/// Tables of a version after ours are refused with a sentence, and every file stays as it was.
+/// Tables of a later version are refused with a clear message, and no file is changed.
 #[tokio::test]
 async fn a_home_of_a_later_version_is_refused_and_stays_as_it_was() {
     let model = ScriptedModel::start().await;

@@ -1,5 +1,5 @@
-//! What a surface shows is typed on the wire: words for people, what came of a call, what was put
-//! beside a message. And one spelling for each client.
+//! What a surface shows is typed on the wire: texts for people, the results of calls, context
+//! beside a message. Each client gets one spelling of names.
 
 use onyx_test_support::{Answer, OnyxProcess, Reply, ScriptedCall, ScriptedModel};
 use reqwest::Method;

@@ -1,4 +1,4 @@
-//! What a client was told, held against what the server and its files say afterwards.
+//! Compares what a client was told with what the server and its files say afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use onyx_test_support::{AgentClient, ChatLines};
 use onyx_types::SystemClock;
 use serde_json::Value;
 
-/// Everything that was told of one run before its stream ended or broke off.
+/// Everything that a client received of one run before its stream ended or broke off.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
-    /// The code of a refusal: no run began.
+    /// The code of a refusal; then no run began.
     pub(crate) refused: Option<String>,
     pub(crate) session: Option<String>,
     pub(crate) run: Option<String>,
     pub(crate) calls: Vec<String>,
-    /// Calls whose result was told, and whether it was good.
+    /// The calls with a reported result, and whether it was a success.
     pub(crate) results: BTreeMap<String, bool>,
     pub(crate) text: String,
     pub(crate) error: Option<String>,
@@ -54,7 +54,7 @@ impl Told {
         self.results.get(call) == Some(&true)
     }
 
-    /// What was told durably and does not stand in the log of the session.
+    /// What was reported as durable but is missing in the session's log.
     pub(crate) fn missing_in(&self, turns: &[Value]) -> Vec<String> {
         let Some(run) = &self.run else { return Vec::new() };
         let own: Vec<&Value> = turns.iter().filter(|turn| turn["run_id"] == **run).collect();
@@ -77,7 +77,7 @@ impl Told {
         }
         if let Some(status) = &self.status {
             let ended = |turn: &&Value| turn["type"] == "run_end" && turn["status"] == **status;
-            // An end that could not be written is told as an error and closed later.
+            // An end that could not be written is reported as an error and closed later.
             if !own.iter().any(ended) && status != "error" {
                 missing.push(format!("the end ({status}) of run {run}"));
             }
@@ -89,14 +89,14 @@ impl Told {
     }
 }
 
-/// The texts of a run as a client gets them: those of several steps are paragraphs.
+/// The text of a run as a client gets it: the texts of several steps are paragraphs.
 fn said(turns: &[&Value]) -> String {
     let texts = turns.iter().filter(|turn| turn["type"] == "assistant_text");
     let texts: Vec<&str> = texts.filter_map(|turn| turn["content"].as_str()).collect();
     texts.join("\n\n")
 }
 
-/// One message, and everything that is told of it. A server that is not there tells nothing.
+/// Sends a message and returns everything that is received. If the server is down, that is nothing.
 pub(crate) async fn talk(client: &AgentClient, body: &Value) -> Told {
     let mut told = Told::default();
     let request = client.request(reqwest::Method::POST, "/api/agent/chat-stream").json(body);
@@ -110,14 +110,14 @@ pub(crate) async fn talk(client: &AgentClient, body: &Value) -> Told {
     told
 }
 
-/// The turns of a session as the server gives them out.
+/// The turns of a session from the server.
 pub(crate) async fn turns(client: &AgentClient, session: &str) -> Vec<Value> {
     let reply = client.get(&format!("/v1/sessions/{session}/export")).await.expect(200);
     let text = reply.text();
     text.lines().map(|line| serde_json::from_str(line).expect("a turn is JSON")).collect()
 }
 
-/// What is wrong with a log in itself: runs without an end, ends twice, results without a call.
+/// Inconsistencies of a log: runs without an end, double ends, results without a call.
 pub(crate) fn faults_of(turns: &[Value]) -> Vec<String> {
     let mut faults = Vec::new();
     let mut ids = BTreeSet::new();
@@ -150,8 +150,8 @@ pub(crate) fn faults_of(turns: &[Value]) -> Vec<String> {
     faults
 }
 
-/// The audit chain of the owner, newest row first, from a copy of the database: whoever holds the
-/// home is left alone.
+/// The owner's audit chain, newest row first, read from a copy of the database, so that the server
+/// is not disturbed.
 pub(crate) async fn audit(home: &Path) -> Result<Vec<AuditRow>, String> {
     let copy = tempfile::tempdir().expect("a temporary folder");
     for name in ["onyx.db", "onyx.db-wal"] {
@@ -170,7 +170,7 @@ pub(crate) async fn audit(home: &Path) -> Result<Vec<AuditRow>, String> {
     store.ledger.audit(&owner, None, u32::MAX).await.map_err(|error| error.to_string())
 }
 
-/// How often each word stands in the daily logs.
+/// How often each word occurs in the daily logs.
 pub(crate) fn words_noted(home: &Path) -> BTreeMap<String, usize> {
     let mut words = BTreeMap::new();
     for path in files_under(&home.join("people/owner/memory")) {

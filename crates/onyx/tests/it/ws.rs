@@ -40,7 +40,7 @@ fn parsed(frame: &str) -> Value {
 }
 
 impl Client {
-    /// Without any credential yet.
+    /// Connects without a credential.
     pub(crate) async fn stranger(onyx: &OnyxProcess) -> Self {
         Self::with_headers(onyx, &[]).await
     }
@@ -213,7 +213,7 @@ async fn a_run_goes_on_without_its_client_and_is_resumed_without_gap_or_repeat()
     let (rest, done) = client.run_to_end().await;
     assert_eq!(text + &rest, pieces.concat());
     assert_eq!(done["data"]["status"], "done");
-    // After the end it can still be read, from anywhere.
+    // After its end the run can still be read from any number.
     client.ask("chat.resume", json!({"run_id": run, "after": after})).await;
     assert_eq!(client.run_to_end().await.0, rest);
     let unknown = "0197f3a0-0000-7000-8000-000000000001";
@@ -346,7 +346,8 @@ async fn what_was_said_is_found_in_the_list_with_the_turn_to_open_at() {
     let page = client.ask("sessions.get", json!({"sessionId": session})).await;
     let turns = page["data"]["turns"].as_array().unwrap();
     let answer = turns.iter().find(|turn| turn["type"] == "assistant_text").unwrap();
-    // Neither its title nor its newest words say it, and the other one says only one of the words.
+    // Neither its title nor its newest message contains the words, and the other conversation
+    // contains only one of them.
     let list = client.ask("sessions.list", json!({"q": "ridge tile"})).await;
     let sessions = list["data"]["sessions"].as_array().unwrap();
     assert_eq!(sessions.len(), 1, "{list}");
@@ -434,12 +435,12 @@ async fn the_owner_reads_the_log_as_it_is_written_and_nobody_else_does() {
     })
     .await;
     assert_eq!((&kept["level"], &kept["fields"]["run"]), (&json!("info"), &first));
-    // From there on, by words and level.
+    // Asks for the lines after that one, filtered by words and level.
     let after = json!({"after": kept["seq"], "q": "run", "level": "info"});
     assert_eq!(client.ask("logs.tail", after).await["error"], Value::Null);
     let sent = client.ask("chat.send", json!({"message": "hi"})).await;
     let second = sent["data"]["runId"].clone();
-    // Which of the two comes first is not said.
+    // The order of the two is not defined.
     let (mut line, mut is_done) = (Value::Null, false);
     while line.is_null() || !is_done {
         let frame = client.next().await.unwrap();
@@ -450,7 +451,7 @@ async fn the_owner_reads_the_log_as_it_is_written_and_nobody_else_does() {
     }
     assert_eq!(line["id"], "q");
     assert!(line["data"]["seq"].as_u64() > kept["seq"].as_u64(), "{line}");
-    // Nothing so bad happens.
+    // No line of this level is logged.
     client.ask("logs.tail", json!({"level": "error"})).await;
     client.tell(json!({"type": "chat.send", "data": {"message": "hi"}})).await;
     loop {
@@ -513,13 +514,13 @@ async fn tokens_guessed_in_first_frames_are_counted_where_they_come_from() {
         assert_eq!(last["error"]["code"], "unauthenticated", "{last}");
     }
     assert_eq!(last["error"]["code"], "rate_limited");
-    // A good one is no guess.
+    // A correct credential does not count as a guess.
     let mut client = open(&onyx, &[]).await.unwrap();
     client.tell(json!({"type": "auth", "data": {"token": DEFAULT_TOKEN}})).await;
     assert_eq!(client.next().await.unwrap()["type"], "auth.result");
 }
 
-/// One set of views: only the spelling of their names differs.
+/// Both use the same views; only the spelling of the names differs.
 #[tokio::test]
 async fn the_socket_shows_what_http_shows_with_names_in_camel_case() {
     let model =
@@ -618,7 +619,7 @@ async fn drafts_are_listed_and_decided_over_the_socket() {
     assert_eq!(refused["error"]["code"], "draft_decided", "{refused:#}");
 }
 
-/// Waits for a word on this topic; others come in between.
+/// Waits for an event of this topic, and skips others.
 async fn told(client: &mut Client, topic: &str) -> Value {
     loop {
         let event = client.until("event").await;
@@ -636,7 +637,7 @@ async fn every_connection_is_told_of_changed_agents_memory_and_config() {
     let annas = made.json()["token"].as_str().unwrap().to_owned();
     let mut client = signed_in(&onyx).await;
     let mut other = open(&onyx, &[("authorization", &format!("Bearer {annas}"))]).await.unwrap();
-    // Both are heard before anything happens.
+    // Both clients are subscribed before anything happens.
     client.ask("ping", json!({})).await;
     other.ask("ping", json!({})).await;
     let changed = |topic: &str| json!({"topic": topic, "change": "changed"});
@@ -655,7 +656,7 @@ async fn every_connection_is_told_of_changed_agents_memory_and_config() {
     config["people"] = json!(["anna", "bert"]);
     std::fs::write(onyx.config_path(), config.to_string()).unwrap();
     assert_eq!(told(&mut client, "config").await, changed("config"));
-    // Whatever anna was told until here, the owner's memory was none of it.
+    // No event that anna received so far was about the owner's memory.
     loop {
         let event = other.until("event").await["data"].clone();
         assert_ne!(event["topic"], "memory", "{event}");

@@ -2,19 +2,19 @@
 
 use std::fmt::Write as _;
 
-/// Leaves room for the trailer within what a model is given of one output.
+/// The most bytes of a page. The trailer must fit too into what a model is given of one output.
 const PAGE_BYTES: usize = 30 * 1024;
 const MOST_FOUND: usize = 40;
-/// How much is shown before and after a place.
+/// How much text is shown before and after a match, in bytes.
 const AROUND: usize = 160;
 
-/// As much of the text as a model is given at once, from this byte on.
+/// The page of the text that begins at this byte, as long as a model may be given at once.
 pub(crate) fn page_at(text: &str, offset: usize) -> String {
     let from = text.floor_char_boundary(offset);
     let to = text.floor_char_boundary(from + PAGE_BYTES);
     let mut page = text[from..to].to_owned();
     if from > 0 || to < text.len() {
-        // Writing to a String cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(page, "\n[bytes {from}-{to} of {}", text.len());
         if to < text.len() {
             let _ = write!(page, "; go on with offset={to}");
@@ -24,7 +24,7 @@ pub(crate) fn page_at(text: &str, offset: usize) -> String {
     page
 }
 
-/// Where words occur, ignoring case, each with the text around it.
+/// The places where the words occur, ignoring case, each with the text around it.
 pub(crate) fn found_in(text: &str, words: &str, offset: usize) -> String {
     let (lower, wanted) = (text.to_ascii_lowercase(), words.to_ascii_lowercase());
     let start = lower.floor_char_boundary(offset);

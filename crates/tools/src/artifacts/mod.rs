@@ -1,9 +1,9 @@
 //! Artifacts: outputs of tools that were too long for a model, kept whole for a while.
 //!
-//! The toolbox puts them here; the tool `read_artifact` pages through them and searches in them, and
-//! surfaces show them. Each carries where its content came from in its name, so that reading it
-//! counts like reading the original. Nothing here decides who may read: a person's artifacts are
-//! that person's, and every key begins with their id.
+//! The toolbox stores them here; the tool `read_artifact` pages through them and searches in them,
+//! and surfaces show them. The name of an artifact carries the origin of its content, so that
+//! reading it counts like reading the original. Nothing here decides who may read: each person has
+//! artifacts of their own, and every key begins with the person's id.
 
 mod look;
 
@@ -18,22 +18,22 @@ use onyx_types::{
 
 pub(crate) use look::{found_in, page_at};
 
-/// How long they are kept.
+/// How long artifacts are kept.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// This is more than any output that a tool gives.
+/// The most bytes of an artifact: more than any tool gives.
 const LARGEST: u64 = 64 * 1024 * 1024;
-/// Entries of one folder that are looked at when old ones are removed.
+/// The most entries of one folder that are looked at when old artifacts are removed.
 const MOST_ENTRIES: usize = 10_000;
 
 /// Whole outputs, under `cache/artifacts`. Cheap to clone.
 #[derive(Clone)]
 pub struct Artifacts {
     objects: Arc<dyn Objects>,
-    /// Who has any.
+    /// The people who have artifacts.
     people: Arc<Mutex<BTreeSet<PersonId>>>,
 }
 
-/// An output as it was kept.
+/// An output as it was stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptOutput {
     pub text: String,
@@ -53,7 +53,7 @@ impl Artifacts {
         Self { objects, people: Arc::default() }
     }
 
-    /// Learns who has any; called once, before the first run.
+    /// Finds out who has artifacts; called once, before the first run.
     pub async fn recall(&self) -> Result<(), StoreError> {
         let folders = self.objects.list(None, MOST_ENTRIES).await?;
         let people = folders.iter().filter_map(|folder| folder.key.as_str().parse().ok());
@@ -81,7 +81,7 @@ impl Artifacts {
         Ok((Artifact { key: path.to_string(), bytes: text.len() as u64 }, before))
     }
 
-    /// An artifact of this person's.
+    /// Reads an artifact of this person.
     pub async fn read(&self, person: &PersonId, key: &str) -> Result<KeptOutput, Fault> {
         let missing = || {
             let days = KEPT.as_secs() / (24 * 60 * 60);
@@ -134,7 +134,7 @@ impl Artifacts {
             }
         }
         if removed > 0 {
-            // Folders that still hold artifacts are kept.
+            // Only folders without artifacts are removed.
             self.objects.remove_empty(session).await?;
         }
         Ok(removed)
@@ -145,7 +145,7 @@ impl Artifacts {
     }
 }
 
-/// Where the content of an artifact came from, by its name.
+/// The origin of an artifact's content, which its name carries.
 fn origin_of(key: &ObjectKey) -> Option<Origin> {
     let name = key.parts().last()?.strip_suffix(".txt")?;
     let (_, origin) = name.split_once('-')?;

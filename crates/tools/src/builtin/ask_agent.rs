@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{reading, spec_of, text_argument};
 use crate::{Answered, Authorised, DEEPEST, Delegates, ToolCx, ToolError, TypedTool};
 
-/// The limits of the runs end an answer before this does.
+/// The time limit of the tool. It is long enough that the limits of the runs end an answer first.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60 * 60);
 
 pub(super) struct AskAgent {
@@ -37,8 +37,8 @@ impl AskAgent {
         let spec = ToolSpec {
             timeout: PATIENCE,
             needs: vec![Capability::OtherAgents],
-            // Agents are asked one after another, so that the second cannot spend what the first
-            // has cost.
+            // Calls run one after another, so that the second cannot spend the money that the first
+            // has used.
             ..spec_of::<Arguments>("ask_agent", "agents", ToolEffect::Write, description)
         };
         Self { spec, delegates }
@@ -99,7 +99,7 @@ impl TypedTool for AskAgent {
     }
 }
 
-/// What another agent or model brought, as an outcome.
+/// The outcome of a call that asked another agent or model.
 pub(super) fn told(answered: Answered, summary: String) -> ToolOutcome {
     let Answered { text, origin, spent } = answered;
     let outcome = match text {

@@ -10,13 +10,13 @@ use serde_json::Value;
 use super::{acting, spec_of, text_argument};
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
-/// This many answers still fit under a question on a phone.
+/// The most options: as many as fit under a question on a phone.
 const MOST_OPTIONS: usize = 8;
 const LONGEST_OPTION: usize = 80;
 const LONGEST_QUESTION: usize = 4_000;
 
-/// A question is a draft whose approval is the answer, so it is shown, waited for and kept like
-/// everything else that a person decides.
+/// Asks the person a question. The question is a draft whose approval is the answer, so it is
+/// shown, awaited and stored like every other decision.
 pub(super) struct AskPerson(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
@@ -74,8 +74,7 @@ impl TypedTool for AskPerson {
     }
 }
 
-/// The options without blanks around them. Each becomes a button, so none may be empty, long or
-/// there twice.
+/// The options, trimmed. Each becomes a button, so none may be empty, too long or repeated.
 fn options_of(asked: &Arguments) -> Result<Vec<String>, ToolError> {
     let options: Vec<String> =
         asked.options.iter().flatten().map(|option| option.trim().to_owned()).collect();

@@ -1,4 +1,4 @@
-//! The four tools over containers, through Docker's own command line.
+//! The four tools for containers, which use Docker's own command line.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,17 +22,17 @@ const LIMIT: Duration = Duration::from_secs(60);
 const PROGRAMS: [&str; 2] = ["/usr/bin/docker", "/usr/local/bin/docker"];
 const SOCKET: &str = "/var/run/docker.sock";
 
-/// `tools.docker` of the config, as written.
+/// The `tools.docker` section of the config as written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DockerSettings {
-    /// Docker's command line; without it, where it usually is.
+    /// The path of Docker's command line; by default the usual places are searched.
     pub program: Option<PathBuf>,
     pub socket: Option<PathBuf>,
 }
 
-/// Where Docker is on this machine, and whose it is: whoever may talk to it can read and write
-/// every file of the machine.
+/// Where Docker is on this machine, and the owner of the home. Only the owner may use it, because
+/// Docker can read and write every file of the machine.
 #[derive(Clone, Debug)]
 pub struct Docker {
     program: Option<PathBuf>,
@@ -147,7 +147,7 @@ impl Command {
     }
 }
 
-/// A container's name or id; nothing that could be taken for an option.
+/// Checks the name or id of a container, so that it cannot be taken for an option.
 fn name(name: &str) -> Result<&str, ToolError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let starts_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());

@@ -79,7 +79,7 @@ impl TypedTool for Exec {
         let plan = plan.into_inner();
         let Arguments { argv, folder, seconds } = asked;
         let workspace = self.runtime.workspace(folder.as_deref(), cx).await?;
-        // A person approved what was there then.
+        // The person approved the files as they were then, so they are compared.
         if by == AuthorisedBy::Person {
             workspace.still_executes(&plan, &argv, folder.as_deref(), cx).await?;
         }
@@ -98,8 +98,9 @@ impl TypedTool for Exec {
     }
 }
 
-/// What it may do to the vault: it can copy anything into the files it writes, so a command that
-/// only a standing rule allowed changes nothing that agents or the person's programs obey.
+/// What a command may do to the vault. It can copy anything into the files it writes, so a command
+/// that only a standing rule allowed must not change files that agents or the person's programs
+/// obey.
 pub(super) fn changing(plan: &Authorised<Plan>) -> Access {
     let steering = match plan.by() {
         AuthorisedBy::Gate => Steering::Kept,
@@ -108,7 +109,7 @@ pub(super) fn changing(plan: &Authorised<Plan>) -> Access {
     Access::Change(Origin::AgentTainted, steering)
 }
 
-/// What a command said and how it ended, as a model reads it.
+/// The output of a command and how it ended, for a model.
 pub(super) fn outcome(ran: &Ran, summary: String) -> ToolOutcome {
     let note = match ran.ending {
         Ending::Exited(0) => String::new(),

@@ -12,7 +12,7 @@ use super::searching::{looking, search_tool};
 use super::text_argument;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
-/// What is known of an entity, over time.
+/// Shows the facts about an entity over time.
 pub(super) struct MemoryGraph {
     spec: ToolSpec,
     index: Index,
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
 }
 
 const MOST_LISTED: usize = 30;
-/// Older ones of one entity are found by searching.
+/// The most facts of one entity. Older ones are found by searching.
 const MOST_FACTS: usize = 60;
 
 impl MemoryGraph {
@@ -75,7 +75,7 @@ impl TypedTool for MemoryGraph {
             } else {
                 format!("[no such name; known: {}]", names.join(", "))
             };
-            // A name may come from any text, so that a list of them is as good as the worst.
+            // The names may come from any text, so a list of them counts as from outside.
             let origin = if names.is_empty() { Origin::Person } else { Origin::External };
             return Ok(ToolOutcome::ok(told, plan.summary).from_origin(origin));
         };
@@ -89,7 +89,7 @@ impl TypedTool for MemoryGraph {
 fn told(page: &EntityPage, facts: &[Fact]) -> String {
     let mut text = page.name.clone();
     if !page.also.is_empty() {
-        // Writing to a String cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, " (also {})", page.also.join(", "));
     }
     text.push('\n');

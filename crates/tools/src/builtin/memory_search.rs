@@ -68,7 +68,7 @@ impl TypedTool for MemorySearch {
     }
 }
 
-/// The agent's own memory, or one that its config lets it read.
+/// The agent whose memory is searched: the calling one, or one that its config allows.
 fn whose(wanted: &Arguments, cx: &ToolCx) -> Result<AgentId, ToolError> {
     let Some(name) = wanted.agent.as_deref().filter(|name| !name.is_empty()) else {
         return Ok(cx.agent.clone());

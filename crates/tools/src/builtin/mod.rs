@@ -1,8 +1,8 @@
 //! The tools themselves, one file each.
 //!
-//! Tools that need nothing but what every call is given are in `plain/` and are found there. A tool
-//! that needs a service of the server (the index, the web, other agents) is in this folder and is
-//! created in the function of that service below. Nothing here decides whether a call may happen.
+//! Tools that need nothing but the context of every call are in `plain/`. A tool that needs a
+//! service of the server (the index, the web, other agents) is in this folder and is created in
+//! that service's function below. Nothing here decides whether a call may happen.
 
 mod ask_agent;
 mod ask_person;
@@ -67,7 +67,7 @@ pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
     plain::tools()
 }
 
-/// The companion's, over the pages, tasks, refs and projects of spaces.
+/// The companion's tools for the pages, tasks, refs and projects of spaces.
 pub fn space_tools(spaces: &Spaces, ledger: &Arc<dyn Ledger>) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(read_entity::ReadEntity::new(spaces.clone())),
@@ -118,7 +118,7 @@ pub fn persona_tools(port: &Arc<dyn PersonaPort>) -> Vec<Arc<dyn Tool>> {
     persona::tools(port)
 }
 
-/// The tools for outputs that were kept whole.
+/// The tools for long outputs that were stored.
 pub fn artifact_tools(artifacts: &Artifacts) -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(read_artifact::ReadArtifact::new(artifacts.clone()))]
 }
@@ -128,7 +128,7 @@ pub fn skill_tools(skills: &Skills) -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(skill::OpenSkill::new(skills.clone()))]
 }
 
-/// The tools for homes beside a content vault.
+/// The tools for homes with a content vault.
 pub fn menos_tools(menos: &Menos) -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(menos::Search::new(menos.clone())), Arc::new(menos::Ingest::new(menos.clone()))]
 }
@@ -142,7 +142,7 @@ pub fn linkedin_tools(linkedin: &LinkedIn) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// The tools for homes with a way out.
+/// The tools for homes with web access.
 pub fn web_tools(web: &Web) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(web_search::WebSearch::new(web.clone())),
@@ -181,7 +181,7 @@ pub fn docker_tools(docker: &Docker) -> Vec<Arc<dyn Tool>> {
 
 const MEMORY_FILE: &str = "MEMORY.md";
 
-/// Files on a local disk or an object store; longer means something hangs.
+/// Time limit for tools that work on files. An operation that takes longer hangs.
 const FILE_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn spec_of<Arguments: JsonSchema>(
@@ -203,12 +203,12 @@ fn spec_of<Arguments: JsonSchema>(
     }
 }
 
-/// A plan that changes nothing.
+/// A plan that only reads.
 fn reading(tool: &ToolSpec, target: impl Into<PlanTarget>) -> Plan {
     acting(tool, ToolEffect::Read, target, Preview::None)
 }
 
-/// A plan with one effect on one thing. Summary and arguments are those of the call.
+/// A plan with one effect on one target. It gets the summary and arguments of the call.
 fn acting(
     tool: &ToolSpec,
     effect: ToolEffect,
@@ -244,7 +244,7 @@ fn writing(tool: &ToolSpec, target: PlanTarget, summary: String, preview: Previe
     Plan { summary, ..acting(tool, ToolEffect::Write, target, preview) }
 }
 
-/// What one file holds after a plan; the version before is kept.
+/// Adds to a plan the new content of its file; the previous version is kept.
 fn changing(mut plan: Plan, after: &str, origin: Origin) -> Plan {
     let files = plan.targets.iter().filter_map(|own| own.target.file());
     let change = |target| FileChange { target, after: Some(after.to_owned()), origin };
@@ -252,7 +252,7 @@ fn changing(mut plan: Plan, after: &str, origin: Origin) -> Plan {
     plan
 }
 
-/// A text argument of a call that is not checked yet.
+/// A text argument of a call that was not checked yet.
 fn text_argument<'a>(arguments: &'a Value, name: &str) -> &'a str {
     arguments.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -50,7 +50,7 @@ enum Action {
     Kill,
 }
 
-/// What a call asks for, with all that it needs.
+/// What a call asks for, with the arguments that this needs.
 enum ProcessRequest<'a> {
     Start(&'a [String], Option<&'a str>),
     Poll(u64, Duration),
@@ -121,14 +121,15 @@ impl TypedTool for Process {
             ProcessRequest::Start(argv, folder) => {
                 let plan = command_plan(&self.spec, argv, folder, cx)?;
                 let plan = self.runtime.with_executed(plan, argv, folder, cx).await?;
-                // It keeps running while other calls read its files, so no standing rule allows it.
+                // The process keeps running while other calls change its files, so a tainted run
+                // needs a person's approval even if a standing rule matches.
                 let consent = match cx.taint {
                     Taint::Clean => plan.consent,
                     Taint::Tainted => Consent::Person,
                 };
                 Ok(Plan { summary: String::new(), consent, ..plan })
             }
-            // It ends nothing but what this session started.
+            // A session can poll and kill only the processes that it started.
             ProcessRequest::Poll(id, _) | ProcessRequest::Kill(id) => {
                 Ok(reading(&self.spec, Target::Process(id)))
             }

@@ -16,7 +16,7 @@ use crate::files::entities;
 use crate::text::diff::Change;
 use crate::{Authorised, Spaces, ToolCx, ToolError, TypedTool};
 
-/// Drafts a change of a space for the person to decide; it can do nothing else.
+/// Proposes a change of a space for the person to decide on. It never changes anything itself.
 pub(super) struct ProposeChange(ToolSpec, Spaces);
 
 #[derive(Clone, Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ enum Operation {
     Delete,
 }
 
-/// The change of one file.
+/// The change of one file that a call leads to.
 struct Worked {
     at: EntityRef,
     base: Option<Hash>,

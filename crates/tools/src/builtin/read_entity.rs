@@ -12,7 +12,7 @@ use crate::files::{conversation, entities};
 use crate::text::page::page;
 use crate::{Authorised, Spaces, ToolCx, ToolError, TypedTool};
 
-/// A page, task, ref, project or conversation.
+/// Reads a page, task, ref, project or conversation.
 pub(super) struct ReadEntity(ToolSpec, Spaces);
 
 #[derive(Deserialize, JsonSchema)]

@@ -72,7 +72,8 @@ impl TypedTool for RouteTask {
         let (model, task) = (model.clone(), task.clone());
         let wish = ModelWish { model, task, local: local.unwrap_or(false) };
         let pick = picked(&*self.router, wish, cx)?;
-        // The task's words go to that model, which may be the first of its provider to hear of it.
+        // The task is sent to that model, whose provider may not have seen anything of the
+        // conversation yet.
         let leaves = cx.audience.grows_by(&pick);
         let effect = if leaves { ToolEffect::Reach } else { ToolEffect::Write };
         let target = Target::Model(pick.model.clone());
@@ -89,7 +90,7 @@ impl TypedTool for RouteTask {
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let Arguments { prompt, .. } = asked;
-        // The model that the plan names, even if the rules would choose another by now.
+        // The model of the plan is used, even if the rules would choose another one by now.
         let Some(model) = plan.targets.first().map(|own| ModelId::new(own.target.to_string()))
         else {
             return Err(ToolError::Failed("the plan names no model".to_owned()));

@@ -10,7 +10,7 @@ use super::searching::{IndexQuery, ask, looking, search_tool};
 use super::text_argument;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
-/// Everything the conversation may see but conversations themselves.
+/// Searches everything that the conversation may see, except conversations.
 pub(super) struct SearchKnowledge {
     spec: ToolSpec,
     index: Index,

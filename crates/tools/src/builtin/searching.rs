@@ -1,4 +1,4 @@
-//! What the searching tools share: where they look, and how results are shown.
+//! The parts that the searching tools share: where they search, and how results are shown.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::{reading, spec_of};
 use crate::ToolError;
 
 const DEFAULT_HITS: u32 = 6;
-/// Longer chunks are read with the tools that read.
+/// The most bytes that are shown of a chunk. Longer ones are read with the reading tools.
 const LONGEST_TEXT: usize = 1_600;
 
 pub(super) fn search_tool<Arguments: JsonSchema>(
@@ -24,7 +24,7 @@ pub(super) fn search_tool<Arguments: JsonSchema>(
     ToolSpec { timeout: Duration::from_secs(20), ..spec }
 }
 
-/// A plan to look into the index.
+/// A plan to search the index.
 pub(super) fn looking(spec: &ToolSpec) -> Plan {
     reading(spec, Target::Index)
 }
@@ -55,7 +55,7 @@ pub(super) async fn ask(
 fn told(answer: &SearchResults) -> String {
     let mut text = String::new();
     for hit in &answer.hits {
-        // Writing to a String cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{}\n{}\n", label(hit), shortened(&hit.text));
     }
     if answer.hits.is_empty() {

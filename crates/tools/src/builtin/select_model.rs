@@ -38,7 +38,7 @@ impl SelectModel {
         let spec = ToolSpec {
             timeout: Duration::from_secs(5),
             needs: vec![Capability::Models],
-            // Two at once would leave it open which of them counts.
+            // Calls run one after another, so that it is clear which model was chosen last.
             ..spec_of::<Arguments>("select_model", "model_routing", ToolEffect::Write, description)
         };
         Self { spec, router }
@@ -66,7 +66,8 @@ impl TypedTool for SelectModel {
         }
     }
 
-    /// The whole conversation goes to the model that takes over: if a new provider gets it, the call counts as sending.
+    /// Plans to continue with another model. The whole conversation is sent to it, so the call
+    /// counts as sending if its provider does not have the conversation yet.
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { model, task, local } = asked;
         let (model, task) = (model.clone(), task.clone());
@@ -106,7 +107,7 @@ pub fn selected_model(plan: &Plan) -> Option<ModelId> {
     }
 }
 
-/// What the config's rules make of a wish, where the agent may use it.
+/// The model that the config's rules choose, if the agent may use it.
 pub(super) fn picked(
     router: &dyn ModelRouter,
     wish: ModelWish,

@@ -74,7 +74,7 @@ impl TypedTool for SessionsHistory {
         let plan = plan.into_inner();
         let (id, count) = (session(&asked)?, asked.count);
         let person = cx.key.person.clone();
-        // Only the person's own rows are asked, so a foreign id is not there.
+        // Only the person's own sessions are searched, so the id of somebody else's is not found.
         let Some(meta) = self.ledger.session(&person, id).await? else {
             return Err(ToolError::NotFound(format!("conversation {id}")));
         };

@@ -69,7 +69,7 @@ impl TypedTool for SessionsList {
         let sessions = self.ledger.sessions(&cx.key.person, &filter).await?;
         let lines: Vec<String> = sessions.iter().map(line).collect();
         let output = if lines.is_empty() { "[none]".to_owned() } else { lines.join("\n") };
-        // Titles and previews are made from conversations whose taint is not known here.
+        // Titles and previews come from conversations whose taint is not known here.
         Ok(ToolOutcome::ok(output, plan.summary).from_origin(Origin::AgentTainted))
     }
 }

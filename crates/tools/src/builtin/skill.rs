@@ -88,7 +88,7 @@ impl TypedTool for OpenSkill {
                 }
             }
         };
-        // Its owner's words, or what the person accepted.
+        // The skill holds its owner's words, or words that the person accepted.
         Ok(ToolOutcome::ok(output, plan.summary).from_origin(Origin::Person))
     }
 }

@@ -15,11 +15,11 @@ use super::{reading, spec_of};
 use crate::files::entities;
 use crate::{Authorised, Spaces, ToolCx, ToolError, TypedTool};
 
-/// What the person looks at, and what is around it.
+/// Shows what the person is looking at, and what is around it.
 pub(super) struct ViewContext {
     spec: ToolSpec,
     spaces: Spaces,
-    /// Knows which conversations are about what.
+    /// Finds the conversations that are attached to an entity.
     ledger: Arc<dyn Ledger>,
 }
 
@@ -27,10 +27,10 @@ pub(super) struct ViewContext {
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {}
 
-/// Neighbours named of each kind.
+/// The most neighbours of each kind that are named.
 const MOST_NEIGHBOURS: usize = 12;
 const MOST_CONVERSATIONS: u32 = 12;
-/// How much of the viewed text is given: `read` gives the whole.
+/// How many bytes of the viewed text are shown; `read` shows all of it.
 const OPENING: usize = 1_200;
 
 impl ViewContext {
@@ -79,7 +79,7 @@ impl TypedTool for ViewContext {
                 around.text.push_str("The person is not looking at anything in particular.\n")
             }
             Viewed::Other(what) => {
-                // Writing into a string cannot fail.
+                // Writing to a string cannot fail.
                 let _ = writeln!(around.text, "The person looks at {what}.");
             }
             Viewed::Entity(at) => {
@@ -94,7 +94,7 @@ impl TypedTool for ViewContext {
 
 enum Viewed {
     Nothing,
-    /// The path is not of something in a space, or nothing is there.
+    /// The path is not that of an entity in a space, or there is nothing at it.
     Other(String),
     Entity(EntityRef),
 }
@@ -136,7 +136,7 @@ impl Around {
         Ok(())
     }
 
-    /// The conversations that the person attached to it.
+    /// The conversations that the person attached to the entity.
     async fn conversations(
         &mut self,
         ledger: &dyn Ledger,
@@ -160,7 +160,7 @@ impl Around {
             let _ = writeln!(self.text, "- conversation {id} {title:?}, {date}");
         }
         self.text.push('\n');
-        // Titles are made from conversations whose taint is not known here.
+        // Titles come from conversations whose taint is not known here.
         self.origin = self.origin.max(Origin::AgentTainted);
         Ok(())
     }
@@ -189,7 +189,7 @@ impl Around {
     }
 }
 
-/// One line, because titles are free text and may hold anything.
+/// An entity as one line. Titles are free text, so line breaks in them are replaced.
 fn line(entity: &Entity) -> String {
     let title = entity.title.split_whitespace().collect::<Vec<_>>().join(" ");
     let status = entity.status.as_ref().map_or_else(String::new, |status| format!(", {status}"));

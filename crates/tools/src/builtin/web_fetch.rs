@@ -67,14 +67,15 @@ impl TypedTool for WebFetch {
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let address = address(&asked)?;
-        // Calls of one answer run side by side, so another may have taken the last free fetch.
+        // Calls of one answer run in parallel, so another may have used the last free fetch.
         if plan.strictest() == ToolEffect::Read && !cx.addresses.take(&address) {
             let why = "the free fetches of this run are used up; ask the person";
             return Err(ToolError::Failed(why.into()));
         }
         let fetched = match self.web.egress().get(&address, ACCEPT).await {
             Ok(fetched) => fetched,
-            // It may name where the server wanted to lead us.
+            // The error may name an address to which the server redirected, which is text from
+            // outside.
             Err(error) => {
                 let told = not_fetched(&error).to_string();
                 return Ok(ToolOutcome::error(told).from_origin(Origin::External));

@@ -64,8 +64,8 @@ impl TypedTool for WebSearch {
         if words.is_empty() {
             return Err(ToolError::Arguments("\"query\" is empty".into()));
         }
-        // The words go to the engine and to those whom it asks: from a run that has read foreign
-        // text, a message in them is no search.
+        // The words are sent to the engine and to others that it asks. A run that has read foreign
+        // text could hide a message in them, so such a search counts as sending.
         if cx.taint == Taint::Tainted && search_words::could_carry(&words) {
             let preview = Preview::Text { text: format!("Search the web for: {words}") };
             return Ok(acting(&self.spec, ToolEffect::Reach, Target::WebSearch, preview));

@@ -5,7 +5,7 @@
 //!
 //! A program goes on this list only when its manual has been read for exactly that.
 
-/// What a command can bring to run.
+/// Whether a command can run other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Runs {
     OnlyItself,
@@ -13,20 +13,20 @@ pub(crate) enum Runs {
 }
 
 enum Options {
-    /// No option of it runs anything.
+    /// None of the program's options runs another program.
     Any,
-    /// These and no other, since another one does.
+    /// Only these options are safe, because at least one other option runs a program.
     Only {
-        /// Letters that stand alone.
+        /// Letters of options without a value.
         plain: &'static str,
-        /// Letters with a value.
+        /// Letters of options with a value.
         valued: &'static str,
-        /// The long options in full, because a shortened one may mean another.
+        /// Long options by their full names, because an abbreviation may mean another option.
         long: &'static [&'static str],
     },
 }
 
-/// The harmless commands by their bare names, in order.
+/// The harmless programs by their names, in order.
 const HARMLESS: &[&str] = &[
     "[",
     "arch",
@@ -254,7 +254,7 @@ const TREE: Options = Options::Only {
     long: &["dirsfirst", "du", "filesfirst", "gitignore", "matchdirs", "noreport", "prune", "si"],
 };
 
-/// What this command can bring to run.
+/// Whether this command can run other programs.
 pub(crate) fn runs(argv: &[String]) -> Runs {
     let Some((program, words)) = argv.split_first() else { return Runs::Anything };
     match options(program) {
@@ -263,7 +263,7 @@ pub(crate) fn runs(argv: &[String]) -> Runs {
     }
 }
 
-/// A program by its name, or by its path where the system keeps its own.
+/// The known options of a program, by its name or by its path in a folder of the system.
 fn options(program: &str) -> Option<Options> {
     let name = ["/usr/bin/", "/bin/"].iter().find_map(|folder| program.strip_prefix(folder));
     let name = name.unwrap_or(program);
@@ -280,14 +280,14 @@ fn options(program: &str) -> Option<Options> {
 impl Options {
     fn allow(&self, words: &[String]) -> bool {
         let Self::Only { plain, valued, long } = self else { return true };
-        // What follows `--` is never an option.
+        // Words after `--` are never options.
         words.iter().take_while(|word| *word != "--").all(|word| {
             if let Some(option) = word.strip_prefix("--") {
                 let name = option.split('=').next().unwrap_or(option);
                 return long.contains(&name);
             }
             let letters = word.strip_prefix('-').unwrap_or_default();
-            // If a letter takes a value, the rest of the word is that value.
+            // The rest of the word after a letter that takes a value is the value.
             let letters = match letters.find(|letter| valued.contains(letter)) {
                 Some(at) => &letters[..at],
                 None => letters,

@@ -1,6 +1,5 @@
-//! What commands are, before any of them runs: which programs do nothing but their own work, and
-//! which commands a standing rule lets run without asking. Nothing here looks at a file or starts a
-//! process.
+//! Judges commands before they run: which programs run no other program, and which commands a
+//! standing rule allows without asking. Nothing here looks at a file or starts a process.
 
 mod known;
 mod rule;

@@ -1,10 +1,10 @@
-//! Standing rules: commands that need no person each time. A rule is the exact beginning of an
-//! argument list.
+//! Standing rules: commands that run without an approval each time. A rule is the exact beginning
+//! of an argument list.
 //!
-//! A rule for a program that is known to do only its own work covers only commands that use no option
-//! to do more. A rule for any other program applies only while the run has read nothing from outside,
-//! and a warning about it is shown. Shells, interpreters and wrappers cannot be in a rule, because
-//! they run any program that they are given.
+//! A rule for a program that is known to run no other program covers only commands without options
+//! that change this. A rule for any other program applies only while the run has read nothing from
+//! outside, and a warning about it is shown. Shells, interpreters and wrappers cannot be in a rule,
+//! because they run any program that they are given.
 
 use onyx_types::{ErrorCode, Fault, Taint};
 
@@ -67,7 +67,7 @@ const INTERPRETERS: [&str; 30] = [
     "vim",
 ];
 
-/// Programs that run another program, or the commands of a file.
+/// Programs that run another program, or commands from a file.
 const WRAPPERS: [&str; 52] = [
     "ansible",
     "bundle",
@@ -144,7 +144,7 @@ impl CommandRule {
         Ok(Self { words: words.to_vec(), runs: runs(words) })
     }
 
-    /// What the author of the rule should know.
+    /// The warning for the author of the rule, if there is one.
     pub(crate) fn warning(&self) -> Option<String> {
         match self.runs {
             Runs::OnlyItself => None,
@@ -174,7 +174,8 @@ fn comes_with_the_system(program: &str) -> bool {
     !program.contains('/') || (by_path && !climbs)
 }
 
-/// Goes by the name of the program's file, without version: `/usr/bin/python3.11` is `python`.
+/// Whether the program is an interpreter or wrapper, by its file name without a version:
+/// `/usr/bin/python3.11` is `python`.
 fn runs_anything(program: &str) -> bool {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program).to_lowercase();
     let name = name.strip_suffix(".exe").unwrap_or(&name);
@@ -290,8 +291,8 @@ mod tests {
         assert!(CommandRule::new(&words("ls -l")).is_ok());
     }
 
-    /// A rule stands for commands that begin as it does, for no shell, and under taint for none that
-    /// could run another program.
+    /// A rule covers only commands that begin as it does, no shells, and in a tainted run no
+    /// command that could run another program.
     #[test]
     fn no_rule_stands_for_more_than_it_says() {
         let words =

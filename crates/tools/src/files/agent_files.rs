@@ -11,14 +11,14 @@ use onyx_types::{DraftId, Hash, HomePath, Origin, PlanTarget, Taint, Target};
 use crate::paths::key;
 use crate::{Pending, ToolCx, ToolError};
 
-/// Longer files are not for a model to read or rewrite in one piece.
+/// The most bytes of a file that a model reads or rewrites in one piece.
 pub(super) const FILE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// The files under one of the person's folders, and the versions kept of them.
+/// The files of one of the person's folders, with their versions.
 pub(crate) struct AgentFiles {
-    /// Where the folder stands in the home.
+    /// The path of the folder in the home.
     root: String,
-    /// Where it stands in the person's folder, which is how the history knows it.
+    /// The path in the person's folder, which the history uses.
     in_person: String,
     objects: Arc<dyn Objects>,
     history: History,
@@ -35,7 +35,7 @@ pub(crate) struct TextOnDisk {
 /// A text as the session sees it: on disk, or as one of its open drafts would leave it.
 pub(crate) struct SeenText {
     pub(crate) text: String,
-    /// What is on disk.
+    /// The hash of the file on disk; `None` if there is no file.
     pub(crate) base: Option<Hash>,
     pub(crate) origin: Origin,
     pub(crate) draft: Option<DraftId>,
@@ -43,15 +43,15 @@ pub(crate) struct SeenText {
 
 /// A file as the session sees it, whether it is text or not.
 pub(crate) struct AnyFile {
-    /// The file's text; `None`: it is not text.
+    /// The file's text; `None` if it is not text.
     pub(crate) text: Option<String>,
     pub(crate) size: usize,
-    /// What is on disk.
+    /// The hash of the file on disk; `None` if there is no file.
     pub(crate) base: Option<Hash>,
 }
 
 impl SeenText {
-    /// Stands before what a model reads, so that it is not taken for done.
+    /// A note above the text, so that a model does not take a draft for a change that was made.
     pub(crate) fn label(&self) -> String {
         self.draft.map_or_else(String::new, |draft| {
             format!("[as draft {draft} would leave it; not on disk until a person approves it]\n")
@@ -64,7 +64,7 @@ impl AgentFiles {
         Self::of(cx, &Area::Vault(cx.key.person.clone()))
     }
 
-    /// The person's memory of the answering agent.
+    /// The memory of the answering agent about this person.
     pub(crate) fn memory(cx: &ToolCx) -> Result<Self, ToolError> {
         Self::of(cx, &Area::Memory(cx.key.person.clone(), cx.agent.clone()))
     }
@@ -82,8 +82,8 @@ impl AgentFiles {
         })
     }
 
-    /// Where a target of a plan lies; `Refused` when it is no file of the person's that a tool
-    /// could have written.
+    /// The folder and key of a plan's target. `Refused` if it is not a file of the person that a
+    /// tool could have written.
     pub(crate) fn holding(cx: &ToolCx, file: &HomePath) -> Result<(Self, ObjectKey), ToolError> {
         for files in [Self::vault(cx)?, Self::memory(cx)?] {
             if let Some(path) = within(&files.root, file.as_str()) {
@@ -101,7 +101,7 @@ impl AgentFiles {
         }
     }
 
-    /// A folder to look through; `None`: all of them.
+    /// The target of a search in a folder; `None` is the top folder.
     pub(crate) fn folder(&self, key: Option<&ObjectKey>) -> Target {
         Target::Folder(key.map_or_else(|| HomePath::new(&self.root), |key| self.name(key)))
     }
@@ -110,12 +110,12 @@ impl AgentFiles {
         &self.root
     }
 
-    /// How a file is called in plans and records.
+    /// The file's name in plans and records.
     pub(crate) fn name(&self, key: &ObjectKey) -> HomePath {
         HomePath::new(format!("{}/{key}", self.root))
     }
 
-    /// A file of the vault as a plan names it; `base` is what it holds now.
+    /// A file of the vault as the target of a plan; `base` is its present hash.
     pub(crate) fn target(&self, cx: &ToolCx, key: &ObjectKey, base: Option<Hash>) -> PlanTarget {
         let target = Target::File(self.name(key));
         PlanTarget { target, base, instruction: cx.paths.steers(key) }
@@ -131,13 +131,14 @@ impl AgentFiles {
         Ok(Some(TextOnDisk { text, hash, origin }))
     }
 
-    /// What the session's own reads see.
+    /// The text of a file as the session sees it.
     pub(crate) async fn seen(&self, key: &ObjectKey) -> Result<Option<SeenText>, ToolError> {
         Ok(self.seen_over(key).await?.1)
     }
 
-    /// The same with what is on disk beneath it, in one look: a second look could find a file that
-    /// another writer created in between, and a change planned on nothing would replace it.
+    /// The present hash of the file and its text as the session sees it, from a single read. With
+    /// two reads another writer could create the file in between, and a change that was planned on
+    /// no file would replace it.
     pub(crate) async fn seen_over(
         &self,
         key: &ObjectKey,
@@ -161,7 +162,7 @@ impl AgentFiles {
         Ok((base, seen))
     }
 
-    /// The same of any file, for what does not look into it.
+    /// A file as the session sees it, for tools that do not need its text.
     pub(crate) async fn any_file(&self, key: &ObjectKey) -> Result<Option<AnyFile>, ToolError> {
         let on_disk = self.get(key).await?;
         let base = on_disk.as_ref().map(|object| object.hash);
@@ -176,7 +177,7 @@ impl AgentFiles {
         }))
     }
 
-    /// What is on disk, for people to compare with.
+    /// The text on disk, to be compared with by people.
     pub(crate) async fn shown(&self, key: &ObjectKey) -> Result<String, ToolError> {
         let Some(object) = self.get(key).await? else { return Ok(String::new()) };
         let size = object.bytes.len();
@@ -184,8 +185,8 @@ impl AgentFiles {
             .unwrap_or_else(|_| format!("[{size} bytes, not text]\n")))
     }
 
-    /// Adds lines to a log. Whoever else adds at the same time loses nothing; the version kept may
-    /// then lack their lines.
+    /// Adds lines to a log. Lines that others add at the same time are not lost, but they may be
+    /// missing in the version that is kept.
     pub(crate) async fn append(
         &self,
         key: &ObjectKey,
@@ -194,7 +195,7 @@ impl AgentFiles {
     ) -> Result<(), ToolError> {
         let before = self.get(key).await?;
         let held = before.as_ref().map_or(&[][..], |object| object.bytes.as_slice());
-        // A person may have left the last line without an end.
+        // The last line may have no line end, for example after an edit by a person.
         let joins = !held.is_empty() && !held.ends_with(b"\n");
         let added = [if joins { "\n" } else { "" }, lines].concat();
         let after = [held, added.as_bytes()].concat();
@@ -214,12 +215,13 @@ impl AgentFiles {
         self.objects.list(folder, limit).await
     }
 
-    /// Who gave files and folders their names: a name is text that a model reads, too.
+    /// The origin of the names of files and folders, because a model reads names too.
     pub(crate) async fn named_by(&self, entries: &[ObjectMeta]) -> Result<Origin, ToolError> {
         let mut paths = Vec::with_capacity(entries.len());
         for entry in entries {
             let path = self.path(&entry.key)?;
-            // Until a command has ended, it is not known which names it gave.
+            // While a command is running, the names that it gives are not known, so new names count
+            // as from outside.
             if self.history.is_under_command(&path, entry.changed).await? {
                 return Ok(Origin::External);
             }
@@ -228,12 +230,12 @@ impl AgentFiles {
         Ok(self.history.named_by(&paths).await?)
     }
 
-    /// What the file holds; `None` when there is none.
+    /// The content of the file; `None` if there is none.
     pub(crate) async fn bytes(&self, key: &ObjectKey) -> Result<Option<Vec<u8>>, ToolError> {
         Ok(self.get(key).await?.map(|object| object.bytes))
     }
 
-    /// Restores this content of the file, or its absence, regardless of its state now.
+    /// Restores this content of the file, or its absence, whatever the file holds now.
     pub(crate) async fn put_back(
         &self,
         key: &ObjectKey,
@@ -249,8 +251,9 @@ impl AgentFiles {
         }
     }
 
-    /// Writes down whose work files are that something else has written already, and which names came with them. They
-    /// are no changes of the run's that could be undone: what was there before is not known.
+    /// Records the origin of files that something else has written already, and of their names.
+    /// These are not changes of the run that could be undone, because the previous content is not
+    /// known.
     pub(crate) async fn written(
         &self,
         keys: &[&ObjectKey],
@@ -271,8 +274,8 @@ impl AgentFiles {
         self.objects.get(key, FILE_BYTES).await.map_err(refused)
     }
 
-    /// The version before is durable before anything changes, and what changed since the plan is
-    /// never written over.
+    /// Replaces the text of a file. The previous version is stored first, and a file that changed
+    /// since the plan is not overwritten.
     pub(super) async fn put(
         &self,
         key: &ObjectKey,
@@ -336,15 +339,15 @@ impl AgentFiles {
     }
 }
 
-/// Folders of a person's that only Onyx itself writes.
+/// Folders of a person that only Onyx writes.
 const OURS: [&str; 2] = ["history", "sessions"];
 
-/// The rest of a path below a folder.
+/// The path below a folder, if the path is in it.
 fn within<'a>(folder: &str, path: &'a str) -> Option<&'a str> {
     path.strip_prefix(folder)?.strip_prefix('/')
 }
 
-/// Who writes: the tool of an agent in a run.
+/// The author of a change: a tool of an agent in a run.
 pub(crate) struct Writer<'a> {
     pub(crate) cx: &'a ToolCx,
     pub(crate) tool: &'a str,
@@ -369,7 +372,7 @@ impl Writer<'_> {
     }
 }
 
-/// Links, devices and the like are refused by the store itself; that is a denial and is audited.
+/// The store refuses links, devices and the like. This is a denial and is audited.
 fn refused(error: StoreError) -> ToolError {
     match error {
         StoreError::Refused(why) => ToolError::Refused(why),

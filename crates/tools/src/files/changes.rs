@@ -9,8 +9,8 @@ use crate::paths::key;
 use crate::text::diff::Change;
 use crate::{ToolCx, ToolError};
 
-/// Does what the plan's changes say, and nothing where something has changed since. What holds
-/// already what it should is left alone, so that a plan that was cut off can be finished.
+/// Makes the changes of a plan, or none of them if a file changed since. Files that hold the new
+/// content already are skipped, so that an interrupted plan can be finished.
 pub(crate) async fn apply(plan: &Plan, cx: &ToolCx) -> Result<(), ToolError> {
     let mut open = Vec::new();
     for change in &plan.changes {
@@ -37,13 +37,13 @@ pub(crate) async fn apply(plan: &Plan, cx: &ToolCx) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// What a target holds now.
+/// The present hash of a target.
 pub(crate) async fn current_hash(cx: &ToolCx, file: &HomePath) -> Result<Option<Hash>, ToolError> {
     let (files, key) = AgentFiles::holding(cx, file)?;
     Ok(files.get(&key).await?.map(|object| object.hash))
 }
 
-/// What the plan's changes make of what is on disk now.
+/// The difference between the files on disk and the plan's changes.
 pub(crate) async fn diff_to_disk(plan: &Plan, cx: &ToolCx) -> Result<Preview, ToolError> {
     let (mut paths, mut unified, mut documents) = (Vec::new(), String::new(), Vec::new());
     for FileChange { target, after, .. } in &plan.changes {
@@ -56,13 +56,13 @@ pub(crate) async fn diff_to_disk(plan: &Plan, cx: &ToolCx) -> Result<Preview, To
         }
         paths.push(key.to_string());
     }
-    // The change of a single document is shown as one.
+    // The change of a single document is shown field by field.
     let document = documents.pop().filter(|_| paths.len() == 1);
     let diff_lines = diff_lines(&unified);
     Ok(Preview::Diff { path: paths.join(", "), unified, diff_lines, document })
 }
 
-/// Where the content that a plan builds on came from: its preview may show any of it.
+/// The origin of the content that a plan builds on, because its preview may show any of it.
 pub(crate) async fn origin_of_targets(
     cx: &ToolCx,
     targets: &[PlanTarget],
@@ -76,7 +76,7 @@ pub(crate) async fn origin_of_targets(
         let path = file.as_ref().and_then(|file| file.as_str().strip_prefix(&person));
         let Some(path) = path else { return Ok(Origin::External) };
         let path = key(path)?;
-        // A file that is gone since shows nothing.
+        // A file that was removed since shows nothing.
         let Some(object) = objects.get(&path, FILE_BYTES).await? else { continue };
         origin = origin.max(history.origin(&path, &object).await?);
     }

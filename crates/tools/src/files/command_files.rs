@@ -1,5 +1,5 @@
-//! Writes what a command changed in its copies of the person's files into the store: by the same path as any write, and
-//! only where the stored file still holds what was copied.
+//! Stores what a command changed in its copies of the person's files. Each change is written as any
+//! other write, and only if the stored file is still the one that was copied.
 
 use std::collections::BTreeMap;
 
@@ -9,31 +9,31 @@ use onyx_types::{Hash, Origin};
 use super::agent_files::{AgentFiles, Writer};
 use crate::ToolError;
 
-/// The most bytes of a path whose versions can be kept.
+/// The longest path in bytes for which versions can be kept.
 const LONGEST_PATH: usize = 800;
 const RESERVED: &str = ".versions";
 
-/// What a command made of one file.
+/// The change that a command made to one file.
 pub(crate) struct CommandStep {
     pub(crate) key: ObjectKey,
-    /// What the copy held before; `None`: there was no file.
+    /// The hash of the copied file; `None` if there was no file.
     pub(crate) base: Option<Hash>,
-    /// `None`: the file goes.
+    /// The new content; `None` if the file is deleted.
     pub(crate) after: Option<Vec<u8>>,
 }
 
-/// What happened to the file.
+/// The outcome for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StepEnd {
     Stored,
-    /// The file is not what was copied: it stays.
+    /// The stored file has changed since it was copied, so it is kept.
     Conflict,
     Refused(String),
 }
 
 impl AgentFiles {
-    /// Stores what a command made of files, the versions before first. Each outcome is added to `ends` at once, so
-    /// that it is known where this fails.
+    /// Stores the changes that a command made, after the previous versions. Each outcome is added
+    /// to `ends` at once, so that after an error it is known how far this got.
     pub(crate) async fn store(
         &self,
         steps: &[CommandStep],
@@ -68,7 +68,8 @@ impl AgentFiles {
         Ok(())
     }
 
-    /// The same without versions, for what keeps its own: the inside of a repository.
+    /// Stores a change without keeping a version, for files inside a repository, which has its own
+    /// versions.
     pub(crate) async fn store_plainly(&self, step: &CommandStep) -> Result<StepEnd, ToolError> {
         let expect = step.base.map_or(Expect::Absent, Expect::Is);
         let stored = match &step.after {
@@ -84,7 +85,7 @@ impl AgentFiles {
         }
     }
 
-    /// Every stored file below a folder, by what it holds.
+    /// The hash of every stored file below a folder.
     pub(crate) async fn hashes_below(
         &self,
         folder: &ObjectKey,
@@ -93,7 +94,7 @@ impl AgentFiles {
         Ok(entries.into_iter().filter_map(|entry| Some((entry.key, entry.hash?))).collect())
     }
 
-    /// Takes away folders that a command took away and that hold nothing any more.
+    /// Removes a folder that the command removed, if it is empty in the store too.
     pub(crate) async fn remove_empty(&self, folder: &ObjectKey) -> Result<(), ToolError> {
         Ok(self.objects().remove_empty(folder).await?)
     }

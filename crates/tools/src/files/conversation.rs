@@ -1,11 +1,11 @@
-//! A person's conversation as text, read from its log.
+//! A person's conversation as text, made from its log.
 
 use onyx_storage::{Area, ObjectKey, StoreError};
 use onyx_types::{HomePath, Origin, SessionId, Turn, TurnBody};
 
 use crate::{ToolCx, ToolError};
 
-/// Only the end of a longer log is read.
+/// The most bytes of a log that are read, from its end.
 const LOG_BYTES: u64 = 32 * 1024 * 1024;
 const MOST_AGENTS: usize = 1_000;
 
@@ -15,15 +15,16 @@ pub(crate) fn name(cx: &ToolCx, id: &str) -> Result<HomePath, ToolError> {
     Ok(HomePath::new(format!("{person}/sessions/{session}")))
 }
 
-/// What was said, one paragraph a turn; tool traffic is left out. Its origin is that of the least
-/// trusted turn.
+/// The conversation as text, one paragraph for each turn, without tool calls. Its origin is that of
+/// the least trusted turn.
 pub(crate) async fn read(cx: &ToolCx, id: &str) -> Result<(String, Origin), ToolError> {
     let session = session(id)?;
     let log = log(cx, session).await?;
     let log = log.ok_or_else(|| ToolError::NotFound(format!("conversation {session}")))?;
     let (mut text, mut origin) = (String::new(), Origin::Person);
     for line in log.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        // A line that a crash cut off says nothing; the log's owner reports damage.
+        // A line that a crash cut off holds no complete turn. Damage is reported by the part that
+        // owns the log.
         let Ok(turn) = serde_json::from_slice::<Turn>(line) else { continue };
         if let Some(said) = said(&turn) {
             origin = origin.max(turn.origin);

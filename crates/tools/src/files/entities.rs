@@ -1,4 +1,4 @@
-//! The entities a conversation may touch, as it sees them: on disk, or as its open drafts would
+//! The entities that a conversation may use, as it sees them: on disk, or as its open drafts would
 //! leave them.
 
 use onyx_storage::{Area, Entities, Entity, Space, Spaces};
@@ -11,13 +11,13 @@ use crate::{ToolCx, ToolError};
 pub(crate) struct SeenEntity {
     pub(crate) entity: Entity,
     pub(crate) text: String,
-    /// What is on disk.
+    /// The hash of the file on disk; `None` if there is no file.
     pub(crate) base: Option<Hash>,
     pub(crate) draft: Option<DraftId>,
 }
 
-/// The spaces of a conversation. One in a space sees that space alone; a chat is the person's own
-/// and reaches all of theirs by name.
+/// The spaces that a conversation may use. A conversation of a space sees that space only; a chat
+/// sees all spaces of the person.
 pub(crate) async fn spaces(cx: &ToolCx) -> Result<Vec<Space>, ToolError> {
     let all = Spaces::new(&*cx.files, &cx.key.person)?.list().await?;
     let is_own = cx.scopes.allows(&Scope::Person);
@@ -28,7 +28,7 @@ fn in_scope(cx: &ToolCx, space: &SpaceId) -> bool {
     cx.scopes.allows(&Scope::Space(space.clone()))
 }
 
-/// The space that is meant: the one named, else the only one there is.
+/// The space of this name or id; without a name the only space there is.
 pub(crate) async fn space(cx: &ToolCx, named: Option<&str>) -> Result<SpaceId, ToolError> {
     let spaces = spaces(cx).await?;
     let ids = || spaces.iter().map(|space| space.id.as_str()).collect::<Vec<_>>().join(", ");
@@ -48,7 +48,7 @@ pub(crate) async fn space(cx: &ToolCx, named: Option<&str>) -> Result<SpaceId, T
     }
 }
 
-/// The entity that is meant: by the path that a search cites, or by kind, id and space.
+/// The entity that a call means: by the path from a search, or by kind, id and space.
 pub(crate) async fn entity(
     cx: &ToolCx,
     kind: EntityKind,
@@ -86,13 +86,13 @@ pub(crate) async fn entity(
 pub(crate) async fn seen(cx: &ToolCx, at: &EntityRef) -> Result<Option<SeenEntity>, ToolError> {
     let (files, key) = AgentFiles::holding(cx, &name(cx, at))?;
     let Some(seen) = files.seen(&key).await? else { return Ok(None) };
-    // On disk its times are the file's; a draft has none yet.
+    // A draft has no times of its own, so the present time stands in for it.
     let modified = cx.clock.wall();
     let entity = Entity::parse(at.clone(), &seen.text, modified, seen.origin);
     Ok(Some(SeenEntity { entity, base: seen.base, draft: seen.draft, text: seen.text }))
 }
 
-/// How its file is called in plans and records.
+/// The name of the entity's file in plans and records.
 pub(crate) fn name(cx: &ToolCx, at: &EntityRef) -> HomePath {
     HomePath::new(format!("{}/{}", Area::Person(cx.key.person.clone()).path(), at.path()))
 }
@@ -101,7 +101,7 @@ pub(crate) fn store(cx: &ToolCx) -> Result<Entities, ToolError> {
     Ok(Entities::new(&*cx.files, &cx.key.person)?)
 }
 
-/// Stands before what a model reads, so that a draft is not taken for done.
+/// A note above the text, so that a model does not take a draft for a change that was made.
 pub(crate) fn label(seen: &SeenEntity) -> String {
     seen.draft.map_or_else(String::new, |draft| {
         format!("[as draft {draft} would leave it; not on disk until a person approves it]\n")

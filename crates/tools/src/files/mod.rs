@@ -1,8 +1,8 @@
 //! The person's files: as an agent's calls see and change them, and as the person changes them.
 //!
-//! Everything that reads or writes a person's file goes through here, and from here through
-//! `onyx_storage`, so that versions are kept, drafts are seen and the origin of contents is known.
-//! Nothing here decides whether a change may happen: tools and the toolbox ask the gate first.
+//! All reads and writes of a person's files go through this room and `onyx_storage`, so that
+//! versions are kept, drafts are seen and the origin of contents is known. Nothing here decides
+//! whether a change may happen: tools and the toolbox ask the gate first.
 
 mod agent_files;
 mod changes;

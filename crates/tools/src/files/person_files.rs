@@ -10,10 +10,11 @@ use crate::ToolError;
 use crate::text::daily;
 use crate::text::section::add_under;
 
-/// This is more than a person writes by hand.
+/// The most bytes of a file that a person writes here: more than anybody writes by hand.
 pub const LARGEST_PERSON_FILE: u64 = 8 * 1024 * 1024;
 
-/// Pictures and documents that go with a message or a page; everything else that a person writes is text.
+/// The folder of pictures and documents that belong to messages and pages. Everything else that a
+/// person writes is text.
 const ATTACHMENTS: &str = "vault/attachments/";
 
 pub struct PersonFiles {
@@ -34,7 +35,7 @@ impl PersonFiles {
         Self { files, person, clock }
     }
 
-    /// `None` when there is none. Everything that a search names can be read by that name, shared
+    /// Reads a file; `None` if there is none. The paths that a search gives can be read, shared
     /// documents by their `shared/` path.
     pub async fn read(&self, path: &str) -> Result<Option<Object>, Fault> {
         let (objects, key) = match path.strip_prefix("shared/") {
@@ -75,7 +76,7 @@ impl PersonFiles {
         Ok(objects.delete(key, Expect::Is(current.hash)).await?)
     }
 
-    /// Newest first.
+    /// Lists the changes of a file, newest first.
     pub async fn versions(&self, path: &str) -> Result<Vec<NumberedVersion>, Fault> {
         let key = readable_key(path)?;
         let versions = self.files.history(&self.person)?.versions(&key).await?;
@@ -84,7 +85,7 @@ impl PersonFiles {
         Ok(numbered.map(|(number, version)| NumberedVersion { number, version }).collect())
     }
 
-    /// What a file held before a change; `None` when there was no file.
+    /// The content of a file before a change; `None` if there was no file.
     pub async fn version(&self, path: &str, number: u64) -> Result<Option<Vec<u8>>, Fault> {
         let versions = self.versions(path).await?;
         let found = versions.iter().find(|version| version.number == number);
@@ -95,7 +96,8 @@ impl PersonFiles {
         Ok(self.files.history(&self.person)?.read(&found.version).await?)
     }
 
-    /// Puts back what a file held before a change; that too can be taken back.
+    /// Restores the content of a file before a change. The restoration is a change that can be
+    /// reverted too.
     pub async fn restore(&self, path: &str, number: u64) -> Result<Option<Hash>, Fault> {
         let key = restorable_key(path)?;
         match self.version(path, number).await? {
@@ -107,7 +109,7 @@ impl PersonFiles {
         }
     }
 
-    /// Where the content of a file came from; `None` when there is none.
+    /// The origin of a file's content; `None` if there is no file.
     pub async fn origin(&self, path: &str) -> Result<Option<Origin>, Fault> {
         let Some(object) = self.read(path).await? else { return Ok(None) };
         match path.strip_prefix("shared/") {
@@ -119,7 +121,8 @@ impl PersonFiles {
         }
     }
 
-    /// The person has read what the file holds and takes it for their own. `seen` is what they have read.
+    /// Accepts the content of a file as the person's own. `seen` is the hash of what the person has
+    /// read.
     pub async fn accept(&self, path: &str, seen: Hash) -> Result<(), Fault> {
         let (objects, key) = (self.objects()?, own_key(path)?);
         let object = self.current(&*objects, &key).await?.ok_or_else(|| missing(path))?;
@@ -127,12 +130,12 @@ impl PersonFiles {
             return Err(Fault::plain(ErrorCode::VersionConflict));
         }
         self.files.history(&self.person)?.accept(&key, &object).await?;
-        // The file is written unchanged, so that the index looks at it again.
+        // Writing the file unchanged makes the index read it again.
         objects.put(&key, &object.bytes, Expect::Is(object.hash)).await?;
         Ok(())
     }
 
-    /// Adds an entry to today's log of an agent; where it stands.
+    /// Adds an entry to today's log of an agent. Returns the path of the log.
     pub async fn note(&self, agent: &AgentId, text: &str) -> Result<String, Fault> {
         not_empty(text)?;
         let (at, zone) = (self.clock.wall(), self.clock.zone_of(&self.person));
@@ -149,7 +152,7 @@ impl PersonFiles {
         Ok(path)
     }
 
-    /// Adds a fact under a heading of an agent's MEMORY.md; where it stands.
+    /// Adds a fact under a heading of an agent's MEMORY.md. Returns the path of the file.
     pub async fn remember(
         &self,
         agent: &AgentId,
@@ -187,7 +190,7 @@ impl PersonFiles {
             return Err(Fault::plain(ErrorCode::VersionConflict));
         }
         self.keep(key, before.as_ref(), Some(bytes), tool).await?;
-        // What the version was kept of, and nothing else, is replaced.
+        // Only the content that was kept as a version is replaced.
         let expect = before.map_or(Expect::Absent, |before| Expect::Is(before.hash));
         Ok(objects.put(key, bytes, expect).await?)
     }
@@ -236,7 +239,8 @@ fn key_of(path: &str) -> Result<ObjectKey, Fault> {
     Ok(key)
 }
 
-/// Who the person is, memory and vault; sessions, history and settings have doors of their own.
+/// Checks a path that the person may write here: USER.md, memory or vault. Sessions, history and
+/// settings have other routes.
 fn own_key(path: &str) -> Result<ObjectKey, Fault> {
     let key = key_of(path)?;
     let parts: Vec<&str> = key.parts().collect();
@@ -249,7 +253,8 @@ fn own_key(path: &str) -> Result<ObjectKey, Fault> {
     }
 }
 
-/// What can be written here, and what a person wrote in a space: an earlier version of it is theirs too.
+/// Checks a path that may be restored: one that may be written here, or an entity of a space, whose
+/// earlier versions are the person's too.
 fn restorable_key(path: &str) -> Result<ObjectKey, Fault> {
     let key = key_of(path)?;
     let parts: Vec<&str> = key.parts().collect();
@@ -259,7 +264,8 @@ fn restorable_key(path: &str) -> Result<ObjectKey, Fault> {
     }
 }
 
-/// What can be written here, and what a space holds: that has a door of its own for changes.
+/// Checks a path that may be read: one that may be written here, or content of a space, which is
+/// changed by other routes.
 fn readable_key(path: &str) -> Result<ObjectKey, Fault> {
     let key = key_of(path)?;
     let parts: Vec<&str> = key.parts().collect();

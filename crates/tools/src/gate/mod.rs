@@ -1,8 +1,9 @@
-//! Whether a planned call may happen: the agent's policy, the decision, and the only type that can
-//! say a plan was authorised.
+//! Decides whether a planned call may happen. This room holds the agent's policy, the decision, and
+//! the only type that proves that a plan was authorised.
 //!
 //! The toolbox brings plans here, and an [`Authorised`] plan is made nowhere else. Everything here
-//! is pure: no file, no model, no clock, and nothing a model says is read but the plan itself.
+//! is pure: it uses no file, no model and no clock, and reads nothing that a model says except the
+//! plan.
 
 mod policy;
 
@@ -17,7 +18,7 @@ use onyx_types::{
 
 pub use policy::{KnownTools, Policy, ToolSettings, Warning};
 
-/// A value that passed the gate. Nothing outside this module can make one.
+/// A value that passed the gate. Only this module can create one.
 #[derive(Debug)]
 pub struct Authorised<T>(T, AuthorisedBy);
 
@@ -42,11 +43,11 @@ impl<T> Authorised<T> {
     }
 }
 
-/// What the gate made of a plan.
+/// The gate's decision about a plan.
 #[derive(Debug)]
 pub(crate) enum GateDecision {
     Allowed(Authorised<Plan>),
-    /// `Draft` or `Confirm`: a person decides, so nothing happens now.
+    /// The verdict is `Draft` or `Confirm`: a person decides, so nothing happens now.
     NeedsPerson(Verdict, Plan),
     Denied(Plan),
 }
@@ -74,7 +75,7 @@ pub(crate) fn pass(
     }
 }
 
-/// A person's approval, once it is in the ledger, stands in for the gate's own.
+/// The plan of a draft that a person approved. The approval must be in the ledger.
 pub(crate) fn approved(draft: &Draft) -> Option<Authorised<Plan>> {
     match draft.state {
         DraftState::Applying if draft.is_intact() => {
@@ -92,8 +93,8 @@ pub(crate) fn approved(draft: &Draft) -> Option<Authorised<Plan>> {
     }
 }
 
-/// What a person allowed for the rest of one run: a tool and where it may reach with it. Clones
-/// share it.
+/// What a person allowed for the rest of one run: which tools may reach which sites. Clones share
+/// it.
 #[derive(Clone, Debug, Default)]
 pub struct Granted(Arc<Mutex<BTreeSet<Site>>>);
 
@@ -101,8 +102,8 @@ pub struct Granted(Arc<Mutex<BTreeSet<Site>>>);
 type Site = (ToolName, String);
 
 impl Granted {
-    /// From now on the plan's tool may reach where this plan does. `false`: it names no place that
-    /// could be allowed.
+    /// Allows the plan's tool to reach the plan's sites for the rest of the run. `false` if the
+    /// plan names no site that could be allowed.
     pub fn allow(&self, plan: &Plan) -> bool {
         let sites = sites(plan);
         let names_any = sites.is_some();
@@ -120,13 +121,13 @@ impl Granted {
     }
 }
 
-/// The sites that a plan reaches; `None` when some target is not plainly an address.
+/// The sites that a plan reaches; `None` if a target is not plainly an address.
 fn sites(plan: &Plan) -> Option<Vec<Site>> {
     if plan.targets.is_empty() {
         return None;
     }
     let site = |own: &PlanTarget| match &own.target {
-        // One approval may cover a server of tools, whichever of them is called.
+        // An approval covers all tools of an MCP server.
         Target::Peer(tool) => {
             let (server, _) = tool.split_once('/')?;
             Some((server.parse().ok()?, "mcp".to_owned()))
@@ -136,7 +137,7 @@ fn sites(plan: &Plan) -> Option<Vec<Site>> {
     plan.targets.iter().map(site).collect()
 }
 
-/// The whole decision: pure, and total over what it is given.
+/// The decision about a plan. It depends on these arguments only and covers all cases.
 pub fn decide(policy: &Policy, taint: Taint, attendance: Attendance, plan: &Plan) -> Verdict {
     decide_for(policy, taint, attendance, &Granted::default(), plan)
 }
@@ -158,7 +159,7 @@ fn decide_for(
         }
     };
     match (verdict, attendance) {
-        // Nobody is there to be asked, so it waits in the Inbox at once.
+        // No person attends, so the call waits in the Inbox.
         (Verdict::Confirm, Attendance::Unattended) => Verdict::Draft,
         (
             Verdict::Allow | Verdict::Confirm | Verdict::Draft | Verdict::Deny,
@@ -167,7 +168,7 @@ fn decide_for(
     }
 }
 
-/// Has a person allowed this run to reach there?
+/// Whether a person has allowed this run to reach the plan's sites.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     Asked,
@@ -180,7 +181,8 @@ fn by_effects(policy: &Policy, taint: Taint, reach: Reach, plan: &Plan) -> Verdi
         (ToolEffect::Execute, Tier::Act) if policy.permits(plan, taint) => Verdict::Allow,
         (effect, tier) => by_tier(tier, *effect),
     };
-    // A plan that says nothing of its effects is taken for the worst.
+    // A plan without effects is treated like one that executes something, which is the strictest
+    // case.
     plan.effects.iter().map(one).max().unwrap_or(by_tier(policy.tier(), ToolEffect::Execute))
 }
 
@@ -202,8 +204,8 @@ fn by_tier(tier: Tier, effect: ToolEffect) -> Verdict {
     }
 }
 
-/// The least that a tainted run needs, whatever the tier and standing rules say: a person for
-/// what leaves the machine and for what steers agents later.
+/// The least verdict for a tainted run, whatever tier and standing rules say: a person must approve
+/// what leaves the machine and what steers agents later.
 fn under_taint(taint: Taint, reach: Reach, plan: &Plan) -> Verdict {
     match taint {
         Taint::Clean => Verdict::Allow,

@@ -9,24 +9,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::commands::CommandRule;
 
-/// Groups of tools that an agent has only if its config names them: with Docker, an agent can do
+/// Groups of tools that an agent has only if its config names them. With Docker an agent can do
 /// anything on this machine.
 const ONLY_BY_NAME: [&str; 1] = ["docker"];
 
-/// An agent's `tools` in the config, as written. A name is a tool's or `group:<group>`.
+/// An agent's `tools` settings as written in the config. A name is that of a tool, or
+/// `group:<group>`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolSettings {
     /// `None` allows every tool but those of `group:docker`, which must be named.
     pub allow: Option<Vec<String>>,
     pub deny: Vec<String>,
-    /// Commands that tier `act` may run without asking: each the beginning of an argument list.
+    /// Commands that tier `act` may run without approval. Each is the beginning of an argument
+    /// list.
     pub commands: Vec<Vec<String>>,
 }
 
 impl ToolSettings {
-    /// Rules that allow more than they seem to, for `onyx doctor`. A rule that is no rule is an
-    /// error of the config, found when it is loaded.
+    /// Rules that allow more than they seem to, for `onyx doctor`. Invalid rules are not here: they
+    /// are errors when the config is loaded.
     pub fn command_warnings(&self) -> Vec<Warning> {
         let rules = self.commands.iter().filter_map(|words| CommandRule::new(words).ok());
         rules.filter_map(|rule| rule.warning()).map(Warning).collect()
@@ -39,22 +41,21 @@ impl ToolSettings {
 
 /// The tools that a policy is resolved against.
 pub struct KnownTools<'a> {
-    /// The version of the toolbox that has them.
+    /// The version of the toolbox.
     pub version: u64,
     pub specs: Vec<&'a ToolSpec>,
 }
 
-/// What one agent may do, resolved from its settings against the tools there are.
+/// What one agent may do, resolved from its settings and the known tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     tier: Tier,
     settings: Arc<ToolSettings>,
-    /// The tools in order, because every run looks each tool up.
+    /// The allowed tools, sorted, because every run looks each of them up.
     tools: Arc<[ToolName]>,
-    /// The agent may use only these tools, also of those added later; `None`: all that the settings
-    /// allow.
+    /// If set, the agent may use only these tools, also of tools that are added later.
     narrowed: Option<Arc<[String]>>,
-    /// The agent never gets these tools, also of those added later.
+    /// Tools that the agent never gets, also if they are added later.
     withheld: Arc<[String]>,
     /// The version of the toolbox that the tools were resolved against.
     version: u64,
@@ -62,17 +63,18 @@ pub struct Policy {
     shown: Shown,
 }
 
-/// Which of its tools an agent sees in every prompt. The others it finds by what they do.
+/// Which of its tools an agent sees in every prompt. It finds the others by searching for what they
+/// do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Shown {
     #[default]
     All,
-    /// A small model is confused by many.
+    /// Shows only the core groups, because many tools confuse a small model.
     Core,
 }
 
-/// The groups that every agent works with: files, memory and search, and what prompts and results
-/// name by themselves.
+/// The groups that every agent needs: files, memory and search, and those that prompts and results
+/// refer to.
 const CORE: [&str; 5] = ["fs", "memory", "knowledge", "skills", "artifacts"];
 
 /// A setting of the config that works but is probably not what was meant.
@@ -80,8 +82,9 @@ const CORE: [&str; 5] = ["fs", "memory", "knowledge", "skills", "artifacts"];
 pub struct Warning(pub String);
 
 impl Policy {
-    /// A denied name that no tool has is an error: a typo there would leave a tool open. Names of
-    /// tools that come from other programs are taken as they are, since those may come later.
+    /// Makes a policy. A denied name that no tool has is an error, because a typing mistake would
+    /// leave a tool allowed. Names of foreign tools are accepted as they are, because those tools
+    /// may come later.
     pub fn resolve(
         tier: Tier,
         settings: &ToolSettings,
@@ -108,7 +111,7 @@ impl Policy {
         Ok((policy, warnings))
     }
 
-    /// The same policy over the tools that there are now.
+    /// The policy for the tools of this moment.
     pub fn for_tools(&self, known: &KnownTools<'_>) -> Cow<'_, Self> {
         if self.version == known.version {
             return Cow::Borrowed(self);
@@ -121,8 +124,8 @@ impl Policy {
         Cow::Owned(Self { tools: tools.into(), version: known.version, ..self.clone() })
     }
 
-    /// Does it allow the same as the other, whichever tools there are? By the settings that both
-    /// were made from: a policy and its clones do.
+    /// Whether both policies allow the same, whichever tools there are. They do if they were made
+    /// from the same settings, as a policy and its clones are.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.settings, &other.settings)
             && (self.tier, self.shown) == (other.tier, other.shown)
@@ -133,7 +136,7 @@ impl Policy {
         self.version
     }
 
-    /// Does a standing rule allow exactly this command?
+    /// Whether a standing rule allows exactly this command.
     pub(crate) fn permits(&self, plan: &Plan, taint: Taint) -> bool {
         let permits =
             |argv: &Vec<String>| self.commands.iter().any(|rule| rule.permits(argv, taint));
@@ -144,13 +147,13 @@ impl Policy {
         self.tier
     }
 
-    /// The same tools, at this tier or below.
+    /// The policy with this tier at most.
     #[must_use]
     pub fn at_most(&self, tier: Tier) -> Self {
         Self { tier: self.tier.min(tier), ..self.clone() }
     }
 
-    /// The policy with only these of its tools, also when other tools come later.
+    /// The policy with only these of its tools, also when tools are added later.
     #[must_use]
     pub fn only(&self, names: &[&str]) -> Self {
         let stays = |tool: &&ToolName| names.contains(&tool.as_str());
@@ -163,7 +166,7 @@ impl Policy {
         Self { tools, narrowed: Some(narrowed), ..self.clone() }
     }
 
-    /// The same tools but these, also when other tools come later.
+    /// The policy without these tools, also when tools are added later.
     #[must_use]
     pub fn without(&self, names: &[&str]) -> Self {
         let stays = |tool: &&ToolName| !names.contains(&tool.as_str());
@@ -173,18 +176,18 @@ impl Policy {
         Self { tools, withheld, ..self.clone() }
     }
 
-    /// The same tools, but only files, memory and search in every prompt.
+    /// The policy with only files, memory and search in every prompt.
     #[must_use]
     pub fn shortened(&self) -> Self {
         Self { shown: Shown::Core, ..self.clone() }
     }
 
-    /// Is this one of its own tools that its prompts leave out?
+    /// Whether prompts leave out this tool of the agent.
     pub(crate) fn leaves_out(&self, spec: &ToolSpec) -> bool {
         self.shown == Shown::Core && !CORE.contains(&spec.group.as_str())
     }
 
-    /// Every tool there is for the agent, by name.
+    /// All tools of the agent, by name.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(ToolName::as_str)
     }
@@ -197,7 +200,7 @@ impl Policy {
     }
 }
 
-/// The tools that settings allow, in order. Deny wins over allow.
+/// The tools that the settings allow, sorted. Deny takes precedence over allow.
 fn allowed(settings: &ToolSettings, known: &KnownTools<'_>) -> Vec<ToolName> {
     let names = |names: &[String], spec: &ToolSpec| names.iter().any(|name| is_named(name, spec));
     let is_allowed = |spec: &&&ToolSpec| {
@@ -212,9 +215,9 @@ fn allowed(settings: &ToolSettings, known: &KnownTools<'_>) -> Vec<ToolName> {
     tools.into_iter().collect()
 }
 
-/// A tool is meant by its name, by another program's name for it, or by `group:<group>`. A name
-/// that is ours and theirs (`read`) means both tools: whoever denies it must not be left with the
-/// other one.
+/// Whether the name in the settings means this tool: by its name, by another program's name for it,
+/// or by `group:<group>`. If several tools have a name (`read`), it means all of them, so that
+/// denying it leaves none of them allowed.
 fn is_named(name: &str, spec: &ToolSpec) -> bool {
     [name, our_tool_name(name)].into_iter().any(|name| match name.strip_prefix("group:") {
         Some(group) => spec.group == group,
@@ -222,7 +225,7 @@ fn is_named(name: &str, spec: &ToolSpec) -> bool {
     })
 }
 
-/// `mcp:<server>/<tool>`, or all tools of a server.
+/// Whether the name is `mcp:<server>/<tool>`, or stands for all tools of a server.
 fn comes_from_elsewhere(name: &str) -> bool {
     name.strip_prefix("group:").unwrap_or(name).starts_with("mcp:")
 }

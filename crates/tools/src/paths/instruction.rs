@@ -1,16 +1,17 @@
-//! Which files steer agents, or the person's own programs. A tainted run that could write one would
-//! plant an instruction for a later, clean one; so writing these under taint needs a person.
+//! Recognises files that steer agents or the person's own programs. A tainted run that could write
+//! one would plant an instruction for a later, clean run, so such a write needs a person's
+//! approval.
 
 use onyx_storage::ObjectKey;
 
 use super::program_path;
 
-/// The sentence for files that agents obey, and for those that only the config makes instructions.
+/// The reason for files that agents obey, to be put after the path.
 pub(crate) const STEERS_AGENTS: &str = "agents take what it says for instructions.";
 pub(crate) const PROTECTED: &str = "the config protects it.";
 
-/// Files that become part of a prompt or of the config, wherever they stand: a folder can be made
-/// an agent's workspace, or a vault, later.
+/// Names of files that become part of a prompt or of the config. They count in every folder,
+/// because any folder can become an agent's workspace or a vault later.
 const NAMES: [&str; 10] = [
     "agents.md",
     "heartbeat.md",
@@ -24,14 +25,15 @@ const NAMES: [&str; 10] = [
     ".env",
 ];
 
-/// Folders whose files are instructions, wherever they stand, for the same reason.
+/// Folders whose files are instructions. They count everywhere, for the same reason.
 const FOLDERS: [&str; 3] = ["actions", "jobs", "skills"];
 
-/// Onyx's own folder in a vault: all of it steers agents but what only they read back.
+/// Onyx's own folder in a vault. All of it steers agents, except the folders in `NOT_STEERING`.
 const AGENT_FOLDER: &str = "agent";
 const NOT_STEERING: [&str; 2] = ["scratch", "runs"];
 
-/// Why a file of the vault is an instruction, as a sentence after its path; `None` when it is not.
+/// Why a file of the vault is an instruction, as a sentence to be put after its path; `None` if it
+/// is not.
 pub(crate) fn in_vault(key: &ObjectKey) -> Option<&'static str> {
     let parts: Vec<String> = key.parts().map(folded).collect();
     if steers_agents(&parts) {
@@ -54,18 +56,20 @@ fn steers_agents(parts: &[String]) -> bool {
         || folders.iter().any(|folder| FOLDERS.contains(&folder.as_str()))
 }
 
-/// Facts that go into every prompt. Daily logs mark their tainted lines instead.
+/// Whether the file holds facts that go into every prompt. Daily logs do not count, because they
+/// mark tainted lines.
 pub(crate) fn in_memory(key: &ObjectKey) -> bool {
     key.parts().next().map(folded).as_deref() != Some("daily")
 }
 
-/// Is it that file, or in that folder?
+/// Whether the path is this file, or in this folder.
 pub(crate) fn stands_under(key: &ObjectKey, place: &ObjectKey) -> bool {
     let mut parts = key.parts().map(folded);
     place.parts().map(folded).all(|part| parts.next() == Some(part))
 }
 
-/// The name as a file system that ignores case would know it: `AGENTſ.md` opens `agents.md` there.
+/// The name in the form by which file systems that ignore case compare it: `AGENTſ.md` opens
+/// `agents.md` there.
 fn folded(part: &str) -> String {
     part.to_uppercase().to_lowercase()
 }

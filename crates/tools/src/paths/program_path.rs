@@ -1,21 +1,21 @@
-//! Files that a person's own programs run, or obey, only because they are there: the inside of a
-//! repository, build files, start-up files of shells and editors. What is written there leaves the
-//! sandbox the next time the person opens the folder, so a tainted run asks before it writes one.
+//! Files that a person's own programs run or obey only because they are there: the inside of a
+//! repository, build files, start-up files of shells and editors. Such content leaves the sandbox
+//! the next time the person opens the folder, so a tainted run needs an approval to write it.
 //!
-//! The list is data: one entry for each kind, with the sentence that a person is shown.
+//! The list is data: one entry for each kind, with the reason that a person is shown.
 
-/// Files of one kind. Names are in lower case, as paths are compared.
+/// One kind of files. All names are in lower case, because paths are compared in lower case.
 struct Kind {
-    /// The last parts of a path: `makefile`, `info/attributes`.
+    /// The last parts of a path, such as `makefile` or `info/attributes`.
     files: &'static [&'static str],
-    /// How a file's name begins or ends.
+    /// Beginnings or endings of file names.
     beginnings: &'static [&'static str],
     endings: &'static [&'static str],
-    /// Folders by their last parts, wherever they stand: all of them counts, also a file or link
-    /// of that name.
+    /// Folders by their last parts, wherever they are. All their content counts, and also a file or
+    /// link of that name.
     folders: &'static [&'static str],
     folder_endings: &'static [&'static str],
-    /// What happens with it: a sentence after the path.
+    /// What a program does with the file, as a sentence to be put after the path.
     why: &'static str,
 }
 
@@ -356,7 +356,7 @@ const KINDS: &[Kind] = &[
     },
 ];
 
-/// Why a path is one of these; its parts are in lower case.
+/// Why a path is one of these files; `None` if it is not. The parts are in lower case.
 pub(crate) fn why(parts: &[String]) -> Option<&'static str> {
     KINDS.iter().find(|kind| kind.holds(parts)).map(|kind| kind.why)
 }
@@ -377,7 +377,7 @@ impl Kind {
     }
 }
 
-/// Are these the last parts of the path?
+/// Whether the path ends with these parts.
 fn ends_with(parts: &[String], tail: &str) -> bool {
     let mut parts = parts.iter().rev();
     tail.rsplit('/').all(|part| parts.next().is_some_and(|own| own == part))

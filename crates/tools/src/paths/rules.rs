@@ -1,15 +1,15 @@
-//! Paths of the vault as models write them: which are refused, which steer agents.
+//! Rules for paths of the vault as models write them: which are refused, and which steer agents.
 
 use onyx_storage::ObjectKey;
 
 use super::{instruction, key};
 use crate::ToolError;
 
-/// What the config says of paths in the vault.
+/// The config's rules for paths in the vault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathRules {
     pub hidden: HiddenPaths,
-    /// Files and folders that count as instructions beside those that always do.
+    /// Files and folders that count as instructions in addition to the usual ones.
     pub protected: Vec<ObjectKey>,
 }
 
@@ -33,12 +33,12 @@ impl PathRules {
         }
     }
 
-    /// Would agents, or the person's own programs, take what it holds for an instruction?
+    /// Whether agents or the person's own programs would obey the file.
     pub(crate) fn steers(&self, key: &ObjectKey) -> bool {
         self.why_steers(key).is_some()
     }
 
-    /// Why they would, as a sentence after the path.
+    /// Why they would, as a sentence to be put after the path.
     pub(crate) fn why_steers(&self, key: &ObjectKey) -> Option<&'static str> {
         let protected = || self.protected.iter().any(|place| instruction::stands_under(key, place));
         instruction::in_vault(key).or_else(|| protected().then_some(instruction::PROTECTED))

@@ -1,25 +1,25 @@
 use async_trait::async_trait;
 use onyx_types::PersonId;
 
-/// People's own accounts at a service that tools act at, as the server signed in to them.
+/// The accounts of people at a service that tools use. The server signs in to them.
 #[async_trait]
 pub trait Accounts: Send + Sync {
-    /// The reason why this person has none that could be used, if so. It is asked at each run, so
-    /// it must be cheap.
+    /// Why this person has no usable account; `None` if they have one. Every run asks this, so it
+    /// must be cheap.
     fn absence(&self, person: &PersonId) -> Option<String>;
 
-    /// The name under which the person acts there, where it is known.
+    /// The person's name at the service, if it is known.
     fn name(&self, person: &PersonId) -> Option<String>;
 
-    /// The token to ask with; another than the refused one.
+    /// A token for requests, other than the one that was refused.
     async fn token(&self, person: &PersonId, refused: Option<&str>) -> Result<String, NoToken>;
 }
 
-/// Why there is no token, in words for a person.
+/// Why there is no token, as a message for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoToken {
-    /// Only a new sign-in helps.
+    /// The person must sign in again.
     SignIn(String),
-    /// Another try may do better.
+    /// A later try may succeed.
     Passing(String),
 }

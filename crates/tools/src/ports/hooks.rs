@@ -2,23 +2,23 @@ use async_trait::async_trait;
 use onyx_types::{AgentId, PersonId, RunId, RunStatus, SessionId, ToolEffect, ToolOutcome};
 use serde_json::Value;
 
-/// Other programs that hear of calls and runs. They can refuse and add notes, but allow nothing:
-/// the gate has decided before they are asked.
+/// The hooks of other programs for calls and runs. They can refuse and add notes, but cannot allow
+/// anything, because they are asked after the gate has decided.
 #[async_trait]
 pub trait Hooks: Send + Sync {
-    /// A call that would happen, or would be brought before a person.
+    /// Asks about a call that is about to happen or to be shown to a person.
     async fn before_tool(&self, call: HookedCall<'_>) -> HookAnswer;
 
-    /// Does any hook hear of finished calls?
+    /// Whether any hook is called after calls.
     fn wants_outcomes(&self) -> bool;
 
-    /// What came of it.
+    /// Reports the outcome of a call, and returns the hooks' notes.
     async fn after_tool(&self, call: HookedCall<'_>, outcome: &ToolOutcome) -> Vec<HookNote>;
 
-    /// A run that would begin.
+    /// Asks about a run that is about to begin.
     async fn before_run(&self, run: HookedRun<'_>) -> HookAnswer;
 
-    /// The end of a run. The caller does not wait for the hooks.
+    /// Reports the end of a run. The caller does not wait for the hooks.
     fn after_run(&self, run: HookedRun<'_>, status: RunStatus);
 }
 
@@ -42,7 +42,7 @@ pub struct HookedRun<'a> {
     pub agent: &'a AgentId,
     pub session: SessionId,
     pub run: RunId,
-    /// What the person said; empty after the run.
+    /// The text of the message; empty after the run.
     pub text: &'a str,
 }
 
@@ -56,9 +56,10 @@ pub struct HookAnswer {
 /// A hook's refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Veto {
-    /// Who said it.
+    /// The hook that refused.
     pub by: String,
-    /// The answer in the hook's own words, which come from outside, or why it could not answer.
+    /// Why it refused, in the hook's own words, which come from outside; or why it could not
+    /// answer.
     pub why: String,
 }
 

@@ -8,21 +8,21 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposedJob {
     pub id: JobId,
-    /// Its file.
+    /// The content of its file.
     pub text: String,
-    /// When it fires, in plain words.
+    /// The schedule in plain words.
     pub words: String,
-    /// The next five times, where the person lives.
+    /// The next five times, in the person's time zone.
     pub next: Vec<String>,
 }
 
-/// Through which tools create, list and cancel jobs.
+/// Creates, lists and cancels jobs for the job tools.
 #[async_trait]
 pub trait JobPort: Send + Sync {
-    /// Does the person have jobs? Cheap.
+    /// Whether the person has jobs. It must be cheap.
     fn has_jobs(&self, person: &PersonId) -> bool;
 
-    /// Checks a job and shows what it would be. Nothing is written.
+    /// Checks a job and describes it. Nothing is written.
     async fn propose(
         &self,
         person: &PersonId,
@@ -30,19 +30,20 @@ pub trait JobPort: Send + Sync {
         fields: Map<String, Value>,
     ) -> Result<ProposedJob, Fault>;
 
-    /// A person agreed to exactly this file, which is written already.
+    /// Accepts exactly this content of a job, to which a person agreed. The file is written
+    /// already.
     async fn accept(&self, person: &PersonId, id: &JobId, text: &str) -> Result<(), Fault>;
 
-    /// One line for each job.
+    /// A line of text for each job.
     async fn lines(&self, person: &PersonId) -> Result<Vec<String>, Fault>;
 
     async fn cancel(&self, person: &PersonId, id: &JobId) -> Result<(), Fault>;
 
-    /// What a job says in one line, or that there is none.
+    /// A line of text about a job, or the message that there is none.
     async fn line(&self, person: &PersonId, id: &JobId) -> Result<String, Fault>;
 }
 
-/// Where the file of a job stands in the vault.
+/// The path of a job's file in the vault.
 pub fn job_path(id: &JobId) -> String {
     format!("{JOBS_FOLDER}/{}.md", id.name())
 }

@@ -1,8 +1,8 @@
 //! What tools need from the crates above: other agents and sessions, other models, personas, jobs,
-//! where spaces lie, people's accounts elsewhere, and the hooks of plugins.
+//! the place of spaces, people's accounts, and the hooks of plugins.
 //!
-//! Each port says what a tool may ask for; the agent crate and the binary answer. Nothing here
-//! does the work itself.
+//! Each port says what a tool may ask for; the agent crate and the binary implement it. No port
+//! does any work itself.
 
 mod accounts;
 mod delegation;

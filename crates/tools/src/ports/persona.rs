@@ -9,15 +9,15 @@ pub const PERSONA_EDITOR: &str = "persona-editor";
 /// The group of the editor's tools.
 pub const PERSONA_GROUP: &str = "persona";
 
-/// What a persona answered to a test input.
+/// A persona's answer to a test input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestAnswer {
     pub text: String,
-    /// Whether the persona read anything from outside on the way.
+    /// The origin of the answer: tainted if the persona had read content from outside.
     pub origin: Origin,
 }
 
-/// Where names are written and personas are tried.
+/// Renames personas and lets them answer test inputs.
 #[async_trait]
 pub trait PersonaPort: Send + Sync {
     fn name(&self, persona: &AgentId) -> Result<String, Fault>;

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use onyx_storage::Area;
 use onyx_types::PersonId;
 
-/// Where people's spaces lie: on this machine's disk, or where only the store knows.
+/// Where people's spaces are: on this machine's disk, or only in the store.
 #[derive(Clone, Debug)]
 pub struct Spaces {
     home: Option<PathBuf>,
@@ -14,7 +14,8 @@ impl Spaces {
         Self { home: Some(home) }
     }
 
-    /// Spaces in a store that cannot be asked in passing: the tools are always offered.
+    /// Spaces in a store where looking them up would take too long, so the tools are always
+    /// offered.
     pub fn elsewhere() -> Self {
         Self { home: None }
     }

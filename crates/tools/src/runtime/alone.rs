@@ -1,4 +1,4 @@
-//! A command that works in a folder of its own and sees no person's files.
+//! Runs a command in a folder of its own, from which it sees no person's files.
 
 use std::path::Path;
 use std::process::Stdio;

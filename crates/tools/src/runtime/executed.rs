@@ -1,13 +1,15 @@
-//! Files of the vault that a command could execute, so that an approval covers exactly these. If a
-//! script is replaced while its run waits for a person, the command counts as another one.
+//! Finds the files of the vault that a command could execute, so that an approval covers exactly
+//! these. If a script is replaced while the call waits for a person, the command counts as another
+//! one.
 //!
-//! Two things go into one hash. Every file that the command names, and every file that such a file
-//! names, by content: these are also shown. And every other file of the vault that is not plainly a
-//! document, by its metadata in the file system: a program finds its modules, its settings and its
-//! build files on its own (`python dir`, `npm test`, `make`), and which ones cannot be known before.
+//! Two things go into one hash. The first is the content of every file that the command names, and
+//! of every file that such a file names; these are also shown. The second is the metadata of every
+//! other file of the vault that is not plainly a document: programs find modules, settings and
+//! build files on their own (`python dir`, `npm test`, `make`), and it cannot be known before which
+//! ones.
 //!
 //! A document (`notes.md`) that no file names is left out, although a script could run it by a name
-//! that it puts together: the person who approves has seen that script.
+//! that the script puts together: the person who approves has seen that script.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,19 +23,19 @@ use super::workspace::{Stamps, Workspace};
 use crate::commands::{Runs, runs};
 use crate::{ToolCx, ToolError};
 
-/// More named files than this are not followed further; they count like any other file.
+/// The most files whose names are followed. Further ones count like any other file.
 const MOST_NAMED: usize = 200;
-/// The most bytes of all named files together; the rest counts by what the file system says of it.
+/// The most bytes of all named files together. Beyond it only the metadata of files counts.
 const MOST_READ: u64 = 16 * 1024 * 1024;
 /// The most bytes of one file that are looked through for names.
 const MOST_SEARCHED: usize = 256 * 1024;
-/// Words that are tried as names, a few microseconds each.
+/// The most words that are tried as file names; each takes a few microseconds.
 const MOST_LOOKS: usize = 50_000;
-/// The most bytes that are shown of one file, and below of all together.
+/// The most bytes that are shown of one file; `MOST_SHOWN_IN_ALL` is for all files.
 const MOST_SHOWN: usize = 16 * 1024;
 const MOST_SHOWN_IN_ALL: usize = 64 * 1024;
 
-/// Endings of what is read and not run.
+/// Endings of files that are read and not run.
 const DOCUMENTS: &[&str] = &[
     "avif", "bmp", "csv", "doc", "docx", "eml", "epub", "flac", "gif", "heic", "ics", "jpeg",
     "jpg", "log", "m4a", "markdown", "md", "mkv", "mov", "mp3", "mp4", "odp", "ods", "odt", "ogg",
@@ -41,7 +43,7 @@ const DOCUMENTS: &[&str] = &[
     "webp", "xls", "xlsx",
 ];
 
-/// What other programs keep up in a vault while a person works in it.
+/// Files and folders that other programs change while a person works in the vault.
 const KEPT_UP: &[&str] = &[".DS_Store", ".obsidian", ".stfolder", ".trash"];
 /// The parts of a repository that change with every commit and are not run.
 const GIT_DATA: &[&str] = &[
@@ -57,7 +59,8 @@ const GIT_DATA: &[&str] = &[
 ];
 
 impl Runtime {
-    /// The plan of a command with what the command could bring to run: part of its hash, and shown.
+    /// Adds to the plan of a command what the command could execute: to its hash and to its
+    /// preview.
     pub(crate) async fn with_executed(
         &self,
         plan: Plan,
@@ -82,7 +85,7 @@ impl Runtime {
 }
 
 impl Workspace {
-    /// `Conflict` when it is no longer what was approved.
+    /// Checks that the command would execute what was approved. `Conflict` if it would not.
     pub(crate) async fn still_executes(
         &self,
         plan: &Plan,
@@ -97,7 +100,8 @@ impl Workspace {
         Err(ToolError::Conflict("a file that this command can run".to_owned()))
     }
 
-    /// `None`: the command runs nothing but its program, which is the system's.
+    /// What the command could execute. `None` if it runs nothing but its own program, which belongs
+    /// to the system.
     async fn executed(
         &self,
         argv: &[String],
@@ -124,11 +128,11 @@ struct Executed {
     shown: String,
 }
 
-/// A file of the vault that the command names, itself or by another.
+/// A file of the vault that the command, or a file that it names, names.
 struct Named {
     hash: Hash,
     size: u64,
-    /// `None`: it is not text, or too long to be looked at.
+    /// The text of the file; `None` if it is not text or too long.
     text: Option<String>,
 }
 
@@ -140,7 +144,8 @@ impl Executed {
         let mut known = Vec::new();
         let name = |path: &PathBuf| path.strip_prefix(vault).unwrap_or(path).to_owned();
         for (path, file) in &named {
-            // A file counts by its name in the vault, because a copy lies elsewhere each time.
+            // A file counts by its path in the vault, because each copy of the files has another
+            // folder.
             let name = name(path).into_os_string();
             known.extend([name.as_encoded_bytes(), b"\0", file.hash.as_bytes()].concat());
         }
@@ -160,9 +165,9 @@ struct Search<'a> {
     start: &'a Path,
     stamps: &'a Stamps,
     named: Vec<(PathBuf, Named)>,
-    /// Bytes that may still be read.
+    /// How many bytes may still be read.
     room: u64,
-    /// Words that may still be tried as names.
+    /// How many words may still be tried as file names.
     looks: usize,
 }
 
@@ -189,7 +194,7 @@ impl Search<'_> {
         self.named
     }
 
-    /// Takes the file of this name, if it is one of the vault's.
+    /// Adds the file of this name, if it is one of the vault.
     #[allow(clippy::disallowed_methods, reason = "looks only at files within the vault")]
     fn add(&mut self, name: &str, folder: &Path) {
         let is_name =
@@ -199,8 +204,8 @@ impl Search<'_> {
         }
         self.looks -= 1;
         let path = folder.join(name);
-        // What is not there, or lies elsewhere, is nothing that the command could find here. Most
-        // words of a text name nothing, which one look tells.
+        // The command cannot find a file that is not there or lies outside. Most words name no
+        // file, which this single check shows.
         if std::fs::symlink_metadata(&path).is_err() {
             return;
         }
@@ -228,7 +233,8 @@ impl Search<'_> {
     }
 }
 
-/// A word itself, what stands behind an option in it, and what a shell would find in it.
+/// The parts of a word that may name a file: the word, the value of an option in it, and what a
+/// shell would find in it.
 fn names_in_word(word: &str) -> impl Iterator<Item = &str> {
     let value = word.split_once('=').map(|(_, value)| value);
     let glued = word.strip_prefix('-').and_then(|option| option.get(1..));
@@ -252,7 +258,7 @@ fn show(shown: &mut String, name: &str, file: &Named) {
     }
 }
 
-/// Stands for every file below that is not plainly a document; `None` where there is none.
+/// A hash of every file below that is not plainly a document; `None` if there is none.
 #[allow(clippy::disallowed_methods, reason = "names and times only, and no link is followed")]
 fn tree(
     folder: &Path,
@@ -262,7 +268,7 @@ fn tree(
     let mut found = BTreeMap::new();
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
-        // A folder that cannot be read holds nothing that the command could read either.
+        // The command cannot read a folder that this process cannot read.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
         Err(error) => return Err(error),
     };
@@ -273,7 +279,7 @@ fn tree(
         if is_left_out(KEPT_UP) || (in_git && is_left_out(GIT_DATA)) {
             continue;
         }
-        // An entry that cannot be asked is gone meanwhile.
+        // An entry without metadata was removed meanwhile.
         let Ok(meta) = entry.metadata() else { continue };
         if meta.is_dir() {
             if let Some(below) = tree(&entry.path(), stamp)? {
@@ -311,7 +317,7 @@ impl Stamps {
     }
 }
 
-/// Changes with every write to a file; the last time a file changed cannot be set back.
+/// A value that changes with every write to a file, because its time of change cannot be set back.
 fn stamp(meta: &std::fs::Metadata) -> Vec<u8> {
     let parts = [meta.dev(), meta.ino(), meta.size(), meta.mode().into()];
     let times = [meta.ctime(), meta.ctime_nsec()];

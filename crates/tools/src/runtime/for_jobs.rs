@@ -1,4 +1,4 @@
-//! Commands and addresses that a person accepted with a job.
+//! The commands and addresses of jobs, which a person accepted with the job.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use onyx_types::{ErrorCode, Fault, Origin};
 use super::{Access, Ending, Network, Order, Runtime, Steering};
 use crate::{ToolCx, ToolError, Web};
 
-/// The most of an answer that is looked through for words.
+/// The most bytes of an answer that are searched.
 const ANSWER_BYTES: usize = 1024 * 1024;
 
-/// Commands and requests of jobs: commands in the sandbox, requests through the egress client. What is run
-/// and reached was accepted by a person with the job.
+/// Runs the commands of jobs in the sandbox and sends their requests through the egress client. A
+/// person accepted with the job what is run and reached.
 #[derive(Clone, Default)]
 pub struct JobOutside {
     runtime: Option<Runtime>,
     web: Option<Web>,
 }
 
-/// What a command may do to the person's files.
+/// Whether a command may change the person's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandAccess {
     Look,
@@ -31,11 +31,11 @@ pub enum CommandAccess {
 pub struct CommandEnd {
     pub succeeded: bool,
     pub output: String,
-    /// The reason in words for people, if it did not succeed.
+    /// Why the command failed, as a text for people.
     pub why: Option<String>,
 }
 
-/// What an address answered.
+/// The answer of an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpAnswer {
     pub status: u16,
@@ -61,7 +61,8 @@ impl JobOutside {
         };
         let access = match access {
             CommandAccess::Look => Access::Look,
-            // No person checks what it writes, so it counts as tainted, whatever it read.
+            // No person checks what the command writes, so its changes count as tainted, whatever
+            // it read.
             CommandAccess::Change => Access::Change(Origin::AgentTainted, Steering::Kept),
         };
         let fault = |error: ToolError| Fault::new(ErrorCode::ToolFailed, error.to_string());
@@ -99,7 +100,7 @@ impl JobOutside {
         Ok(HttpAnswer { status: fetched.status, body: String::from_utf8_lossy(body).into_owned() })
     }
 
-    /// Posts JSON. The key is the same at each try, so that a receiver can tell a repeat.
+    /// Posts JSON. The key is the same at each try, so that a receiver can recognise a repeat.
     pub async fn post(&self, url: &str, key: &str, body: Vec<u8>) -> Result<u16, Fault> {
         let (web, address) = self.way_to(url)?;
         let headers = [("idempotency-key", key.to_owned())];
@@ -115,7 +116,7 @@ impl JobOutside {
         Ok((web, url.parse().map_err(|error| unreachable(&error))?))
     }
 
-    /// Whether an address could be asked at all.
+    /// Checks that a text is an address that can be requested.
     pub fn check_address(url: &str) -> Result<(), String> {
         url.parse::<Address>().map(drop).map_err(|error| error.to_string())
     }

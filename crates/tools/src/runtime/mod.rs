@@ -1,4 +1,4 @@
-//! Commands: where they run, how long, and what of their output is kept.
+//! Runs commands: where they work, how long they may take, and which part of their output is kept.
 
 mod alone;
 mod executed;
@@ -35,19 +35,19 @@ use workspace::{Authorship, Watch};
 
 use crate::{ToolCx, ToolError, Web};
 
-/// Where commands run.
+/// Runs the commands of tools.
 #[derive(Clone)]
 pub struct Runtime {
     sandbox: Sandbox,
     /// The home on this machine's disk.
     home: PathBuf,
-    /// The way out for commands that may reach something.
+    /// The egress client for commands with network access.
     web: Option<Web>,
     vaults: Vaults,
     repositories: Arc<KnownRepositories>,
 }
 
-/// Where people's files lie.
+/// Where people's vaults are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Vaults {
     /// The vaults are on this machine's disk, under the home.
@@ -56,22 +56,22 @@ enum Vaults {
     Elsewhere,
 }
 
-/// A command as a tool asks for it.
+/// A command that a tool wants to run.
 pub(crate) struct Order<'a> {
     pub(crate) argv: Vec<String>,
     pub(crate) workspace: Arc<Workspace>,
-    /// The folder in the vault; `None` is the vault itself.
+    /// The folder in the vault; `None` is the top of the vault.
     pub(crate) folder: Option<&'a str>,
     pub(crate) access: Access,
     pub(crate) network: Network,
-    /// A folder of ours that it may use beside the vault.
+    /// A folder of Onyx that the command may use in addition to the vault.
     pub(crate) beside: Option<PathBuf>,
-    /// The name of the tool that asks.
+    /// The name of the tool that runs the command.
     pub(crate) tool: String,
 }
 
-/// Which servers a command may reach. Never this machine's own network: what it may reach it reaches through
-/// a proxy of ours, which looks names up and checks every address.
+/// The servers that a command may reach. It never gets this machine's own network; it uses a proxy
+/// of ours, which resolves names and checks every address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Network {
     None,
@@ -79,12 +79,12 @@ pub(crate) enum Network {
     Servers(Vec<HostPort>),
 }
 
-/// What a command may do to the vault.
+/// Whether a command may change files of the vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Look,
-    /// The command may change files. This says whose work they are, and whether those that steer
-    /// agents stay.
+    /// The command may change files. The values are the origin of its changes, and whether files
+    /// that steer agents are put back.
     Change(Origin, Steering),
 }
 
@@ -92,7 +92,8 @@ pub(crate) enum Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     Exited(i32),
-    /// A signal ended it, which is also how the sandbox's bounds end a command.
+    /// A signal ended the command. The sandbox also ends commands in this way when they exceed its
+    /// limits.
     Killed,
     Cancelled,
     TimedOut,
@@ -115,15 +116,15 @@ pub(crate) struct Ran {
     pub(crate) left: CommandChanges,
 }
 
-/// A command at work with the folder that goes with it.
+/// A running command with everything that must live as long as it does.
 pub(crate) struct AtWork {
     pub(crate) running: Running,
     _scratch: Option<Scratch>,
-    /// Where it works.
+    /// The workspace in which it works.
     workspace: Option<Arc<Workspace>>,
-    /// What is looked at again there, where it may change files.
+    /// What is needed to examine its changes, if it may change files.
     watch: Option<Watch>,
-    /// What answers it, if it may reach something; ends with it.
+    /// The proxy of a command with network access, which ends with it.
     _proxy: Option<AbortOnDrop>,
 }
 
@@ -133,7 +134,7 @@ impl Runtime {
         Self { sandbox, home, web: None, vaults: Vaults::Here, repositories }
     }
 
-    /// Serves vaults that are not on this machine's disk: commands work on copies.
+    /// Makes commands work on copies, for vaults that are not on this machine's disk.
     #[must_use]
     pub fn with_copies(self) -> Self {
         Self { vaults: Vaults::Elsewhere, ..self }
@@ -144,23 +145,23 @@ impl Runtime {
         Scratch::clean(&self.scratch_folder());
     }
 
-    /// Adds a way out for commands that may reach something. Without one they reach nothing.
+    /// Adds the egress client. Without it, commands reach no server.
     #[must_use]
     pub fn with_web(self, web: Web) -> Self {
         Self { web: Some(web), ..self }
     }
 
-    /// What ssh takes as its `ProxyCommand` where a command may reach something.
+    /// The `ProxyCommand` of ssh for commands with network access.
     pub(crate) fn proxy_command(&self) -> String {
         self.sandbox.proxy_command()
     }
 
-    /// May a command run here? Starts nothing.
+    /// Whether commands can run here. This starts nothing.
     pub(crate) fn is_likely(&self) -> bool {
         self.sandbox.is_likely()
     }
 
-    /// Where a command in this folder works on the person's files.
+    /// The workspace for a command in this folder.
     pub(crate) async fn workspace(
         &self,
         folder: Option<&str>,
@@ -176,18 +177,19 @@ impl Runtime {
         Ok(Arc::new(workspace))
     }
 
-    /// Where a person's vault lies on this disk.
+    /// The path of a person's vault on this disk.
     fn vault(&self, person: &onyx_types::PersonId) -> PathBuf {
         self.home.join(Area::Vault(person.clone()).path())
     }
 
-    /// Where folders are made that last as long as a command.
+    /// The folder for temporary folders of commands.
     pub(crate) fn scratch_folder(&self) -> PathBuf {
         self.home.join("cache/scratch")
     }
 
-    /// Is there a repository at the top of the vault or in one of its folders? Where the vault lies elsewhere that is not
-    /// known: to ask would be a question to the database with every turn.
+    /// Whether there is a repository at the top of the vault or in one of its folders. If the vault
+    /// is in a store the answer is always yes, because finding out would ask the database with
+    /// every turn.
     pub(crate) fn has_repository(&self, person: &onyx_types::PersonId) -> bool {
         self.vaults == Vaults::Elsewhere || self.repositories.are_in(&self.vault(person), person)
     }
@@ -257,7 +259,7 @@ impl Runtime {
         Ok((running, proxy))
     }
 
-    /// Answers what a command says on its one port.
+    /// Serves the proxy at the command's port.
     async fn answer(
         &self,
         running: &mut Running,
@@ -274,7 +276,7 @@ impl Runtime {
         Ok(Some(AbortOnDrop(tokio::spawn(proxy.serve(listener)))))
     }
 
-    /// Runs a command to its end, shows what it says meanwhile, and ends it with the run.
+    /// Runs a command to its end and shows its output meanwhile. The command ends with the run.
     pub(crate) async fn run(
         &self,
         order: Order<'_>,
@@ -282,7 +284,7 @@ impl Runtime {
         cx: &ToolCx,
     ) -> Result<Ran, ToolError> {
         let (at_work, cx) = (self.start(order, Stdio::null(), cx).await?, cx.clone());
-        // The command has a task of its own, so that its changes are examined even if the caller
+        // The command runs in its own task, so that its changes are examined even if the caller
         // goes away.
         let followed = tokio::spawn(async move { at_work.until_end(limit, &cx).await });
         followed.await.map_err(|_| ToolError::Failed("the command could not be followed".into()))?
@@ -290,7 +292,7 @@ impl Runtime {
 }
 
 impl AtWork {
-    /// A program of the owner's, which needs no folder.
+    /// Starts a program of the owner, which works in no folder of the vault.
     pub(crate) fn trusted(program: &Path, arguments: &[&str]) -> Result<Self, ToolError> {
         let running = onyx_sandbox::trusted(program, arguments).map_err(|error| not_run(&error))?;
         Ok(Self { running, _scratch: None, workspace: None, watch: None, _proxy: None })
@@ -312,20 +314,20 @@ impl AtWork {
         Ok(Ran { output: gathered.finish(), ending, left })
     }
 
-    /// Ends what is left of it and looks at what it did.
+    /// Ends the rest of the command and examines its changes.
     pub(crate) async fn end(&mut self, cx: &ToolCx) -> Result<CommandChanges, ToolError> {
         self.running.kill();
         let (Some(workspace), Some(watch)) = (self.workspace.clone(), self.watch.take()) else {
             return Ok(CommandChanges::default());
         };
-        // What was killed may write until it is gone.
+        // Processes that were killed may still write until they have ended, so this waits for them.
         let ended = self.running.wait().await;
         ended.map_err(|error| not_run(&SandboxError::Read(error)))?;
         workspace.settle(watch, cx).await
     }
 }
 
-/// A task that is ended when this handle is dropped.
+/// A task that is aborted when this is dropped.
 struct AbortOnDrop(JoinHandle<()>);
 
 impl Drop for AbortOnDrop {

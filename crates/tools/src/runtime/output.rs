@@ -1,7 +1,6 @@
-//! A command's output: pieces of bytes become text, of which the beginning and the end are kept
-//! however long it is.
+//! Collects a command's output. Its bytes become text, of which the beginning and the end are kept.
 
-/// How many bytes are kept of the beginning; as many again are kept of the end.
+/// How many bytes of the beginning and of the end are kept.
 const KEPT: usize = 1024 * 1024;
 
 #[derive(Default)]
@@ -9,19 +8,19 @@ pub(crate) struct OutputBuffer {
     head: String,
     tail: String,
     left_out: usize,
-    /// The bytes of a character that the next piece may complete.
+    /// The first bytes of a character that the next piece may complete.
     begun: Vec<u8>,
 }
 
 impl OutputBuffer {
-    /// Takes a piece and gives back the text that it completes.
+    /// Adds a piece and returns the text that it completes.
     pub(crate) fn add(&mut self, piece: &[u8]) -> String {
         self.begun.extend_from_slice(piece);
         let whole = match std::str::from_utf8(&self.begun) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             Ok(_) | Err(_) => self.begun.len(),
         };
-        // An end that no piece can complete is not a character: it is shown as such.
+        // No character is longer than this, so these bytes are none and are shown as such.
         let whole = if self.begun.len() - whole > 3 { self.begun.len() } else { whole };
         let text = String::from_utf8_lossy(&self.begun[..whole]).into_owned();
         self.begun.drain(..whole);
@@ -43,7 +42,7 @@ impl OutputBuffer {
         let (head, rest) = text.split_at(text.floor_char_boundary(room));
         self.head.push_str(head);
         self.tail.push_str(rest);
-        // Cut at twice the size, so that a long output is not moved with every piece.
+        // The text is cut only at twice the size, so that it is not moved with every piece.
         if self.tail.len() > 2 * KEPT {
             let cut = self.tail.ceil_char_boundary(self.tail.len() - KEPT);
             self.left_out += cut;

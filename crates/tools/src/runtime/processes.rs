@@ -1,4 +1,4 @@
-//! Commands that keep running between calls.
+//! Processes that keep running between calls.
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
@@ -12,10 +12,10 @@ use tokio::sync::{Notify, mpsc};
 use super::{AtWork, Order, OutputBuffer, Runtime};
 use crate::{LiveOutput, ToolCx, ToolError};
 
-/// The most processes of one session at once.
+/// The most processes of one session.
 const MOST: usize = 4;
 const LONGEST: Duration = Duration::from_secs(30 * 60);
-/// What waits to be polled; older output is dropped beyond it.
+/// The most bytes of output that wait to be polled; older output is dropped.
 const UNREAD: usize = 256 * 1024;
 const WORDS_WAITING: usize = 16;
 
@@ -36,7 +36,7 @@ struct Process {
     stop: Cancel,
 }
 
-/// A process's output that was not read yet, and how the process ended.
+/// The output that was not polled yet, and how the process ended.
 #[derive(Default)]
 struct Heard {
     said: Mutex<ProcessOutput>,
@@ -64,7 +64,8 @@ impl Processes {
         let (words, waiting) = mpsc::channel(WORDS_WAITING);
         let (heard, stop) = (Arc::<Heard>::default(), Cancel::new());
         let mut follow = Follow { at_work, waiting, heard: Arc::clone(&heard) };
-        // The call that started it is over by then.
+        // The call that started the process is over when the process ends, so nothing is shown live
+        // then.
         let cx_of_end = ToolCx { live: LiveOutput::nowhere(), ..cx.clone() };
         let (of_run, of_process, longest) =
             (cx.cancel.clone(), stop.clone(), cx.clock.sleep(LONGEST));
@@ -90,7 +91,7 @@ impl Processes {
         Ok(Started(id))
     }
 
-    /// What is new, after waiting for it for a while.
+    /// Waits a while for new output and returns it.
     pub(crate) async fn poll(
         &self,
         id: u64,
@@ -99,7 +100,7 @@ impl Processes {
     ) -> Result<String, ToolError> {
         let heard = self.find(id, cx, |process| Arc::clone(&process.heard))?;
         if heard.said().is_quiet() {
-            // Nothing new in time is an answer too.
+            // If nothing new comes in time, the answer says so.
             let _ = cx.clock.within(patience, heard.news.notified()).await;
         }
         let mut said = heard.said();
@@ -130,7 +131,7 @@ impl Processes {
 
     fn room(&self, session: &SessionKey) -> Result<(), ToolError> {
         let mut table = self.table();
-        // A process that ended and whose output was read to the end no longer counts.
+        // A process whose end and whole output were polled is removed.
         let ids: Vec<u64> = table.of(session).map(|(id, _)| *id).collect();
         if ids.len() < MOST {
             return Ok(());
@@ -145,7 +146,7 @@ impl Processes {
         }
     }
 
-    /// A process of another session is not there.
+    /// Finds a process of this session. Those of other sessions are not found.
     fn find<T>(
         &self,
         id: u64,

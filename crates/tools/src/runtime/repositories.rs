@@ -1,4 +1,5 @@
-//! Whether a person's vault holds a repository. Every turn asks, because git tools are offered only then.
+//! Finds out whether a person's vault holds a repository. Every turn asks, because git tools are
+//! offered only then.
 
 use std::collections::HashMap;
 use std::fs::DirEntry;
@@ -10,8 +11,8 @@ use onyx_types::PersonId;
 
 /// The most folders that are looked through for repositories.
 const MOST_FOLDERS: usize = 500;
-/// How long folders are not checked again while none is added or removed. A repository that another program creates in
-/// an existing folder is noticed this much later.
+/// How long folders are not searched again while no entry is added or removed. If another program
+/// creates a repository in an existing folder, it is noticed this much later.
 const TRUSTED_FOR: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
@@ -20,13 +21,13 @@ pub(super) struct KnownRepositories(Mutex<HashMap<PersonId, Looked>>);
 #[derive(Clone, Copy, Debug)]
 struct Looked {
     at: Instant,
-    /// When a name was last added to the vault or taken from it.
+    /// When an entry was last added to or removed from the vault.
     changed: Option<SystemTime>,
     found: bool,
 }
 
 impl KnownRepositories {
-    /// Is there a repository at the top of the vault or in one of its folders?
+    /// Whether there is a repository at the top of the vault or in one of its folders.
     pub(super) fn are_in(&self, vault: &Path, person: &PersonId) -> bool {
         let changed = vault.symlink_metadata().and_then(|meta| meta.modified()).ok();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,7 +40,7 @@ impl KnownRepositories {
         found
     }
 
-    /// A command may make one, or take it away.
+    /// Forgets the answer, because a command may have created or removed a repository.
     pub(super) fn forget(&self, person: &PersonId) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(person);
     }
@@ -48,8 +49,7 @@ impl KnownRepositories {
 #[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]
 fn look(vault: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(vault) else { return false };
-    // The repository must be a folder of its own, because a file or link of that name leads
-    // elsewhere.
+    // `.git` must be a folder, because a file or link of that name leads elsewhere.
     let is_own = |path: PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
     let is_one = |folder: &Path| is_own(folder.join(".git"));
     let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());

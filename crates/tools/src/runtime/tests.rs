@@ -1,4 +1,4 @@
-//! Tests which servers a command with network access can reach.
+//! Which servers a command with network access can reach.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use serde_json::json;
 use super::{Access, Ending, Network, Order, Ran, Runtime};
 use crate::{Decisions, LiveOutput, Offered, PathRules, ToolCx, ToolError, Web, WebSettings};
 
-/// What the commands below start in: this test program, asked to run this test.
+/// The commands below start in this test: the sandbox runs this test program again.
 #[test]
 #[ignore = "the child of the test below"]
 #[allow(clippy::disallowed_methods, reason = "this process is the sandbox's own")]
@@ -58,8 +58,8 @@ fn context(store: &Store) -> ToolCx {
     }
 }
 
-/// Runs curl for an address, in a sandbox that may reach these servers. The config lets tools reach
-/// every server of this machine, so that only the list keeps a command from one.
+/// Runs curl in a sandbox that may reach these servers. The config allows all servers of this
+/// machine, so only the list can keep the command from one.
 async fn curl(kind: SandboxKind, servers: Vec<HostPort>, words: &[&str]) -> Result<Ran, ToolError> {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
@@ -89,7 +89,7 @@ async fn a_command_reaches_the_servers_of_its_plan_and_no_other_listener_of_this
     assert!(ran.output.contains("the one that was named"), "{}", ran.output);
     let ran = curl(SandboxKind::Bubblewrap, servers.clone(), &[&url(&other)]).await.unwrap();
     assert!(ran.output.contains("is not allowed for this command"), "{}", ran.output);
-    // A server that is not allowed is also refused to a command that asks for no proxy.
+    // A command that does not use the proxy cannot reach a server that is not allowed either.
     let direct = ["--noproxy", "*", &url(&other)];
     let ran = curl(SandboxKind::Bubblewrap, servers.clone(), &direct).await.unwrap();
     assert!(ran.output.contains("curl: (7) Failed to connect"), "{}", ran.output);

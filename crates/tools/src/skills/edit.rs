@@ -1,4 +1,4 @@
-//! What people do with skills: write, accept, remove, import.
+//! Changes of skills by people: writing, accepting, removing and importing.
 
 use onyx_storage::{
     Acceptance, AcceptanceKind, Area, AuditEntry, Change, Expect, ObjectKey, StoreError,
@@ -13,7 +13,7 @@ use super::{
 use crate::PersonFiles;
 
 impl Skills {
-    /// Writes the text of a skill of the vault. Whoever writes it accepts it.
+    /// Writes the text of a skill in the vault. The person who writes it accepts it thereby.
     pub async fn write(
         &self,
         approver: &Approver,
@@ -31,7 +31,7 @@ impl Skills {
                 entry.text_path(&SkillPlace::Vault)?.to_string()
             }
         };
-        // Makes the vault if this is the first that happens in it.
+        // Opening the vault creates it if it does not exist yet.
         self.shared.files.objects(&Area::Vault(person.clone()))?;
         let path = format!("vault/{path}");
         self.shared.person_files(person).write(&path, text.as_bytes(), expect).await?;
@@ -39,7 +39,7 @@ impl Skills {
         self.accept(approver, name, written.hash).await
     }
 
-    /// The person has looked at exactly this content.
+    /// Accepts exactly the content that the person has looked at.
     pub async fn accept(
         &self,
         approver: &Approver,
@@ -70,7 +70,7 @@ impl Skills {
         self.get(person, None, name).await
     }
 
-    /// Takes a skill of the vault away. Its files' last versions are kept.
+    /// Removes a skill from the vault. The last versions of its files are kept.
     pub async fn remove(&self, approver: &Approver, name: &str) -> Result<(), Fault> {
         let person = approver.person();
         let skill = self.get(person, None, name).await?;
@@ -123,7 +123,7 @@ impl Skills {
 }
 
 impl Skill {
-    /// Where it lies in its area: its folder, or its one file.
+    /// The path by which acceptances name the skill: its folder, or its single file.
     fn acceptance_name(&self) -> String {
         if self.is_folder() { self.folder().to_owned() } else { self.path.clone() }
     }

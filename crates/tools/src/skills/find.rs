@@ -7,15 +7,15 @@ use onyx_types::{Fault, Hash, PersonId};
 
 use super::{SKILL_FILE, Skill, SkillHead, SkillPlace, SkillState, SkillsCore, places};
 
-/// More folders than this are not looked at.
+/// The most skills of one place that are looked at.
 pub(super) const MOST_SKILLS: usize = 200;
 pub(super) const MOST_FILES: usize = 200;
 /// The most bytes of all files of one skill together.
 pub(super) const MOST_BYTES: u64 = 4 * 1024 * 1024;
-/// How deep folders lie in each other.
+/// How deep folders of a skill may be nested.
 const DEEPEST: usize = 8;
 
-/// A name in a folder of skills.
+/// An entry of a folder of skills.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) name: String,
@@ -31,7 +31,7 @@ pub(super) enum Shape {
 }
 
 impl Entry {
-    /// Where the skill lies in its area.
+    /// The path of the skill in its area.
     pub(super) fn root(&self, place: &SkillPlace) -> Result<ObjectKey, StoreError> {
         let (folder, name) = (place.folder(), &self.name);
         let path = match self.shape {
@@ -41,7 +41,7 @@ impl Entry {
         Ok(path.parse()?)
     }
 
-    /// Where its text lies.
+    /// The path of the skill's text.
     pub(super) fn text_path(&self, place: &SkillPlace) -> Result<ObjectKey, StoreError> {
         let root = self.root(place)?;
         match self.shape {
@@ -51,14 +51,14 @@ impl Entry {
     }
 }
 
-/// The files of a skill, or why they cannot be taken together.
+/// The files of a skill, or why they cannot be used together.
 enum Contents {
     Whole(BTreeMap<String, Vec<u8>>),
     Flawed(String),
 }
 
 impl SkillsCore {
-    /// What lies in a place, by name. A folder wins over a file of the same name.
+    /// The skills of a place, by name. A folder takes precedence over a file of the same name.
     pub(super) async fn entries(
         &self,
         person: &PersonId,
@@ -95,7 +95,8 @@ impl SkillsCore {
                 let Some(mut skill) = self.load(person, place, &entry, &accepted).await? else {
                     continue;
                 };
-                // Skills of different agents do not meet.
+                // Skills of different agents may have the same name, because each agent sees only
+                // its own.
                 let is_own = matches!(place, SkillPlace::Agent(_));
                 if !is_own && !taken.insert(skill.name.clone()) {
                     skill.state = SkillState::Shadowed;
@@ -106,15 +107,15 @@ impl SkillsCore {
         Ok(skills)
     }
 
-    /// Did the text of an agent's own skill come from outside? Those of the vault are judged by what
-    /// their person accepted.
+    /// Whether the text of an agent's own skill came from outside. Skills of the vault are judged
+    /// by what their person accepted.
     pub(super) async fn is_foreign(
         &self,
         place: &SkillPlace,
         text: &ObjectKey,
     ) -> Result<bool, StoreError> {
         let SkillPlace::Agent(agent) = place else { return Ok(false) };
-        // Nothing that Onyx writes goes there: it holds what its owner put there.
+        // Onyx writes nothing to a workspace, so all of its content is the owner's.
         if places::workspace(self, place).is_some() {
             return Ok(false);
         }
@@ -141,8 +142,8 @@ impl SkillsCore {
         }
     }
 
-    /// Everything of a skill, read once: what is judged is what is shown. `None`: a folder without
-    /// the file that makes it a skill.
+    /// Reads all files of a skill once, so that what is judged is what is shown. `None` for a
+    /// folder without a `SKILL.md`.
     async fn load(
         &self,
         person: &PersonId,
@@ -252,7 +253,7 @@ async fn folder_contents(objects: &dyn Objects, root: &ObjectKey) -> Result<Cont
             }
             let object = match get(objects, &meta.key).await? {
                 Ok(Some(object)) => object,
-                // It went while the others were read.
+                // The file was removed while the others were read.
                 Ok(None) => continue,
                 Err(why) => return Ok(Contents::Flawed(why)),
             };
@@ -263,7 +264,7 @@ async fn folder_contents(objects: &dyn Objects, root: &ObjectKey) -> Result<Cont
     Ok(Contents::Whole(files))
 }
 
-/// A file, or why it cannot be part of a skill.
+/// Reads a file, or says why it cannot be part of a skill.
 async fn get(
     objects: &dyn Objects,
     key: &ObjectKey,
@@ -274,7 +275,7 @@ async fn get(
     }
 }
 
-/// The hash of names and contents. One file alone has the same as a folder with only that
+/// The hash of names and contents. A single file has the same hash as a folder with only that
 /// `SKILL.md`.
 pub(super) fn hash_of(files: &BTreeMap<String, Vec<u8>>) -> Hash {
     let parts = files.iter().flat_map(|(name, bytes)| [name.as_bytes(), bytes.as_slice()]);

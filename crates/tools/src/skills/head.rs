@@ -11,16 +11,18 @@ const LONGEST_DESCRIPTION: usize = 1_024;
 /// The front matter of a `SKILL.md`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillHead {
-    /// What it is for, in one line.
+    /// The purpose of the skill in one line.
     pub description: String,
     pub license: Option<String>,
     pub compatibility: Option<String>,
     pub metadata: Vec<(String, String)>,
-    /// What it asks to be allowed, as written. It is shown to people and widens nothing.
+    /// The permissions that the skill asks for, as written. They are shown to people and allow
+    /// nothing.
     pub allowed_tools: Option<String>,
 }
 
-/// Lower case letters, digits and single dashes, as agentskills.io has it.
+/// Whether this is a valid name: lower case letters, digits and single dashes, as agentskills.io
+/// defines it.
 pub fn is_skill_name(name: &str) -> bool {
     let fits = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
     let parts_fit = name.split('-').all(|part| !part.is_empty() && part.chars().all(fits));
@@ -28,7 +30,7 @@ pub fn is_skill_name(name: &str) -> bool {
 }
 
 impl SkillHead {
-    /// Reads the head of a skill that lies under this name, or says why it is none.
+    /// Reads the head of a skill with this name, or says why it is not valid.
     pub(super) fn read(name: &str, text: &str) -> Result<Self, String> {
         if !is_skill_name(name) {
             return Err(format!(
@@ -64,7 +66,7 @@ impl SkillHead {
         })
     }
 
-    /// The name that a skill gives itself, for one that lies nowhere yet.
+    /// The name that a skill's text gives, for a skill that is not stored yet.
     pub(super) fn own_name(text: &str) -> Option<String> {
         let (mut fields, _) = front_matter(text).ok()?;
         words(&mut fields, "name")

@@ -9,16 +9,16 @@ use super::find::{MOST_BYTES, MOST_FILES};
 use super::zip::{ZipLimits, files_of_zip};
 use super::{SKILL_FILE, SkillHead};
 
-/// More skills at once are a mistake, or an attack.
+/// The most skills of one import. More are a mistake or an attack.
 const MOST_AT_ONCE: usize = 50;
-/// The most bytes of everything that is brought at once.
+/// The most bytes of one import.
 const MOST_BROUGHT: u64 = 4 * MOST_BYTES;
 
-/// Files that hold one skill or several: each folder with a `SKILL.md` is one.
+/// Uploaded files with one skill or several. Each folder with a `SKILL.md` is a skill.
 #[derive(Clone, Debug, Default)]
 pub struct SkillPackage {
     files: BTreeMap<String, Vec<u8>>,
-    /// What a skill at the top is called where it does not say so itself.
+    /// The name of a skill at the top that does not name itself.
     name: Option<String>,
 }
 
@@ -42,18 +42,18 @@ impl SkillPackage {
 
     /// Makes a package of a ZIP archive.
     pub fn of_zip(name: Option<String>, bytes: &[u8]) -> Result<Self, Fault> {
-        // Folders are entries too.
+        // Folders count as entries too.
         let entries = 2 * MOST_AT_ONCE * MOST_FILES;
         let limits = ZipLimits { bytes: MOST_BROUGHT, entries };
         Self::of_files(name, files_of_zip(bytes, &limits, too_large)?)
     }
 
     fn add(&mut self, path: String, bytes: Vec<u8>) -> Result<(), Fault> {
-        // What leads out of the package, or cannot be a file here, is refused and not left out: the
-        // skill would not be the one that was looked at.
+        // A path that leads out of the package or is not valid here is an error. If the file were
+        // left out, the skill would not be the one that the person looked at.
         let key: Result<ObjectKey, _> = path.parse();
         let key = key.map_err(|error| Fault::new(ErrorCode::InvalidRequest, error.to_string()))?;
-        // What version control keeps beside the files is no part of a skill.
+        // The data of version control does not belong to the skill.
         if key.parts().any(|part| part == ".git") {
             return Ok(());
         }
@@ -64,7 +64,8 @@ impl SkillPackage {
         Ok(())
     }
 
-    /// Each folder with a `SKILL.md`, and each `.md` at the top that is a skill of its own.
+    /// Finds the skills: each folder with a `SKILL.md`, and each `.md` file at the top that is a
+    /// skill.
     pub(super) fn skills(self) -> Result<Vec<NamedFiles>, Fault> {
         let Self { files, name } = self;
         let is_head = |path: &&String| {
@@ -74,7 +75,7 @@ impl SkillPackage {
         let mut skills: Vec<NamedFiles> = Vec::new();
         for head in &heads {
             let folder = head.strip_suffix(SKILL_FILE).unwrap_or_default();
-            // A skill within another one belongs to that.
+            // A skill inside the folder of another one is part of that skill.
             let is_inside = |other: &String| {
                 let other = other.strip_suffix(SKILL_FILE).unwrap_or_default();
                 other.len() < folder.len() && folder.starts_with(other)
@@ -109,7 +110,7 @@ impl SkillPackage {
     }
 }
 
-/// The name that the skill gives itself, else that of its folder.
+/// The name that the skill's text gives, else that of its folder.
 fn called(head: &[u8], fallback: Option<String>) -> Result<String, Fault> {
     let own = SkillHead::own_name(&String::from_utf8_lossy(head));
     own.or(fallback).ok_or_else(|| {

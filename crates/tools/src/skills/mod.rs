@@ -40,13 +40,13 @@ struct SkillsCore {
     files: Arc<dyn Files>,
     accepted: Arc<dyn Acceptances>,
     clock: Arc<dyn Clock>,
-    /// Who had something to open when a prompt was last made for them.
+    /// The people and agents for whom there were skills when a prompt was last made.
     offered: Mutex<BTreeSet<(PersonId, AgentId)>>,
-    /// Folders outside the home in which agents have their own.
+    /// The folders outside the home that hold the skills of some agents.
     workspaces: RwLock<BTreeMap<AgentId, PathBuf>>,
 }
 
-/// Where a skill lies. If two have one name, the first in this order counts.
+/// The place of a skill. If several skills have one name, the first place in this order counts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SkillPlace {
     /// `agents/<agent>/skills`, or `skills` in the workspace that the config names
@@ -79,17 +79,17 @@ impl SkillPlace {
 pub struct Skill {
     pub name: String,
     pub place: SkillPlace,
-    /// Where its `SKILL.md` lies, in the vault or in the agent's folder.
+    /// The path of its `SKILL.md`, in the vault or in the agent's folder.
     pub path: String,
-    /// The whole of its `SKILL.md`; empty where that cannot be read.
+    /// The whole `SKILL.md`; empty if it cannot be read.
     pub text: String,
     pub head: Option<SkillHead>,
     /// The hash of all its files.
     pub hash: Hash,
-    /// The files beside its `SKILL.md`.
+    /// The skill's other files.
     pub files: BTreeMap<String, Vec<u8>>,
     pub state: SkillState,
-    /// What the person accepted, where that is something else.
+    /// What the person accepted before, if the skill has changed since.
     accepted: Option<Acceptance>,
 }
 
@@ -97,13 +97,13 @@ pub struct Skill {
 pub enum SkillState {
     /// Agents can open it.
     Ready,
-    /// Nobody has accepted it.
+    /// No person has accepted the skill.
     New,
-    /// It is not what was accepted any more.
+    /// The skill is not what was accepted.
     Changed,
-    /// Another one with this name counts.
+    /// Another skill with this name is used instead.
     Shadowed,
-    /// Why it is no skill.
+    /// The skill is not valid, for this reason.
     Broken(String),
 }
 
@@ -116,8 +116,8 @@ impl Skill {
         }
     }
 
-    /// What has changed since it was accepted; `None` where nothing waits for the person. Other
-    /// files of a skill are named: only `SKILL.md` is kept to compare with.
+    /// The changes since the acceptance; `None` if the skill does not wait for a person. Other
+    /// files are only named, because only the accepted `SKILL.md` is kept to be compared with.
     pub fn diff(&self) -> Option<String> {
         let before = match (&self.state, &self.accepted) {
             (SkillState::New, _) => "",
@@ -144,14 +144,14 @@ impl Skills {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Every skill of the person's vault and of these agents, broken ones too.
+    /// Lists all skills of the person's vault and of these agents, broken ones too.
     pub async fn list(&self, person: &PersonId, agents: &[AgentId]) -> Result<Vec<Skill>, Fault> {
         let places = agents.iter().cloned().map(SkillPlace::Agent);
         let places: Vec<_> = places.chain([SkillPlace::Vault, SkillPlace::VaultShared]).collect();
         self.shared.all(person, &places).await
     }
 
-    /// The one of this name that counts: an agent's own where an agent is named and has one.
+    /// The skill of this name that is used. If an agent is given, its own skills take precedence.
     pub async fn get(
         &self,
         person: &PersonId,
@@ -169,7 +169,7 @@ impl Skills {
         Err(Fault::new(ErrorCode::NotFound, message).with_hint("`onyx skills list` shows them."))
     }
 
-    /// Had the agent something to open for this person when its prompt was made?
+    /// Whether the agent's prompt for this person listed skills when it was last made.
     pub(crate) fn is_offered(&self, person: &PersonId, agent: &AgentId) -> bool {
         let offered = self.shared.offered.lock().unwrap_or_else(PoisonError::into_inner);
         offered.contains(&(person.clone(), agent.clone()))

@@ -1,4 +1,4 @@
-//! What a prompt says of skills, and how an agent opens a skill.
+//! The list of skills in a prompt, and the opening of a skill by an agent.
 
 use std::fmt::Write as _;
 use std::sync::PoisonError;
@@ -10,22 +10,22 @@ use super::find::{Entry, MOST_BYTES};
 use super::{Skill, SkillHead, SkillPlace, SkillState, Skills, SkillsCore, places};
 use crate::ToolError;
 
-/// What all lines together may take of a prompt.
+/// The most bytes of the list in a prompt.
 const PROMPT_BYTES: usize = 4 * 1024;
-/// The most bytes of one description, where all of them whole would take more than that.
+/// The most bytes of one description, if the list would otherwise be too long.
 const SHORT_DESCRIPTION: usize = 120;
 
 const INTRODUCTION: &str = "Instructions for certain kinds of work. Before such work, open the one that fits with `skill`.";
 
-/// A skill as a prompt names it.
+/// A line of the list in a prompt.
 struct Line {
     name: String,
     description: String,
 }
 
 impl Skills {
-    /// The part of a prompt that names the skills an agent can open for this person; `None`: there
-    /// are none. A skill that is not accepted is not named, since its description is foreign text.
+    /// The list of skills that an agent can open for this person; `None` if there are none. A skill
+    /// that is not accepted is left out, because its description is foreign text.
     pub async fn prompt_text(
         &self,
         person: &PersonId,
@@ -42,7 +42,7 @@ impl Skills {
         Ok(Some(rendered(&lines)))
     }
 
-    /// One line for each, for a model that asks what there is.
+    /// Lists the skills, one line each, for a model that asks for them.
     pub(crate) async fn overview(
         &self,
         person: &PersonId,
@@ -52,7 +52,7 @@ impl Skills {
         Ok(lines.iter().map(Line::whole).collect())
     }
 
-    /// A skill that an agent may follow, all of it judged by the bytes that are given.
+    /// Opens a skill that an agent may follow. It is judged by the same bytes that are returned.
     pub(crate) async fn open(
         &self,
         person: &PersonId,
@@ -82,8 +82,8 @@ impl Skills {
 }
 
 impl SkillsCore {
-    /// The skills that count for an agent, by name. Cheap: every run asks. Only each `SKILL.md` is
-    /// looked at; whether the other files are as they were accepted is judged when one is opened.
+    /// The skills that an agent can open, by name. Every run asks for them, so only each `SKILL.md`
+    /// is read; the other files are checked when a skill is opened.
     async fn lines(&self, person: &PersonId, agent: &AgentId) -> Result<Vec<Line>, Fault> {
         let places = [SkillPlace::Agent(agent.clone()), SkillPlace::Vault, SkillPlace::VaultShared];
         let entries = self.entries(person, &places).await?;
@@ -109,7 +109,7 @@ impl SkillsCore {
         let (found, accepted) = (found?, accepted?);
         let mut lines = Vec::new();
         for ((place, entry), found) in candidates.iter().zip(found) {
-            // Skills that cannot be read are shown where skills are listed.
+            // Skills that cannot be read are shown where people list skills.
             let Ok(FoundObject::File(object)) = found else { continue };
             let Ok(text) = String::from_utf8(object.bytes) else { continue };
             let is_foreign = self.is_foreign(place, &entry.text_path(place)?).await?;
@@ -125,7 +125,7 @@ impl SkillsCore {
     }
 }
 
-/// Is this text its owner's words, or exactly what its person accepted?
+/// Whether this text is its owner's words, or exactly what its person accepted.
 fn counts(
     place: &SkillPlace,
     entry: &Entry,
@@ -155,7 +155,8 @@ impl Line {
     }
 }
 
-/// Whole descriptions where they fit, else short ones, and as many as fit.
+/// The list with whole descriptions if they fit, else with short ones, and with as many skills as
+/// fit.
 fn rendered(lines: &[Line]) -> String {
     let mut text = format!("{INTRODUCTION}\n");
     let whole: String = lines.iter().map(Line::whole).collect();
@@ -173,7 +174,7 @@ fn rendered(lines: &[Line]) -> String {
         }
     }
     if left_out > 0 {
-        // Writing to a String cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "- and {left_out} more; `skill` without a name lists all");
     }
     text

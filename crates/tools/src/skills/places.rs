@@ -1,6 +1,7 @@
-//! Where skills are read from. An agent whose config names a `workspace` has its own skills in the folder `skills`
-//! there, in place of the one in the home. That folder is read each time, so that changes there count at once. It lies
-//! outside the home, belongs to the home's owner, and is never written to.
+//! The places from which skills are read. If the config names a `workspace` for an agent, its own
+//! skills are in the folder `skills` there, instead of the one in the home. That folder is read
+//! each time, so that changes take effect at once. It is outside the home, belongs to the home's
+//! owner, and is never written to.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use onyx_types::{AgentId, PersonId};
 use super::{SkillPlace, Skills, SkillsCore};
 
 impl Skills {
-    /// The folders of agents that have one outside the home.
+    /// Sets the workspaces of the agents that have one.
     pub fn set_workspaces(&self, workspaces: BTreeMap<AgentId, PathBuf>) {
         let mut known = self.shared.workspaces.write().unwrap_or_else(PoisonError::into_inner);
         *known = workspaces;
@@ -35,7 +36,8 @@ pub(super) fn objects(
     }
 }
 
-/// Answers as `Files::find` does: in the order of the questions, and what is in the home in one go.
+/// Looks files up as `Files::find` does, with answers in the order of the questions. Files of the
+/// home are looked up together.
 pub(super) async fn find(
     core: &SkillsCore,
     person: &PersonId,
@@ -52,7 +54,7 @@ pub(super) async fn find(
         }
         answers.push(Some(match objects(core, person, place) {
             Ok(objects) => wanted.find_in(&*objects).await,
-            // A folder that is not there holds nothing.
+            // A folder that does not exist holds nothing.
             Err(StoreError::NotFound) => Ok(FoundObject::Nothing),
             Err(error) => Err(error),
         }));

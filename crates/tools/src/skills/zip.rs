@@ -5,15 +5,15 @@ use std::io::{Cursor, Read as _};
 use onyx_types::{ErrorCode, Fault};
 use zip::ZipArchive;
 
-/// How much an archive may hold.
+/// The limits for an archive.
 pub struct ZipLimits {
     pub bytes: u64,
-    /// Files and folders.
+    /// The most files and folders.
     pub entries: usize,
 }
 
-/// The files by their paths in the archive. What the archive says of its sizes is not believed.
-/// `too_large` is the fault of one that holds more than the limits allow.
+/// The files by their paths in the archive. The sizes that the archive states are not trusted.
+/// `too_large` is the error for an archive beyond the limits.
 pub fn files_of_zip(
     bytes: &[u8],
     limits: &ZipLimits,
@@ -29,7 +29,7 @@ pub fn files_of_zip(
     let (mut files, mut left) = (Vec::new(), limits.bytes);
     for index in 0..zip.len() {
         let file = zip.by_index(index).map_err(|error| damaged(&error))?;
-        // A link in an archive could lead anywhere.
+        // Links are left out, because they could lead anywhere.
         if file.is_dir() || file.is_symlink() {
             continue;
         }

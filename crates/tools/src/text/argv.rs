@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-/// The arguments with quotes where a shell would need them, so that what is one looks like one.
+/// The command with quotes where a shell would need them, so that each argument is recognisable.
 pub(crate) fn quoted(argv: &[String]) -> String {
     argv.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The same for arguments that are not checked yet.
+/// The command of a call whose arguments were not checked yet.
 pub(crate) fn shown(argv: Option<&Value>) -> String {
     let words = argv.and_then(Value::as_array).into_iter().flatten();
     quoted(&words.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>())

@@ -1,12 +1,12 @@
-//! The daily log: one entry after another, each line of a tainted entry is marked so that it is never
-//! taken for something the person or an untainted agent said.
+//! The daily log: a list of entries. Each line of a tainted entry is marked, so that it is never
+//! taken for words of the person or of an untainted agent.
 
 use onyx_types::{Taint, Timestamp, Zone};
 
-/// Invisible in rendered markdown, and last on its line so that the text reads as it was written.
+/// The mark at the end of a tainted line. It is invisible in rendered markdown.
 const MARK: &str = " <!-- agent_tainted -->";
 
-/// One entry as it stands in the log: `- 14:03 text`, further lines indented.
+/// An entry as the log holds it: `- 14:03 text`, with further lines indented.
 pub(crate) fn entry(at: Timestamp, zone: &Zone, text: &str, taint: Taint) -> String {
     let time = zone.time(at);
     let mark = match taint {
@@ -14,8 +14,8 @@ pub(crate) fn entry(at: Timestamp, zone: &Zone, text: &str, taint: Taint) -> Str
         Taint::Tainted => MARK,
     };
     let mut entry = String::new();
-    // Every character that some reader takes for a line end ends a line here, so that no part of
-    // a tainted entry can stand on a line without a mark.
+    // Every character that any reader takes for a line end starts a new line here, so that no part
+    // of a tainted entry is on a line without a mark.
     for (index, line) in text.trim().split(is_line_end).enumerate() {
         match index {
             0 => entry.push_str(&format!("- {time} {}{mark}\n", line.trim_end())),
@@ -30,7 +30,7 @@ pub(crate) fn entry(at: Timestamp, zone: &Zone, text: &str, taint: Taint) -> Str
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DailyLog {
     pub trusted: String,
-    /// The marked lines, without their marks: for the untrusted block only.
+    /// The marked lines without their marks. They may be shown only as untrusted text.
     pub untrusted: String,
 }
 
@@ -38,7 +38,7 @@ impl DailyLog {
     pub fn split(text: &str) -> Self {
         let mut log = Self { trusted: String::new(), untrusted: String::new() };
         for line in text.lines() {
-            // The mark may stand anywhere on the line, because an editor may have joined a marked
+            // The mark is searched on the whole line, because an editor may have joined a marked
             // line with another.
             if line.contains(MARK.trim_start()) {
                 log.untrusted.push_str(line.replace(MARK.trim_start(), "").trim_end());

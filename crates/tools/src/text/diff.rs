@@ -5,10 +5,10 @@ use similar::{ChangeTag, TextDiff};
 
 use super::document::document;
 
-/// Past this a coarser difference is good enough.
+/// The time limit of a diff. After it a less exact diff is used.
 pub(super) const DIFF_TIME: Duration = Duration::from_millis(200);
 
-/// What changes between two texts, for a person to read.
+/// The difference between two texts, for people.
 pub(crate) struct Change {
     pub(crate) added: usize,
     pub(crate) removed: usize,
@@ -36,7 +36,7 @@ impl Change {
         Self { added, removed, preview }
     }
 
-    /// `+2 −1`
+    /// The numbers of added and removed lines, such as `+2 −1`.
     pub(crate) fn counts(&self) -> String {
         self.lines().to_string()
     }
@@ -56,7 +56,7 @@ impl Change {
     }
 }
 
-/// What changes between two versions of one file, as a unified diff.
+/// The difference between two versions of a file, as a unified diff.
 pub fn unified_diff(path: &str, old: &str, new: &str) -> String {
     match Change::between(path, old, new).preview {
         Preview::Diff { unified, .. } => unified,

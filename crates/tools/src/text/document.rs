@@ -1,4 +1,4 @@
-//! What a change of a document's file means: its fields and its body, for people to read.
+//! Shows a change of a document's file by its fields and its body.
 
 use onyx_storage::FrontMatter;
 use onyx_types::{DiffLine, DiffLineKind, DocumentField, DocumentPreview, EntityRef, diff_lines};
@@ -6,11 +6,11 @@ use similar::TextDiff;
 
 use super::diff::DIFF_TIME;
 
-/// Fields that matter to no decision; only the file's diff shows them.
+/// Fields that no decision depends on. Only the file's diff shows them.
 const KEPT_BY_ONYX: [&str; 4] = ["id", "created", "updated", "origin"];
 const TITLE: &str = "title";
 
-/// `None` if the file is no page, task, ref or project.
+/// The change of a document; `None` if the file is no page, task, ref or project.
 pub(super) fn document(path: &str, old: &str, new: &str) -> Option<DocumentPreview> {
     let kind = EntityRef::of_path(path)?.kind;
     let ((before, old_body), (after, new_body)) =
@@ -23,12 +23,12 @@ pub(super) fn document(path: &str, old: &str, new: &str) -> Option<DocumentPrevi
         is_new: old.is_empty(),
         title: after.text(TITLE).or_else(|| before.text(TITLE)),
         fields: fields.collect(),
-        // Most editors leave an empty line below the fields.
+        // Most editors leave an empty line below the fields, so it is not shown as a change.
         body: changed_lines(old_body.trim_start_matches('\n'), new_body.trim_start_matches('\n')),
     })
 }
 
-/// `None` for a field that stays as it is.
+/// The change of a field; `None` if it did not change.
 fn field(name: &str, before: &FrontMatter, after: &FrontMatter) -> Option<DocumentField> {
     let value = |matter: &FrontMatter| {
         matter.keys().any(|known| known == name).then(|| matter.list(name).join(", "))
@@ -42,7 +42,7 @@ fn field(name: &str, before: &FrontMatter, after: &FrontMatter) -> Option<Docume
     Some(DocumentField { name: name.to_owned(), label: label(name), before, after })
 }
 
-/// `due_date` → `Due date`
+/// The name of a field for people: `due_date` becomes `Due date`.
 fn label(name: &str) -> String {
     let words = name.replace('_', " ");
     let mut letters = words.chars();

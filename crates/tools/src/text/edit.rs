@@ -1,9 +1,9 @@
 use crate::ToolError;
 
-/// How many places of an unclear match are named.
+/// How many matches are named when there are several.
 const NAMED_PLACES: usize = 5;
 
-/// Replaces the one place where `old` stands.
+/// Replaces the only occurrence of `old`.
 pub(crate) fn replace_once(
     name: &str,
     text: &str,
@@ -16,7 +16,7 @@ pub(crate) fn replace_once(
     if old == new {
         return Err(ToolError::Arguments("the old and the new text are the same".into()));
     }
-    // Models write \n; a file with \r\n keeps its line ends.
+    // Models write `\n`. A file with `\r\n` keeps its line ends.
     let crlf = |part: &str| part.replace("\r\n", "\n").replace('\n', "\r\n");
     if text.contains("\r\n") && !text.contains(old) {
         return replace_exactly(name, text, &crlf(old), &crlf(new));
@@ -39,7 +39,8 @@ fn replace_exactly(name: &str, text: &str, old: &str, new: &str) -> Result<Strin
     }
 }
 
-/// Every place, overlapping ones too: `aa` stands twice in `aaa`, so which one is meant is unclear.
+/// All occurrences, including overlapping ones: `aa` occurs twice in `aaa`, so it is unclear which
+/// one is meant.
 fn places(text: &str, old: &str) -> Vec<usize> {
     let step = old.chars().next().map_or(1, char::len_utf8);
     let mut places = Vec::new();

@@ -1,6 +1,6 @@
 use serde_json::{Map, Value};
 
-/// The fields between two lines of `---` at the very beginning of a text, and the text below.
+/// Splits a text into the fields between two lines of `---` at its beginning, and the text below.
 pub fn front_matter(text: &str) -> Result<(Map<String, Value>, &str), String> {
     let (front, body) = split(text)?;
     Ok((front.map_or(Ok(Map::new()), fields)?, body))
@@ -32,7 +32,8 @@ fn fields(front: &str) -> Result<Map<String, Value>, String> {
         Ok(_) => Err("the front matter must be lines of `key: value`".to_owned()),
         Err(error) => {
             let error = error.without_snippet();
-            // The line is counted in the file, where the front matter begins in the second line.
+            // The line is counted from the top of the file; the front matter begins in the second
+            // line.
             let place = error.location().map(|at| format!("line {}: ", at.line() + 1));
             let words = error.to_string();
             let words = words.lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Pure work on text: pages of it, exact edits, differences, and the two shapes of memory.
+//! Pure functions on text: pages, exact edits, differences, and the two forms of memory.
 
 pub(crate) mod argv;
 pub(crate) mod daily;

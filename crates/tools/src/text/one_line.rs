@@ -2,9 +2,9 @@ use onyx_types::visible_line;
 
 const LINE_CHARS: usize = 160;
 
-/// Text from a model or a file as one line for people: hidden characters written out, not too long.
+/// Text from a model or a file as one short line for people, with hidden characters made visible.
 pub(crate) fn one_line(text: &str) -> String {
-    // More of it than is shown need not be looked at.
+    // Only the part that can be shown is processed.
     let text = text.trim();
     let end = text.char_indices().nth(LINE_CHARS + 1).map_or(text.len(), |(at, _)| at);
     let line = visible_line(&text[..end]);

@@ -1,12 +1,12 @@
 use crate::ToolError;
 
-/// Leaves room for the trailer within what a model is given of one output.
+/// The most bytes of a page. The trailer must fit too into what a model is given of one output.
 const PAGE_BYTES: usize = 30 * 1024;
 
-/// Some lines of a text, as many as a model is given at once.
+/// A page of a text, as many lines as a model may be given at once.
 ///
-/// The text is returned exactly, so that an edit can quote it; a trailer says what is missing and
-/// how to get it.
+/// The lines are returned unchanged, so that an edit can quote them. A trailer says what is missing
+/// and how to get it.
 pub(crate) fn page(
     name: &str,
     text: &str,

@@ -1,11 +1,11 @@
-//! MEMORY.md: facts under headings.
+//! Edits MEMORY.md, which holds facts under headings.
 
 use std::ops::Range;
 
 use crate::ToolError;
 use crate::text::edit::replace_once;
 
-/// Adds a fact at the end of a heading's section, making the section if there is none.
+/// Adds a fact at the end of a heading's section. The section is created if it does not exist.
 pub(crate) fn add_under(text: &str, heading: &str, fact: &str) -> Result<String, ToolError> {
     let heading = title(heading)?;
     let fact = bullet(fact)?;
@@ -23,7 +23,7 @@ pub(crate) fn add_under(text: &str, heading: &str, fact: &str) -> Result<String,
     Ok(format!("{before}{join}{fact}{after}"))
 }
 
-/// Replaces a fact within a heading's section; an empty replacement takes it out.
+/// Replaces a fact in a heading's section. An empty replacement removes it.
 pub(crate) fn replace_under(
     name: &str,
     text: &str,

@@ -14,66 +14,67 @@ use crate::web::Addresses;
 const LIFE_LOST: &str =
     "this gateway was silent for too long, and others may have taken over; nothing was done";
 
-/// Says for whom and within which limits a call works. It is made by the driver, never from a
-/// model's words.
+/// The context of a call: for whom and within which limits it works. The driver makes it, and
+/// nothing in it comes from a model's words.
 #[derive(Clone)]
 pub struct ToolCx {
     pub key: SessionKey,
-    /// The agent that answers; a session's key names the one it was created with.
+    /// The agent that answers. It may differ from the session's own agent in `key`.
     pub agent: AgentId,
     pub run: RunId,
     pub view: Option<View>,
-    /// What searches may see: by the person, the agent and where the session lives.
+    /// The scopes that searches may see.
     pub scopes: ScopeSet,
-    /// Other agents whose memory this one may read.
+    /// Other agents whose memory this agent may search.
     pub memories: Arc<[AgentId]>,
     pub cancel: Cancel,
     pub taint: Taint,
     pub clock: Arc<dyn Clock>,
     pub files: Arc<dyn Files>,
     pub paths: Arc<PathRules>,
-    /// What the run may fetch without asking; one book for all its lanes.
+    /// The addresses that the run may fetch without approval. All lanes share them.
     pub addresses: Arc<Addresses>,
     pub live: LiveOutput,
-    /// What the session's open drafts make of files; the toolbox sets it for each call.
+    /// What the session's open drafts would make of files. The toolbox sets it for each call.
     pub pending: Arc<Pending>,
     pub decisions: Decisions,
-    /// `None`: no run is at work, a person approved the call.
+    /// The run's place in the tree of runs; `None` if no run is at work because a person approved
+    /// the call later.
     pub standing: Option<Standing>,
-    /// Who hears what the agent says.
+    /// The provider that has the conversation.
     pub audience: Audience,
-    /// The driver sets it for each call.
+    /// Whether the model was shown the tool. The driver sets it for each call.
     pub offered: Offered,
 }
 
-/// One registration of a tool. A tool that goes and comes back has another one.
+/// Identifies one registration of a tool. A tool that is removed and added again gets another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Registration(pub(crate) u64);
 
-/// Whether the request that a call answers showed its tool to the model. What a model was not shown
-/// it cannot call, and what it was shown must not have become something else meanwhile.
+/// Whether the model's request offered the tool. A model can call only tools that were offered to
+/// it, and only if they are still the same tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
     No,
-    /// It showed the tool of this registration.
+    /// The request offered the tool with this registration.
     As(Registration),
-    /// The tool that has the name now: no model asked.
+    /// No model asked, so the tool that has the name now is called.
     Now,
 }
 
-/// What a person has decided that bears on a call, and how long they can decide more.
+/// A person's decisions that apply to a call, and how long a person may decide.
 #[derive(Clone, Debug)]
 pub struct Decisions {
-    /// What a person allowed for the rest of this run.
+    /// What a person allowed for the rest of the run.
     pub granted: Granted,
-    /// How long what needs a person can be decided.
+    /// How long a person may decide on a draft.
     pub draft_time: Duration,
-    /// What the person said when they approved the call.
+    /// The text that the person gave with the approval.
     pub answer: Option<String>,
 }
 
 impl Decisions {
-    /// Nothing is decided yet.
+    /// No decisions.
     pub fn none(draft_time: Duration) -> Self {
         Self { granted: Granted::default(), draft_time, answer: None }
     }
@@ -84,8 +85,9 @@ impl ToolCx {
         Author::Agent(self.agent.clone())
     }
 
-    /// The same for work that begins now and that another gateway takes over when this one dies: once this gateway has
-    /// lost what it holds, nothing is written, and `check_life` refuses every effect.
+    /// Binds the context to this incarnation of the gateway, for work that another gateway takes
+    /// over if this one dies. Once this gateway has lost its leases, nothing is written, and
+    /// `check_life` refuses every effect.
     pub fn of_this_life(mut self) -> Self {
         if let Some(files) = self.files.of_this_life() {
             self.files = files;
@@ -93,8 +95,8 @@ impl ToolCx {
         self
     }
 
-    /// Must be called immediately before each effect outside, because a gateway can be frozen at any moment. Costs
-    /// nothing.
+    /// Fails if this gateway has lost its leases. It must be called immediately before each effect
+    /// outside, because a gateway can be frozen at any moment. It is cheap.
     pub(crate) fn check_life(&self) -> Result<(), ToolError> {
         self.files.incarnation().map(drop).map_err(|error| match error {
             StoreError::LeaseLost => ToolError::Failed(LIFE_LOST.to_owned()),

@@ -4,12 +4,12 @@ use tokio::sync::mpsc;
 
 use crate::mask::{MaskedPieces, Masker};
 
-/// Where a long tool shows its output while it works. Bounded; output that is not read in time is
-/// dropped, since the whole comes with the result.
+/// Shows the output of a long call while it works. The queue is bounded and output may be dropped,
+/// because the result holds all of it.
 #[derive(Clone, Default)]
 pub struct LiveOutput {
     sender: Option<mpsc::Sender<String>>,
-    /// The pieces are shared by clones, which show one text.
+    /// Masks the pieces. Clones share it, because they show one text.
     masked: Option<Arc<Mutex<MaskedPieces>>>,
 }
 
@@ -22,7 +22,7 @@ impl LiveOutput {
         Self::default()
     }
 
-    /// The same without the secrets that the masker knows, also where pieces cut them.
+    /// A copy that masks the secrets that the masker knows, even if they are split between pieces.
     #[must_use]
     pub(crate) fn masked_by(&self, masker: &Masker) -> Self {
         let pieces = MaskedPieces::new(masker.clone());
@@ -37,7 +37,7 @@ impl LiveOutput {
         });
     }
 
-    /// Shows what was held back, because nothing more comes.
+    /// Shows the text that was held back, because nothing follows.
     pub(crate) fn finish(&self) {
         if let Some(pieces) = &self.masked {
             self.show(lock(pieces).finish());
@@ -46,7 +46,7 @@ impl LiveOutput {
 
     fn show(&self, text: String) {
         if let Some(sender) = self.sender.as_ref().filter(|_| !text.is_empty()) {
-            // If the channel is full or closed, live output may be lost; the result never is.
+            // If the queue is full or closed, live output is dropped; the result holds all of it.
             let _ = sender.try_send(text);
         }
     }

@@ -1,7 +1,7 @@
-//! What a tool is, and what its calls are given to work with.
+//! The trait of tools, and the context of their calls.
 //!
-//! Every room that works with tools uses these types. Nothing here calls a tool, decides about a call
-//! or touches a file.
+//! Every room that works with tools uses these types. Nothing here calls a tool, decides about a
+//! call or touches a file.
 
 mod context;
 mod live_output;
@@ -22,44 +22,44 @@ pub use pending::Pending;
 pub use standing::{DEEPEST, Standing};
 pub use typed::TypedTool;
 
-/// Something an agent can call, no matter who offers it. Our own tools are [`TypedTool`]s, one file
-/// each; the list in `builtin` is all that knows them.
+/// Something that an agent can call, whoever provides it. Our own tools are [`TypedTool`]s, one
+/// file each; only the list in `builtin` knows them all.
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
-    /// Is something that its spec needs there for this person now? An error says what is missing,
-    /// for a model that calls the tool all the same. Asked at each run and each call, so it must be
-    /// cheap.
+    /// Checks whether a capability that the spec needs is available to this person now. An error
+    /// says what is missing, for a model that calls the tool nevertheless. It is called at each run
+    /// and each call, so it must be cheap.
     fn check_capability(&self, _capability: Capability, _person: &PersonId) -> Result<(), String> {
         Ok(())
     }
 
-    /// Has it anything to work on for this agent and person now? Where it has nothing it is not
-    /// offered. Asked at each run and each call, so it must be cheap.
+    /// Whether the tool has anything to work on for this agent and person now. If not, it is not
+    /// offered. It is called at each run and each call, so it must be cheap.
     fn has_something_for(&self, _person: &PersonId, _agent: &AgentId) -> bool {
         true
     }
 
-    /// What people read of a call, from arguments that are not checked yet. No I/O.
+    /// The description of a call for people. The arguments were not checked yet. No I/O is allowed.
     fn label(&self, arguments: &Value) -> CallLabel;
 
-    /// One human line for a call, verb first (`Read notes.md`).
+    /// One line about a call for people, beginning with a verb (`Read notes.md`).
     fn summary(&self, arguments: &Value) -> String {
         self.label(arguments).summary()
     }
 
-    /// Reads the arguments of a call, once for its plan and for what is done. They fit the schema,
-    /// or are those of a plan that this tool made.
+    /// Converts the arguments of a call, once for its plan and for its execution. They fit the
+    /// schema or come from a plan that this tool made.
     fn read(&self, arguments: Value) -> Result<Box<dyn ReadCall + '_>, ToolError>;
 }
 
-/// A call whose arguments were read.
+/// A call with converted arguments.
 #[async_trait]
 pub trait ReadCall: Send + Sync {
-    /// What the call would do, worked out without doing any of it.
+    /// Works out what the call would do, without doing any of it.
     async fn plan(&self, cx: &ToolCx) -> Result<Plan, ToolError>;
 
-    /// Does exactly what the plan says, or nothing: what changed since the plan is a conflict.
+    /// Does exactly what the plan says, or nothing. A change since the plan is a conflict.
     async fn invoke(
         self: Box<Self>,
         plan: Authorised<Plan>,

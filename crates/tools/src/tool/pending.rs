@@ -1,15 +1,15 @@
 use onyx_storage::Draft;
 use onyx_types::{DraftId, HomePath, Origin, Plan, Taint};
 
-/// A session's open drafts. What they make of files is what the session's own reads see, labelled,
-/// and what its next edits build on.
+/// A session's open drafts. The session's own reads see the files as the drafts would leave them,
+/// with a label, and its next edits build on that.
 #[derive(Clone, Debug, Default)]
 pub struct Pending(Vec<Draft>);
 
 /// A file as an open draft would leave it.
 pub(crate) struct PendingFile<'a> {
     pub(crate) draft: DraftId,
-    /// The text that the file would have; `None`: the file would be gone.
+    /// The text that the file would have; `None` if the file would be deleted.
     pub(crate) text: Option<&'a str>,
     pub(crate) origin: Origin,
 }
@@ -33,7 +33,7 @@ impl Pending {
         Some(PendingFile { draft: draft.id, text, origin })
     }
 
-    /// Those that have a target in common with the plan.
+    /// The drafts that have a target in common with the plan.
     pub(crate) fn touched_by(&self, plan: &Plan) -> Vec<&Draft> {
         self.0.iter().filter(|draft| draft.touches(plan)).collect()
     }

@@ -1,17 +1,18 @@
 use onyx_types::{RunId, Tier};
 
-/// Where a run stands in the tree of runs that one message sets off.
+/// The place of a run in the tree of runs that one message starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
-    /// The run that the message set off: what any run of the tree writes is taken back with it.
+    /// The run that the message started. Undoing it also undoes the writes of all other runs of the
+    /// tree.
     pub root: RunId,
-    /// 0: no other run asked for this one.
+    /// How many runs asked for one another on the way to this one; 0 if no run did.
     pub depth: u8,
-    /// The answering agent's tier: no agent that it asks may do more.
+    /// The tier of the answering agent, which agents that it asks cannot exceed.
     pub tier: Tier,
-    /// What the whole tree may still cost; `None`: there is no limit.
+    /// What is left of the money for the whole tree; `None` if there is no limit.
     pub cost_left: Option<f64>,
 }
 
-/// How deep agents may ask each other.
+/// How deep runs may ask for one another.
 pub const DEEPEST: u8 = 3;

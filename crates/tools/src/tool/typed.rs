@@ -8,8 +8,8 @@ use crate::ToolError;
 use crate::gate::Authorised;
 use crate::schema::arguments;
 
-/// A tool with a Rust type for its arguments: they are read into it once, for the plan and for
-/// what is done.
+/// A tool with a Rust type for its arguments. They are converted once, for the plan and for the
+/// execution.
 #[async_trait]
 pub trait TypedTool: Send + Sync {
     type Arguments: DeserializeOwned + Send + Sync;
@@ -67,7 +67,7 @@ impl<T: TypedTool> Tool for T {
 struct TypedCall<'t, T: TypedTool> {
     tool: &'t T,
     arguments: T::Arguments,
-    /// The arguments as they were read.
+    /// The arguments before they were converted.
     input: Value,
 }
 

@@ -1,5 +1,6 @@
-//! Foreign files that would steer agents wait in the Inbox: a person sees what is new in them and accepts them or does
-//! not. No model can ask for this, and accepting changes only a record.
+//! Asks the person in the Inbox about foreign files that would steer agents. The person sees what
+//! is new in them and accepts them or not. No model can ask for this, and accepting changes only a
+//! record.
 
 use onyx_storage::{Area, Draft, DraftFilter, History, Object, ObjectKey, StoreError};
 use onyx_types::{
@@ -13,16 +14,16 @@ use super::{Toolbox, proposal};
 use crate::text::diff::Change;
 use crate::{ToolCx, ToolError};
 
-/// The name is that of a tool, because drafts have one; there is no such tool.
+/// The name that such drafts have in the place of a tool's name. There is no such tool.
 pub(crate) const ACCEPT_FILE: &str = "accept_file";
 
 const LARGEST: u64 = 8 * 1024 * 1024;
-/// Versions that are looked through for the last one that was the person's own.
+/// How many versions are searched for the last one that was the person's own.
 const MOST_VERSIONS: usize = 50;
 const MOST_DRAFTS: u32 = 200;
 
 impl Toolbox {
-    /// Asks the person about each of these files, once for each content. Which drafts are new?
+    /// Asks the person about each of these files, once for each content. Returns the new drafts.
     pub async fn propose_acceptance(
         &self,
         files: &[(Area, ObjectKey)],
@@ -30,7 +31,7 @@ impl Toolbox {
     ) -> Result<Vec<DraftId>, ToolError> {
         let mut made = Vec::new();
         for (area, path) in files {
-            // An agent's files are the owner's, who edits them where they are.
+            // The files of agents belong to the owner, who edits and accepts them elsewhere.
             if *area != Area::Person(cx.key.person.clone()) {
                 continue;
             }
@@ -100,8 +101,9 @@ impl Toolbox {
         }
     }
 
-    /// What a person has approved by looking at all of it is theirs: the file of an acceptance, and files that steer
-    /// agents where what they held before was trusted, so that the change they saw is all that is foreign in it.
+    /// Records content that a person has approved after seeing all of it as the person's own: the
+    /// file of an acceptance, and files that steer agents whose previous content was trusted, so
+    /// that the shown change is all that is foreign in them.
     pub(super) async fn accept_approved(
         &self,
         plan: &Plan,
@@ -122,7 +124,7 @@ impl Toolbox {
         Ok(())
     }
 
-    /// Targets that steer agents and hold nothing foreign now.
+    /// The targets that steer agents and hold nothing foreign now.
     pub(super) async fn trusted_targets(
         &self,
         plan: &Plan,
@@ -148,7 +150,7 @@ pub(super) fn is_acceptance(plan: &Plan) -> bool {
     plan.tool == *ACCEPT_FILE
 }
 
-/// The area that has a history of its own, and the path in it.
+/// The area whose history knows the target, and its path there.
 fn place_of(target: &Target) -> Option<(Area, ObjectKey)> {
     let file = target.file()?;
     let (kind, rest) = file.as_str().split_once('/')?;
@@ -161,7 +163,7 @@ fn place_of(target: &Target) -> Option<(Area, ObjectKey)> {
     Some((area, path.parse().ok()?))
 }
 
-/// What the file held when it was last the person's own; empty where it never was.
+/// The content of the file when it was last the person's own; empty if it never was.
 async fn last_own(history: &History, path: &ObjectKey) -> Result<String, StoreError> {
     for version in history.versions(path).await?.iter().take(MOST_VERSIONS) {
         let Some(bytes) = history.read(version).await? else { continue };

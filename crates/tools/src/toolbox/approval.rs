@@ -1,5 +1,5 @@
-//! What happens when a person approves a draft: everything that could have changed is checked again,
-//! the approval goes into the ledger before its effect, and the outcome after it.
+//! Approves drafts: everything that could have changed is checked again, the approval is recorded
+//! before its effect, and the outcome after it.
 
 use onyx_storage::{AuditEntry, Draft, DraftChange, DraftDecision, DraftMove, StoreError};
 use onyx_types::{
@@ -17,12 +17,12 @@ use crate::gate::{self, Policy};
 use crate::text::one_line;
 use crate::{ToolCx, ToolError};
 
-/// What a person says yes to.
+/// A person's approval.
 #[derive(Clone, Debug)]
 pub struct Approval {
     pub person: PersonId,
     pub reason: Option<String>,
-    /// The hash of what they saw. Needed where the draft is no longer what it first was.
+    /// The hash that the person saw. It is required if the draft has changed since it was made.
     pub seen: Option<onyx_types::Hash>,
 }
 
@@ -41,7 +41,7 @@ impl From<StoreError> for NotApproved {
 
 /// Why an open draft cannot be applied as it was shown.
 struct Staleness {
-    /// What would happen now, where that can be said.
+    /// The plan as it would be now, if there is one.
     fresh: Option<Plan>,
     why: String,
 }
@@ -59,7 +59,7 @@ struct Ending {
 }
 
 impl Toolbox {
-    /// Approves and applies. The draft is one of the person's own.
+    /// Approves a draft of the person's own and applies it.
     pub async fn approve(
         &self,
         draft: Draft,
@@ -69,7 +69,7 @@ impl Toolbox {
     ) -> Result<Draft, NotApproved> {
         let cx = &ToolCx { live: cx.live.masked_by(&self.services().masker), ..cx.clone() };
         may_be_decided(&draft, cx)?;
-        // Accepting a file is the person's own act and does not depend on the agent's tools.
+        // Accepting a file is the person's own act, so it does not depend on the agent's tools.
         if !is_acceptance(&draft.plan) && !self.is_there(&draft.plan.tool, policy, cx) {
             let message = format!("{} no longer has the tool {}.", cx.agent, draft.plan.tool);
             return Err(not_approved(ErrorCode::ToolDenied, message, draft));
@@ -93,7 +93,7 @@ impl Toolbox {
         let person = draft.key.person.clone();
         let begun = match drafts.move_draft(&person, draft.id, begin, audit).await {
             Ok(begun) => begun,
-            // Somebody else was quicker.
+            // Somebody else has decided the draft meanwhile.
             Err(StoreError::Conflict) => {
                 let now = drafts.draft(&person, draft.id).await?.unwrap_or(draft);
                 return Err(match may_be_decided(&now, cx) {
@@ -121,8 +121,8 @@ impl Toolbox {
         }
     }
 
-    /// Takes a draft on whose application a crash came: what shows on disk decides; what cannot be
-    /// known is never tried again.
+    /// Finishes a draft whose application a crash interrupted. The files on disk decide how far it
+    /// got; if that cannot be known, nothing is tried again.
     pub async fn recover_draft(&self, draft: Draft, cx: &ToolCx) -> Result<Draft, StoreError> {
         let ending = match self.traces(&draft, cx).await {
             Traces::Whole => Ending {
@@ -147,7 +147,7 @@ impl Toolbox {
         self.settle(draft, ending, &Author::System, cx).await
     }
 
-    /// Its time is up.
+    /// Ends a draft whose time for a decision is over.
     pub async fn expire_draft(&self, draft: Draft, cx: &ToolCx) -> Result<Draft, StoreError> {
         let step = DraftMove {
             from: draft.state,
@@ -193,7 +193,7 @@ impl Toolbox {
         }
     }
 
-    /// Does the agent still have the tool, and can it work for the person?
+    /// Whether the agent still has the tool and the tool can work for the person.
     fn is_there(&self, tool: &str, policy: &Policy, cx: &ToolCx) -> bool {
         let tools = self.tools();
         let policy = tools.resolved(policy);
@@ -230,8 +230,8 @@ impl Toolbox {
         }
     }
 
-    /// What a plan builds on that is no file of the person's, for example all that a command can
-    /// run, only its tool can look at again.
+    /// Checks what a plan builds on besides the person's files, for example everything that a
+    /// command can execute. Only the tool itself can look at that again.
     async fn planned_otherwise(&self, draft: &Draft, cx: &ToolCx) -> Option<Staleness> {
         let builds_on_more =
             |own: &&PlanTarget| own.base.is_some() && held_file(&own.target, cx).is_none();
@@ -242,7 +242,8 @@ impl Toolbox {
         if staleness.fresh.as_ref().is_some_and(is_same) { None } else { Some(staleness) }
     }
 
-    /// The call planned again on what is there now; combined drafts are set on it as they are.
+    /// Plans the call again with the present files. A combined draft has no call, so its changes
+    /// are kept and rebased.
     async fn refreshed(&self, draft: &Draft, why: String, cx: &ToolCx) -> Staleness {
         let tools = self.tools();
         let planned = match (&draft.input, tools.entry(&draft.plan.tool)) {
@@ -312,7 +313,7 @@ impl Toolbox {
         else {
             return Ending::failed("it is not what was approved, or its tool is gone".to_owned());
         };
-        // The hooks are asked again, because an approved call is announced when it happens.
+        // The hooks are asked again, because the call happens only now.
         if let Some(veto) = hooked::before(self, &draft.plan, cx).await.veto {
             let ToolOutcome { output, origin, .. } = hooked::vetoed(&veto);
             return Ending { origin, ..Ending::failed(output) };
@@ -340,7 +341,7 @@ impl Toolbox {
                 let words = format!("{error}; check before repeating");
                 Ending { state, origin, ..Ending::failed(words) }
             }
-            // The file changed in that very moment, so the person looks again.
+            // The file changed at this moment, so the person must look again.
             Err(error @ ToolError::Conflict(_)) => {
                 Ending { state: DraftState::Stale, ..Ending::failed(error.to_string()) }
             }
@@ -416,8 +417,9 @@ impl Toolbox {
     }
 }
 
-/// Another gateway finishes a change of files that this one lost in the middle, perhaps at this moment. Of other plans
-/// it only notes that their outcome is not known, and this one knows better.
+/// Whether another gateway takes over a draft that this one can no longer finish. It does for
+/// changes of files, perhaps already now. Of other plans it would only record that their outcome is
+/// unknown, while this gateway knows it.
 fn is_taken_over(draft: &Draft, ending: &Ending, cx: &ToolCx) -> bool {
     ending.state == DraftState::Failed && cx.check_life().is_err() && !leaves_no_traces(&draft.plan)
 }
@@ -427,16 +429,16 @@ fn taken_over(draft: Draft) -> NotApproved {
     not_approved(ErrorCode::StorageUnavailable, message.to_owned(), draft)
 }
 
-/// Whether the files do not tell if the plan was performed.
+/// Whether the files on disk cannot show that the plan was performed.
 fn leaves_no_traces(plan: &Plan) -> bool {
     let leaves = |effect: &ToolEffect| matches!(effect, ToolEffect::Reach | ToolEffect::Execute);
     plan.changes.is_empty() || plan.effects.iter().any(leaves)
 }
 
-/// What the disk tells of a draft that was being applied.
+/// What the files on disk show of a draft that was being applied.
 enum Traces {
     Whole,
-    /// Nothing or only a part of it was done; the rest can be done as it was approved.
+    /// Nothing or only a part was done, and the rest can still be done as approved.
     Unfinished,
     Unclear,
 }
@@ -447,8 +449,8 @@ impl Ending {
     }
 }
 
-/// A target that no longer holds what the plan builds on. What is no file of the person's, and what
-/// builds on nothing, cannot have changed.
+/// A target that has changed since the plan. Targets that are no files of the person, and those
+/// that a plan builds on without a version, do not count.
 async fn changed_target(plan: &Plan, cx: &ToolCx) -> Result<Option<String>, ToolError> {
     for own in &plan.targets {
         let Some(file) = held_file(&own.target, cx) else { continue };
@@ -463,12 +465,12 @@ async fn changed_target(plan: &Plan, cx: &ToolCx) -> Result<Option<String>, Tool
     Ok(None)
 }
 
-/// The file that a target is, where it is one that tools can have changed.
+/// The target's file, if it is one that tools can change.
 fn held_file(target: &Target, cx: &ToolCx) -> Option<HomePath> {
     target.file().filter(|file| AgentFiles::holding(cx, file).is_ok())
 }
 
-/// The same call planned on what is there now.
+/// Plans the same call with the present files.
 async fn planned_anew(entry: &Entry, input: &Value, cx: &ToolCx) -> Result<Plan, ToolError> {
     let read = entry.tool.read(entry.checker.check(input)?)?;
     within(entry.tool.spec().timeout, cx, read.plan(cx)).await

@@ -18,13 +18,13 @@ use crate::gate::{self, Authorised, GateDecision, Policy};
 use crate::text::one_line;
 use crate::tool::{Offered, ReadCall, ToolCx};
 
-/// How long a cancelled call may take to end on its own, so that its outcome is known.
+/// How long a cancelled call may take to end by itself, so that its outcome is known.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// One call on its way: found, checked, planned, decided, audited, done.
+/// One call on its way: it is found, checked, planned, decided, audited and performed.
 pub(crate) struct Attempt<'a> {
     pub(crate) toolbox: &'a Toolbox,
-    /// The tools as they were when the call began.
+    /// The tools at the time when the call began.
     pub(crate) tools: &'a ToolSet,
     pub(crate) policy: &'a Policy,
     pub(crate) attendance: Attendance,
@@ -32,20 +32,21 @@ pub(crate) struct Attempt<'a> {
     pub(crate) cx: &'a ToolCx,
 }
 
-/// Why a call finds no tool.
+/// Why a call's tool is not available.
 enum Absence {
-    /// The agent does not have it, or its model was not shown it.
+    /// The agent does not have the tool, or its model was not shown it.
     NotItsOwn,
-    /// It cannot work now: what is missing, if that can be said.
+    /// The tool cannot work now. The text says what is missing, if that is known.
     Lacks(String),
-    /// It was removed after the model was shown it.
+    /// The tool was removed after the model was shown it.
     Gone,
-    /// Another tool has its name by now.
+    /// Another tool has this name now.
     Changed,
 }
 
 impl<'a> Attempt<'a> {
-    /// A call that stands for another one becomes that one, and is decided on as that.
+    /// Makes the call. A call of `call_tool` becomes the call that it stands for, and is decided as
+    /// that.
     pub(crate) async fn make(&self, call: &ToolCall) -> Result<ToolOutcome, ToolError> {
         if call.name == CALL_TOOL {
             return self.make_inner(call).await;
@@ -63,7 +64,8 @@ impl<'a> Attempt<'a> {
         let Some(inner) = inner_call(call) else {
             return Err(ToolError::Arguments("name: the name of a tool is missing".to_owned()));
         };
-        // Only what a prompt leaves out is called this way: other tools are offered, or withheld.
+        // Only tools that a prompt leaves out may be called in this way. Others are offered, or
+        // withheld on purpose.
         let is_findable = |spec: &ToolSpec| is_foreign(spec) || self.policy.leaves_out(spec);
         if !self.tools.spec(&inner.name).is_some_and(is_findable) {
             let name = one_line(&inner.name);
@@ -76,7 +78,7 @@ impl<'a> Attempt<'a> {
         Attempt { cx: &cx, ..*self }.make_one(&inner).await
     }
 
-    /// The tools that fit what a model needs. Their descriptions were accepted by the owner.
+    /// Finds the tools that fit a need. Their descriptions were accepted by the owner.
     async fn find_tools(
         &self,
         trail: &AuditTrail<'_>,
@@ -112,8 +114,8 @@ impl<'a> Attempt<'a> {
         };
         let (taint, granted) = (self.cx.taint, &self.cx.decisions.granted);
         let passage = match gate::pass(self.policy, self.attendance, taint, granted, plan) {
-            // What no person has approved must not reach the disk through a call that needs no approval:
-            // it joins what waits.
+            // The plan builds on open drafts, so it becomes a draft too. Otherwise content without
+            // approval would reach the disk.
             GateDecision::Allowed(plan) if self.builds_on_drafts(plan.get()) => {
                 GateDecision::NeedsPerson(Verdict::Draft, plan.into_inner())
             }
@@ -126,7 +128,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// The gate has decided; the hooks can still say no.
+    /// Asks the hooks, which can still refuse after the gate has decided.
     async fn unless_vetoed(
         &self,
         call: &ToolCall,
@@ -159,8 +161,8 @@ impl<'a> Attempt<'a> {
         Ok(hooked::with_notes(outcome, &heard.notes))
     }
 
-    /// Finds a tool among those of the agent that its model was shown with this very request, that
-    /// are still what it was shown, and that can work for this person now.
+    /// Finds a tool of the agent that was offered in the model's request, has not changed since,
+    /// and can work for this person now.
     fn find(&self, name: &str) -> Result<&'a Entry, Absence> {
         let offered = match self.cx.offered {
             Offered::No => return Err(Absence::NotItsOwn),
@@ -182,13 +184,13 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Could the agent have called this tool, too?
+    /// Whether the agent could call this tool too.
     fn has(&self, name: &str) -> bool {
         let own = ToolCx { offered: Offered::Now, ..self.cx.clone() };
         self.cx.offered != Offered::No && Attempt { cx: &own, ..*self }.find(name).is_ok()
     }
 
-    /// A change that the call took back, because no person approved it, becomes a draft.
+    /// Makes a draft of the changes that a call put back because no person approved them.
     async fn propose_rest(
         &self,
         call: &ToolCall,
@@ -241,19 +243,20 @@ impl<'a> Attempt<'a> {
         Ok(ToolOutcome::error(format!("{said}; yours: {}", self.names())).refused())
     }
 
-    /// The agent's tools now, for a model that called another one.
+    /// The names of the agent's tools, for a model that called another one.
     fn names(&self) -> String {
         if self.cx.offered == Offered::No {
             return "those that you were shown".to_owned();
         }
         let (agent, person) = (&self.cx.agent, &self.cx.key.person);
-        // Foreign tools may be very many: find_tool names those that fit.
+        // There may be very many foreign tools, so they are left out; `find_tool` finds them.
         let offered = self.tools.offers_within(self.policy, agent, person, 0);
         let names: Vec<&str> = offered.offers().iter().map(|offer| offer.name.as_str()).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
 
-    /// A refusal is a decision and is audited; other errors of planning decided nothing.
+    /// Reports an error of planning. A refusal is a decision and is audited; other errors decided
+    /// nothing.
     async fn not_planned(
         &self,
         call: &ToolCall,
@@ -354,7 +357,7 @@ impl<'a> Attempt<'a> {
             Err(error) => format!("failed: {error}"),
         };
         match started {
-            // Nothing has happened that must be reported, so an error in writing the row is returned instead.
+            // Nothing has happened yet, so a failure to write the row can be returned.
             None => {
                 trail.write(row(said)).await?;
                 result
@@ -379,13 +382,14 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// What a plan says of a call, for people.
+/// The report of a call for people, made from its plan.
 fn report(plan: &Plan, state: CallState) -> CallReport {
     let (effect, lines) = (Some(plan.strictest()), LineCounts::of(&plan.preview));
     CallReport { state, effect, lines, rehearsal: None, artifact: None }
 }
 
-/// The outcome of a call that may have happened: always reported, even if its audit row failed.
+/// The outcome of a call that may have happened. It is reported even if its audit row could not be
+/// written.
 fn told(result: Result<ToolOutcome, ToolError>, unwritten: Option<StoreError>) -> ToolOutcome {
     let mut outcome = result.unwrap_or_else(|error| {
         let doubt = if error.leaves_doubt() {
@@ -402,7 +406,7 @@ fn told(result: Result<ToolOutcome, ToolError>, unwritten: Option<StoreError>) -
     outcome
 }
 
-/// Bounds a call in time and stops waiting for it when the run is cancelled.
+/// Limits the time of a call, and stops waiting when the run is cancelled.
 pub(crate) async fn within<T>(
     limit: Duration,
     cx: &ToolCx,

@@ -3,11 +3,11 @@ use onyx_types::{ToolEffect, Verdict};
 
 use crate::{Masker, ToolCx};
 
-/// Writes one call's rows in the person's chain.
+/// Writes the audit rows of one call in the person's chain.
 ///
-/// What only reads gets one row, after it. Anything else gets a row that says it was allowed and
-/// started before it happens, and another with the result: a crash in between leaves the first,
-/// which then says truly that the outcome is unknown.
+/// A call that only reads gets one row at its end. Any other call gets a row before it happens,
+/// which says that it was allowed and started, and another with its result. After a crash only the
+/// first row exists, which means that the outcome is unknown.
 pub(crate) struct AuditTrail<'a> {
     pub(crate) ledger: &'a dyn Ledger,
     pub(crate) masker: &'a Masker,
@@ -15,7 +15,7 @@ pub(crate) struct AuditTrail<'a> {
     pub(crate) tool: String,
 }
 
-/// What a row says of the call.
+/// The contents of a row about the call.
 pub(crate) struct Record<'a> {
     pub(crate) effect: Option<ToolEffect>,
     pub(crate) decision: Verdict,
@@ -24,7 +24,7 @@ pub(crate) struct Record<'a> {
 }
 
 impl AuditTrail<'_> {
-    /// The row's number in the chain.
+    /// Writes a row and returns its number in the chain.
     pub(crate) async fn write(&self, record: Record<'_>) -> Result<u64, StoreError> {
         self.ledger.append_audit(self.entry(&record)).await.map(|row| row.seq)
     }

@@ -1,6 +1,6 @@
-//! Tools beyond what a prompt has room for: a model finds them by what they do and calls them by
-//! name. Two tools with stable schemas stand in for all of them, so that provider caches hold
-//! however many there are.
+//! Tools beyond what a prompt has room for. A model finds them by what they do and calls them by
+//! name. Two tools with stable schemas stand for all of them, so that provider caches hit however
+//! many there are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::tool::{ReadCall, Tool};
 pub(super) const FIND_TOOL: &str = "find_tool";
 pub(super) const CALL_TOOL: &str = "call_tool";
 
-/// Tools that one search names, and what they may take of a prompt.
+/// The most tools of one search, and the most bytes of a prompt that they may take.
 const MOST_FOUND: usize = 5;
 const MOST_BYTES: usize = 12 * 1024;
 
-/// Does it come from another program? Such tools are left out of prompts where they are many.
+/// Whether the tool comes from another program. Prompts leave out such tools if there are many.
 pub(super) fn is_foreign(spec: &ToolSpec) -> bool {
     spec.group.starts_with("mcp:")
 }
@@ -43,7 +43,7 @@ struct CallOf {
     arguments: Option<serde_json::Map<String, Value>>,
 }
 
-/// The two tools. The toolbox itself answers them: they are about its other tools.
+/// The two tools. The toolbox answers them itself, because they are about its other tools.
 pub fn find_tools() -> Vec<Arc<dyn Tool>> {
     let find = "There are more tools than are shown. Find those that do something.";
     let call = "Call a tool that find_tool named.";
@@ -79,7 +79,7 @@ impl Tool for OfToolbox {
         &self.0
     }
 
-    /// Offered only where tools are left out of the prompt.
+    /// The tools are offered only if other tools are left out of the prompt.
     fn has_something_for(&self, _: &onyx_types::PersonId, _: &onyx_types::AgentId) -> bool {
         false
     }
@@ -95,7 +95,7 @@ impl Tool for OfToolbox {
     }
 }
 
-/// The call that a `call_tool` stands for; `None`: it is another call, or names none.
+/// The call that a `call_tool` stands for; `None` for other calls and for one that names no tool.
 pub(super) fn inner_call(call: &ToolCall) -> Option<ToolCall> {
     if call.name != CALL_TOOL {
         return None;
@@ -103,14 +103,14 @@ pub(super) fn inner_call(call: &ToolCall) -> Option<ToolCall> {
     let name = call.input.get("name")?.as_str()?.to_owned();
     let input = match call.input.get("arguments") {
         Some(arguments @ Value::Object(_)) => arguments.clone(),
-        // Some models send an object as text.
+        // Some models send an object as a string.
         Some(Value::String(text)) => serde_json::from_str(text).ok()?,
         Some(_) | None => Value::Object(serde_json::Map::new()),
     };
     Some(ToolCall { name, input, ..call.clone() })
 }
 
-/// The tools that fit a need best, best first, as a model reads them.
+/// The tools that fit a need best, best first, as a text for a model.
 pub(super) fn found(need: &str, tools: &[&ToolSpec]) -> String {
     let best = ranked(need, tools);
     let mut told = String::new();
@@ -128,8 +128,8 @@ pub(super) fn found(need: &str, tools: &[&ToolSpec]) -> String {
     told
 }
 
-/// Those that share words with the need, by how telling the words are (BM25); a word of a tool's
-/// name counts for more than one of its description.
+/// The tools that share words with the need, ranked by BM25. A word in a tool's name counts for
+/// more than one in its description.
 fn ranked<'a>(need: &str, tools: &[&'a ToolSpec]) -> Vec<&'a ToolSpec> {
     const NAME_WEIGHT: f64 = 3.0;
     const SATURATION: f64 = 1.2;
@@ -171,8 +171,8 @@ fn ranked<'a>(need: &str, tools: &[&'a ToolSpec]) -> Vec<&'a ToolSpec> {
     scored.into_iter().map(|(_, spec)| spec).collect()
 }
 
-/// Words without what says nothing of a tool: `createIssue`, `create_issue` and `creating issues`
-/// are the same.
+/// The words of a text, normalised and without words that say nothing about a tool: `createIssue`,
+/// `create_issue` and `creating issues` are the same.
 fn words(text: &str) -> impl Iterator<Item = String> {
     const EMPTY: [&str; 24] = [
         "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "i", "in", "is", "it",
@@ -222,7 +222,7 @@ mod tests {
         }
     }
 
-    /// A thousand tools of twenty servers, and for a hundred of them what a person would ask for.
+    /// A thousand tools of twenty servers, and requests of people for a hundred of them.
     fn tools_and_needs() -> (Vec<ToolSpec>, Vec<(String, String)>) {
         let verbs = [
             ("create", "Create a new", "make a new"),

@@ -6,7 +6,7 @@ use super::Toolbox;
 use crate::ports::{HookAnswer, HookNote, HookedCall, Veto};
 use crate::tool::ToolCx;
 
-/// What the hooks say to a call that the gate did not deny.
+/// Asks the hooks about a call that the gate did not deny.
 pub(super) async fn before(toolbox: &Toolbox, plan: &Plan, cx: &ToolCx) -> HookAnswer {
     match toolbox.hooks() {
         Some(hooks) => hooks.before_tool(hooked(plan, cx)).await,
@@ -14,12 +14,12 @@ pub(super) async fn before(toolbox: &Toolbox, plan: &Plan, cx: &ToolCx) -> HookA
     }
 }
 
-/// The plan of a finished call, if a hook wants to hear of its outcome.
+/// A copy of the plan, if a hook wants the outcome of the call.
 pub(super) fn kept(toolbox: &Toolbox, plan: &Plan) -> Option<Plan> {
     toolbox.hooks().filter(|hooks| hooks.wants_outcomes()).map(|_| plan.clone())
 }
 
-/// Announces the outcome of a call to the hooks and adds their notes to it.
+/// Reports the outcome of a call to the hooks and adds their notes to it.
 pub(super) async fn after(
     toolbox: &Toolbox,
     plan: Option<&Plan>,
@@ -31,7 +31,7 @@ pub(super) async fn after(
     with_notes(outcome, &notes)
 }
 
-/// The words are another program's, so they come from outside.
+/// The outcome of a vetoed call. Its text is another program's, so it counts as from outside.
 pub(super) fn vetoed(veto: &Veto) -> ToolOutcome {
     let Veto { by, why } = veto;
     let output = format!("denied: the plugin {by} did not agree ({why}); nothing was done");

@@ -1,12 +1,12 @@
-//! Every tool there is, and the only way to call one: each call is found, checked, planned, decided,
-//! audited, performed, masked and bounded. A call that needs a person becomes a draft here, and
-//! approvals are applied here.
+//! All tools, and the only way to call one: each call is found, checked, planned, decided, audited,
+//! performed, masked and shortened. A call that needs a person becomes a draft here, and approvals
+//! are applied here.
 //!
-//! Tools come and go while calls are made. A caller sees a [`ToolSet`], the tools of one moment, and
-//! a call keeps its set from its beginning to its end.
+//! Tools come and go while calls are made. A caller sees a [`ToolSet`], the tools of one moment,
+//! and a call uses the same set from its beginning to its end.
 //!
-//! The agent crate comes in through [`Toolbox`]. No tool is named here, and nothing here decides
-//! what is allowed: that is the gate's.
+//! The agent crate comes in through [`Toolbox`]. No tool is named here, and the gate decides what
+//! is allowed.
 
 mod acceptance;
 mod approval;
@@ -44,23 +44,23 @@ pub use finding::find_tools;
 pub use offering::{Offering, ToolTraits};
 pub use tool_set::ToolSet;
 
-/// Every tool there is now, and the one way to call one.
+/// All tools of the moment, and the only way to call one.
 pub struct Toolbox {
     tools: RwLock<Arc<ToolSet>>,
     services: Services,
     hooks: OnceLock<Arc<dyn Hooks>>,
 }
 
-/// What the toolbox itself needs to do its work.
+/// The services that the toolbox needs.
 pub struct Services {
     pub ledger: Arc<dyn Ledger>,
     pub drafts: Arc<dyn Drafts>,
-    /// Whole outputs that were too long for a model, under `cache/artifacts`.
+    /// Stores outputs that are too long for a model, under `cache/artifacts`.
     pub artifacts: Artifacts,
     pub masker: Masker,
 }
 
-/// Does a call happen, or is only its plan shown?
+/// Whether a call happens or only its plan is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Execution {
     Real,
@@ -68,26 +68,26 @@ pub enum Execution {
 }
 
 impl Toolbox {
-    /// Fails as [`Toolbox::register`] does.
+    /// Makes a toolbox. It fails as [`Toolbox::register`] does.
     pub fn new(tools: Vec<Arc<dyn Tool>>, services: Services) -> Result<Self, Fault> {
         let (tools, _) = ToolSet::default().with(tools)?;
         let tools = RwLock::new(Arc::new(tools));
         Ok(Self { tools, services, hooks: OnceLock::new() })
     }
 
-    /// Sets the hooks that hear of calls from now on.
+    /// Sets the hooks that are asked about calls from now on.
     pub fn set_hooks(&self, hooks: Arc<dyn Hooks>) {
-        // A process has one.
+        // They are set only once, because a process has one set of hooks.
         let _ = self.hooks.set(hooks);
     }
 
-    /// `None`: there are no hooks.
+    /// The hooks; `None` if there are none.
     pub fn hooks(&self) -> Option<&Arc<dyn Hooks>> {
         self.hooks.get()
     }
 
-    /// Adds tools, all of them or none. Fails when a schema does not compile or a name is taken.
-    /// Runs that are at work see them from their next step on.
+    /// Adds tools, all of them or none. It fails if a schema does not compile or a name is taken.
+    /// Runs at work see the tools from their next step on.
     pub fn register(&self, tools: Vec<Arc<dyn Tool>>) -> Result<Vec<Registration>, Fault> {
         let mut current = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         let (set, registrations) = current.with(tools)?;
@@ -95,8 +95,8 @@ impl Toolbox {
         Ok(registrations)
     }
 
-    /// Takes tools away again: only who registered them can. Calls that have begun end as they
-    /// would have; a later call of one gets the error that it was removed.
+    /// Removes tools by their registrations, which only their owner has. Calls that have begun are
+    /// not affected; a later call gets the error that the tool was removed.
     pub fn remove(&self, registrations: &[Registration]) {
         let mut current = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         *current = Arc::new(current.without(registrations));
@@ -112,7 +112,7 @@ impl Toolbox {
         self.tools.read().unwrap_or_else(PoisonError::into_inner).version()
     }
 
-    /// What the agent is offered now.
+    /// The tools that the agent is offered now.
     pub fn ready_offers(
         &self,
         policy: &Policy,
@@ -122,7 +122,8 @@ impl Toolbox {
         self.tools().ready_offers(policy, agent, person)
     }
 
-    /// The same, for a prompt that has room for this many tokens of foreign tools.
+    /// The tools that the agent is offered, for a prompt with room for this many tokens of foreign
+    /// tools.
     pub fn offers_within(
         &self,
         policy: &Policy,
@@ -133,17 +134,18 @@ impl Toolbox {
         self.tools().offers_within(policy, agent, person, room)
     }
 
-    /// Text without the secrets that are known here.
+    /// The text with all known secrets masked.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.services.masker.mask(text)
     }
 
-    /// One human line for a call, verb first, secrets masked. No I/O.
+    /// One line about a call for people, beginning with a verb, with secrets masked. It does no
+    /// I/O.
     pub fn summary(&self, call: &ToolCall) -> String {
         self.label(call).summary()
     }
 
-    /// What people read of a call, secrets masked. No I/O.
+    /// The description of a call for people, with secrets masked. It does no I/O.
     pub fn label(&self, call: &ToolCall) -> CallLabel {
         let inner = finding::inner_call(call);
         let call = inner.as_ref().unwrap_or(call);
@@ -161,7 +163,7 @@ impl Toolbox {
         label
     }
 
-    /// The one way in. Never fails: what went wrong is an outcome that the model can read.
+    /// Makes a call. It never fails: an error becomes an outcome that the model can read.
     pub async fn call(
         &self,
         call: &ToolCall,
@@ -193,8 +195,7 @@ impl Toolbox {
         outcome
     }
 
-    /// The outcome as it leaves the toolbox. It is masked before it is shortened, because a cut
-    /// could leave half a secret standing.
+    /// Masks and then shortens an outcome. If it were shortened first, half a secret could be left.
     async fn finished(&self, outcome: ToolOutcome, cx: &ToolCx) -> ToolOutcome {
         let outcome = self.masked(outcome);
         let (outcome, before) = bound(outcome, &self.services.artifacts, cx).await;
@@ -204,12 +205,13 @@ impl Toolbox {
         outcome
     }
 
-    /// What is offered may be something else now: runs look again before their next step.
+    /// Makes runs look at their tools again before their next step, because the offered tools may
+    /// have changed.
     fn offer_anew(&self) {
         self.remove(&[]);
     }
 
-    /// The session's own drafts are part of what its calls see.
+    /// The context with the session's open drafts, so that its calls see them.
     async fn seeing_drafts<'a>(&self, cx: &'a ToolCx) -> Result<Cow<'a, ToolCx>, StoreError> {
         let open = self.services.drafts.open_drafts(&cx.key).await?;
         if open.is_empty() {

@@ -6,20 +6,20 @@ use onyx_types::{ToolEffect, ToolOffer, ToolSpec, estimate_tokens};
 
 use crate::tool::Registration;
 
-/// Sets of tools in use at once: one for each policy, and few more when tools come and go.
+/// How many sets of tools are kept: one for each policy, and a few more when tools come and go.
 const MOST_KEPT: usize = 32;
 
-/// What the loop must know of a tool.
+/// What the agent loop needs to know about a tool.
 #[derive(Clone, Debug)]
 pub struct ToolTraits {
     pub offer: ToolOffer,
-    /// What the offer weighs on a prompt, in tokens.
+    /// The size of the offer in a prompt, in tokens.
     pub weight: usize,
-    /// Calls may run beside each other.
+    /// Whether calls may run in parallel.
     pub parallel: bool,
-    /// May be called with equal arguments any number of times.
+    /// Whether equal calls may be repeated without being a loop.
     pub repeats: bool,
-    /// Which tool it is, should its name be given to another.
+    /// The registration of the tool, because its name may be given to another one.
     pub registration: Registration,
 }
 
@@ -34,7 +34,7 @@ impl ToolTraits {
         }
     }
 
-    /// What a tool weighs on a prompt, in tokens.
+    /// The size of a tool in a prompt, in tokens.
     pub(super) fn weight_of(spec: &ToolSpec) -> usize {
         spec.input_schema.tokens() + estimate_tokens(&spec.description)
     }
@@ -58,7 +58,7 @@ impl Offering {
         &self.offers
     }
 
-    /// What they weigh on a prompt together, in tokens.
+    /// The size of all offers in a prompt, in tokens.
     pub fn weight(&self) -> usize {
         self.weight
     }
@@ -85,7 +85,7 @@ impl FromIterator<ToolTraits> for Offering {
     }
 }
 
-/// The sets that were asked for last, each with which of the toolbox's tools are in it.
+/// The sets that were asked for last, each with a flag for every tool of the toolbox.
 #[derive(Default)]
 pub(crate) struct Offerings(Mutex<Vec<(Vec<bool>, Arc<Offering>)>>);
 

@@ -1,20 +1,20 @@
-//! Which part of a tool's output reaches the model, the person and the log.
+//! Shortens the outputs of tools for the model, the person and the log.
 
 use onyx_types::{Origin, ToolOutcome};
 
 use crate::ToolCx;
 use crate::artifacts::{Artifacts, Before};
 
-/// What a model is given of one output.
+/// The most bytes of one output that a model is given.
 const OUTPUT_BYTES: usize = 32 * 1024;
 
-/// How much of the end of a long output is kept, because the end often says most. The beginning is
-/// kept too, and a marker stands between the two.
+/// How many bytes of the end of a long output are kept, because the end often matters most. The
+/// beginning is kept too, with a marker between the two.
 const TAIL_BYTES: usize = 7 * 1024;
 const MARKER_BYTES: usize = 512;
 
-/// Shortens an output that is too long and keeps the whole of it, and keeps what the call attached
-/// to it, of which a model sees only that it is there. Tells whether these are the person's first.
+/// Shortens an output that is too long and stores all of it. Also stores what the call attached to
+/// it, of which a model is only told. Returns whether these are the person's first artifacts.
 pub(super) async fn bound(
     mut outcome: ToolOutcome,
     artifacts: &Artifacts,
@@ -44,7 +44,7 @@ pub(super) async fn bound(
 }
 
 struct ShortenedOutput {
-    /// What the model is shown.
+    /// The note for the model.
     note: String,
     artifact: Option<onyx_types::Artifact>,
 }

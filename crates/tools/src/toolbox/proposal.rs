@@ -1,5 +1,5 @@
-//! Plans that a person must decide become drafts. One session has at most one open draft for a
-//! target: a later plan is combined with it, so that a person decides once on the whole.
+//! Makes drafts of plans that need a person. A session has at most one open draft for a target: a
+//! later plan is combined with it, so that a person decides once on the whole.
 
 use onyx_storage::{Draft, StoreError};
 use onyx_types::{
@@ -14,10 +14,10 @@ use crate::paths::{self, instruction::STEERS_AGENTS};
 use crate::text::one_line;
 use crate::{ToolCx, ToolError};
 
-/// A person does not read more than this whole, so larger changes are not offered for approval.
+/// The most bytes of a preview. Nobody reads more, so larger changes are not offered for approval.
 const PREVIEW_BYTES: usize = 256 * 1024;
 
-/// Makes a draft of the plan. Nothing else happens, whatever the person decides later.
+/// Makes a draft of the plan. Nothing else happens before a person decides.
 pub(crate) async fn propose(
     services: &Services,
     cx: &ToolCx,
@@ -30,7 +30,8 @@ pub(crate) async fn propose(
     let effect = plan.strictest();
     let (plan, input) = match combine(&replaced, &plan, cx).await? {
         Some(combined) => (combined, None),
-        // What a call left behind is no call of its own: it cannot be planned again from its input.
+        // The changes that a call left behind are no call, so they cannot be planned again from its
+        // input.
         None if *plan.tool != *call.name => (plan, None),
         None => (plan, Some(call.input.clone())),
     };
@@ -59,7 +60,8 @@ pub(super) fn draft(
 ) -> Draft {
     let now = cx.clock.wall();
     let hash = Draft::hash_of(&plan, &cx.key, cx.run);
-    // Two calls of one run differ in their id, two runs in theirs.
+    // The id of a draft depends on the call and the run, because different calls may have equal
+    // plans.
     let run = cx.run.to_string();
     let seed = Hash::of_parts([hash.as_bytes(), call.id.0.as_bytes(), run.as_bytes()]);
     let mut bytes = [0; 8];
@@ -123,9 +125,9 @@ fn undecided(draft: &str, summary: &str) -> String {
     )
 }
 
-/// One plan for what was drafted before and what is asked for now, against what is on disk.
-/// `None` where there is nothing to combine, or one of them does not say what it makes of its
-/// targets: then the later stands alone.
+/// Combines earlier drafts and a new plan into one plan, compared with the files on disk. `None` if
+/// there is nothing to combine, or if one of them does not say how its targets would end up; then
+/// the new plan stays alone.
 async fn combine(replaced: &[&Draft], plan: &Plan, cx: &ToolCx) -> Result<Option<Plan>, ToolError> {
     let whole = |plan: &Plan| !plan.changes.is_empty();
     if replaced.is_empty() || !whole(plan) || !replaced.iter().all(|old| whole(&old.plan)) {
@@ -148,7 +150,7 @@ async fn combine(replaced: &[&Draft], plan: &Plan, cx: &ToolCx) -> Result<Option
     Ok(Some(combined))
 }
 
-/// The same changes, built on what is on disk now.
+/// The plan with the same changes, built on the present files.
 pub(crate) async fn rebase(plan: &Plan, cx: &ToolCx) -> Result<Plan, ToolError> {
     let mut fresh = plan.clone();
     for own in &mut fresh.targets {
@@ -161,7 +163,7 @@ pub(crate) async fn rebase(plan: &Plan, cx: &ToolCx) -> Result<Plan, ToolError> 
     Ok(fresh)
 }
 
-/// A person decides on what they see, so all of it must be there to see.
+/// Checks that the preview shows the whole change, because a person decides on what they see.
 pub(crate) fn shown_whole(
     mut plan: Plan,
     services: &Services,
@@ -180,7 +182,7 @@ pub(crate) fn shown_whole(
             let unified = format!("{why}{unified}");
             Preview::Diff { path, diff_lines: diff_lines(&unified), unified, document }
         }
-        // A question changes no file.
+        // A question changes no file, so its preview stays as it is.
         choice @ Preview::Choice { .. } => choice,
     };
     plan.preview = plan.preview.map_text(|text| services.masker.mask(&text).into_owned());
@@ -202,8 +204,8 @@ pub(crate) fn shown_whole(
     Ok(plan)
 }
 
-/// A line for each target that agents or the person's own programs would obey: it stands before
-/// the change itself, so that such a file is not taken for an ordinary one.
+/// One line for each target that agents or the person's own programs would obey. The lines come
+/// before the change, so that such a file is not taken for an ordinary one.
 fn why_instructions(plan: &Plan, cx: &ToolCx) -> Result<String, ToolError> {
     if plan.strictest() == ToolEffect::Read {
         return Ok(String::new());

@@ -10,11 +10,12 @@ use crate::gate::{KnownTools, Policy};
 use crate::schema::Checker;
 use crate::tool::{Registration, Tool};
 
-/// One for each agent and tier; few more while the config changes.
+/// How many policies are kept: one for each agent and tier, and a few more while the config
+/// changes.
 const MOST_POLICIES: usize = 64;
 
-/// The tools as they were at one moment. What comes or goes later makes another set, so that
-/// its holder sees the same tools until it asks for another.
+/// The tools of one moment. When tools come or go, another set is made, so that its holder sees the
+/// same tools until it asks for another set.
 #[derive(Default)]
 pub struct ToolSet {
     version: u64,
@@ -22,11 +23,12 @@ pub struct ToolSet {
     next: u64,
     entries: Vec<Arc<Entry>>,
     offerings: Offerings,
-    /// Policies over these tools, as they were asked for last: resolving one costs with every tool.
+    /// Policies that were resolved last. They are kept, because resolving one takes time with every
+    /// tool.
     policies: Mutex<Vec<Settled>>,
 }
 
-/// A policy over the tools of a set, and which of them it allows, in their order.
+/// A policy and, for each tool of the set, whether the policy allows it.
 struct Settled {
     policy: Policy,
     allowed: Arc<[bool]>,
@@ -36,8 +38,8 @@ pub(super) struct Entry {
     pub(super) registration: Registration,
     pub(super) tool: Arc<dyn Tool>,
     pub(super) checker: Checker,
-    /// What a foreign tool weighs on a prompt, in tokens; 0: it is one of ours. Known from the
-    /// start, since every turn asks it of every tool.
+    /// The size of a foreign tool in a prompt, in tokens; 0 for a tool of ours. It is computed
+    /// once, because every turn asks for it.
     foreign_weight: usize,
 }
 
@@ -49,21 +51,22 @@ impl Entry {
         Ok(Self { registration, tool, checker, foreign_weight })
     }
 
-    /// Is it one of the two through which a model has the tools that its prompt leaves out?
+    /// Whether this is one of the two tools by which a model finds and calls the others.
     fn answers_for_others(&self) -> bool {
         self.foreign_weight == 0 && [FIND_TOOL, CALL_TOOL].contains(&self.tool.spec().name.as_str())
     }
 }
 
-/// Whether a tool can work for a person, and what is missing where it cannot.
+/// Whether a tool can work for a person, and if not, what is missing.
 pub(super) enum Readiness {
     Ready,
     Lacks(String),
 }
 
 impl ToolSet {
-    /// The same with more tools, all of them or none: every schema must compile and no name may
-    /// shadow another. Names that differ only in case are one: people and models mix them up.
+    /// The set with more tools, all of them or none. Every schema must compile and every name must
+    /// be new. Names that differ only in case count as equal, because people and models mix them
+    /// up.
     pub(super) fn with(
         &self,
         tools: Vec<Arc<dyn Tool>>,
@@ -88,7 +91,7 @@ impl ToolSet {
         Ok((set, registrations))
     }
 
-    /// The same without these.
+    /// The set without these tools.
     pub(super) fn without(&self, gone: &[Registration]) -> Self {
         let stays = |entry: &&Arc<Entry>| !gone.contains(&entry.registration);
         let entries = self.entries.iter().filter(stays).cloned().collect();
@@ -96,7 +99,7 @@ impl ToolSet {
         Self { version, next: self.next, entries, ..Self::default() }
     }
 
-    /// Grows with every change of the toolbox.
+    /// A number that grows with every change of the toolbox.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -122,7 +125,7 @@ impl ToolSet {
         Cow::Owned(self.settled(policy, |settled| settled.policy.clone()))
     }
 
-    /// Which of the tools a policy allows, in their order.
+    /// Returns for each tool, in order, whether the policy allows it.
     fn allowed(&self, policy: &Policy) -> Arc<[bool]> {
         self.settled(policy, |settled| Arc::clone(&settled.allowed))
     }
@@ -145,14 +148,14 @@ impl ToolSet {
         taken
     }
 
-    /// What a policy allows, always in the same order so that prompt caches hit.
+    /// The tools that a policy allows, always in the same order, so that prompt caches hit.
     pub fn offers(&self, policy: &Policy) -> Vec<&ToolSpec> {
         let policy = self.resolved(policy);
         let allowed = |spec: &&ToolSpec| policy.visibility(&spec.name) == Visibility::Offered;
         self.specs().into_iter().filter(allowed).collect()
     }
 
-    /// Those of the tools that are there for the agent and can work for the person now.
+    /// The tools that the agent has and that can work for the person now.
     pub fn ready_offers(
         &self,
         policy: &Policy,
@@ -162,8 +165,8 @@ impl ToolSet {
         self.offering_of(self.ready(policy, agent, person))
     }
 
-    /// The same, for a prompt that has room for this many tokens of foreign tools. If they need
-    /// more, none of them is offered: a model finds and calls them through two built-in tools.
+    /// The tools of a prompt with room for this many tokens of foreign tools. If these need more,
+    /// none of them is offered, and a model finds and calls them through two built-in tools.
     pub fn offers_within(
         &self,
         policy: &Policy,
@@ -194,7 +197,7 @@ impl ToolSet {
         self.offering_of(ready)
     }
 
-    /// Tools that the agent has for this person now and that its prompt may leave out.
+    /// The tools that the agent has for this person now and that its prompt may leave out.
     pub(super) fn findable(
         &self,
         policy: &Policy,
@@ -229,7 +232,7 @@ impl ToolSet {
         })
     }
 
-    /// Is the tool there for this agent, whether or not it can work now?
+    /// Whether the agent has the tool, even if the tool cannot work now.
     pub(super) fn visibility(&self, name: &str, policy: &Policy, agent: &AgentId) -> Visibility {
         match self.spec(name) {
             Some(spec) if is_for(spec, agent) => policy.visibility(name),
@@ -237,7 +240,7 @@ impl ToolSet {
         }
     }
 
-    /// Can it work for this person now?
+    /// Whether the tool can work for this person now.
     pub(super) fn readiness(&self, entry: &Entry, person: &PersonId) -> Readiness {
         let mut needs = Needs { person, known: BTreeMap::new() };
         needs.missing(&*entry.tool).map_or(Readiness::Ready, Readiness::Lacks)
@@ -252,7 +255,7 @@ fn is_for(spec: &ToolSpec, agent: &AgentId) -> bool {
     spec.agents.as_ref().is_none_or(|agents| agents.contains(agent))
 }
 
-/// What is there for a person, looked at once for all tools that need it.
+/// Looks up what is available to a person, once for all tools that need it.
 struct Needs<'a> {
     person: &'a PersonId,
     known: BTreeMap<Capability, Option<String>>,

@@ -1,9 +1,9 @@
-//! Which addresses a run may fetch without asking: those that the person wrote, that a search
-//! returned, or that stand word for word in a page it fetched. An address that a model made up
-//! could carry anything out in its query, so it is not among them.
+//! The addresses that a run may fetch without approval: those that the person wrote, that a search
+//! returned, or that a fetched page holds word for word. An address that a model made up could
+//! carry anything out in its query, so it is not among them.
 //!
-//! The choice among the given addresses also tells their owner something. So only a few addresses
-//! that the person did not write are free: a page gives its first links only, a site gets few fetches,
+//! The choice among these addresses also tells their owner something. So only a few addresses that
+//! the person did not write are free: a page gives only its first links, a site gets few fetches,
 //! few links of pages are followed, and all runs that one message starts share one budget.
 //! THREAT_MODEL.md says how much can still leak.
 
@@ -12,35 +12,35 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use onyx_egress::Address;
 
-/// Free fetches of one run and of all that it asks.
+/// How many fetches are free for a run and all runs that it asks for.
 const FREE_FETCHES: usize = 20;
 
-/// How many of these may be links that stand in pages.
+/// How many of these may be links in pages.
 const FREE_LINKS: usize = 6;
 
-/// How many of these may be of one site, where the person did not write the address.
+/// How many of these may go to one site, if the person did not write the address.
 const FREE_OF_SITE: usize = 3;
 
-/// Links that a page gives.
+/// How many links of one page are taken.
 const LINKS_OF_PAGE: usize = 10;
 
-/// More than this many are not remembered: a long conversation is no reason to grow without end.
+/// How many addresses are remembered, so that a long conversation does not grow without limit.
 const MOST_ADDRESSES: usize = 5_000;
 
-/// What ends an address in running text.
+/// Characters that end an address in running text.
 const DELIMITERS: &[char] = &['<', '>', '"', '`', '|', '\\', '^', '{', '}', '\u{a0}'];
 
-/// What stands after an address rather than in it.
+/// Characters that follow an address rather than belong to it.
 const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', '\'', '*', '_', ']'];
 
-/// Everything that works for one run shares this.
+/// The known addresses of a run. All its lanes share them.
 #[derive(Debug, Default)]
 pub struct Addresses {
     given: Mutex<BTreeMap<Address, AddressSource>>,
     budget: Arc<FetchBudget>,
 }
 
-/// Who gave an address; the best of them counts.
+/// The source of an address. If there are several, the best one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum AddressSource {
     Page,
@@ -48,7 +48,7 @@ enum AddressSource {
     Person,
 }
 
-/// What is left of the free fetches, for a run and all that it asks.
+/// The free fetches that are left to a run and all runs that it asks for.
 #[derive(Debug, Default)]
 pub struct FetchBudget(Mutex<Used>);
 
@@ -85,7 +85,7 @@ impl FetchBudget {
     }
 }
 
-/// The last labels of the host, with its port: whoever has a name has all names below it.
+/// The last labels of the host, with its port. The owner of a domain controls all names below it.
 fn site(address: &Address) -> String {
     let text = address.to_string();
     let host = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
@@ -93,7 +93,7 @@ fn site(address: &Address) -> String {
     let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
     let labels: Vec<&str> = name.trim_end_matches('.').split('.').collect();
     let is_number = name.starts_with('[') || labels.iter().all(|label| label.parse::<u8>().is_ok());
-    // Under `co.uk` and the like everybody has a name of their own.
+    // Under `co.uk` and the like everybody can have a name of their own, so one label more is kept.
     let is_shared = labels.len() > 2 && labels[labels.len() - 2].len() <= 3;
     let kept = if is_shared { 3 } else { 2 };
     if is_number || labels.len() <= kept {
@@ -103,20 +103,22 @@ fn site(address: &Address) -> String {
 }
 
 impl Addresses {
-    /// Makes the addresses of a run that another one asked for.
+    /// Makes the addresses of a run that shares the budget of the run that asked for it.
     pub fn sharing(budget: Arc<FetchBudget>) -> Self {
         Self { given: Mutex::default(), budget }
     }
 
-    /// The budget that this run shares with the runs that it asks.
+    /// The budget, for runs that this run asks for.
     pub fn budget(&self) -> Arc<FetchBudget> {
         Arc::clone(&self.budget)
     }
 
-    /// The person's own words: also `example.org/page`, as people write it.
+    /// Adds addresses that the person wrote, including those without a scheme such as
+    /// `example.org/page`.
     pub fn person_wrote(&self, text: &str) {
         self.remember(written_in(text), AddressSource::Person);
-        // Most words hold none, and a run looks through all that was said before it.
+        // Most texts hold no address, and a run searches the whole conversation, so this test is
+        // worth it.
         if memchr::memchr(b'.', text.as_bytes()).is_none() {
             return;
         }
@@ -127,7 +129,7 @@ impl Addresses {
         self.remember(bare, AddressSource::Person);
     }
 
-    /// The text of a page, as the model was shown it.
+    /// Adds the addresses in a page as the model was shown it.
     pub fn page_says(&self, text: &str) {
         let mut links = BTreeSet::new();
         let first = written_in(text).filter(|link| links.insert(link.clone()));
@@ -145,7 +147,7 @@ impl Addresses {
         source.is_some_and(|source| self.budget.used().admits(address, source))
     }
 
-    /// Uses up one free fetch; `false` if none is left for this address.
+    /// Uses one free fetch; `false` if none is left for this address.
     pub fn take(&self, address: &Address) -> bool {
         let Some(source) = self.given().get(address).copied() else { return false };
         let mut used = self.budget.used();
@@ -175,7 +177,7 @@ impl Addresses {
     }
 }
 
-/// Every address with its scheme that stands in a text.
+/// All addresses with a scheme in a text.
 fn written_in(text: &str) -> impl Iterator<Item = String> {
     let colons = memchr::memchr_iter(b':', text.as_bytes());
     let starts = colons.filter_map(|colon| {
@@ -189,7 +191,8 @@ fn written_in(text: &str) -> impl Iterator<Item = String> {
     starts.map(|at| first_address(&text[at..]).to_owned())
 }
 
-/// The address at the start of a text: up to white space or a bracket that it did not open.
+/// The address at the beginning of a text. It ends at white space or at a closing bracket that it
+/// did not open.
 fn first_address(text: &str) -> &str {
     let mut open = 0_usize;
     let end = text.char_indices().find(|(_, c)| match c {
@@ -207,7 +210,8 @@ fn first_address(text: &str) -> &str {
     text[..end.map_or(text.len(), |(at, _)| at)].trim_end_matches(PUNCTUATION)
 }
 
-/// A word such as `example.org/page`; not a number, a file name of one part or a mail address.
+/// The address in a word such as `example.org/page`; `None` for numbers, plain file names and mail
+/// addresses.
 fn bare_address(word: &str) -> Option<&str> {
     let word = first_address(word.trim_start_matches(['(', '[', '"', '\'', '*', '_']));
     let host = word.split(['/', '?', '#']).next()?;

@@ -1,5 +1,5 @@
-//! The web as tools see it: the search engine, pages as text, and which addresses a run may fetch
-//! without asking.
+//! The web for tools: the search engine, pages as text, and the addresses that a run may fetch
+//! without approval.
 //!
 //! The web tools and commands with network access use this room. Every request goes through
 //! `onyx_egress`.
@@ -17,30 +17,31 @@ use serde::Deserialize;
 
 pub use addresses::{Addresses, FetchBudget};
 
-/// `tools.web` of the config, as written.
+/// The `tools.web` section of the config as written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WebSettings {
     pub search: SearchSettings,
-    /// Hosts beside the internet that `web_fetch` may reach.
+    /// Hosts of private networks that `web_fetch` may reach.
     pub allow_private_hosts: PrivateHosts,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SearchSettings {
-    /// Where a SearXNG answers; without one there is no search.
+    /// The address of a SearXNG; without it there is no search.
     pub base_url: Option<String>,
 }
 
 impl WebSettings {
-    /// Whether they lead anywhere, before any of them counts.
+    /// Checks the settings before they take effect.
     pub fn check(&self) -> Result<(), BadWebSettings> {
         engine(self).map(drop)
     }
 }
 
-/// An answer to a search. A redirect would take the words elsewhere than the owner said.
+/// The limits of a search. Redirects are not followed, because they could take the words to a
+/// server that the owner did not name.
 const ENGINE: Bounds = Bounds {
     connect: Duration::from_secs(10),
     total: Duration::from_secs(25),
@@ -48,7 +49,7 @@ const ENGINE: Bounds = Bounds {
     bytes: 1024 * 1024,
 };
 
-/// The way to the web, following the config.
+/// Web access. An edit of the config replaces its settings.
 #[derive(Clone)]
 pub struct Web(Arc<RwLock<Resolved>>);
 
@@ -58,7 +59,7 @@ struct Resolved {
     engine: Option<Address>,
 }
 
-/// A setting that leads nowhere.
+/// A setting in `tools.web` that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("tools.web.search.baseUrl: {0}")]
 pub struct BadWebSettings(String);
@@ -74,7 +75,7 @@ impl Web {
         Ok(Self(Arc::new(RwLock::new(Resolved { egress, engine }))))
     }
 
-    /// Takes up an edit of the config, or nothing of it.
+    /// Replaces the settings after an edit of the config. If they are invalid, nothing changes.
     pub fn follow(&self, settings: &WebSettings) -> Result<(), BadWebSettings> {
         let engine = engine(settings)?;
         let mut resolved = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -83,12 +84,12 @@ impl Web {
         Ok(())
     }
 
-    /// The way out as the settings are now.
+    /// The egress client with the present settings.
     pub fn egress(&self) -> Egress {
         self.resolved().egress
     }
 
-    /// Where searches are sent, if anywhere.
+    /// The address of the search engine, if there is one.
     pub fn search_engine(&self) -> Option<String> {
         self.resolved().engine.map(|engine| engine.to_string())
     }
@@ -97,8 +98,8 @@ impl Web {
         self.resolved().engine.is_some()
     }
 
-    /// The engine, and a way out that leads to it wherever it stands: the owner named it, and a
-    /// model chooses only what it is asked.
+    /// The search engine and a client that may reach it wherever it is. The owner named it, and a
+    /// model chooses only the words of a search.
     pub(crate) fn engine(&self) -> Option<(Address, Egress)> {
         let Resolved { egress, engine } = self.resolved();
         let engine = engine?;

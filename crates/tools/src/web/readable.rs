@@ -9,7 +9,7 @@ pub(crate) struct Readable {
     pub(crate) text: String,
 }
 
-/// Takes CPU time: not for a thread that serves others.
+/// Converts a page to text. This needs CPU time, so it must not run on a thread that serves others.
 pub(crate) fn readable(fetched: &Fetched) -> Result<Readable, ToolError> {
     let kind = fetched.content_type.split(';').next().unwrap_or_default().trim();
     let text = String::from_utf8_lossy(&fetched.body);

@@ -1,21 +1,24 @@
-//! The words of a web search: removes commands to the engine, and judges whether the words could
-//! carry private content out.
+//! Judges the words of a web search: removes commands to the engine, and decides whether the words
+//! could carry private content out.
 
-/// Begin a command of SearXNG: another engine, a redirect, a language, a timeout.
+/// Characters that begin a command of SearXNG: another engine, a redirect, a language, a time
+/// limit.
 const COMMANDS: [char; 4] = ['!', '?', ':', '<'];
 
-/// Longer searches, and longer words, are rather a message than a search.
+/// The most characters of an ordinary search. Longer ones, and longer words, are more like a
+/// message.
 const USUAL_CHARS: usize = 100;
 const USUAL_WORD: usize = 28;
 
-/// The words without the characters that make one a command, for this engine and those behind it.
+/// The words without the characters that would make a command, for this engine and those behind it.
 pub(crate) fn neutral(query: &str) -> String {
     let plain = |word: &str| word.trim_start_matches(COMMANDS).trim_end_matches('!').to_owned();
     let words = query.split_whitespace().map(plain).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Could the words carry a message to the engine's owner, or to the owner of a host name in them?
+/// Whether the words could carry a message to the engine's owner, or to the owner of a host named
+/// in them.
 pub(crate) fn could_carry(query: &str) -> bool {
     query.chars().count() > USUAL_CHARS
         || query
@@ -23,7 +26,7 @@ pub(crate) fn could_carry(query: &str) -> bool {
             .any(|word| names_host(word) || word.chars().count() > USUAL_WORD)
 }
 
-/// An address, a mail address, or something that looks like the name of a host.
+/// Whether the word is an address, a mail address, or looks like the name of a host.
 fn names_host(word: &str) -> bool {
     if word.contains("://") || word.contains('@') {
         return true;

@@ -1,11 +1,11 @@
-//! SearXNG's JSON API.
+//! Reads SearXNG's JSON API.
 
 use onyx_egress::{Address, Egress, EgressError, Fetched};
 use serde::Deserialize;
 
 use crate::ToolError;
 
-/// One hit, as the engine gave it.
+/// A result of a search.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Hit {
     pub(crate) url: String,

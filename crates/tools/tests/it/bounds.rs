@@ -51,7 +51,7 @@ async fn an_output_that_cannot_be_kept_says_so() {
 
 #[tokio::test]
 async fn secrets_are_masked_wherever_a_call_leaves_a_trace() {
-    // The secret lies across the place where the output is cut.
+    // The output is cut in the middle of the secret.
     let whole = format!("{}{SECRET}{}", "a".repeat(25_070), "b".repeat(30_000));
     let probe = Probe::new(ToolEffect::Write, Behaviour::Says(whole));
     let world = world_with(&probe).await;

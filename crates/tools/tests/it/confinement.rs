@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use crate::support::World;
 
-/// Stands in every file that no call may read or change; who searches for it must not find it.
+/// This text is in every file that no call may read or change, so no search may find it.
 const SENTINEL: &str = "SENTINEL-7f3a";
 
-/// Files outside the vault, and ways that seem to lead to them.
+/// Makes files outside the vault, and links and paths that seem to lead to them.
 fn lay_traps(world: &World) {
     let home = world.folder.path();
     for path in
@@ -33,13 +33,13 @@ fn lay_traps(world: &World) {
     std::os::unix::fs::symlink("/", vault.join("root")).unwrap();
     std::os::unix::fs::symlink("/proc/self", vault.join("self")).unwrap();
     std::os::unix::fs::symlink("self.md", vault.join("self.md")).unwrap();
-    // A second name of a file outside may be read, since it is not known which is the first; it is
+    // A hard link may be read, because it is unknown which of the names is the original. It is
     // never written.
     std::fs::write(home.join("twice.md"), "one\n").unwrap();
     std::fs::hard_link(home.join("twice.md"), vault.join("hard.md")).unwrap();
 }
 
-/// Every plain file under a folder with its content.
+/// All regular files under a folder with their contents.
 fn snapshot(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -58,7 +58,7 @@ fn snapshot(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// What must stay as it is whatever an agent at tier `act` does.
+/// The files that must stay unchanged whatever an agent at tier `act` does.
 fn outside(world: &World) -> BTreeMap<String, Vec<u8>> {
     let mut files = snapshot(world.folder.path());
     let own = world.own();
@@ -130,7 +130,7 @@ fn taint() -> impl Strategy<Value = Taint> {
     prop_oneof![Just(Taint::Clean), Just(Taint::Tainted)]
 }
 
-/// Runs sequences of calls in one world and looks after each.
+/// Runs sequences of calls in one world and checks it after each.
 fn try_all(tier: Tier, look: impl Fn(&World, &BTreeMap<String, Vec<u8>>)) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let world = runtime.block_on(World::new()).at(tier);
@@ -198,7 +198,7 @@ async fn a_file_with_another_hard_link_is_not_written() {
     assert_eq!(std::fs::read_to_string(outside).unwrap(), "one");
 }
 
-/// Ways out of the vault that come and go while calls are made.
+/// Links out of the vault appear and disappear while calls are made.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_folder_swapped_for_a_link_while_tools_work_leads_nowhere() {
     let world = World::new().await;

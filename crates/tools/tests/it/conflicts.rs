@@ -92,7 +92,7 @@ async fn notes_made_at_once_are_all_kept() {
     assert_eq!(log.lines().count(), 8);
 }
 
-/// Drives all of them in turns until each is done.
+/// Polls all futures in turns until each is done.
 async fn join_all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
     let mut waiting: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
     std::future::poll_fn(|context| {

@@ -1,5 +1,5 @@
-//! Commands on copies of the files, as gateways run them that keep the files elsewhere. The store is a folder here, so that
-//! what arrives in it can be looked at.
+//! Commands on copies of the files, as gateways run them that keep the files in a store. The store
+//! is a folder here, so that the test can look into it.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ fn sh(script: &str) -> Value {
     json!({"argv": ["sh", "-c", script]})
 }
 
-/// What lies where copies are made.
+/// The number of entries in the folder where copies are made.
 fn copies(world: &World) -> usize {
     std::fs::read_dir(world.folder.path().join("cache/scratch")).map_or(0, Iterator::count)
 }
@@ -80,7 +80,8 @@ async fn a_folder_that_is_named_is_copied_alone_and_one_that_is_not_there_is_sai
     assert!(said.contains("../work/a.md") && !said.contains("b.md"), "{said}");
     let nowhere = json!({"argv": ["ls"], "folder": "nowhere"});
     assert_eq!(world.failed("exec", nowhere).await, "there is no folder nowhere");
-    // What it writes beside its folder finds what is there: the stored file stays.
+    // The command writes outside of its folder, where the store has a file already: the stored file
+    // is kept.
     std::fs::create_dir_all(world.vault().join("work")).unwrap();
     let beside = json!({"argv": ["sh", "-c", "mkdir -p ../other; echo x > ../other/b.md; echo y > ../other/c.md"], "folder": "work"});
     let said = world.failed("exec", beside).await;
@@ -162,7 +163,7 @@ async fn git_works_in_a_copy_and_its_commits_arrive_in_the_repository() {
     let world = world().await;
     let project = world.vault().join("project");
     std::fs::create_dir_all(&project).unwrap();
-    // Without a commit, and so without a branch: only empty folders say that it is a repository.
+    // The repository has no commit and no branch, so only its empty folders show that it is one.
     git(&project, &["init", "--quiet", "--initial-branch=main"]);
     world.write("project/a.md", "one\n");
     let on = |message: &str| json!({"folder": "project", "message": message});
@@ -171,7 +172,7 @@ async fn git_works_in_a_copy_and_its_commits_arrive_in_the_repository() {
     world.done("git_commit", on("first")).await;
     assert_eq!(git(&project, &["log", "--format=%s"]), "first\n");
     assert_eq!(git(&project, &["status", "--short"]), "");
-    // Packed, no branch has a file of its own.
+    // After packing, no branch has a file of its own.
     git(&project, &["gc", "--quiet"]);
     std::fs::remove_dir_all(project.join(".git/refs")).unwrap();
     world.write("project/a.md", "two\n");

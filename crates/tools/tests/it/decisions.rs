@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{World, policy};
 
-/// The gate of core.md, whole: what it answers to an attended run, by tier.
+/// The whole decision table of core.md: the verdict for an attended run, by tier.
 const TABLE: &str = "
     effect   target       taint      read   suggest  act
     read     note         clean      allow  allow    allow

@@ -14,7 +14,7 @@ fn docker(program: PathBuf, socket: PathBuf) -> Docker {
     Docker::new(&settings, "ada".parse().unwrap())
 }
 
-/// A stand-in for Docker's command line that says how it was called.
+/// A program in the place of Docker's command line that prints its arguments.
 async fn world() -> World {
     let world = World::with(Vec::new(), Masker::default()).await;
     let (program, socket) =

@@ -1,4 +1,4 @@
-//! Drafts at the toolbox: what stands behind an approval.
+//! Drafts at the toolbox: what an approval does and checks.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn yes(world: &World) -> Approval {
     Approval { person: world.cx.key.person.clone(), reason: None, seen: None }
 }
 
-/// Moves a draft on as an approval does, without what follows: as a crash leaves it.
+/// Marks a draft as being applied and does nothing more, as a crash would leave it.
 async fn begun(world: &World, draft: &Draft) -> Draft {
     let step = DraftMove {
         from: DraftState::Pending,

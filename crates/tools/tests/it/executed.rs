@@ -1,5 +1,5 @@
-//! A person approves what will run, and nothing else runs: also not when a file of it was swapped
-//! while the approval waited.
+//! A person approves what will be executed, and nothing else is, even if a file is replaced while
+//! the approval waits.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn text(draft: &Draft) -> &str {
     }
 }
 
-/// The command, the file that it would run, and whether the preview shows it.
+/// The command, the file that it would execute, and whether the preview shows that file.
 const SWAPS: [(&[&str], &str, bool); 12] = [
     (&["sh", "b.sh"], "b.sh", true),
     (&["sh", "-c", "true && . ./b.sh"], "b.sh", true),
@@ -53,13 +53,13 @@ const SWAPS: [(&[&str], &str, bool); 12] = [
     (&["sh", "--rcfile=b.md", "-c", "true"], "b.md", true),
     (&["make", "-f", "rules.mk"], "rules.mk", true),
     (&["make", "-frules.mk"], "rules.mk", true),
-    // What a program finds by itself.
+    // Programs find these files by themselves.
     (&["make"], "Makefile", false),
     (&["npm", "test"], "package.json", false),
     (&["python3", "app"], "app/__main__.py", false),
     (&["python3", "-m", "app"], "app/inner/deep.py", false),
     (&["pytest"], "conftest.py", false),
-    // Through another file, whatever its name.
+    // The file is reached through another one, whatever its name is.
     (&["sh", "outer.sh"], "notes/inner.md", true),
 ];
 
@@ -79,7 +79,7 @@ async fn a_file_that_is_swapped_while_its_run_waits_makes_the_draft_stale() {
             assert_eq!(stale.state, DraftState::Stale, "{tool} {argv:?}");
             assert_eq!(text(&stale).contains("echo evil > planted"), is_shown, "{argv:?}");
             assert!(!world.vault().join("planted").exists(), "{tool} {argv:?}");
-            // What the person has looked at now can be approved.
+            // A draft that the person has looked at again can be approved.
             let seen = stale.hash;
             let again = approved(&world, stale, Some(seen)).await;
             assert_ne!(again.unwrap().state, DraftState::Stale, "{tool} {argv:?}");
@@ -110,7 +110,7 @@ async fn what_a_command_could_not_run_may_change_while_it_waits() {
     world.write("photos/new.jpg", "…");
     let done = approved(&world, runs, None).await.unwrap();
     assert_eq!((done.state, world.text("made").as_str()), (DraftState::Applied, "done\n"));
-    // It reads what is there then, and runs nothing but itself.
+    // The command only reads the file, so it gets the content of this moment.
     let counted = approved(&world, counts, None).await.unwrap();
     let said = counted.output.unwrap();
     assert_eq!(said.lines().last(), Some("3 words.txt"), "{said}");
@@ -130,7 +130,7 @@ async fn a_long_script_is_shown_in_part_and_counts_whole() {
     assert_eq!(refused.fault.code, ErrorCode::DraftStale);
 }
 
-/// Swaps a file in the moment between the last look of the approval and the call.
+/// Replaces a file between the last check of the approval and the call.
 struct Swapping {
     tool: Arc<dyn Tool>,
     file: PathBuf,

@@ -14,7 +14,7 @@ async fn world() -> World {
     world.with_tools(allowed(git_tools(&runtime, &remotes())), Masker::default())
 }
 
-/// No host beside the internet, and no credential.
+/// Remotes without private hosts and without credentials.
 pub(crate) fn remotes() -> GitRemotes {
     GitRemotes::new(&ToolsSettings::default(), std::sync::Arc::new(|_: &str| Ok(None))).unwrap()
 }

@@ -1,4 +1,4 @@
-//! LinkedIn's tools against a LinkedIn of our own.
+//! LinkedIn's tools with a LinkedIn server of the test.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::support::World;
 
-/// Ada's account. Tokens are renewed as long as there are some.
+/// Ada's account. Each renewal of the token takes the next of these tokens.
 #[derive(Default)]
 struct Account {
     tokens: Mutex<Vec<String>>,
@@ -60,7 +60,7 @@ struct Scene {
     world: World,
 }
 
-/// At tier `act` with a good token.
+/// A world at tier `act` with a valid token.
 async fn scene() -> Scene {
     let server = LinkedInServer::start().await;
     let account = Account::with(&[server.token()]);
@@ -75,7 +75,7 @@ async fn with(server: LinkedInServer, account: &Arc<Account>) -> Scene {
 }
 
 impl Scene {
-    /// A person approves what the call would do: the draft's end, and its output.
+    /// Approves a call as a person; returns the draft's state and output.
     async fn approved(&self, tool: &str, input: Value) -> (DraftState, String) {
         let world = &self.world;
         let outcome = world.call(tool, input).await;
@@ -87,7 +87,7 @@ impl Scene {
         (done.state, done.output.unwrap_or_default())
     }
 
-    /// The files that tell of posts and comments.
+    /// The files that record posts and comments.
     fn records(&self) -> Vec<String> {
         let folder = self.world.vault().join("agent/linkedin");
         let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -114,7 +114,7 @@ async fn a_post_waits_for_a_person_who_sees_all_of_it_and_allowing_one_does_not_
     for part in ["member1@example.org", "connections only", text] {
         assert!(preview.contains(part), "{part}: {preview}");
     }
-    // Even where the person let the run reach there, each post is asked for.
+    // Each post needs an approval, even if the person let the run reach this server.
     scene.world.cx.decisions.granted.allow(&draft.plan);
     let next = scene.world.call("linkedin_post", input).await;
     assert!(next.draft.is_some(), "{}", next.output);
@@ -195,16 +195,17 @@ async fn the_profile_is_read_without_asking_and_what_linkedin_says_taints() {
 async fn what_passes_is_tried_again_and_what_may_have_been_done_is_not() {
     let scene = scene().await;
     let status = LinkedInFault::Status;
-    // Asked too often, and not available: twice more, after the time that it asks for.
+    // After too many requests (429) and an outage (503) the request is sent again at the given
+    // time.
     scene.server.fail_next([status(429, Some(1)), status(503, None)]);
     let outcome = scene.world.call("linkedin_profile", json!({})).await;
     assert!(!outcome.is_error, "{}", outcome.output);
-    // Longer than the longest wait within a call.
+    // The server asks for a longer wait than a call may take.
     scene.server.fail_next([status(429, Some(3600))]);
     let told = scene.world.failed("linkedin_profile", json!({})).await;
     assert!(told.contains("too many requests (429)") && told.contains("wait 3600 s"), "{told}");
     assert_eq!(scene.checked().1.as_deref(), Some(told.as_str()));
-    // A post that is turned away is sent again, one that was done and whose answer is lost is not.
+    // A refused post is sent again. A post that was made, but whose answer was lost, is not.
     scene.server.fail_next_posts([status(503, None), LinkedInFault::DoneThen(502)]);
     let (state, output) = scene.approved("linkedin_post", json!({"text": "Once"})).await;
     assert_eq!(state, DraftState::Unknown, "{output}");

@@ -1,4 +1,5 @@
-//! Calls of a gateway that others have taken over from: it looks at its life immediately before each effect.
+//! Calls of a gateway whose work others have taken over. It checks its leases immediately before
+//! each effect.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::support::{Behaviour, LostLife, Probe, World};
 const WHY: &str =
     "this gateway was silent for too long, and others may have taken over; nothing was done";
 
-/// The same call after the gateway lost what it held.
+/// The context of the same call after the gateway has lost its leases.
 fn lost(cx: &ToolCx) -> ToolCx {
     ToolCx { files: Arc::new(LostLife(Arc::clone(&cx.files))), ..cx.clone() }
 }

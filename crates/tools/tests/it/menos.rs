@@ -48,7 +48,7 @@ async fn world(site: &Site) -> World {
     world.at_clock(Arc::new(SystemClock::new()))
 }
 
-/// A menos whose vault knows one video.
+/// A menos server whose vault holds one video.
 async fn vault() -> Site {
     Site::start(|path| match path.split('?').next().unwrap_or_default() {
         "/api/v1/search" => Page::json(
@@ -86,7 +86,7 @@ fn requests(site: &Site) -> Vec<Request> {
     site.requests().iter().map(request).collect()
 }
 
-/// As menos looks at a request (RFC 9421): what was signed is rebuilt from the request itself.
+/// Verifies a request as menos does (RFC 9421): the signed text is rebuilt from the request itself.
 fn verified(request: &Request) -> Vec<String> {
     let parameters = request.headers["signature-input"].strip_prefix("sig1=").unwrap();
     let (names, rest) = parameters.strip_prefix('(').unwrap().split_once(')').unwrap();

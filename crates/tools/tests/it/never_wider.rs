@@ -1,5 +1,5 @@
-//! No sequence of model outputs widens what the gate allows. What each tool is at the least, and
-//! which paths steer agents, is said here once more, apart from the plans of the tools.
+//! No sequence of model outputs widens what the gate allows. The least effect of each tool and the
+//! paths that steer agents are listed here a second time, independently of the tools' plans.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::runtime::sandbox;
 use crate::support::{World, policy};
 
-/// Every tool that can do more than look, with the least that a call of it does.
+/// All tools that can do more than read, with the least effect of a call.
 const EFFECTS: [(&str, ToolEffect); 14] = [
     ("write_file", ToolEffect::Write),
     ("edit_file", ToolEffect::Write),
@@ -45,7 +45,7 @@ fn least(tier: Tier, effect: ToolEffect) -> Verdict {
     }
 }
 
-/// Whether a call of a tainted run would change what steers agents.
+/// Whether a call of a tainted run would change a file that steers agents.
 fn steers(tool: &str, input: &Value) -> bool {
     let path = |name: &str| input[name].as_str().unwrap_or_default().to_lowercase();
     let names = ["agents.md", "soul.md", "user.md", "memory.md", "onyx.json"];
@@ -89,7 +89,7 @@ fn hostile_text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Calls as a model in an attacker's hands would make them, with claims that it has a right to.
+/// Calls as an attacker would make them with a model, with claims of having permission.
 fn hostile_call(canary: String) -> impl Strategy<Value = (String, Value)> {
     let parts = (hostile_text(), hostile_text(), hostile_text(), 0..22_usize, any::<bool>());
     parts.prop_map(move |(one, two, three, which, claims)| {
@@ -183,7 +183,7 @@ fn no_sequence_of_model_outputs_widens_what_the_gate_allows() {
                         now.cx.taint
                     );
                 }
-                // As a run does it.
+                // The taint spreads as it does in a run.
                 if outcome.origin.taints() {
                     now.cx.taint = Taint::Tainted;
                 }

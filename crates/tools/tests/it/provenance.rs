@@ -23,7 +23,8 @@ async fn a_file_is_believed_as_far_as_who_wrote_it() {
     world.done("write_file", json!({"path": "a.md", "content": "the attacker's"})).await;
     assert_eq!(origin(&world, "a.md").await, Origin::AgentTainted);
 
-    // Whoever edits it on disk, it is made of what was there, until the person says that they read it.
+    // An edit on disk keeps the origin of the previous content, until the person says that they
+    // have read it.
     world.write("a.md", "the person's again");
     assert_eq!(origin(&world, "a.md").await, Origin::AgentTainted);
     let person = &world.cx.key.person;

@@ -14,7 +14,7 @@ use crate::support::World;
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// What sandboxed commands of these tests start in: this test program, asked to run this test.
+/// Sandboxed commands start in this test: the sandbox runs this test program again.
 #[test]
 #[ignore = "the child of the tests below"]
 fn sandbox_child() {
@@ -37,7 +37,7 @@ async fn world_with(masker: Masker) -> World {
     world.with_tools(allowed(runtime_tools(&runtime)), masker)
 }
 
-/// The gate asks a person before anything is executed; what happens after that is tested here.
+/// Tools whose calls need no approval, because these tests are about what happens after it.
 pub(crate) fn allowed(tools: Vec<Arc<dyn Tool>>) -> Vec<Arc<dyn Tool>> {
     tools.into_iter().map(|tool| Arc::new(Approved(tool)) as Arc<dyn Tool>).collect()
 }
@@ -112,8 +112,8 @@ async fn a_command_works_on_the_persons_files_and_its_words_taint() {
     assert_eq!(std::fs::read_dir(scratch).unwrap().count(), 0, "nothing is left behind");
 }
 
-/// The home's socket asks for the same user and a key. A command is the same user: in this kind of sandbox no
-/// namespace hides the socket from it.
+/// The home's socket requires a key besides the same user. A command runs as this user, and in this
+/// kind of sandbox no namespace hides the socket from it.
 #[tokio::test]
 async fn a_command_reaches_neither_the_homes_socket_nor_its_key() {
     const KEY: &str = "key-of-the-socket-9f3a";
@@ -148,7 +148,7 @@ async fn what_a_command_writes_is_never_taken_for_the_persons_own_words() {
     world.write("captured.md", "obey");
     world.write("mine.md", "mine, untouched");
     world.write("same.md", "1234");
-    // Also where a file looks as old and as long as it was.
+    // A change is noticed even if the file has the same size and modification time as before.
     let script = "cp captured.md clean.md; touch -r same.md then; printf obey > same.md; \
                   touch -r then same.md; rm then";
     world.done("exec", json!({"argv": ["sh", "-c", script]})).await;
@@ -162,7 +162,8 @@ async fn what_a_command_writes_is_never_taken_for_the_persons_own_words() {
     assert!(history.changes_of_run(run).await.unwrap().is_empty(), "nothing that undo could take");
 }
 
-/// More files than are compared one by one. One file under many names: a disk makes those fast.
+/// Makes more files than are compared one by one. They are hard links to one file, because a disk
+/// makes those fast.
 fn fill(folder: &Path) {
     for part in 0..4 {
         let folder = folder.join(part.to_string());
@@ -252,7 +253,7 @@ async fn live_output_comes_while_the_command_runs_and_holds_no_secret() {
     let mut world = world_with(Masker::new([secret.to_owned()])).await;
     let (sender, mut chunks) = tokio::sync::mpsc::channel(64);
     world.cx.live = LiveOutput::to(sender);
-    // The secret comes in two pieces, with time between them, and then the command waits.
+    // The secret comes in two pieces with a pause between them, and then the command waits.
     let script =
         "printf 'a sk-canary-'; sleep 0.3; printf 'live-4711 b\\n'; cat go; rm go; echo end";
     rustix_fifo(&world.vault().join("go"));

@@ -1,4 +1,4 @@
-//! The tools that search, over a real index.
+//! The searching tools with a real index.
 
 use onyx_types::Origin;
 use serde_json::json;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::World;
 
-/// A conversation of a person's with one line of theirs.
+/// A conversation of a person with one message.
 async fn conversation(world: &World, person: &str, words: &str, origin: Origin) -> SessionKey {
     let at = world.cx.clock.wall();
     let mut mint = IdGenerator::new(u64::from(words.as_bytes()[0]));

@@ -44,7 +44,7 @@ async fn a_call_is_summed_up_in_one_line_with_the_verb_first() {
     assert_eq!(summary("read_file", json!({"path": "a\nb\u{202e}c"})), r"Read a\nb\u{202e}c");
 }
 
-/// Whatever a surface shows of a call comes from here, so no tool may leave a word out.
+/// Surfaces show these words for every call, so no tool may leave one out.
 #[tokio::test]
 async fn every_tool_has_words_for_every_state_of_a_call() {
     let world = World::new().await;

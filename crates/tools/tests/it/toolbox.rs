@@ -1,4 +1,4 @@
-//! Tools that come and go while calls are made, as a program that offers tools brings them.
+//! Tools come and go while calls are made, as they do with a program that offers tools.
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ in the channels and lets the boats of the islands sail at any hour they like.</p
 <p>Whoever walks across must know both, and the way back, and must not linger at the channels.</p>
 </article><footer>Imprint</footer></body></html>"#;
 
-/// A world whose web is one site on this machine, which answers searches too.
+/// A world whose web is one server on this machine, which also answers searches.
 async fn world(site: &Site) -> World {
     let settings: WebSettings = serde_json::from_value(json!({
         "search": { "baseUrl": site.url("/searx/") },
@@ -77,7 +77,7 @@ async fn an_address_is_free_when_somebody_gave_it_and_reaches_out_otherwise() {
     assert_eq!(site.requests(), Vec::<String>::new());
     world.cx.addresses.person_wrote(&site.url("/moved"));
     world.done("web_fetch", json!({"url": site.url("/moved")})).await;
-    // It stands in the page that was fetched.
+    // The address is in the page that was fetched.
     world.done("web_fetch", json!({"url": site.url("/tables")})).await;
     let longer = format!("{}/x", site.url("/tables"));
     let told = world.asked("web_fetch", json!({"url": longer})).await;

@@ -21,7 +21,10 @@ export interface Piece {
   matchType?: ThreadContextPiece['matchType'];
 }
 
-/** `cut`: there was no room for it; `gone`: given then, and not found any more; `since`: there was room, but it was not there. */
+/**
+ * `cut`: there was no room for the passage; `gone`: it was given then and is not found any more; `since`: it would fit
+ * but was not given.
+ */
 export interface Row extends Piece {
   state: 'given' | 'cut' | 'gone' | 'since';
 }

@@ -3,10 +3,10 @@ import { hueOf } from '../../ui/hue';
 import { weekOf, type Day } from './week';
 
 const MINUTES = 1440;
-/** Further firings of a day are only counted. */
+/** How many firings of a day are named; further ones are only counted. */
 const MOST_NAMED = 4;
 
-// Without AM and PM, because a day's column on a phone has no room for them.
+// Times are shown without AM and PM, because a day's column on a phone has no room for them.
 const clock = (time: string) =>
   new Date(time).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 

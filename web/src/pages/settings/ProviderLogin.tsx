@@ -73,7 +73,7 @@ export function ProviderLogin({
   );
 }
 
-/** `5-hour limit: 82 % used, until 14:00`. */
+/** The quota in words, such as `5-hour limit: 82 % used, until 14:00`. */
 function aboutQuota({ limit, usedPercent, resetsAt }: NonNullable<Login['quota']>): string {
   const used = typeof usedPercent === 'number' ? `${usedPercent} % used` : 'in use';
   return `${limit}: ${used}${resetsAt ? `, resets ${new Date(resetsAt).toLocaleString()}` : ''}`;
@@ -145,7 +145,9 @@ function Waiting({
   );
 }
 
-/** For a browser on another machine, which cannot return to Onyx automatically. */
+/**
+ * A field for the address at which a browser on another machine ended, because it cannot return to Onyx automatically.
+ */
 function EndedAt({ onAddress }: { onAddress: (address: string) => Promise<void> }) {
   const [address, setAddress] = useState('');
   return (

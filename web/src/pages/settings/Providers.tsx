@@ -208,7 +208,7 @@ function ProviderLine({
 /** The end of the key, if the server shows it. */
 const keyOf = ({ key }: Provider) => key && (key === '…' ? 'key set' : `key ${key}`);
 
-/** `200k · $3 in, $15 out per million`. */
+/** The model's figures in words, such as `200k · $3 in, $15 out per million`. */
 function aboutModel({ contextWindow, price }: Model): string {
   const window = typeof contextWindow === 'number' ? `${Math.round(contextWindow / 1000)}k` : undefined;
   const free = price?.input === 0 && price.output === 0;

@@ -9,7 +9,7 @@ import { useLookedAt } from '../../ui/useLookedAt';
 
 export type Login = ProviderLogin;
 
-/** With a code on any machine, or in a browser that returns to the server's machine. */
+/** How to sign in: with a code on any machine, or with a browser that returns to the server's machine. */
 export type LoginWay = 'code' | 'browser';
 
 /** Model servers on this machine that are not added as providers yet. */

@@ -28,14 +28,14 @@ const isSame = (a: Text, b: Text) => a.title === b.title && a.body === b.body;
 /** The shown text. */
 export const shownText = ({ mine, theirs }: Editing): Text => mine ?? textOfEntity(theirs);
 
-/** Whether it was changed here and elsewhere to different texts. */
+/** Whether the text was changed here and elsewhere, with different results. */
 export const isConflict = ({ mine, base, theirs }: Editing) => mine !== undefined && base !== theirs.version;
 
 export function unsavedOf({ mine, base }: Editing): Unsaved | undefined {
   return mine && { ...mine, version: base };
 }
 
-/** The person's own text, unless the server has the same. */
+/** Drops the person's own text if the server has the same. */
 function settle(editing: Editing): Editing {
   const { mine, theirs } = editing;
   return mine === undefined || isSame(mine, textOfEntity(theirs))
@@ -48,7 +48,7 @@ export function opened(entity: Entity, unsaved?: Unsaved): Editing {
   return settle({ theirs: entity, base: unsaved?.version ?? entity.version, mine, saving: false });
 }
 
-/** The server's text was read again. */
+/** Takes over the server's version after it was read again. */
 export function reread(editing: Editing, theirs: Entity): Editing {
   // A change of other fields (status, tags) does not change the text.
   const isTextSame = isSame(textOfEntity(editing.theirs), textOfEntity(theirs));

@@ -1,4 +1,4 @@
-//! What a machine does that was asleep for a week.
+//! Jobs after a machine slept for a week.
 
 use std::sync::Mutex;
 use std::sync::mpsc;
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::firing::{approver, edit, id, settle, states};
 use crate::world::{World, ana};
 
-// An answer that waits holds a thread, and three of them do.
+// Each answer that waits blocks a thread, and three answers wait.
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
 async fn after_a_week_asleep_each_of_a_hundred_jobs_follows_its_rule_and_few_run_at_once() {
     let (world, clock) = World::by_hand(Vec::<&str>::new()).await;
@@ -55,7 +55,7 @@ async fn after_a_week_asleep_each_of_a_hundred_jobs_follows_its_rule_and_few_run
     }
     let slots = world.agent.jobs.history(&ana(), &id("job-0"), None, 9).await.unwrap();
     assert_eq!((slots[0].count, slots[0].state), (7, missed));
-    // All of it was told, and nothing comes again.
+    // All slots are settled, so another look asks no model.
     let before = world.model.requests().len();
     assert_eq!(before, 33 + 33 * 7);
     settle(&world).await;
@@ -64,7 +64,8 @@ async fn after_a_week_asleep_each_of_a_hundred_jobs_follows_its_rule_and_few_run
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_slot_whose_job_is_at_work_is_skipped_queued_or_takes_over() {
-    // Shorter than a session's lease: a run that waits while the clock jumps must keep it.
+    // The slots are shorter than a session's lease, because a run that waits while the clock jumps
+    // must keep its lease.
     const SLOT: Duration = Duration::from_secs(20);
     for (rule, expected) in [
         ("skip", vec![SlotState::Skipped, SlotState::Done]),
@@ -74,7 +75,7 @@ async fn a_slot_whose_job_is_at_work_is_skipped_queued_or_takes_over() {
         let (world, clock) = World::by_hand(Vec::<&str>::new()).await;
         let (open, gate) = mpsc::sync_channel::<()>(1);
         let gate = Mutex::new(gate);
-        // The first answer waits until the test says so; dropping the sender lets all pass.
+        // The first answer waits for the test; dropping the sender lets all answers pass.
         world.model.respond_with(move |_| {
             let _ = gate.lock().unwrap().recv();
             "Done.".into()

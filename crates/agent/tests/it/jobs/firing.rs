@@ -32,14 +32,14 @@ pub(super) async fn states(world: &World, job: &str) -> Vec<SlotState> {
     slots.iter().map(|slot| slot.state).collect()
 }
 
-/// Looks until nothing of the jobs waits or runs.
+/// Fires due jobs until none waits or runs.
 pub(super) async fn settle(world: &World) {
     wait_for("all slots to end", PATIENCE, async || {
         world.agent.jobs.fire_due().await.unwrap();
         world.store.jobs.open_slots().await.unwrap().is_empty().then_some(())
     })
     .await;
-    // What ended just now is delivered with the next look.
+    // The results of slots that ended just now are delivered by the next tick.
     world.agent.jobs.fire_due().await.unwrap();
 }
 
@@ -136,7 +136,7 @@ async fn a_file_that_no_person_accepted_never_fires_and_a_changed_one_waits() {
     };
     assert_eq!(before, text);
     assert_eq!(states(&world, "sly").await, [SlotState::Done]);
-    // What was looked at is what is accepted.
+    // Acceptance covers exactly the content that the person looked at.
     world.write(path, &text.replace("everything", "all of it"));
     let stale = world.agent.jobs.accept(&approver(), &id("sly"), job.hash).await.unwrap_err();
     assert_eq!(stale.code, ErrorCode::VersionConflict);
@@ -268,7 +268,7 @@ async fn a_day_is_the_persons_own_for_prompts_logs_and_stamps() {
     let asked = world.model.last_request().body.to_string();
     assert!(asked.contains("the cat was fed"), "{asked}");
     assert!(asked.contains("[2026-03-02T11:00+13:00] What day is it?"), "{asked}");
-    // A job of the person's fires by the person's clock.
+    // A job of the person uses the person's time zone.
     let job = edit(json!({"cron": "0 12 * * *", "prompt": "Noon of {{date}} {{time}}."}));
     let made = world.agent.jobs.create(&approver(), &id("noon"), job).await.unwrap();
     assert_eq!(made.next[0].to_string(), "2026-03-01T23:00:00.000Z");

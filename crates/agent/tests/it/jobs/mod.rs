@@ -1,4 +1,4 @@
-//! Jobs against a clock that the test moves.
+//! Jobs with a clock that the test moves.
 
 mod catching_up;
 mod firing;

@@ -73,14 +73,14 @@ const CRONS: [&str; 7] = [
     "45 */6 * * *",
 ];
 const DAY: i64 = 24 * 60 * 60 * 1_000;
-/// A year at a time, each with a ledger of its own: the ledger in memory is as slow as it is long.
+/// Each year gets a ledger of its own, because the ledger in memory becomes slower with each row.
 const YEARS: std::ops::Range<u64> = 2024..2034;
 
 fn begin_of(year: u64) -> Timestamp {
     format!("{year}-01-01T00:00:00Z").parse().unwrap()
 }
 
-/// The same numbers for everybody.
+/// A random number generator with fixed seeds.
 struct Chance(u64);
 
 impl Chance {
@@ -145,18 +145,19 @@ impl World {
         };
         store.jobs.put_job(row, audit(&person, begin)).await.unwrap();
         let ledger = store.jobs;
-        // The rules are the zone's in every year; what happens is not.
+        // The zone decides the rules of a job in all years; the other events differ from year to
+        // year.
         let chance = Chance(chance.next() ^ year.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         Self { clock, ledger, timing, person, job, begin, fired: BTreeMap::new(), chance }
     }
 
-    /// What a process does when it looks: settle, then fire what waits, oldest first.
+    /// Does what a process does in a tick: settles slots, then fires those that wait, oldest first.
     async fn look(&mut self) {
         let row = self.ledger.job(&self.person, &self.job).await.unwrap().unwrap();
         let open = self.ledger.open_slots().await.unwrap();
         let busy = if open.is_empty() { Busy::Idle } else { Busy::AtWork };
         if let Some(settling) = due(&self.timing, &row, busy, self.clock.wall()) {
-            // Another gateway may have been quicker with the same decision.
+            // Another gateway may have settled the same slots first.
             let twice = settling.clone();
             assert!(self.ledger.settle_slots(settling).await.unwrap());
             assert!(!self.ledger.settle_slots(twice).await.unwrap());
@@ -184,7 +185,7 @@ impl World {
         let ending = SlotEnding {
             slot: slot.key(),
             from: SlotState::Running,
-            // A process that died leaves its slot for the next one to end.
+            // A process that died leaves its slot to the next process, which ends it.
             state: SlotState::Done,
             session: None,
             ended_at: self.clock.wall(),
@@ -199,17 +200,17 @@ impl World {
     fn pass_time(&mut self) {
         let now = self.clock.wall().as_millis();
         match self.chance.below(20) {
-            // The clock is set back, by a moment or by weeks.
+            // The clock is set back, by a second or by weeks.
             0 => {
                 let back = self.chance.one(&[1_000, 3_600_000, DAY, 20 * DAY]);
                 let to = (now - back).max(self.begin.as_millis());
                 self.clock.jump_wall_to(Timestamp::from_millis(to));
             }
-            // It is set forward, and found wrong later.
+            // The clock is set too far forward and corrected later.
             1 => self.clock.jump_wall_to(Timestamp::from_millis(now + 30 * DAY)),
-            // A laptop's lid was closed.
+            // The machine sleeps for some days.
             2..5 => self.advance(self_days(&mut Chance(now.unsigned_abs() | 1), 14)),
-            // It ran on, and looked when something was due or a little later.
+            // Time passes, and the process looks when a slot is due or a little later.
             _ => {
                 let next = self.timing.schedule.next_after(self.clock.wall(), self.clock.wall());
                 let next = next.map_or(now + DAY, Timestamp::as_millis);
@@ -223,7 +224,7 @@ impl World {
         self.clock.advance(by);
     }
 
-    /// How many slots there were.
+    /// Checks the slots and returns their number.
     async fn check(&self) -> usize {
         let end = self.clock.wall();
         let slots = self.ledger.slots(&self.person, &self.job, None, u32::MAX).await.unwrap();
@@ -284,7 +285,7 @@ async fn a_year(zone: &str, seed: u64, year: u64) -> usize {
         looks += 1;
         assert!(looks < 100_000, "time does not pass");
     }
-    // A last look long after everything.
+    // The last tick, long after all slots.
     world.clock.advance(Duration::from_secs(48 * 60 * 60));
     world.look().await;
     world.check().await
@@ -301,7 +302,7 @@ async fn over_ten_years_in_fifty_zones_no_slot_fires_twice_and_none_is_forgotten
     }
 }
 
-/// Our times are croner's: in a gap just after it, in an overlap once.
+/// Our cron times equal croner's: in a gap the moment just after it, in an overlap once.
 #[test]
 fn the_times_of_a_cron_are_croners_own() {
     use std::str::FromStr as _;

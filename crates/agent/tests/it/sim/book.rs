@@ -1,11 +1,11 @@
-//! What was seen from outside while a schedule ran: everything that Onyx can be held to.
+//! Everything that was observed from outside while a schedule ran, so that it can be checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::junction::Process;
 use onyx_types::{Event, LaneId, RunId, SessionId, TurnId};
 
-/// What happened to a schedule.
+/// An unusual event of a schedule, such as a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mishap {
     Crash,
@@ -77,13 +77,13 @@ impl Mishap {
 
 pub(super) type Counts = BTreeMap<Mishap, u64>;
 
-/// Somebody who follows a run, from after a sequence number on.
+/// A client that follows a run from a sequence number on.
 pub(super) struct Viewer {
     pub(super) run: RunId,
     pub(super) session: SessionId,
     pub(super) after: u64,
     pub(super) events: Vec<(u64, LaneId, Event)>,
-    /// The feed said that nothing more comes.
+    /// Whether the feed was closed.
     pub(super) closed: bool,
 }
 
@@ -92,22 +92,22 @@ pub(super) struct Book {
     pub(super) counts: Counts,
     pub(super) viewers: Vec<Viewer>,
     pub(super) sessions: Vec<SessionId>,
-    /// Sessions that somebody wanted removed; whether they were is not always told.
+    /// Sessions whose deletion was requested; the answer may have been lost.
     pub(super) may_be_gone: BTreeSet<SessionId>,
-    /// Sessions that were announced as deleted, with what they held.
+    /// Sessions that were announced as deleted, with the turns they held.
     pub(super) deleted: BTreeMap<SessionId, BTreeSet<TurnId>>,
-    /// Sessions whose agents answer at once, from some time on.
+    /// Sessions whose agents answer in parallel from some time on.
     pub(super) parallel: BTreeSet<SessionId>,
-    /// Words that were said, each once, and the run that was started with them.
+    /// Messages that were sent, each with a text of its own, and the runs that they started.
     pub(super) said: BTreeMap<String, Option<(SessionId, RunId)>>,
-    /// Words that were acknowledged for a session at work.
+    /// Messages that were acknowledged for a session at work.
     pub(super) queued: Vec<(SessionId, TurnId)>,
-    /// What tools did, by the key that the model gave each call.
+    /// The effects of tools, by the key that the model gave each call.
     pub(super) effects: Vec<String>,
-    /// The longest note seen of each text while it streamed.
+    /// The longest saved note of each text while it streamed.
     pub(super) noted: BTreeMap<(SessionId, TurnId), String>,
     pub(super) calls: u64,
-    /// Which process works on a session, as far as it is followed.
+    /// The process that works on each session, as far as the book knows.
     pub(super) at_work: BTreeMap<SessionId, Process>,
     pub(super) frozen: Vec<Process>,
     pub(super) violations: Vec<String>,
@@ -128,7 +128,8 @@ impl Book {
         }
     }
 
-    /// A run began here; if a frozen process holds the session, another took it over.
+    /// Notes that a run began in this process. If a frozen process holds the session, it was taken
+    /// over.
     pub(super) fn begins(&mut self, session: SessionId, process: Process) {
         self.saw_session(session);
         let before = self.at_work.insert(session, process);
@@ -157,14 +158,14 @@ impl Book {
         self.noted.retain(|(noted, _), _| *noted != session);
     }
 
-    /// The sessions that the process leaves standing.
+    /// Notes that the process is frozen, and returns the sessions that it holds.
     pub(super) fn freeze(&mut self, process: Process) -> Vec<SessionId> {
         self.frozen.push(process);
         let held = self.at_work.iter().filter(|(_, holder)| **holder == process);
         held.map(|(session, _)| *session).collect()
     }
 
-    /// A name that no other call, message or effect of this schedule has.
+    /// A new name for a call, message or effect of this schedule.
     pub(super) fn fresh(&mut self, kind: &str) -> String {
         self.calls += 1;
         format!("{kind}{}", self.calls)

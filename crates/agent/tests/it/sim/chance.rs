@@ -1,4 +1,4 @@
-//! The one source of accident: everything that a schedule decides is drawn from its seed.
+//! The only source of randomness: everything that a schedule decides is drawn from its seed.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ impl Chance {
         Self(Arc::new(Mutex::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d))))
     }
 
-    /// SplitMix64.
+    /// Draws the next number of SplitMix64.
     pub(super) fn draw(&self) -> u64 {
         let mut state = self.0.lock().unwrap();
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -32,7 +32,7 @@ impl Chance {
         if from.is_empty() { None } else { from.get(self.below(from.len())) }
     }
 
-    /// One of the choices, as often as its weight says.
+    /// Draws one of the choices with probabilities that follow their weights.
     pub(super) fn weighted<T: Copy>(&self, choices: &[(usize, T)]) -> T {
         let total: usize = choices.iter().map(|(weight, _)| weight).sum();
         let mut at = self.below(total);

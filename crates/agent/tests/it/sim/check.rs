@@ -1,4 +1,4 @@
-//! What must hold after every schedule, judged from the logs, the books and what was told.
+//! What must hold after every schedule, checked with the logs, the ledger and the observed events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ pub(super) fn everything(store: &Store, book: &Book) -> Vec<String> {
         .map(|key| Session { turns: now(store.turns.tail(&key, None, usize::MAX)).turns, key })
         .collect();
     found.extend(sessions.iter().flat_map(|session| deleted_flaws(book, session)));
-    // Messages that came in while a session was deleted may have started it again.
+    // Messages that arrived while a session was deleted may have created it again.
     sessions.retain(|session| !book.is_deleted(session.key.session));
     for session in &sessions {
         let row = |run| now(store.ledger.run(&person(), run));
@@ -49,14 +49,15 @@ pub(super) fn everything(store: &Store, book: &Book) -> Vec<String> {
     found
 }
 
-/// Nothing of what a person had removed is there.
+/// A deleted session holds none of its old turns.
 fn deleted_flaws(book: &Book, session: &Session) -> Option<String> {
     let gone = book.deleted.get(&session.key.session)?;
     let back = session.turns.iter().find(|turn| gone.contains(&turn.id))?;
     Some(format!("{}: turn {} was deleted and is there", session.key.session, back.id))
 }
 
-/// Every turn once; every run begun here has one end, and nothing of another run in between.
+/// Each turn occurs once. Each run that began in the log has one end, and no turns of other runs
+/// lie between.
 fn log_flaws(
     session: &Session,
     row: &dyn Fn(RunId) -> Option<RunRow>,
@@ -111,14 +112,14 @@ fn own_run(row: &dyn Fn(RunId) -> Option<RunRow>, run: RunId, session: SessionId
     row(run).is_some_and(|row| row.key.session == session)
 }
 
-/// A call has one name of its own and at most one result, which comes after it.
+/// Each call has an id of its own and at most one result, which comes after it.
 fn call_flaws(session: &Session) -> Vec<String> {
     let mut found = Vec::new();
     let mut calls = BTreeSet::new();
     let mut answered = BTreeSet::new();
     for turn in &session.turns {
         match &turn.body {
-            // Names are compared as far back as a prompt reaches: within a run at least.
+            // Ids must differ as far back as a prompt reaches, which is at least within a run.
             TurnBody::RunStart(_) => {
                 calls.clear();
                 answered.clear();
@@ -142,7 +143,7 @@ fn call_flaws(session: &Session) -> Vec<String> {
     found
 }
 
-/// Every provider takes what the log becomes, for each agent.
+/// Every provider accepts the prompts that the log leads to, for each agent.
 fn prompt_flaws(session: &Session) -> Vec<String> {
     let agents: [AgentId; 2] = ["main".parse().unwrap(), "other".parse().unwrap()];
     let flaw = |agent: &AgentId| {
@@ -154,7 +155,7 @@ fn prompt_flaws(session: &Session) -> Vec<String> {
     agents.iter().filter_map(flaw).collect()
 }
 
-/// Why a provider would refuse these messages, if one would.
+/// Why a provider would refuse these messages; `None` if none would.
 pub(super) fn flaw_of(messages: &[Message]) -> Option<String> {
     if messages.first().is_none_or(|message| message.role != Role::User) {
         return Some("the first message is not the person's".to_owned());
@@ -210,7 +211,7 @@ fn parted_call(messages: &[Message]) -> Option<String> {
     (!open.is_empty()).then(|| format!("calls without result: {open:?}"))
 }
 
-/// Words that were acknowledged stand in the log once, or still wait.
+/// Each acknowledged message is in the log or still waits.
 fn queued_flaws(store: &Store, book: &Book, sessions: &[Session]) -> Vec<String> {
     let mut found = Vec::new();
     for (id, turn) in book.queued.iter().filter(|(id, _)| !book.may_be_gone(*id)) {
@@ -226,7 +227,8 @@ fn queued_flaws(store: &Store, book: &Book, sessions: &[Session]) -> Vec<String>
     found
 }
 
-/// Words stand in the log of their session at most once, and surely once their run was told.
+/// Each message is in the log of its session at most once, and once if the start of its run was
+/// reported.
 fn said_flaws(book: &Book, sessions: &[Session]) -> Vec<String> {
     let mut found = Vec::new();
     let mut times: BTreeMap<(SessionId, String), usize> = BTreeMap::new();
@@ -258,7 +260,7 @@ fn said_flaws(book: &Book, sessions: &[Session]) -> Vec<String> {
     found
 }
 
-/// Nothing is done twice, and nothing before its call was on disk.
+/// No tool has an effect twice, or before its call was on disk.
 fn effect_flaws(book: &Book, sessions: &[Session]) -> Vec<String> {
     let mut found = Vec::new();
     let mut done = BTreeSet::new();
@@ -273,7 +275,7 @@ fn effect_flaws(book: &Book, sessions: &[Session]) -> Vec<String> {
         if !done.insert(effect) {
             found.push(format!("{effect} happened twice"));
         }
-        // A deleted log holds no calls any more.
+        // The log of a deleted session holds no calls.
         if !written.contains(effect.as_str()) && book.may_be_gone.is_empty() {
             found.push(format!("{effect} happened, but no log has its call"));
         }
@@ -301,7 +303,7 @@ fn noted_flaws(book: &Book, sessions: &[Session]) -> Vec<String> {
     found
 }
 
-/// What one viewer received: in order, ended once, and true.
+/// The events of one viewer are in order, end once, and agree with the log.
 fn told_flaws(viewer: &Viewer, sessions: &[Session]) -> Vec<String> {
     let mut found = Vec::new();
     let run = viewer.run;
@@ -361,7 +363,8 @@ fn is_kept(event: &Event, run: RunId, turns: &[Turn], could_write: bool) -> bool
             });
             match ended {
                 Some(ended) if ended == *status => true,
-                // The store refused the end: the run was closed later, or never was in the log.
+                // The store refused to write the end, so the run was closed later, or the log has
+                // nothing of it.
                 Some(RunStatus::Interrupted) | None => !could_write && *status == RunStatus::Error,
                 Some(_) => !could_write,
             }
@@ -378,7 +381,7 @@ fn is_kept(event: &Event, run: RunId, turns: &[Turn], could_write: bool) -> bool
     }
 }
 
-/// Everybody who saw an event of a run saw the same one.
+/// All viewers who saw an event of a run saw the same event.
 fn agreement_flaws(book: &Book) -> Vec<String> {
     let mut told: BTreeMap<(RunId, u64), &Event> = BTreeMap::new();
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
-//! One gateway process: its stores, its agent, and the people who talk to it. Dropping it is
-//! the crash: every task is gone in the middle of whatever it waited for.
+//! One gateway process with its stores, its agent and its clients. Dropping it simulates a crash:
+//! all its tasks end in the middle of their work.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,12 +31,12 @@ pub(super) fn person() -> PersonId {
 
 pub(super) struct Gateway {
     pub(super) process: Process,
-    /// It does nothing, as if the machine had stopped it.
+    /// Whether the process is stopped, as if the machine had suspended it.
     pub(super) frozen: bool,
     runtime: Runtime,
     agent: AgentServices,
     junction: Arc<Junction>,
-    /// Set once what an earlier process left open is closed: before that, no request is served.
+    /// Set once the runs of earlier processes are closed. Before that no request is served.
     ready: Arc<AtomicBool>,
     clients: Vec<AbortHandle>,
 }
@@ -98,7 +98,7 @@ impl Gateway {
         self.agent.runs.count()
     }
 
-    /// Lets every task go on until all of them wait for something.
+    /// Runs all tasks until each of them waits for something.
     pub(super) fn settle(&self) {
         if !self.frozen {
             self.runtime.block_on(async {
@@ -126,7 +126,7 @@ impl Gateway {
         });
     }
 
-    /// Somebody says something, in a session or a new one.
+    /// Sends a message, in an existing session or a new one.
     pub(super) fn send(&mut self, session: Option<SessionId>, delivery: Delivery) {
         let text = self.junction.book.lock().unwrap().fresh("words");
         self.junction.book.lock().unwrap().said.insert(text.clone(), None);
@@ -155,7 +155,7 @@ impl Gateway {
         });
     }
 
-    /// The answer to a message is asked for again, in place or in a fork.
+    /// Asks for another answer to a message, in the same session or in a fork.
     pub(super) fn answer_again(&mut self, session: SessionId, input: RunInput, mishap: Mishap) {
         let request = self.request(Some(session), input);
         let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
@@ -191,7 +191,7 @@ impl Gateway {
         });
     }
 
-    /// Both agents answer from the next message on, at once.
+    /// Lets both agents answer in parallel from the next message on.
     pub(super) fn answer_in_parallel(&mut self, session: SessionId) {
         let agents = ["main", "other"].map(|name| name.parse().unwrap());
         let patch = SessionPatch {
@@ -200,7 +200,7 @@ impl Gateway {
             ..SessionPatch::default()
         };
         let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
-        // Whether it is reported or not, it may have happened.
+        // The change may take effect even if its answer is lost.
         junction.book.lock().unwrap().parallel.insert(session);
         self.client(async move {
             match agent.sessions.patch(&person(), session, patch).await {
@@ -245,7 +245,7 @@ impl Gateway {
         });
     }
 
-    /// A client comes back for the rest of a run.
+    /// Reconnects a client to a run.
     pub(super) fn rejoin(&mut self, run: RunId, session: SessionId, after: u64) {
         let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         let process = self.process;
@@ -260,7 +260,7 @@ impl Gateway {
         });
     }
 
-    /// One client's connection breaks, whatever it waited for.
+    /// Drops one client's connection in the middle of its request.
     pub(super) fn lose_a_client(&mut self) {
         self.clients.retain(|client| !client.is_finished());
         if !self.clients.is_empty() {
@@ -297,7 +297,7 @@ impl Gateway {
     }
 }
 
-/// What an honest refusal may be; anything else is a bug.
+/// Accepts a refusal with one of these codes; any other is noted as a violation.
 fn refused(junction: &Junction, what: &str, fault: &Fault) {
     let honest = matches!(
         fault.code,

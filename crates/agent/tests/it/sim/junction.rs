@@ -1,4 +1,4 @@
-//! Where everything that goes on waits until the schedule lets it go on.
+//! The place where all operations wait until the schedule releases them.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,10 +11,10 @@ use super::book::{Book, Mishap};
 use super::chance::Chance;
 use super::time::SimClock;
 
-/// Which gateway process, by number of its start.
+/// The number of a gateway process, counted by starts.
 pub(super) type Process = usize;
 
-/// What a process waits for.
+/// The operations that a process waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Store(Op, Moment),
@@ -28,13 +28,13 @@ struct Waiting {
     go: oneshot::Sender<Result<(), StoreError>>,
 }
 
-/// What all processes of a schedule share.
+/// The state that all processes of a schedule share.
 pub(super) struct Junction {
     pub(super) chance: Chance,
     pub(super) clock: SimClock,
     pub(super) book: Mutex<Book>,
     waiting: Mutex<Vec<Waiting>>,
-    /// Of a hundred operations so many go on at once.
+    /// How many of a hundred operations proceed without waiting.
     calm: AtomicUsize,
     disk_full: AtomicBool,
     may_fail: AtomicBool,
@@ -62,7 +62,7 @@ impl Junction {
         self.disk_full.store(full, Ordering::Relaxed);
     }
 
-    /// From now on nothing fails and nothing waits.
+    /// Lets all operations succeed without waiting from now on.
     pub(super) fn calm_down(&self) {
         self.set_disk_full(false);
         self.may_fail.store(false, Ordering::Relaxed);
@@ -77,7 +77,7 @@ impl Junction {
         self.waiting.lock().unwrap().iter().any(|waiting| among.contains(&waiting.process))
     }
 
-    /// Lets one of those that wait go on; `false` when there is none.
+    /// Releases one of the waiting operations; `false` if none waits.
     pub(super) fn release_one(&self, among: &[Process], sync_may_fail: bool) -> bool {
         let waiting = {
             let mut all = self.waiting.lock().unwrap();
@@ -88,7 +88,7 @@ impl Junction {
             all.remove(*at)
         };
         let verdict = self.verdict(waiting.what, sync_may_fail);
-        // Whoever waited may be gone meanwhile.
+        // The waiting task may have ended meanwhile.
         let _ = waiting.go.send(verdict);
         true
     }
@@ -117,7 +117,7 @@ impl Junction {
     async fn wait(&self, process: Process, what: What) -> Result<(), StoreError> {
         let (go, gone) = oneshot::channel();
         self.waiting.lock().unwrap().push(Waiting { process, what, go });
-        // Nobody lets it go on: its process is being taken away.
+        // The sender is gone because the process was dropped.
         gone.await.unwrap_or_else(|_| Err(StoreError::Failed("taken away".to_owned())))
     }
 }
@@ -147,7 +147,7 @@ fn takes_room(op: Op) -> bool {
     }
 }
 
-/// One process's way to the junction.
+/// A process's access to the junction.
 #[derive(Clone)]
 pub(super) struct Track {
     pub(super) junction: Arc<Junction>,
@@ -156,7 +156,7 @@ pub(super) struct Track {
 }
 
 impl Track {
-    /// For models and tools.
+    /// Waits at the junction; for models and tools.
     pub(super) async fn pause(&self, what: What) {
         if !self.goes_at_once() {
             let _ = self.junction.wait(self.process, what).await;
@@ -170,8 +170,8 @@ impl Track {
 
 impl Turnstile for Track {
     fn pass(&self, op: Op, moment: Moment) -> Option<TurnstileFuture<'_>> {
-        // Files are read at every start of a run and change nothing here; leases of one process
-        // are in its memory.
+        // Files are read at every start of a run, and reading changes nothing that is checked here.
+        // The leases of a single process are in its memory, so they need no disk.
         let of_lease = matches!(op, Op::Acquire | Op::Renew | Op::Release);
         if op == Op::ReadFile || (of_lease && self.leases == LeasePlace::Process) {
             return None;

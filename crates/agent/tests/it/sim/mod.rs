@@ -1,8 +1,8 @@
-//! The run agent, the step function and the driver under a clock, a store, a model and tools
-//! that a seed governs. Every schedule mixes crashes, freezes, cancels, faults of disks and models
-//! and people who talk at the wrong moment; what must hold afterwards is in `check`.
+//! Runs the agent, the step function and the driver with a clock, a store, a model and tools that a
+//! seed controls. Each schedule mixes crashes, freezes, cancels, faults of disks and models, and
+//! people who write at the wrong moment; `check` says what must hold afterwards.
 //!
-//! `make sim SEEDS=1000..5000` runs more of them, `make sim SEED=17` one again.
+//! `make sim SEEDS=1000..5000` runs these seeds, `make sim SEED=17` a single one.
 
 mod book;
 mod chance;
@@ -19,11 +19,11 @@ use std::ops::Range;
 use book::{Counts, Mishap};
 use schedule::Outcome;
 
-/// More broken seeds than this say nothing new.
+/// The run stops after this many broken seeds, because more of them would tell nothing new.
 const ENOUGH: usize = 8;
 
-/// Runs the seeds and prints what they held. Fails with the seeds that break a rule, each with the
-/// shortest schedule that still does.
+/// Runs the seeds and prints the counts. Fails with the seeds that break a rule, each with the
+/// shortest schedule that still breaks it.
 #[allow(clippy::print_stdout, reason = "how much was tried, and with what, is part of the result")]
 fn all_hold(seeds: Range<u64>) -> Counts {
     let mut counts = Counts::new();
@@ -65,14 +65,15 @@ fn shortest(seed: u64, whole: Outcome) -> (usize, Outcome) {
     (whole.steps, whole)
 }
 
-/// So many seeds must meet every kind of mishap; a kind that never happens tests nothing.
+/// Also fails unless the seeds meet every kind of mishap, because a kind that never happens tests
+/// nothing.
 fn all_hold_and_meet_everything(seeds: Range<u64>) {
     let counts = all_hold(seeds);
     let never: Vec<_> = Mishap::ALL.iter().filter(|kind| !counts.contains_key(kind)).collect();
     assert!(never.is_empty(), "never happened: {never:?}");
 }
 
-/// Ten thousand schedules in parts, so that they run beside each other.
+/// Ten thousand schedules in several tests, so that they run in parallel.
 macro_rules! seeds {
     ($($name:ident: $part:literal,)*) => {$(
         #[test]
@@ -104,7 +105,7 @@ fn a_seed_replays_as_it_was() {
     }
 }
 
-/// `make sim`: the seeds that the environment names.
+/// Runs the seeds that the environment names, for `make sim`.
 #[test]
 #[ignore = "run by `make sim`"]
 #[allow(clippy::disallowed_methods, reason = "a person names the seeds")]

@@ -1,4 +1,4 @@
-//! A model that answers as the schedule says: well, badly, in part, or not at all.
+//! A model that answers as the schedule decides: well, badly, in part, or not at all.
 
 use std::sync::Arc;
 
@@ -131,7 +131,7 @@ impl SimModel {
         (events, hangs)
     }
 
-    /// Sometimes none; sometimes so many that the window fills.
+    /// Some text: sometimes none, sometimes enough to fill the window.
     fn words(&self) -> Vec<ModelEvent> {
         let chance = &self.track.junction.chance;
         let pieces = chance.below(4);
@@ -146,7 +146,7 @@ impl SimModel {
             self.track.junction.count(Mishap::ParallelCalls);
         }
         let chance = &self.track.junction.chance;
-        // Some servers restart the numbers of calls with each answer.
+        // Some servers number the calls of each answer from the beginning.
         let numbered = chance.percent(10);
         if numbered {
             self.track.junction.count(Mishap::SameIdTwice);

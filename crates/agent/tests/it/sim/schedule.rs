@@ -1,5 +1,5 @@
-//! One schedule: a seed decides what happens next, again and again; then the world comes to rest
-//! and is looked at.
+//! One schedule: a seed decides each next event. At the end all processes come to rest and the
+//! result is checked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,11 +20,11 @@ pub(super) struct Outcome {
     pub(super) violations: Vec<String>,
     pub(super) counts: Counts,
     pub(super) steps: usize,
-    /// Equal for equal schedules.
+    /// The list of events; it is the same for the same schedule.
     pub(super) trace: Vec<String>,
 }
 
-/// What a schedule may do next.
+/// The events that a schedule can choose.
 #[derive(Clone, Copy, Debug)]
 enum Action {
     Release,
@@ -73,11 +73,11 @@ struct World {
     chance: Chance,
     junction: Arc<Junction>,
     disk: MemoryDisk,
-    /// Reads without waiting and never fails.
+    /// A store for the checks, whose reads never wait or fail.
     peek: Store,
     place: LeasePlace,
     window: Option<u32>,
-    /// `None`: it crashed and was not started again yet.
+    /// The gateways; `None` after a crash until the gateway is started again.
     gateways: Vec<Option<Gateway>>,
     started: Process,
     disk_full: bool,
@@ -267,8 +267,8 @@ impl World {
         self.junction.book.lock().unwrap().frozen.retain(|frozen| *frozen != process);
     }
 
-    /// Stops a gateway, mostly for longer than its leases live, and mostly with somebody else
-    /// coming for its sessions.
+    /// Freezes a gateway, mostly for longer than its leases last, and mostly while another gateway
+    /// takes over its sessions.
     fn freeze(&mut self) {
         let at = self.chance.below(self.gateways.len());
         let Some(gateway) = &mut self.gateways[at] else { return };
@@ -344,7 +344,7 @@ impl World {
     ) {
         let sessions = self.sessions();
         let Some(session) = self.chance.pick(&sessions).copied() else { return };
-        // Forks of forks of forks are no new case.
+        // Forks of forks add no new cases, so their number is limited.
         if sessions.len() > MOST_SESSIONS * 2 {
             return;
         }
@@ -365,7 +365,7 @@ impl World {
         Some(SessionKey { person: person(), agent: meta.agent, session })
     }
 
-    /// Streaming text that was saved must appear in the log, whatever happens.
+    /// Checks that saved streaming text gets into the log in all cases.
     fn look_at_notes(&self) {
         for session in self.sessions() {
             let Some(key) = self.key(session) else { continue };
@@ -382,7 +382,7 @@ impl World {
         self.disk_full = false;
         self.thaw();
         self.rest();
-        // A session that a failed sync made read-only is so until the process ends.
+        // After a failed sync a session stays read-only until its process ends.
         let crash = self.chance.percent(50)
             || self.junction.book.lock().unwrap().counts.contains_key(&Mishap::FailedSync);
         if self.place == LeasePlace::Process && !crash {
@@ -394,7 +394,7 @@ impl World {
             }
         }
         self.rest();
-        // What a process that is gone held is free when its time is up, and looked after then.
+        // What dead processes held is free after this time, and their runs are closed then.
         self.pass_time(LEASE_LIFE * 2 + Duration::from_secs(5));
         self.rest();
     }
@@ -422,7 +422,7 @@ impl World {
         self.junction.book.lock().unwrap().violated("the gateways do not come to rest");
     }
 
-    /// Every session continues, whatever it went through, and no client has to wait for it.
+    /// Every session accepts another message, and no client has to wait for it.
     fn last_words(&mut self) {
         for session in self.sessions() {
             if self.key(session).is_none() {
@@ -440,7 +440,7 @@ impl World {
         }
     }
 
-    /// What happened and what the logs hold, to find the reason of a failure.
+    /// The events and the contents of the logs, to find the reason of a failure.
     fn trace(&self) -> Vec<String> {
         let actions = self.actions.iter().map(|(at, action)| format!("{at:?} {action:?}"));
         let mut trace: Vec<String> = actions.collect();
@@ -478,7 +478,7 @@ fn is_question(turn: &Turn) -> bool {
     matches!(turn.body, TurnBody::User(_))
 }
 
-/// A store that never waits.
+/// Polls a future of a store that never waits.
 pub(super) fn now<T>(answer: impl Future<Output = Result<T, onyx_storage::StoreError>>) -> T {
     answer.now_or_never().expect("it never waits").expect("it never fails")
 }

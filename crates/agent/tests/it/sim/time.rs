@@ -1,4 +1,4 @@
-//! Time that passes when the schedule says so.
+//! A clock that moves only when the schedule says so.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -28,7 +28,8 @@ impl SimClock {
             let due = state.sleepers.extract_if(.., |(at, _)| *at <= now);
             due.map(|(_, waker)| waker).collect()
         };
-        // Outside of the lock: a waker may drop what sleeps here.
+        // Wakers are called without the lock, because a waker may drop a sleep, which takes the
+        // lock.
         due.into_iter().for_each(Waker::wake);
     }
 }

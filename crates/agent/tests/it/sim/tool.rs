@@ -1,4 +1,4 @@
-//! Tools whose effects on the world outside are written into the book.
+//! Tools whose effects are noted in the book.
 
 use std::time::Duration;
 

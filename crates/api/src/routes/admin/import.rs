@@ -24,7 +24,7 @@ use super::import_lines::{ImportLine, lines};
 use crate::wire::{FieldNames, Json};
 use crate::{ApiState, AuthContext, ConfigChange, Problem, QueryOf};
 
-/// The largest export; with pictures they are large.
+/// The largest export in bytes. Exports with pictures are large.
 const LARGEST: u64 = 4 * 1024 * 1024 * 1024;
 /// A client that sends nothing for this long is gone.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -82,7 +82,7 @@ pub(crate) async fn import(
     Ok(Json(bringing.bring(Progress::untold()).await?).into_response())
 }
 
-/// The data that was read, to be written into the home.
+/// An import whose data was read and is now written into the home.
 struct Bringing {
     state: ApiState,
     caller: AuthContext,
@@ -156,7 +156,7 @@ async fn receive(mut body: Body) -> Result<Upload, Problem> {
     }
 }
 
-/// Writes the items in their order: agents come before what belongs to them.
+/// Writes the items in their order, in which agents come before what belongs to them.
 async fn write(
     state: &ApiState,
     caller: &AuthContext,

@@ -89,7 +89,7 @@ pub(crate) async fn list(
     if !(1..=MOST).contains(&limit) {
         return Err(Problem::field("limit", format!("it must be from 1 to {MOST}")));
     }
-    // One more than asked for shows whether there are older ones.
+    // One entry more than asked for is read, to know whether there are older ones.
     let mut runs = state.agent.actions.past_runs(&caller.person, query.before, limit + 1).await?;
     let more = runs.len() > limit;
     runs.truncate(limit);

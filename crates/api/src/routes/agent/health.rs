@@ -65,7 +65,8 @@ fn linkedin(account: LinkedInAccount) -> LinkedIn {
     }
 }
 
-/// Without a subscription gateway the person's chosen mode does not apply.
+/// The state of the subscription gateway. Without one, the mode that the person chose does not
+/// apply.
 async fn gateway(state: &ApiState, person: &PersonId, mode: Mode) -> Runtime {
     let all = state.readiness.health(person).await;
     match all.into_iter().find(|dependency| dependency.kind == DependencyKind::Gateway) {

@@ -78,7 +78,7 @@ pub(crate) async fn change(
     Ok(Json(view(&state, &caller, preferences)))
 }
 
-/// An empty name resets the choice.
+/// Parses a time zone; an empty name resets the choice.
 fn zone(name: &str) -> Result<Option<Zone>, Problem> {
     if name.trim().is_empty() {
         return Ok(None);

@@ -107,7 +107,7 @@ impl ChatRequest {
         })
     }
 
-    /// The same for a request that names an action; the message is added to the action's prompt.
+    /// The run request for an action. The message is added to the action's prompt.
     pub(super) fn into_action(
         self,
         action: String,
@@ -135,7 +135,7 @@ pub(super) fn dry_run(wanted: Option<bool>) -> DryRun {
     if wanted == Some(true) { DryRun::On } else { DryRun::Off }
 }
 
-/// Clients of the older schema send an empty id for "none yet".
+/// Parses an id; an empty one means none, as clients of the older schema send it.
 pub(super) fn optional_id<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     T: FromStr<Err: Display>,

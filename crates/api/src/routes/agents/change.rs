@@ -1,4 +1,4 @@
-//! Creates, changes and removes agents. An agent's files stay when it is removed.
+//! Creates, changes and removes agents. The files of a removed agent are kept.
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -95,7 +95,7 @@ pub(crate) async fn patch(
     let mut fields = Map::new();
     if let Some(written) = written {
         let now = serde_json::to_string(&AgentFields::from(written.value));
-        // Converted through text, so that a temperature of 0.7 stays 0.7.
+        // The settings are converted through text, so that a temperature of 0.7 stays 0.7.
         fields = now.and_then(|text| serde_json::from_str(&text)).unwrap_or_default();
     }
     fields.extend(with_memory(changes)?);

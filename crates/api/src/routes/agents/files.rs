@@ -15,7 +15,7 @@ use crate::wire::{JsonBody, RawBody};
 use crate::wire::{etag, expected};
 use crate::{ApiState, AuthContext, Problem};
 
-/// More than any prompt uses of a file.
+/// The most bytes of a file: more than any prompt uses of it.
 const LONGEST_FILE: usize = 256 * 1024;
 
 pub(crate) async fn read(

@@ -28,7 +28,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const COALESCED: Duration = Duration::from_millis(100);
 /// How long after sending a message a client may connect and still get its answer.
 const JUST_NOW: Duration = Duration::from_secs(10);
-/// Frames that a slow reader has not read yet; beyond it the stream waits, the run does not.
+/// How many frames a slow reader may leave unread. Beyond it the stream waits, but the run does
+/// not.
 const MOST_UNREAD: usize = 64;
 
 pub(in crate::routes) async fn events(
@@ -47,7 +48,7 @@ pub(in crate::routes) async fn events(
     }
     let (told, frames) = mpsc::channel(MOST_UNREAD);
     let agent = state.agent.clone();
-    // Subscribed here, so that nothing that begins before the task does is missed.
+    // The subscription begins here, so that nothing that happens before the task starts is missed.
     let notices = agent.notices();
     let person = caller.person.clone();
     let (later, followed) = (VecDeque::new(), HashSet::new());
@@ -60,7 +61,7 @@ pub(in crate::routes) async fn events(
     Ok(Sse::new(frames).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
-/// Ends when the client or the thread is gone; the runs continue.
+/// Streams a thread to one client until the client or the thread is gone; the runs continue.
 struct Follower {
     agent: AgentServices,
     person: PersonId,
@@ -70,7 +71,8 @@ struct Follower {
     notices: Receiver<Notice>,
     /// Notices that arrived while a run was being streamed.
     later: VecDeque<Heard>,
-    /// Runs that were streamed: the notice of a run's beginning may arrive after its end.
+    /// Runs that were streamed already, because the notice of a run's beginning may arrive after
+    /// its end.
     followed: HashSet<RunId>,
 }
 
@@ -78,7 +80,7 @@ enum Heard {
     Notice(NoticeKind),
     /// Notices were missed.
     Missed,
-    /// No more notices will come.
+    /// No more notices come.
     Over,
 }
 
@@ -123,12 +125,12 @@ impl Follower {
                 ) => {}
             }
         }
-        // A client that cannot be reached has gone.
+        // Sending fails only when the client has gone.
         let _ = self.tell(ThreadFrames::deleted()).await;
     }
 
-    /// The run in progress, or the one that a client has missed because it connected after sending
-    /// its message and the answer was faster.
+    /// The run at work, or the newest one if the client has missed it. A client may connect after
+    /// it sent its message and the answer was faster.
     async fn newest(&self) -> Option<RunId> {
         // The run in progress is looked up first, so that it is streamed even if it ends before it
         // is followed.
@@ -156,7 +158,7 @@ impl Follower {
             let meta = self.agent.sessions.meta(person, session).await?;
             self.agent.conversations.answerers(person, &meta, &text).await
         };
-        // A deleted thread sends its own notice.
+        // A deleted thread needs no frame here, because its own notice follows.
         if let Ok(agents) = agents.await {
             let _ = self.tell(ThreadFrames::taken_back(self.names, message, &agents)).await;
         }
@@ -249,7 +251,7 @@ impl Follower {
         }
     }
 
-    /// Fails when the client has disconnected.
+    /// Sends frames to the client; fails when the client has disconnected.
     async fn tell(&self, frames: Vec<SseFrame>) -> Result<(), mpsc::error::SendError<SseFrame>> {
         for frame in frames {
             self.told.send(frame).await?;

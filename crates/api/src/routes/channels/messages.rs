@@ -1,4 +1,5 @@
-//! Messages of a thread: the person's are answered at once, the coworkers' follow as events.
+//! Messages of a thread. The answer to a sent message returns at once; the coworkers' answers
+//! follow as events.
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -102,7 +103,8 @@ async fn unanswered(
     Ok(messages)
 }
 
-/// An answer's id is made from its question, so that a second attempt replaces the first.
+/// The views of a page's answers. The id of an answer is made from its question, so that a second
+/// attempt replaces the first.
 fn answered(state: &ApiState, page: &MessagePage) -> Vec<MessageView> {
     let mut views: Vec<MessageView> = Vec::new();
     let mut question: Option<TurnId> = None;
@@ -227,7 +229,7 @@ pub(crate) struct Cancelled {
 }
 
 /// Stops an answer, or withdraws one that has not begun. Other coworkers that answer the same
-/// message continue; the message's own id stops all of them.
+/// message continue, unless the message's own id is given.
 pub(in crate::routes) async fn cancel(
     State(state): State<ApiState>,
     caller: AuthContext,

@@ -1,4 +1,4 @@
-//! Threads of a channel. Each is a session that is listed in its channel's file.
+//! Threads of a channel. Each thread is a session that its channel's file lists.
 
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};

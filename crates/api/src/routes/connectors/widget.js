@@ -26,7 +26,7 @@
     try {
       localStorage.setItem(key, JSON.stringify(state));
     } catch {
-      // A browser that keeps nothing: the conversation ends with the page.
+      // The browser stores nothing, so the conversation ends with the page.
     }
   };
 
@@ -118,7 +118,7 @@
   };
   const send = async (text) => {
     const body = JSON.stringify({ id: fresh().slice(0, 32), text });
-    // The same number each time, so that a message whose answer was lost is not said twice.
+    // Each attempt sends the same id, so that a message whose answer was lost is not added twice.
     for (let attempt = 0; attempt < 4; attempt += 1) {
       try {
         const answer = await ask('', { method: 'POST', body });
@@ -126,7 +126,7 @@
         if (answer.status === 429) return 'That was a lot at once. Wait a minute, then write again.';
         if (answer.status < 500) return 'This message could not be sent.';
       } catch {
-        // Not reached; tried again.
+        // The server was not reached, so the next attempt follows.
       }
       await wait(1000 * 2 ** attempt);
     }

@@ -45,7 +45,7 @@ pub(crate) async fn script(Path(account): Path<String>) -> Result<Response, Prob
     let headers = [
         (header::CONTENT_TYPE, "text/javascript; charset=utf-8"),
         (header::CACHE_CONTROL, "public, max-age=300"),
-        // Pages of other sites run it, and it contains nothing private.
+        // Pages of other sites load the script, and it holds nothing private.
         (header::HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
     ];
     Ok((headers, SCRIPT).into_response())

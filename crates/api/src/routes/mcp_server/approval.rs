@@ -14,7 +14,7 @@ const APPROVE: &str = "approve";
 /// The longest part of a preview in a question, because the client's abilities are unknown.
 const SHOWN: usize = 4_000;
 
-/// The outcome of a call, or a question about it first.
+/// Runs a call, or asks about it first.
 pub(super) async fn result(
     service: &AgentService,
     outcome: &ToolOutcome,
@@ -30,7 +30,7 @@ pub(super) async fn result(
     decide(service, proposal.draft, &question_of(proposal), exchange).await
 }
 
-/// In a later round of the same call: the person's decision about the draft of the first round.
+/// Continues a call in a later round: the person has decided about the draft of the first round.
 pub(super) async fn decided(
     service: &AgentService,
     exchange: &Exchange,

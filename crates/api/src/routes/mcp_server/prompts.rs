@@ -1,4 +1,4 @@
-//! The person's actions as prompts.
+//! Offers the person's actions as prompts.
 
 use onyx_agent::{Action, ActionSpec};
 use onyx_mcp::serving::{Refusal, Stop};

@@ -1,4 +1,4 @@
-//! The person's files (vault and memory) and conversations as resources.
+//! Offers the person's files (vault and memory) and conversations as resources.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const PAGE: usize = 200;
 const MOST_SESSIONS: u32 = 50;
 const MOST_COMPLETIONS: usize = 100;
 
-/// Conversations first, newest first; then files by path, in pages.
+/// Lists conversations, newest first, and then files by path, in pages.
 pub(super) async fn list(service: &AgentService, params: &Value) -> Result<Value, Stop> {
     let after = params["cursor"].as_str();
     let mut resources = match after {
@@ -63,7 +63,7 @@ async fn sessions(service: &AgentService) -> Result<Vec<Value>, Stop> {
     Ok(sessions.iter().map(resource).collect())
 }
 
-/// Files by path. The index also holds conversations, which are resources of their own.
+/// Files by path. Conversations in the index are left out, because they are resources of their own.
 async fn files(service: &AgentService) -> Result<Vec<SourceRow>, Stop> {
     let files = service.state.index.files(&service.caller.person).await;
     let mut files = files.map_err(|error| failed(&error.into()))?;

@@ -1,4 +1,4 @@
-//! One agent as one caller may use it.
+//! An agent as one caller may use it.
 
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ impl Service for AgentService {
     }
 }
 
-/// Clients require the type, also where there are no arguments.
+/// A schema with `type: object`, which clients require even for tools without arguments.
 fn object_schema(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if schema.get("type").is_none() {

@@ -195,7 +195,7 @@ enum FilePart {
     Body,
 }
 
-/// The path from the person's root that a path in an agent's text means.
+/// The path from the person's root for a path that an agent wrote in a text.
 fn path_cited(path: String) -> String {
     let root = path.split('/').next().unwrap_or_default();
     match root {
@@ -243,7 +243,7 @@ pub(in crate::routes) async fn read(
     Ok((headers, path, found.bytes).into_response())
 }
 
-/// A vault holds other files than texts too.
+/// The content type of a file: text, or bytes for the other files that a vault may hold.
 fn kind_of(bytes: &[u8]) -> (header::HeaderName, HeaderValue) {
     let kind = match std::str::from_utf8(bytes) {
         Ok(_) => "text/markdown; charset=utf-8",

@@ -51,7 +51,7 @@ async fn keep(
     };
     let request = state.agent.memory_keeping(caller.person.clone(), agent).await?;
     let Some(request) = request else { return Ok(Json(KeepingReport::default())) };
-    // The run continues when the caller does not wait for it: the drafts are in the Inbox then.
+    // If the caller does not wait, the run continues and its drafts appear in the Inbox.
     let mut run = state.agent.runs.start(request).await?;
     let (session_id, run_id) = (Some(run.session_id), Some(run.run_id));
     let mut kept = KeepingReport { session_id, run_id, ..KeepingReport::default() };

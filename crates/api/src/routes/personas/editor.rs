@@ -17,7 +17,7 @@ use crate::routes::owned::OwnedRun;
 use crate::wire::Json;
 use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
 
-/// Turns of a page.
+/// How many turns a page has.
 const PAGE: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]

@@ -94,7 +94,7 @@ async fn name(state: &ApiState, persona: &AgentId, name: Option<String>) -> Resu
     Ok(())
 }
 
-/// The agent leaves the config; its files stay.
+/// Removes the agent from the config; its files are kept.
 pub(super) async fn delete(
     State(state): State<ApiState>,
     Path(id): Path<String>,

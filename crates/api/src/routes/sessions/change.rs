@@ -1,4 +1,4 @@
-//! Changing sessions: renaming, archiving, deleting, forking.
+//! Changes sessions: renames, archives, deletes and forks them.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -45,7 +45,7 @@ pub(in crate::routes) async fn patch(
     JsonBody(patch): JsonBody<Patch>,
 ) -> Result<Json<SessionView>, Problem> {
     let id = session_id(&id)?;
-    // A session that does not exist is reported before wrong fields.
+    // A session that does not exist is reported before wrong fields of the body.
     state.agent.sessions.meta(&caller.person, id).await?;
     let Patch { title, status, agents, mode, pinned, tags, attached } = patch;
     let patch = SessionPatch { title, status, agents, mode, pinned, tags, attached };

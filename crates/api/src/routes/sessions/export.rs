@@ -20,7 +20,7 @@ use super::session_id;
 use crate::messages::{Fold, HistoryMessage, MessageRole, MessageStatus};
 use crate::{ApiState, AuthContext, Problem, QueryOf};
 
-/// Turns that are held at once, for a session of any length.
+/// How many turns are held at once, however long the session is.
 const PAGE: usize = 500;
 
 #[derive(Deserialize, JsonSchema)]
@@ -114,7 +114,7 @@ struct Pages {
     sessions: Sessions,
     person: PersonId,
     session: SessionId,
-    /// Where each older page ends, the oldest last.
+    /// The positions at which the older pages end, the oldest last.
     ends: Vec<Pos>,
     /// The export holds what existed at its beginning, not what is added meanwhile.
     newest: Option<Vec<Turn>>,
@@ -166,7 +166,8 @@ struct Markdown {
 /// The newest rating of each answer, by the turn of one of its texts.
 type Ratings = HashMap<TurnId, Feedback>;
 
-/// Pages come from the newest to the oldest.
+/// Notes the ratings of a page. Pages come from the newest to the oldest, so the first rating of an
+/// answer is its newest.
 fn note_ratings(ratings: &mut Ratings, page: &[Turn]) {
     for turn in page.iter().rev() {
         if let TurnBody::Feedback(feedback) = &turn.body {
@@ -234,7 +235,7 @@ impl Markdown {
         self.written(&finished)
     }
 
-    /// Messages that never came to an end.
+    /// Renders messages that have no end in the log.
     fn rest(&mut self) -> Option<String> {
         let rest = self.fold.take_all();
         (!rest.is_empty()).then(|| self.written(&rest))

@@ -250,7 +250,7 @@ pub(super) async fn create(
     made(&state, &caller, &space, kind, &change, Origin::Person).await
 }
 
-/// The answer for a new entity.
+/// The response for a new entity.
 pub(super) async fn made(
     state: &ApiState,
     caller: &AuthContext,

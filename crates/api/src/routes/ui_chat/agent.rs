@@ -88,7 +88,7 @@ async fn begin(
     Ok(told(following, run, Some(session)))
 }
 
-/// The session that the request names, or the session of its chat, or a new one.
+/// Finds the session that the request names, or the session of its chat, or makes a new one.
 async fn place(
     state: &ApiState,
     caller: &AuthContext,

@@ -15,7 +15,7 @@ const MOST_CHATS: usize = 4_096;
 /// `stop()` of `useChat` only closes the connection, so the run is stopped after it.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// Cheap to clone.
+/// The chats and readers of all people. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct UiChats(Arc<Mutex<Inner>>);
 
@@ -29,7 +29,8 @@ struct Inner {
 #[derive(Default)]
 struct Readers {
     now: usize,
-    /// The number of readers so far, so that a waiting task knows whether another one came.
+    /// How many readers there were so far. A waiting task compares it to know whether another one
+    /// came.
     ever: u64,
 }
 
@@ -91,8 +92,8 @@ impl UiChats {
     }
 }
 
-/// A client that reads a run. When the last one leaves before the end and none returns, the run is
-/// stopped.
+/// A client that reads a run. When the last reader leaves before the end and none returns, the run
+/// is stopped.
 pub(super) struct Reader {
     chats: UiChats,
     runs: Runs,
@@ -102,7 +103,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Everything there is for now was sent.
+    /// Notes that everything was sent, so that the run continues when this reader leaves.
     pub(super) fn done(&mut self) {
         self.is_done = true;
     }

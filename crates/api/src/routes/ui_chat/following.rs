@@ -91,7 +91,7 @@ impl Following {
             Event::Done { .. } => return self.end(told),
             _ => {}
         }
-        // The client has what was sent before, except for the beginning, which names the message.
+        // The client has the earlier parts, except for the beginning, which names the message.
         if is_silent && !matches!(envelope.event, Event::Start { .. }) {
             frames.drop_told();
             return Vec::new();

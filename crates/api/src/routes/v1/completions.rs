@@ -62,7 +62,7 @@ fn streamed(response: Response) -> Response {
     Response::from_parts(parts, Body::from_stream(frames))
 }
 
-/// Whole frames in the old form.
+/// Rewrites the complete frames of these bytes in the old form.
 fn rewrite(held: &mut BytesMut, bytes: &Bytes) -> Bytes {
     held.extend_from_slice(bytes);
     let mut out = Vec::new();

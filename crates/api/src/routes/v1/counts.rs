@@ -13,7 +13,7 @@ use crate::{ApiState, AuthContext, Dialect, JsonBody, Problem};
 
 type Body = JsonBody<Map<String, Value>>;
 
-/// The approximate tokens of an image; the makers count by its size.
+/// The estimated tokens of an image. The makers count them by the image's size.
 const IMAGE_TOKENS: usize = 1_600;
 
 pub(super) async fn messages(

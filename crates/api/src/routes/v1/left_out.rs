@@ -1,10 +1,11 @@
-//! Tells a client which fields were left out.
+//! Reports to a client which of its fields were left out.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 const IGNORED: &str = "x-onyx-ignored-fields";
 
-/// This is more than any client library sends; of the fields beyond it only the number is given.
+/// The most fields that are named: more than any client library sends. Of further fields only the
+/// number is given.
 const MOST: usize = 64;
 
 /// The header that names the fields, as far as their names fit in a header.

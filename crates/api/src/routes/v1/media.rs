@@ -14,7 +14,7 @@ use super::sent::resolved;
 use crate::wire::MediaBody;
 use crate::{ApiState, AuthContext, Media, MediaRoute, Piece, Problem};
 
-/// The model of a request that names none, as one for moderation may.
+/// The model of a moderation request that names none.
 const USUAL: &str = "openai/omni-moderation-latest";
 
 pub(super) async fn transcriptions(
@@ -65,7 +65,7 @@ pub(super) async fn moderations(
     pass(state, caller, body, MediaRoute::Moderations).await
 }
 
-/// Texts by the numbers of their tokens.
+/// Passes on a request for embeddings of texts that are given as token numbers.
 pub(super) async fn embeddings(
     state: &ApiState,
     caller: &AuthContext,
@@ -138,7 +138,7 @@ async fn forward(
     });
     let headers =
         [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-store".into())];
-    // These answers have no place for an error: a failure ends the connection.
+    // These answers have no place for an error, so a failure ends the connection.
     let bytes = pieces.map(|piece| match piece {
         Piece::Bytes(bytes) => Ok(bytes),
         Piece::Head { .. } => Ok(Bytes::new()),
@@ -147,7 +147,7 @@ async fn forward(
     Ok((headers, limits.collect::<HeaderMap>(), Body::from_stream(bytes)).into_response())
 }
 
-/// A body that names the model.
+/// A request body that names the model.
 enum Sent {
     Json(serde_json::Map<String, Value>),
     Form { bytes: Bytes, model: Option<std::ops::Range<usize>> },

@@ -77,8 +77,8 @@ pub(super) async fn answer(
         (HeaderName::from_static(RUN), run.run_id().to_string()),
     ];
     if sent.stream {
-        // Libraries retry by the status, and do not look for an error in the first event of a
-        // stream.
+        // Libraries decide by the status whether to retry, and do not look for an error in the
+        // first event of a stream.
         if let Some(fault) = run.early_failure().await {
             return Err(fault.into());
         }
@@ -98,7 +98,7 @@ fn taken(state: &ApiState, agent: Option<&AgentId>, model: Option<&str>) -> Vec<
     let roster = state.agent.roster();
     let agent = agent.and_then(|id| roster.get(id)).unwrap_or_else(|| roster.default_agent());
     let mut taken = state.upstream.takes(model.or(agent.model.primary.as_deref()));
-    // The prompts of a run are named by its session.
+    // The run's session is its cache key, so the client's is not used.
     taken.retain(|knob| *knob != Knob::CacheKey);
     taken
 }

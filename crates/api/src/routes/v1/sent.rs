@@ -1,4 +1,4 @@
-//! The parts of a request beside its conversation, in headers and body.
+//! The parts of a request besides its conversation, from headers and body.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -135,7 +135,7 @@ fn betas(headers: &HeaderMap, body: &Map<String, Value>) -> Option<String> {
     (!all.is_empty()).then(|| all.join(","))
 }
 
-/// The header, else the field of the same name.
+/// The value of a header, or else of the body's field of the same name.
 fn named<T: FromStr<Err: Display>>(
     headers: &HeaderMap,
     body: &Map<String, Value>,

@@ -12,7 +12,7 @@ use super::sent::Target;
 use crate::pass_through::{StoredConversation, StoredResponse};
 use crate::{ApiState, AuthContext, Problem};
 
-/// A longer answer is not stored: its client has it.
+/// A longer answer is not stored, because its client has it.
 const LARGEST: usize = 4 * 1024 * 1024;
 
 /// What a request to `/v1/responses` continues, and where its answer is stored.

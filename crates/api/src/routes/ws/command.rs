@@ -12,7 +12,7 @@ use crate::routes::logs::LogsQuery;
 use crate::routes::memory::MemoryQuery;
 use crate::routes::pending_changes::{DraftDecision, PendingChangesQuery};
 
-/// A frame as it was received.
+/// A client's frame as it was received.
 #[derive(Debug, Deserialize)]
 pub(super) struct Frame {
     #[serde(rename = "type")]

@@ -210,7 +210,7 @@ impl Connection {
         self.tell_outcome(result, reply).await
     }
 
-    /// The run that a `chat.send` asks for; an edit forks the session first.
+    /// The run that a `chat.send` asks for. For an edit the session is forked first.
     async fn wanted_run(&self, mut send: Send) -> Result<RunRequest, Problem> {
         let again = [send.edit, send.regenerate, send.retry, send.queued].iter().flatten().count();
         if again > 1 {
@@ -279,7 +279,7 @@ impl Connection {
         })
     }
 
-    /// The answer first, then the run's events.
+    /// Sends the answer to the request and then the run's events.
     async fn tell_outcome(&mut self, result: SendResult, reply: &Reply<'_>) -> Result<(), Problem> {
         self.answer(reply, &result).await;
         if result.queued_turn_id.is_none() {
@@ -289,7 +289,7 @@ impl Connection {
     }
 
     async fn resume(&mut self, resume: Resume, reply: &Reply<'_>) -> Result<(), Problem> {
-        // An unknown run must be refused before anything is promised.
+        // A run that is not known must be refused before the answer promises its events.
         self.state.agent.runs.events(&self.caller.person, resume.run_id, 0).await?;
         self.answer(reply, &Empty {}).await;
         self.follow(resume.run_id, resume.after).await

@@ -1,4 +1,4 @@
-//! The runs that a connection follows.
+//! Follows runs and changes for one connection.
 
 use std::collections::HashMap;
 

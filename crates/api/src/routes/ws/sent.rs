@@ -1,4 +1,4 @@
-//! Messages that a client may repeat because it did not get the first answer.
+//! Remembers messages that a client may repeat because it did not get the first answer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,8 @@ use tokio::sync::OnceCell;
 
 use super::result::SendResult;
 
-/// Remembered messages; a client repeats itself within seconds of a lost connection.
+/// How many messages are remembered. A client repeats a message within seconds of a lost
+/// connection.
 const KEPT: usize = 512;
 
 type Outcome = Arc<OnceCell<SendResult>>;
@@ -18,7 +19,8 @@ type Outcome = Arc<OnceCell<SendResult>>;
 pub(super) struct SentKeys(Mutex<VecDeque<(PersonId, String, Outcome)>>);
 
 impl SentKeys {
-    /// The place for the outcome; filled already when the message was sent before.
+    /// The outcome of the message with this key. It is filled already if the message was sent
+    /// before.
     pub(super) fn outcome(&self, person: &PersonId, key: &str) -> Outcome {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((.., known)) = kept.iter().find(|(p, k, _)| p == person && k == key) {

@@ -23,15 +23,16 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// What the upgrade request tells about its sender.
 #[derive(Clone)]
 pub(super) struct Sender {
-    /// The browser's cookie, which is not accepted without the page key.
+    /// The browser's cookie, which is accepted only together with the page key.
     pub(super) cookie: Option<String>,
     pub(super) from: Option<IpAddr>,
-    /// The connection's place among the guests, until a person signs in.
+    /// The connection's slot among those without sign-in, until a person signs in.
     pub(super) slot: Option<Arc<ConnectionSlot>>,
 }
 
 impl Sender {
-    /// Checks the credential of an `auth` frame. A wrong one counts as a failure like any other.
+    /// Checks the credential of an `auth` frame. A wrong credential counts as a failure like any
+    /// other.
     pub(super) async fn show(&self, state: &ApiState, auth: &Auth) -> Result<AuthContext, Problem> {
         let proof = match (&auth.token, &auth.page_key, &self.cookie) {
             (Some(token), _, _) => Proof::Bearer(token.as_str()),
@@ -57,7 +58,7 @@ pub(super) async fn first_frame(
     outbox: &Outbox,
 ) -> Option<AuthContext> {
     let limit = sender.slot.as_ref().map_or(LIMIT, |slot| slot.limits().sign_in);
-    // The limit of silence is longer, so that a silent client still gets the error.
+    // The reader's own limit is longer, so that a silent client still gets the error.
     let text = timeout(limit, receive(source, outbox, limit * 2)).await.ok().flatten();
     let answered = match text.as_deref().map(Frame::parse) {
         None => Err(Problem::new(ErrorCode::Unauthenticated, "no first frame arrived in time")),

@@ -410,7 +410,7 @@ impl Message {
                 let id = ToolUseId(id);
                 turns.push(ClientTurn::ToolResult { id, output, is_error: false });
             }
-            // It answers the call right before it: functions had no ids.
+            // The result answers the call right before it, because function calls had no ids.
             Role::Function => {
                 let before = turns.iter().rev().find_map(|turn| match turn {
                     ClientTurn::ToolCall(call) => Some(call.id.clone()),

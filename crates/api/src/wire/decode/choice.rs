@@ -1,4 +1,4 @@
-//! `tool_choice` and its neighbours.
+//! Decodes `tool_choice` and the fields that belong to it.
 
 use onyx_types::{CallsAtOnce, ToolChoice, ToolOffer, ToolUse};
 use schemars::JsonSchema;
@@ -25,7 +25,8 @@ impl Mode {
     }
 }
 
-/// The requested choice, if the tools for it were given. `path` leads to the tool's name.
+/// The choice that the client asks for, if it gave the tools for it. `path` leads to the tool's
+/// name.
 pub(super) fn tool_use(
     choice: ToolChoice,
     several: Option<bool>,

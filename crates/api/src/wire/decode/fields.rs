@@ -1,25 +1,25 @@
-//! What happens with each field of a request: it is read, or it is left out and the client is told
-//! so, or it is refused because the answer would be wrong without it. Nothing is left out silently.
+//! Decides what happens with each field of a request: it is read, or it is left out and the client
+//! is told so, or the request is refused because the answer would be wrong without the field.
+//! Nothing is left out silently.
 
 use serde_json::{Map, Value};
 
 use crate::Problem;
 
-/// What the fields of a format mean here. A path names fields from the outside in; `[]` stands for
-/// every position of a list. Both lists of paths are sorted.
+/// What the fields of a format mean here. A path names fields from the outermost to the innermost;
+/// `[]` stands for every position of a list. Both lists of paths are sorted.
 pub(super) struct Fields {
-    /// Fields that are read, or that hold without being read. Everything below such a path is
-    /// included.
+    /// Fields that are read, or that Onyx does anyway. A path includes everything below it.
     pub(super) known: &'static [&'static str],
     /// Fields without which the answer would be wrong or unsafe.
     pub(super) refused: &'static [&'static str],
-    /// Values with which a field asks for nothing special.
+    /// Values with which a field asks for nothing that Onyx would not do anyway.
     pub(super) neutral: &'static [(&'static str, &'static [&'static str])],
 }
 
 enum FieldStanding {
     Known,
-    /// A field below it is known.
+    /// The field itself is not known, but a field below it is.
     Holds,
     LeftOut,
 }

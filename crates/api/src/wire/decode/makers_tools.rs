@@ -5,7 +5,7 @@
 use onyx_types::ToolOffer;
 use serde_json::{Value, json};
 
-/// What happens with a tool of a maker's type.
+/// What is done with a tool that a maker's type identifies.
 pub(super) enum MakersTool {
     Offered(ToolOffer),
     /// The tool would run at the maker and is left out.

@@ -133,7 +133,7 @@ fn blocks(turn: ClientTurn) -> (Role, Vec<Block>) {
     }
 }
 
-/// The decoders create no file parts.
+/// The block for a part. The decoders make no file parts, so those have none.
 fn part(part: UserPart) -> Option<Block> {
     match part {
         UserPart::Text { text } => Some(Block::Text { text }),
@@ -163,7 +163,7 @@ pub(crate) fn check_results(turns: &[ClientTurn], field: &str) -> Result<(), Pro
     Ok(())
 }
 
-/// The messages after the last answer; the session has the earlier ones.
+/// The messages after the last answer. The session holds the earlier ones.
 pub(crate) fn newest(turns: Vec<ClientTurn>) -> Vec<ClientTurn> {
     let after = turns
         .iter()
@@ -171,7 +171,7 @@ pub(crate) fn newest(turns: Vec<ClientTurn>) -> Vec<ClientTurn> {
     turns.into_iter().skip(after.map_or(0, |index| index + 1)).collect()
 }
 
-/// Text alone is kept as plain text.
+/// The content of a message. A single text is kept as plain text.
 fn content(mut parts: Vec<UserPart>) -> UserContent {
     match (parts.pop(), parts.is_empty()) {
         (Some(UserPart::Text { text }), true) => UserContent::Text(text),

@@ -1,9 +1,9 @@
-//! The same views in camelCase, for surfaces that use it: the names of struct fields are converted
-//! while they are written.
+//! Writes the same views in camelCase, for surfaces that use it: the names of struct fields are
+//! converted while they are written.
 //!
-//! Names in content of people, models and tools stay unchanged. Such values are maps, and a map
-//! knows its length before it is written; serde writes a struct with a flattened field as a map
-//! that does not.
+//! Names in content of people, models and tools stay unchanged. Such content is a map, which knows
+//! its length before it is written; serde writes a struct with a flattened field as a map without a
+//! length, and that is how they are told apart.
 
 use std::borrow::Cow;
 
@@ -41,22 +41,22 @@ fn camel(name: &str) -> Cow<'_, str> {
     }))
 }
 
-/// Passes everything on to the inner serializer, with other names of fields.
+/// Passes values on to the inner serializer and renames fields.
 struct Renaming<S>(S);
 
-/// Hands the items of a list on.
+/// Writes the items of a list.
 struct Items<S>(S);
 
-/// Hands the fields of a struct or the entries of a map on.
+/// Writes the fields of a struct or the entries of a map.
 struct Entries<S> {
     entries: S,
     names: Names,
 }
 
 enum Names {
-    /// The keys are our fields.
+    /// The keys are names of fields, which are converted.
     Fields,
-    /// The keys are content.
+    /// The keys are content, which stays unchanged.
     Content,
 }
 

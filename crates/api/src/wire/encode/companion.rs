@@ -1,4 +1,4 @@
-//! `/api/conversations/{id}/stream`: what the companion does and says, as server-sent events.
+//! Encodes `/api/conversations/{id}/stream`: the companion's run as server-sent events.
 
 use onyx_surface::{Encoder, Part, RunFold, ToolState};
 use onyx_types::{
@@ -79,7 +79,7 @@ impl CompanionFrames {
         vec![frames.error(&fault.message, fault.code, fault.hint()), frames.done(Usage::default())]
     }
 
-    /// Empty where the stream cannot be resumed.
+    /// The event's id; empty where the stream cannot be resumed.
     fn id(&self) -> String {
         let Some(run) = self.fold.run() else { return String::new() };
         match self.from {
@@ -164,7 +164,7 @@ impl CompanionFrames {
             }
             Part::Error { code, message, hint, .. } => self.error(message, *code, hint),
             Part::Done { usage, .. } => self.done(*usage),
-            // The surface has no event for these.
+            // The surface has no events for these parts.
             Part::Start { .. }
             | Part::TextComplete { .. }
             | Part::Reasoning { .. }
@@ -185,7 +185,7 @@ impl Encoder for CompanionFrames {
         parts.filter_map(|part| self.frame(&part)).collect()
     }
 
-    /// After a feed that ended early, the client still gets an end and its reason.
+    /// Sends an end with its reason if the feed ended without one.
     fn finish(&mut self) -> Vec<SseFrame> {
         let parts = self.fold.finish();
         parts.filter_map(|part| self.frame(&part)).collect()

@@ -1,5 +1,5 @@
-//! `/api/agent/chat-stream`: NDJSON schema v2, one event per line, no other types than these; and
-//! the older name of a tool call.
+//! Encodes `/api/agent/chat-stream`: NDJSON schema v2, one event per line, of these types only;
+//! older clients get another name for tool calls.
 
 use bytes::Bytes;
 use onyx_surface::{Encoder, Part, RunFold};
@@ -109,7 +109,7 @@ enum Mark<'a> {
     One { agent: &'a AgentId, lane: LaneId },
 }
 
-/// Each frame is one line with its newline.
+/// Encodes a run; each frame is one line with its newline.
 #[derive(Debug, Default)]
 pub struct Ndjson {
     calls: CallName,
@@ -125,7 +125,7 @@ impl Encoder for Ndjson {
         parts.filter_map(|part| self.frame(&part, Some(envelope.lane))).collect()
     }
 
-    /// After a feed that ended early, the client still gets an end and its reason.
+    /// Sends an end with its reason if the feed ended without one.
     fn finish(&mut self) -> Vec<Bytes> {
         let parts = self.fold.finish();
         parts.filter_map(|part| self.frame(&part, None)).collect()

@@ -1,4 +1,5 @@
-//! `/api/persona-agent/chat`: server-sent events of `data:` lines only, `type` inside, camelCase.
+//! Encodes `/api/persona-agent/chat`: server-sent events of `data:` lines only, with `type` in the
+//! data, in camelCase.
 
 use bytes::Bytes;
 use onyx_surface::{Encoder, Part, RunFold};
@@ -52,16 +53,16 @@ impl Encoder for PersonaFrames {
         self.fold.parts(envelope).filter_map(|part| written(&part)).collect()
     }
 
-    /// After a feed that ended early, the client still gets an end and its reason.
+    /// Sends an end with its reason if the feed ended without one.
     fn finish(&mut self) -> Vec<Bytes> {
         self.fold.finish().filter_map(|part| written(&part)).collect()
     }
 }
 
-/// `None` where the surface has no event.
+/// The event for a part; `None` where the surface has none.
 fn written(part: &Part<'_>) -> Option<Bytes> {
     let event = match part {
-        // Its clients join the texts themselves.
+        // The clients of this surface join the texts themselves.
         Part::Text { turn_id: _, words } => PersonaEvent::TextDelta { content: words.text },
         Part::TextComplete { turn_id, text } if !text.is_empty() => {
             PersonaEvent::TextComplete { id: *turn_id, content: text }

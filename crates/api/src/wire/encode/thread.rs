@@ -73,11 +73,11 @@ pub(crate) fn answer_id(question: TurnId, agent: &AgentId) -> String {
 struct LaneAnswer {
     message_id: String,
     content: String,
-    /// Bytes of the content that were sent.
+    /// How many bytes of the content were sent.
     told: usize,
     has_whole_text: bool,
     fault: Option<Fault>,
-    /// A person stopped it while others continued, and that was sent.
+    /// Whether a person stopped this answer while others continued; that was sent already.
     is_cancelled: bool,
 }
 
@@ -262,7 +262,7 @@ impl ThreadFrames {
                 return frames;
             }
             Part::Done { status, .. } => return self.end(*status),
-            // The surface has no event for these.
+            // The surface has no events for these parts.
             Part::Proposal { expires_at: None, .. }
             | Part::Reasoning { .. }
             | Part::ToolCall { .. }
@@ -285,8 +285,8 @@ impl Encoder for ThreadFrames {
         parts.flat_map(|part| self.add(envelope.lane, &part)).collect()
     }
 
-    /// After a feed that ended early, the client still gets an end and its reason. Each answer has
-    /// its own end here, so the end of the run is enough.
+    /// Sends the end of the run if the feed ended without one. That is enough, because here each
+    /// answer has an end of its own.
     fn finish(&mut self) -> Vec<SseFrame> {
         let parts = self.fold.finish();
         let ends = parts.filter(|part| matches!(part, Part::Done { .. }));

@@ -1,5 +1,5 @@
-//! `/api/v1/chat`: an AI SDK UI message stream. Its readers refuse unknown parts, so there are only
-//! parts of the SDK.
+//! Encodes `/api/v1/chat`: an AI SDK UI message stream. Its readers refuse unknown parts, so only
+//! parts of the SDK are sent.
 
 use bytes::Bytes;
 use onyx_types::Usage;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::v1::{AnswerPart, AnswerWriter, Finish};
 
-/// `start` to `[DONE]`; each frame is one `data:` line.
+/// Encodes an answer, from `start` to `[DONE]`. Each frame is one `data:` line.
 #[derive(Debug)]
 pub struct UiMessageFrames {
     message_id: String,
@@ -83,7 +83,7 @@ impl AnswerWriter for UiMessageFrames {
         let mut frames = Vec::new();
         self.begin(&mut frames);
         match part {
-            // The model was offered no tools.
+            // A call cannot occur, because the model was offered no tools.
             AnswerPart::Begin | AnswerPart::Call { .. } => {}
             AnswerPart::Text(text) => self.delta(Part::Text, text, &mut frames),
             AnswerPart::Reasoning(text) => self.delta(Part::Reasoning, text, &mut frames),

@@ -1,4 +1,5 @@
-//! `/api/v1/chat` with an agent: its run as an AI SDK UI message stream, with tools and approvals.
+//! Encodes `/api/v1/chat` with an agent: its run as an AI SDK UI message stream, with tools and
+//! approvals.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +27,7 @@ pub(crate) struct UiRunFrames {
 enum Step {
     NotBegun,
     Asking,
-    /// A tool has answered: the model's next words are another step.
+    /// A tool has answered, so the model's next words begin another step.
     Answered,
 }
 
@@ -56,7 +57,7 @@ impl UiRunFrames {
         self.frames(&parts)
     }
 
-    /// A feed that ended early is reported as such.
+    /// Reports an error if the feed ended without an end.
     pub(crate) fn finish(&mut self) -> Vec<Bytes> {
         let parts: Vec<Part<'_>> = self.fold.finish().collect();
         self.frames(&parts)
@@ -69,7 +70,7 @@ impl UiRunFrames {
         }))
     }
 
-    /// The stream ends here, but the run does not: it waits for a person.
+    /// Ends the stream while the run waits for a person.
     pub(crate) fn pause(&mut self) -> Vec<Bytes> {
         let mut frames = Vec::new();
         self.words.close(&mut frames);
@@ -120,7 +121,8 @@ impl UiRunFrames {
                 self.words.close(frames);
                 self.done(*status, usage, frames);
             }
-            // `ask` writes it, because it knows the call; the others have no part of their own.
+            // `ask` writes proposals, because it knows the call; the surface has no parts for the
+            // others.
             Part::Proposal { .. }
             | Part::TextComplete { .. }
             | Part::ToolOutput { .. }

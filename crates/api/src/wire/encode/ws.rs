@@ -1,4 +1,4 @@
-//! `/ws`: a run's events as `chat.*` frames, camelCase.
+//! Encodes `/ws`: a run's events as `chat.*` frames, in camelCase.
 
 use onyx_surface::{Encoder, Part, RunFold};
 use onyx_types::{
@@ -103,7 +103,7 @@ enum Body<'a> {
     },
 }
 
-/// Writes parts as they are: a live client keeps turns apart and knows the agent of each.
+/// Encodes each part on its own, because a live client tells turns and agents apart itself.
 #[derive(Debug, Default)]
 pub struct WsFrames {
     fold: RunFold,
@@ -197,7 +197,7 @@ impl Encoder for WsFrames {
         parts.filter_map(|part| self.frame(envelope, &part)).collect()
     }
 
-    /// The socket itself reports a feed that ended early.
+    /// Nothing is added here, because the socket itself reports a feed that ended early.
     fn finish(&mut self) -> Vec<RunFrame> {
         Vec::new()
     }

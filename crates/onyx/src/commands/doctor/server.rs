@@ -99,7 +99,7 @@ fn other_version(place: &str, version: &str) -> Check {
     Check::warning("gateways", why, "Upgrade the older one.")
 }
 
-/// How another clock differs from this machine's.
+/// Describes by how much another clock differs from this machine's.
 fn apart(ahead: i64) -> String {
     let (length, direction) = (ahead.unsigned_abs(), if ahead < 0 { "behind" } else { "ahead" });
     format!("{length} ms {direction}")

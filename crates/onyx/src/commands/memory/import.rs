@@ -106,7 +106,7 @@ impl Workspace {
     fn read(folder: &Path) -> Result<Self> {
         let mut workspace = Self::default();
         for entry in entries(folder)? {
-            // The name counts as it is spelt, also where `MEMORY.md` opens `memory.md`.
+            // The exact spelling counts, even on a file system where `MEMORY.md` opens `memory.md`.
             if NAMES.iter().any(|name| entry.file_name() == *name) && entry.path().is_file() {
                 workspace.take(&entry.path(), "MEMORY.md".to_owned())?;
             }

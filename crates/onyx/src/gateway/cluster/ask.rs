@@ -1,4 +1,4 @@
-//! One question to another gateway, with a proof in both directions.
+//! Sends one request to another gateway. Both sides prove that they belong to the database.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 /// A working gateway sends something more often than this.
 const SILENCE_LIMIT: Duration = Duration::from_secs(8);
 
-/// Asks other gateways in the name of one.
+/// Sends requests to other gateways in the name of this one.
 pub(super) struct Asker {
     key: Arc<GatewayKey>,
     http: reqwest::Client,
@@ -23,13 +23,13 @@ pub(super) struct Asker {
     from: String,
 }
 
-/// Why a question has no answer.
+/// Why a request got no answer.
 #[derive(Debug)]
 pub(super) enum NoAnswer {
     Unreachable(String),
-    /// Something answers that could not show that it is a gateway of this database.
+    /// The answer does not prove that it comes from a gateway of this database.
     NotProven,
-    /// The gateway says why it does not do it.
+    /// The gateway refused the request with this fault.
     Refused(Fault),
 }
 

@@ -14,7 +14,8 @@ use crate::gateway::storage::SharedStorage;
 /// How long running answers may continue.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Gives everything back once, then continues to answer read requests.
+/// Waits until the owner asks for it, then gives everything back. Read requests are still answered
+/// after that.
 pub(super) async fn when_asked(live: &Live, shared: &SharedStorage, asked: &Cancel) {
     asked.cancelled().await;
     tracing::info!("draining: this gateway starts nothing new, and running answers end");

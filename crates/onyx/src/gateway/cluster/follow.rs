@@ -13,11 +13,11 @@ use crate::gateway::live::Live;
 use crate::gateway::storage::SharedStorage;
 
 /// How often this gateway reads the others' changes from the database and writes its own. A notice
-/// waits for one round here and one there: together this is well within the second in which the
-/// others must know.
+/// waits for at most one round at each of two gateways, which is well within the second in which
+/// the others must know.
 const POLL: Duration = Duration::from_millis(250);
-/// How many notices wait. They are hints: a notice that does not fit is lost, and its content is
-/// seen at the next look.
+/// How many notices may wait. Notices are hints, so one that does not fit is dropped, and its
+/// content is seen the next time that anybody looks.
 const MOST_NOTICES: usize = 10_000;
 
 pub(super) async fn follow(live: &Live, shared: &SharedStorage, asked_to_drain: &Cancel) {
@@ -32,7 +32,7 @@ pub(super) async fn follow(live: &Live, shared: &SharedStorage, asked_to_drain: 
     }
 }
 
-/// The parts of this process that apply the changes of other gateways.
+/// What the polling task needs to pass changes on to the parts of this process.
 struct Look<'a> {
     live: &'a Live,
     shared: &'a SharedStorage,
@@ -44,7 +44,8 @@ struct Look<'a> {
 impl Look<'_> {
     async fn again_and_again(&self, waiting: &WaitingNotices) {
         let mut heard = Heard::default();
-        // Changes between the start and the first look are read at once.
+        // The first poll reads everything once, because changes between the start and this poll
+        // would be missed.
         let mut news = News { accounts: true, secrets: true, sign_ins: true, ..News::default() };
         self.config.notify_one();
         loop {
@@ -74,13 +75,13 @@ impl Look<'_> {
             self.asked_to_drain.cancel();
         }
         for notice in more.notices {
-            // Full: a hint is lost.
+            // If the queue is full, the notice is dropped, because it is only a hint.
             let _ = self.notices.try_send(notice);
         }
     }
 }
 
-/// Changes that could not be applied stay marked for the next time.
+/// Applies the changes. Those that fail stay marked for the next time.
 async fn take_up(live: &Live, news: &mut News) -> Result<(), Fault> {
     if news.accounts {
         live.auth.identity().follow().await?;
@@ -115,7 +116,8 @@ async fn follow_config(live: &Live, changed: &Notify) {
 
 async fn hear(live: &Live, mut notices: mpsc::Receiver<String>) {
     while let Some(notice) = notices.recv().await {
-        // One that a newer gateway wrote in another form is a hint that is lost.
+        // A notice in the form of a newer gateway cannot be read and is dropped, because it is only
+        // a hint.
         if let Ok(notice) = serde_json::from_str::<Notice>(&notice) {
             live.agent.hear(notice).await;
         }

@@ -17,19 +17,19 @@ use super::routes::{GREETING, Greeting};
 /// The result of asking a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Greeted {
-    /// It has not said for longer than its life that it lives, so it was not asked.
+    /// The gateway has not reported for so long that it counts as dead, so it was not asked.
     Silent,
     Unreachable(String),
     /// The answer did not prove that it knows the key of this database's gateways.
     NotProven,
     Answers {
         version: String,
-        /// By how many milliseconds its clock is ahead of this machine's; negative: behind.
+        /// By how many milliseconds its clock is ahead of this machine's; negative if it is behind.
         clock_ahead: i64,
     },
 }
 
-/// Asks all of them at once, in the name of one of them.
+/// Asks all gateways at once, in the name of one of them.
 pub(crate) async fn greet(
     master: &MasterKey,
     from: &str,
@@ -57,7 +57,7 @@ async fn greet_one(asker: &Asker, clock: &dyn Clock, row: &GatewayRow) -> Greete
         Err(NoAnswer::Unreachable(why)) => Err(why),
         Err(NoAnswer::Refused(fault)) => Err(fault.message),
     };
-    // The answer is taken to be from the middle of the time that it took.
+    // The answer is assumed to be from the middle of the time that the request took.
     let here = asked.saturating_add(began.elapsed() / 2).as_millis();
     match answer {
         Ok(Greeting { version, now }) => {

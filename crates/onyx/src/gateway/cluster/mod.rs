@@ -49,7 +49,7 @@ pub(super) fn join(live: &Arc<Live>) -> Result<Option<Router>> {
     Ok(Some(routes::router(Answering { id, key, agent: live.agent.clone() })))
 }
 
-/// The key with which the gateways of one database know each other.
+/// The key by which gateways of one database recognise each other.
 fn gateway_key(master: &MasterKey) -> GatewayKey {
     GatewayKey::new(master.derived("onyx: between gateways"))
 }
@@ -81,7 +81,7 @@ async fn tidy(shared: &SharedStorage) {
         if let Err(error) = membership.seal_idle_logs(IDLE).await {
             tracing::warn!(%error, "idle logs could not be moved out of the database yet");
         }
-        // One of the gateways is enough.
+        // It is enough if one of the gateways does this.
         let swept = async {
             if membership.own(&Duty::CleanUp.to_string()).await?.is_some() {
                 membership.forget_notices().await?;

@@ -34,7 +34,7 @@ impl Peers {
         Ok(Self { shared, asker })
     }
 
-    /// Not this one: what is here is known here.
+    /// The address of the gateway, unless it is this one.
     fn other(&self, found: Option<GatewayRow>) -> Option<GatewayAddress> {
         let found = found.filter(|row| row.id != self.shared.membership.id())?;
         Some(GatewayAddress { id: found.id, url: found.url })
@@ -85,7 +85,8 @@ impl OtherGateways for Peers {
     }
 }
 
-/// Ends when the other gateway falls silent or sends something that is no event.
+/// The events of a response. The stream ends when the other gateway is silent or sends something
+/// unreadable.
 fn envelopes(response: Response) -> impl futures::Stream<Item = Envelope> + Send {
     stream::unfold((response, BytesMut::new()), |(mut response, mut buffer)| async move {
         loop {
@@ -103,7 +104,7 @@ fn envelopes(response: Response) -> impl futures::Stream<Item = Envelope> + Send
     })
 }
 
-/// Drafts that one gateway works on, by their names in the database.
+/// Leases of drafts among all gateways. A lease is named after its draft in the database.
 pub(super) struct SharedDraftLeases(pub(super) Arc<SharedStorage>);
 
 fn name(draft: DraftId) -> String {

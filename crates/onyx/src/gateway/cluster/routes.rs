@@ -21,7 +21,7 @@ pub(super) const ORDERS: &str = "/internal/gateways/orders";
 pub(super) const GREETING: &str = "/internal/gateways/greeting";
 pub(super) const EVENTS: &str = "/internal/gateways/events";
 
-/// Words of a person, and nothing that is larger.
+/// The most bytes of a request, which holds at most a message of a person.
 const LARGEST: usize = 16 * 1024 * 1024;
 /// An empty line at this interval shows the asking gateway that this one still works.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
@@ -46,7 +46,7 @@ pub(super) struct EventsBody {
     pub(super) after: u64,
 }
 
-/// What a gateway says of itself.
+/// What a gateway reports about itself.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Greeting {
     pub(super) version: String,
@@ -94,7 +94,7 @@ async fn events(State(answering): State<Arc<Answering>>, request: Request) -> Re
     proven(response, &answering, &nonce)
 }
 
-/// The body of a question that a gateway asked, and its nonce.
+/// The body of a gateway's request, and its nonce.
 async fn asked<T: DeserializeOwned>(
     answering: &Answering,
     request: Request,
@@ -103,7 +103,7 @@ async fn asked<T: DeserializeOwned>(
     let body = to_bytes(body, LARGEST).await.ok()?;
     let (now, path) = (answering.agent.now(), parts.uri.path());
     let nonce = answering.key.checked(&parts.headers, &answering.id, path, &body, now)?;
-    // A stream may last: its connection is no stranger's.
+    // The connection may stay open for a stream, so it must not count as one without sign-in.
     onyx_api::know_sender(&parts.extensions).ok()?;
     Some((nonce, serde_json::from_slice(&body).ok()?))
 }
@@ -120,7 +120,7 @@ fn refused(fault: &Fault) -> Response {
     (status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), Json(fault)).into_response()
 }
 
-/// One event a line.
+/// The events as lines, one event each.
 fn lines(reader: EventReader) -> impl futures::Stream<Item = Result<Bytes, serde_json::Error>> {
     stream::unfold(Some(reader), |reader| async move {
         let mut reader = reader?;

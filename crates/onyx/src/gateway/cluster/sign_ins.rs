@@ -67,7 +67,8 @@ impl SharedLogins {
         let _one_by_one = self.changing.lock().await;
         let mut attempts = BTreeMap::new();
         for entry in self.pending.list(PendingKind::SignIn).await? {
-            // One that was sealed with another key, or by a newer gateway in another form, is not for this one.
+            // An entry that was sealed with another key, or has the form of a newer gateway, is
+            // ignored.
             let opened = self.sealer.open(&entry.value).ok();
             let told = opened.and_then(|text| serde_json::from_str::<Told>(text.reveal()).ok());
             if let Some(told) = told {
@@ -113,7 +114,7 @@ impl SharedLogins {
         Ok(self.pending.put(PendingKind::McpSignIn, entry, MOST).await?)
     }
 
-    /// The same, once.
+    /// Returns a kept sign-in and removes it, so that it can be finished only once.
     pub(in crate::gateway) async fn waited(&self, state: &str) -> Result<Option<String>, Fault> {
         let taken = self.pending.take(PendingKind::McpSignIn, Hash::of(state.as_bytes())).await?;
         let Some(taken) = taken else { return Ok(None) };
@@ -181,7 +182,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Given back in the background when it is dropped.
+/// The lease on a sign-in. It is given back in the background when it is dropped.
 pub(in crate::gateway) struct Turn {
     held: Option<(Owned, OwnedMutexGuard<()>)>,
     shared: Arc<SharedStorage>,
@@ -201,7 +202,8 @@ impl Drop for Turn {
             if let Err(error) = shared.membership.disown(&owned).await {
                 tracing::warn!(%error, "a sign-in could not be released; this gateway holds it until it stops");
             }
-            // Not before: who takes it again here has the same row.
+            // The lock of this gateway is released last, because the next task here would take the
+            // same row.
             drop(here);
         });
     }

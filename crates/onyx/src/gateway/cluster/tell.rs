@@ -8,7 +8,8 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::gateway::live::Live;
 
-/// How many notices wait. Notices are hints: one that does not fit is lost, and its content is seen at the next look.
+/// How many notices may wait. Notices are hints, so one that does not fit is dropped, and its
+/// content is seen the next time that anybody looks.
 const MOST_WAITING: usize = 10_000;
 
 /// The notices that wait, in the form in which they are sent.

@@ -1,4 +1,4 @@
-//! Creates the connectors of the config and connects them to the agent (`port.rs`).
+//! Creates the connectors of the config and connects them to the agent services (`port.rs`).
 
 mod port;
 

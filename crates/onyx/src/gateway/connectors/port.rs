@@ -1,4 +1,4 @@
-//! The connectors' port to the agent.
+//! Implements the port by which connectors reach the agent services.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -20,10 +20,11 @@ use onyx_types::{
     UserPart,
 };
 
-/// How far back a log is searched for words; they are asked for soon after they were written.
+/// How many turns of a log are searched for a message. Connectors look for a message soon after it
+/// was written.
 const NEWEST_TURNS: usize = 512;
 
-/// The connectors' access to the agent.
+/// The connectors' access to the agent services.
 pub(crate) struct AgentDoor {
     pub(crate) agent: AgentServices,
     pub(crate) store: Store,
@@ -58,7 +59,7 @@ impl AgentPort for AgentDoor {
         let words = words_of(request.run);
         let mut request = run_request(request);
         let started = if self.waits(&person, session, words).await? {
-            // An earlier attempt has queued the words, and no run has taken them yet.
+            // An earlier attempt has put the message into the inbox, and no run has taken it yet.
             request.input = RunInput::Queued(words);
             self.agent.runs.start(request).await?
         } else if request.terms.privacy == RunPrivacy::Private {
@@ -67,8 +68,8 @@ impl AgentPort for AgentDoor {
                 SendOutcome::Queued { run, .. } => return Ok(StartedRun::Joined { run }),
             }
         } else {
-            // What others say is not the person's word, which is what a run at work would take it
-            // for.
+            // A run at work would take the message for the person's own words, so a message of
+            // others gets its own run.
             self.agent.runs.start(request).await?
         };
         let events = Box::new(Live(started.events));
@@ -185,7 +186,7 @@ impl AgentPort for AgentDoor {
         path: &str,
         largest: u64,
     ) -> Result<Option<Vec<u8>>, Fault> {
-        // A link that names no file of the vault is a link and nothing more.
+        // A link that is no path in the vault is not a file to send.
         let Ok(key) = path.parse::<ObjectKey>() else { return Ok(None) };
         let vault = self.store.files.objects(&Area::Vault(person.clone()))?;
         match vault.get(&key, largest).await {
@@ -201,15 +202,15 @@ impl AgentPort for AgentDoor {
     }
 }
 
-/// Which run answers some words.
+/// The run that answers a message.
 enum Reader {
-    /// The run that began with them.
+    /// A run of its own, which began with the message.
     Its(RunId),
-    /// A run that was already at work when they came.
+    /// A run that was already at work when the message came.
     Another,
 }
 
-/// Words that are handed to a run at work are known by the run that was promised to them.
+/// The id of a message in the inbox. It is derived from the run that was promised for the message.
 fn words_of(run: RunId) -> TurnId {
     TurnId::from_uuid(run.as_uuid())
 }
@@ -232,7 +233,7 @@ impl AgentDoor {
         Ok(PromisedRun::Told { run, session, events })
     }
 
-    /// Whether words are kept for a session and no run has read them.
+    /// Whether a message waits in a session's inbox and no run has read it.
     async fn waits(
         &self,
         person: &PersonId,
@@ -242,13 +243,14 @@ impl AgentDoor {
         let Some(session) = session else { return Ok(false) };
         match self.agent.runs.queued(person, session).await {
             Ok(rows) => Ok(rows.iter().any(|row| row.turn == words)),
-            // The session was deleted, and everything in it.
+            // The session was deleted with its inbox.
             Err(fault) if fault.code == ErrorCode::NotFound => Ok(false),
             Err(fault) => Err(fault),
         }
     }
 
-    /// The run that has read some words; `None` where they are not among the newest of the log.
+    /// The run that has read a message; `None` if the message is not among the newest turns of the
+    /// log.
     async fn reader(
         &self,
         person: &PersonId,
@@ -269,7 +271,7 @@ impl AgentDoor {
     }
 }
 
-/// The words of the option behind a button.
+/// The text of the option that belongs to a button.
 fn chosen(preview: &Preview, option: usize) -> Result<String, Fault> {
     let gone = || Fault::new(ErrorCode::InvalidRequest, "this question has no such option");
     preview.options().get(option).cloned().ok_or_else(gone)

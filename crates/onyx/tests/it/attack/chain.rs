@@ -1,4 +1,4 @@
-//! The audit chain stands against whoever can write the database, but not the keys beside it.
+//! The audit chain holds against an attacker who can write the database but has no key.
 
 use std::path::Path;
 
@@ -20,7 +20,8 @@ async fn with_rows(rows: usize) -> OnyxProcess {
     onyx
 }
 
-/// As whoever can write the file has it: what keeps honest programs from changing rows is taken off.
+/// Opens the database as an attacker would, without the triggers that keep honest programs from
+/// changing rows.
 fn database(home: &Path) -> Connection {
     let connection = Connection::open(home.join("onyx.db")).unwrap();
     let off = "DROP TRIGGER audit_is_append_only_update; DROP TRIGGER audit_is_append_only_delete;";
@@ -34,7 +35,7 @@ async fn verified(home: &Path) -> (Option<i32>, Value) {
     (ran.code, value["chains"][0].clone())
 }
 
-/// As the rows were hashed before there was a key: whoever reads the source can compute it.
+/// Hashes a row as it was done before there was a key. Whoever reads the source can compute this.
 fn unkeyed_hash(row: &[Option<String>], seq: i64, ts: i64, previous: &str) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     let mut part = |bytes: &[u8]| {
@@ -64,7 +65,7 @@ fn unkeyed_hash(row: &[Option<String>], seq: i64, ts: i64, previous: &str) -> bl
     hasher.finalize()
 }
 
-/// Changes what a row says and makes the whole chain anew, as an attacker would.
+/// Changes the text of a row and computes the whole chain anew, as an attacker would.
 fn forge(connection: &Connection) {
     connection.execute("UPDATE audit SET diff_summary = 'nothing' WHERE seq = 2", []).unwrap();
     let mut statement = connection
@@ -88,7 +89,7 @@ fn forge(connection: &Connection) {
         let hash = unkeyed_hash(texts, *seq, *ts, &previous).to_string();
         let set = "UPDATE audit SET previous = ?1, hash = ?2 WHERE seq = ?3";
         connection.execute(set, params![previous, hash, seq]).unwrap();
-        // Where rows say that they are keyed, an attacker says that they are not.
+        // An attacker removes the mark that a row is hashed with a key.
         drop(connection.execute("UPDATE audit SET key = NULL WHERE seq = ?1", [seq]));
         previous = hash;
     }
@@ -140,7 +141,7 @@ async fn an_older_copy_of_the_whole_database_is_found() {
     drop(draft_of(&onyx, write("a.md")).await);
     assert!(onyx.terminate().await.success());
     let home = onyx.home();
-    // What was written last may lie beside the database still.
+    // The newest rows may still be in the write-ahead log beside the database.
     let copies = ["onyx.db", "onyx.db-wal"].map(|name| (name, std::fs::read(home.join(name)).ok()));
     onyx.restart().await;
     drop(draft_of(&onyx, write("b.md")).await);

@@ -1,5 +1,5 @@
-//! What a person looks at cannot be made to look like something else: whatever steers a terminal,
-//! turns the direction of writing or cannot be seen is written out.
+//! Nothing that a person sees can be disguised: characters that control a terminal, change the
+//! direction of writing or are invisible are made visible.
 
 use onyx_test_support::{Answer, ScriptedCall, ScriptedModel};
 use serde_json::{Value, json};
@@ -7,13 +7,15 @@ use serde_json::{Value, json};
 use crate::drafts::{draft_of, message, obedient, path, suggesting};
 use crate::{builder, run};
 
-/// Erases the line before it, sets a title, turns the direction, hides in a word.
+/// Erases the line before it, sets a title, changes the direction of writing, and hides text in a
+/// word.
 const HOSTILE: &str =
     "a\r\u{1b}[2K\u{1b}]0;owned\u{7}b\u{202e}c\u{200b}d\u{9b}1m\u{2066}e\u{e0041}";
 const WRITTEN_OUT: &str =
     "a\\r\\u{1b}[2K\\u{1b}]0;owned\\u{7}b\\u{202e}c\\u{200b}d\\u{9b}1m\\u{2066}e\\u{e0041}";
 
-/// What must reach no eye: kept apart from the product's own list on purpose.
+/// Makes such characters visible. It has a list of its own, so that it can disagree with the
+/// product's.
 fn hidden(text: &str) -> String {
     let is_hidden = |c: &char| {
         (c.is_control() && !matches!(c, '\n' | '\t'))
@@ -29,7 +31,7 @@ fn assert_shown(place: &str, text: &str) {
     assert!(text.contains("\\u{1b}[2K"), "{place} shows that something is there: {text:?}");
 }
 
-/// Every string of an answer.
+/// Collects all strings of an answer.
 fn strings<'a>(value: &'a Value, all: &mut Vec<&'a str>) {
     match value {
         Value::String(text) => all.push(text),

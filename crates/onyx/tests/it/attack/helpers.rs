@@ -1,4 +1,4 @@
-//! The processes that read strangers' documents and models are held before they open any of them.
+//! The processes that read documents and models of strangers are confined before they open them.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn started(argument: &str) -> Child {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// A line of what the kernel says of a process.
+/// A line of the kernel's status of a process.
 fn status(process: u32, name: &str) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -33,7 +33,7 @@ async fn is_held(child: &Child) {
 async fn the_reader_of_documents_is_held_before_it_reads_a_byte() {
     let mut child = started("read-document");
     let mut stdin = child.stdin.take().unwrap();
-    // What is wanted of the document, in words of ours.
+    // The first line tells the helper what to read from the document.
     stdin.write_all(b"pages\n").unwrap();
     is_held(&child).await;
     stdin.write_all(b"%PDF-1.4 nothing").unwrap();
@@ -46,7 +46,8 @@ async fn the_reader_of_documents_is_held_before_it_reads_a_byte() {
 #[tokio::test]
 async fn the_process_of_a_model_is_held_to_its_files() {
     let folder = tempfile::tempdir().unwrap();
-    // Opening it waits for a writer, so that there is time to look.
+    // The file is a pipe, so opening it waits for a writer. Meanwhile the test looks at the
+    // process.
     let file = folder.path().join("model.gguf");
     rustix::fs::mknodat(
         rustix::fs::CWD,

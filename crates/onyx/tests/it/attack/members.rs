@@ -1,4 +1,4 @@
-//! What a member of the house may approve for themselves, and what needs its owner.
+//! What a member may approve, and what only the owner may approve.
 
 use onyx_test_support::{AgentClient, OnyxProcess, ScriptedModel};
 use serde_json::{Value, json};
@@ -56,14 +56,14 @@ async fn a_member_approves_changes_of_their_files_and_no_command() {
     assert!(refused["hint"].as_str().unwrap().contains("limits.members_may_approve"), "{refused}");
     let row = anna.get(&path(&run)).await.expect(200).json();
     assert_eq!((&row["state"], &row["needs_owner"]), (&json!("pending"), &json!(true)), "{row}");
-    // By no other way either: in a message, or allowed for the run.
+    // The other ways of approving are refused too: in a message, or for the whole run.
     let body = json!({"message": "go on", "confirm": [run]});
     let told = anna.post("/api/agent/chat", &body).await;
     assert_ne!(told.status, 200, "{}", told.text());
     assert_eq!(anna.get(&path(&run)).await.json()["state"], "pending");
-    // A member may always say no.
+    // A member may always reject.
     drop(anna.post(&format!("{}/reject", path(&run)), &json!({})).await.expect(200));
-    // The owner approves their own.
+    // The owner may approve the owner's own drafts.
     let (_, own) = draft_of(&onyx, json!({"message": message(&[echo()])})).await;
     let row = onyx.post(&format!("{}/approve", path(&own)), &json!({})).await.expect(200).json();
     assert_eq!((&row["state"], &row["needs_owner"]), (&json!("applied"), &json!(false)));

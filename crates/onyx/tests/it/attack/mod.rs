@@ -1,4 +1,4 @@
-//! Holes that attacks on the running server found, each closed at the level of the design.
+//! Vulnerabilities that attacks on the running server found. Each was closed in the design.
 
 mod chain;
 mod deceiving;

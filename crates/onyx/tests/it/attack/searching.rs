@@ -13,7 +13,7 @@ struct House {
     _model: ScriptedModel,
 }
 
-/// An engine that answers as it is told, and another server that nobody named.
+/// A search engine with the given answers, and another server that is not configured.
 async fn house(answer: impl Fn(&str, &str) -> Page + Send + Sync + 'static) -> House {
     let model = obedient().await;
     let other = Site::start(|_| Page::json(r#"{"results": []}"#)).await;
@@ -49,7 +49,7 @@ async fn results(house: &House, calls: &[(&str, Value)]) -> Vec<Value> {
     told
 }
 
-/// What the engine was asked, decoded.
+/// The searches that the engine received, decoded.
 fn asked(site: &Site) -> Vec<String> {
     let query = |request: &String| {
         let path = request.split_whitespace().nth(1).unwrap();
@@ -115,7 +115,8 @@ async fn a_tainted_run_asks_before_a_long_search_or_one_that_holds_an_address() 
         assert!(told.iter().any(|event| event["type"] == "confirm"), "{query}: {told:?}");
     }
     assert_eq!(asked(&house.engine), [""; 0], "none of them was sent");
-    // An ordinary search goes on as before, and so does any search of a run that read nothing foreign.
+    // An ordinary search still needs no approval, and neither does any search of a run that read
+    // nothing foreign.
     let told =
         results(&house, &[read, ("web_search", json!({"query": "high water at noon"}))]).await;
     assert!(told.iter().all(|event| event["type"] != "confirm"), "{told:?}");

@@ -1,5 +1,5 @@
-//! Claude Code and Codex as their makers ship them, against an agent and against a provider of
-//! another wire. `make test-clients` does all the rest with them.
+//! Claude Code and Codex in the versions that their makers ship, with an agent and with a provider
+//! of another wire format. `make test-clients` tests more with them.
 
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
@@ -11,12 +11,12 @@ use tokio::process::Command;
 
 use super::{installed, server_answering};
 
-/// What the file says that the client is to read, and nothing else does.
+/// The content of the file that the client is asked to read. It occurs nowhere else.
 const SECRET: &str = "the word is heliotrope";
 
 const QUESTION: &str = "what does hello.txt say?";
 
-/// One program and how it is asked.
+/// A program and how it is asked.
 #[derive(Clone, Copy)]
 enum Program {
     ClaudeCode,
@@ -25,7 +25,7 @@ enum Program {
 
 use Program::{ClaudeCode, Codex};
 
-/// A folder with the file in it, and a home in which the program finds nothing of anybody's.
+/// A folder with the file, and a home for the program without anybody's settings.
 struct Desk {
     home: TempDir,
     work: TempDir,
@@ -94,7 +94,7 @@ impl Program {
         tokio::time::timeout(limit, command.output()).await.expect("it ends").unwrap()
     }
 
-    /// The tool that reads the file, as this program offers it.
+    /// The call of this program's tool that reads the file.
     fn reading(self, file: &std::path::Path) -> ScriptedCall {
         match self {
             ClaudeCode => ScriptedCall::new("call_1", "Read", &json!({"file_path": file})),
@@ -114,7 +114,7 @@ fn answered(output: &Output, words: &str, onyx: &OnyxProcess) {
     assert!(output.status.success() && said.contains(words), "{}\n{}", out(output), onyx.log());
 }
 
-/// Greets, and reads the file when it is asked what it says.
+/// A model that greets, and reads the file when it is asked for its content.
 fn reader(program: Program, file: PathBuf) -> impl Fn(&RecordedRequest) -> Answer {
     move |request| {
         let said = request.body.to_string();

@@ -62,7 +62,7 @@ async fn an_account_is_added_tested_paired_and_removed_from_the_terminal_while_t
     );
     assert!(all["accounts"][0]["qr"]["size"].as_u64().unwrap() > 20, "{all}");
 
-    // An agent goes with its bindings; the default answers then.
+    // Removing an agent removes its bindings, so the default agent answers.
     let other = json!({"id": "other", "name": "Other", "model": "mine/some-model"});
     let _ = onyx.post("/v1/agents", &other).await.expect(201);
     let _ = bind(json!("other")).await.expect(204);

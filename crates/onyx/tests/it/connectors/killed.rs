@@ -1,5 +1,5 @@
-//! kill -9 at changes of files while a conversation over Telegram goes on: every message that was
-//! acknowledged is answered exactly once, or somebody is told that nobody knows.
+//! kill -9 at changes of files during a conversation over Telegram. Every acknowledged message is
+//! answered exactly once, or the person learns that its outcome is unknown.
 
 use futures::{StreamExt as _, stream};
 use onyx_test_support::networks::FakeTelegram;
@@ -10,7 +10,8 @@ use crate::SOON;
 
 const AT_ONCE: usize = 3;
 const FEWEST: usize = 10;
-/// Every so many of the places are tried: a case takes seconds, and neighbours die alike.
+/// Only every n-th place is tried, because a case takes seconds and neighbouring places behave
+/// alike.
 const EVERY: usize = 6;
 
 async fn case(fate: Fate) -> Vec<FileChange> {
@@ -43,7 +44,7 @@ async fn case(fate: Fate) -> Vec<FileChange> {
     settled(&onyx, &telegram).await;
     let dead = account(&onyx).await["dead_letters"].as_u64().unwrap();
     let texts = telegram.texts(7);
-    // What came while a run was at work may be answered in the same message.
+    // Messages that came while a run was at work may be answered together.
     let ended = texts.iter().filter(|text| !text.ends_with('…'));
     let whole = ended.map(|text| text.matches("The answer.").count() as u64).sum::<u64>();
     let told = texts.iter().filter(|text| text.contains("The server stopped")).count() as u64;

@@ -1,4 +1,4 @@
-//! Connectors through the real server, a Telegram of our own and a scripted model.
+//! Connectors through the real server, with a Telegram server of the test and a scripted model.
 
 mod administration;
 mod killed;
@@ -13,7 +13,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use crate::{Ran, SOON, builder, command};
 
-/// A server that talks to this Telegram and knows person 7.
+/// A server with an account at this Telegram, where person 7 is allowed.
 async fn connected(model: &ScriptedModel, telegram: &FakeTelegram) -> OnyxProcess {
     connected_as(model, telegram, "act").await
 }
@@ -28,7 +28,7 @@ async fn connected_as(model: &ScriptedModel, telegram: &FakeTelegram, tier: &str
     builder(model).merge(config).start().await
 }
 
-/// What a command prints that is given something to read.
+/// The output of a command whose input comes through a pipe.
 async fn run_with_input(home: &Path, arguments: &[&str], input: &str) -> String {
     let mut command = command(home, arguments);
     let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
@@ -45,10 +45,10 @@ async fn account(onyx: &OnyxProcess) -> Value {
     all["accounts"].as_array().unwrap().iter().find(|a| a["account"] == "main").unwrap().clone()
 }
 
-/// Waits until every update is read and nothing waits to be answered or sent.
+/// Waits until all updates are read and none waits to be answered or sent.
 async fn settled(onyx: &OnyxProcess, telegram: &FakeTelegram) {
     wait_for("everything to be answered", SOON * 12, async || {
-        // What is acknowledged is stored, so the queues are looked at afterwards.
+        // Acknowledged updates are stored, so the queues are checked after the updates were read.
         if !telegram.is_read() {
             return None;
         }

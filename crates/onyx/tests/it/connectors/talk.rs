@@ -19,7 +19,7 @@ async fn a_telegram_message_becomes_a_session_and_its_answer_a_message() {
     assert_eq!(history[0]["content"], "What time is it?");
     assert_eq!(history[1]["content"], "It is **noon**.");
 
-    // A stranger costs no call of the model.
+    // A message of a stranger causes no call of the model.
     let before = model.request_count();
     telegram.say(99, "let me in");
     settled(&onyx, &telegram).await;
@@ -38,7 +38,7 @@ async fn a_change_is_approved_with_a_button_and_the_run_goes_on() {
     };
     model.push(Script::tool_calls([call]));
     model.set_default("Written.");
-    // The agent may only suggest, so that a person has to agree.
+    // The agent may only suggest, so a person must approve.
     let onyx = connected_as(&model, &telegram, "suggest").await;
     telegram.say(7, "Write a note.");
     let proposal = wait_for("the proposal", SOON, async || {
@@ -186,7 +186,7 @@ async fn what_comes_of_a_job_is_sent_to_a_peer() {
     let refused = onyx.post("/api/jobs", &nobody).await.expect(400).json();
     assert!(refused["detail"].as_str().unwrap().contains("knows no peer 12345"), "{refused}");
 
-    // Whoever is blocked afterwards hears no more, and that is noted.
+    // A peer that is blocked gets no more answers, and that is recorded.
     let block = "/api/admin/connectors/telegram/main/peers/7/block";
     let _ = onyx.post(block, &json!({})).await.expect(200);
     let _ = onyx.post("/api/jobs/plants/run", &json!({})).await.expect(200);

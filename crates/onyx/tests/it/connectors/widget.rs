@@ -15,7 +15,7 @@ async fn a_page_of_a_named_site_talks_to_an_agent_and_another_site_does_not() {
     let config = json!({"connectors": {"widget": {"accounts": {"shop": account}}}});
     let user = ("people/owner/USER.md", "My bank is CANARYBANK.");
     let onyx = builder(&model).merge(config).file(user.0, user.1).start().await;
-    // A browser of somebody who has no token.
+    // The browser belongs to a visitor without a token.
     let browser = stranger();
     let at = |method: Method, path: &str| browser.request(method, onyx.client().url(path));
     let ask = |method: Method, origin: &str| {
@@ -39,7 +39,7 @@ async fn a_page_of_a_named_site_talks_to_an_agent_and_another_site_does_not() {
     let stranger = ask(Method::POST, "https://evil.example").json(&message).send().await.unwrap();
     assert_eq!(stranger.status(), 403);
     assert!(!stranger.headers().contains_key("access-control-allow-origin"));
-    // What a widget's site may do there it may do nowhere else.
+    // A widget's site may use only the widget's routes.
     let elsewhere = at(Method::GET, "/health").header("origin", SITE);
     assert_eq!(elsewhere.send().await.unwrap().status(), 403);
 

@@ -11,7 +11,7 @@ fn write_a_note() -> Value {
     json!({"message": message(&[(WRITE.0, json!({"path": WRITE.1, "content": WRITE.2}))])})
 }
 
-/// Every way of agreeing to something with a message.
+/// Tries every way of approving a draft together with a message.
 async fn agree(client: &AgentClient, draft: &str) -> Vec<(&'static str, u16)> {
     let chat = json!({"message": "go on", "confirm": [draft]});
     let action = json!({"action_id": "risky", "confirm": true});
@@ -62,7 +62,7 @@ async fn whoever_may_only_chat_approves_nothing_in_any_way() {
     assert_eq!(vault(&onyx, WRITE.1), None);
     let state = onyx.get(&path(&draft)).await.expect(200).json()["state"].clone();
     assert_eq!(state, "pending");
-    // To say no to it, or nothing of it, is chatting.
+    // Rejecting a draft, or ignoring it, needs only the right to chat.
     let chats = AgentClient::new(onyx.base_url(), chats["token"].as_str().unwrap());
     for body in [json!({"message": "hi"}), json!({"message": "hi", "confirm": []})] {
         let _ = chats.post("/api/agent/chat", &body).await.expect(200);

@@ -12,7 +12,7 @@ async fn with_gateway(gateway: Value) -> (ScriptedModel, OnyxProcess) {
     (model, onyx)
 }
 
-/// The attributes of the cookie of a sign-in that comes with these heads.
+/// The attributes of the cookie after a sign-in with these headers.
 async fn cookie(onyx: &OnyxProcess, from: u8, heads: &[(&str, &str)]) -> String {
     let body = json!({"person": "owner", "password": PASSWORD});
     let mut request = stranger_at(from).post(onyx.url("/api/auth/login")).json(&body);
@@ -34,7 +34,7 @@ async fn behind_tls_the_cookie_is_for_tls_alone() {
     assert_eq!(cookie(&onyx, 1, &[("host", "onyx.example")]).await, secure);
     assert_eq!(cookie(&onyx, 7, &[by_https]).await, secure);
     assert_eq!(cookie(&onyx, 7, &[("x-forwarded-proto", "http")]).await, plain);
-    // Anybody can say so; only the proxy of the config is believed.
+    // Anybody can send this header; only the configured proxy is trusted.
     assert_eq!(cookie(&onyx, 1, &[by_https]).await, plain);
     let host = ("host", "onyx.example");
     let with_origin = [host, ("origin", "https://onyx.example")];
@@ -52,12 +52,12 @@ async fn a_trusted_proxy_says_whose_guesses_they_are_and_nobody_else_does() {
     let mut taken = 0;
     while guess(7, format!("203.0.113.{taken}"), "wrong").await == 401 {
         taken += 1;
-        // A little is forgiven while the guesses are looked at.
+        // A few guesses more are possible, because guesses are forgiven over time.
         assert!(taken <= 13, "one network has one count");
     }
     assert!(taken >= 10, "{taken}");
     assert_eq!(guess(7, "198.51.100.1".to_owned(), PASSWORD).await, 200);
-    // Made-up clients of somebody who is no proxy are all one.
+    // A sender that is no trusted proxy cannot invent clients: all its requests count as one.
     let mut looked_at = 0;
     for number in 0..20 {
         looked_at += u8::from(guess(1, format!("192.0.{number}.1"), "wrong").await == 401);

@@ -15,7 +15,7 @@ async fn household() -> (ScriptedModel, OnyxProcess) {
     (model, onyx)
 }
 
-/// The owner's link, asked for by the owner and opened at another address of this machine.
+/// Opens the owner's sign-in link at another address of this machine.
 async fn open_link(onyx: &OnyxProcess, from: u8) -> u16 {
     let link = onyx.post("/api/admin/links", &json!({})).await.expect(200).json();
     let request = stranger_at(from).get(link["url"].as_str().unwrap());
@@ -26,13 +26,13 @@ async fn open_link(onyx: &OnyxProcess, from: u8) -> u16 {
 async fn wrong_guesses_for_one_name_keep_nobody_else_out() {
     let (_model, onyx) = household().await;
     for name in ["nobody", "anna"] {
-        // At once, so that none of them is forgiven meanwhile.
+        // The guesses are sent at the same time, so that none is forgiven meanwhile.
         let guesses = (0..20).map(|_| log_in(&onyx, 1, name, "wrong"));
         let answers = futures::future::join_all(guesses).await;
         let looked_at = answers.iter().filter(|answer| answer.status == 401).count();
         assert!((10..=13).contains(&looked_at), "{name}: {looked_at} guesses were looked at");
     }
-    // It is anna's password that is guessed at, so only by that she waits.
+    // The guesses were at anna's password, so only her password sign-in must wait.
     assert_eq!(log_in(&onyx, 1, "anna", PASSWORD).await.status, 429);
     assert_eq!(log_in(&onyx, 1, "bert", PASSWORD).await.status, 200);
     assert_eq!(open_link(&onyx, 1).await, 200);
@@ -40,7 +40,7 @@ async fn wrong_guesses_for_one_name_keep_nobody_else_out() {
     assert_eq!(Reply::of(pair).await.status, 201);
     let me = stranger_at(1).get(onyx.url("/api/auth/me")).bearer_auth(DEFAULT_TOKEN);
     assert_eq!(Reply::of(me).await.status, 200);
-    // That bert came in gives nobody more guesses at anna.
+    // That bert has signed in gives nobody more guesses at anna's password.
     assert_eq!(log_in(&onyx, 1, "anna", "wrong").await.status, 429);
 }
 
@@ -53,7 +53,7 @@ async fn another_address_of_this_machine_brings_no_new_guesses() {
         assert!(matches!(status, 401 | 429), "{status}");
         looked_at += usize::from(status == 401);
     }
-    // Ten, and one for every six seconds that this took.
+    // Ten guesses are allowed, and one more for every six seconds that this took.
     assert!((10..=14).contains(&looked_at), "{looked_at} guesses were looked at");
 }
 
@@ -67,8 +67,8 @@ async fn a_flood_of_made_up_names_keeps_no_person_out_and_does_not_tell_who_ther
     let answers = futures::future::join_all(flood).await;
     let limited = answers.iter().filter(|status| **status == 429).count();
     assert!((10..=30).contains(&limited), "{limited} of 130 had to wait: {answers:?}");
-    // In the crowd a name that is and one that is not are refused alike. Every few seconds a guess is
-    // forgiven, so it may take some rounds to see it.
+    // Under attack, existing and unknown names are refused alike. A guess is forgiven every few
+    // seconds, so it may take several rounds to observe that.
     let mut alike = false;
     for round in 0..8 {
         let more = (0..3).map(|number| {
@@ -115,7 +115,7 @@ async fn guesses_in_frames_are_counted_and_a_connection_is_good_for_one() {
         assert!(client.next().await.is_err(), "the connection is closed");
     }
     assert!(codes.contains(&"rate_limited".to_owned()), "{codes:?}");
-    // Also where the connection is signed in already.
+    // The same holds on a connection that has signed in already.
     let mut client = Client::with_token(&onyx, DEFAULT_TOKEN).await;
     let _ = client.ask("ping", json!({})).await;
     client.tell(json!({"type": "auth", "id": "q", "data": {"token": "onyx_sk_wrong"}})).await;

@@ -41,12 +41,12 @@ async fn a_first_password_is_set_only_by_who_may_do_all_that_it_opens() {
         assert_eq!(refused.json()["code"], "forbidden");
         assert_eq!(log_in(&onyx, 1, person, PASSWORD).await.status, 401, "{person} {scopes}");
     }
-    // Who may do everything that the password opens may set it, for themselves.
+    // A credential with all rights of a person may set that person's first password.
     let anna = with_scopes(&onyx, "anna", json!(["read", "write", "chat"])).await;
     let _ = put(&anna, "/api/auth/password", password).await.expect(204);
     let signed_in = log_in(&onyx, 1, "anna", PASSWORD).await.expect(200).json();
     assert_eq!(signed_in["scopes"], json!(["read", "write", "chat"]));
-    // Who knows the old one may change it, whatever they came with.
+    // Whoever knows the old password may change it, with any credential.
     let writes = with_scopes(&onyx, "anna", json!(["write"])).await;
     let wrong = json!({"current": "not the password", "password": "another password"});
     assert_eq!(put(&writes, "/api/auth/password", wrong).await.status, 403);
@@ -79,10 +79,10 @@ async fn administration_alone_makes_nothing_that_reads_writes_or_chats() {
         let waiting = admin.get(&format!("/api/auth/pair/{id}")).await.expect(200).json();
         assert_eq!(waiting, json!({"status": "pending"}), "{client}");
     }
-    // The config holds the owner's token, which opens everything.
+    // The config holds the owner's token, which has all rights.
     let text = admin.get("/api/admin/config").await.expect(200).json()["text"].clone();
     assert_eq!(put(&admin, "/api/admin/config", json!({"text": text})).await.status, 403);
-    // What is worth no more than itself it may make, and so may what was made.
+    // A credential may create credentials with the same rights as its own, and those may do so too.
     let same = admin.post("/api/admin/tokens", &token(json!(["admin"]))).await.expect(201).json();
     assert_eq!(same["scopes"], json!(["admin"]));
     let tokens = admin.post("/api/auth/token", &json!({})).await.expect(200).json();

@@ -1,4 +1,4 @@
-//! What credentials may do, make and approve, how browsers show theirs, and how guesses are counted.
+//! The rights of credentials, how browsers send theirs, and how guesses are counted.
 
 mod approving;
 mod front;
@@ -12,14 +12,14 @@ use onyx_test_support::{AgentClient, DEFAULT_PASSWORD as PASSWORD, OnyxProcess, 
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// A client with a token that the owner made for somebody, good for these scopes.
+/// A client with a token for this person and these scopes.
 async fn with_scopes(onyx: &OnyxProcess, person: &str, scopes: Value) -> AgentClient {
     let body = json!({"name": "test", "people": [person], "scopes": scopes});
     let made = onyx.post("/api/admin/tokens", &body).await.expect(201).json();
     AgentClient::new(onyx.base_url(), made["token"].as_str().unwrap())
 }
 
-/// A client without any credential, at this address of the machine.
+/// A client without a credential, at this address of the machine.
 #[allow(clippy::disallowed_methods)]
 pub(crate) fn stranger_at(last: u8) -> reqwest::Client {
     let address = IpAddr::V4(Ipv4Addr::new(127, 0, 0, last));

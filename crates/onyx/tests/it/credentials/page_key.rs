@@ -7,8 +7,8 @@ use super::{log_in, set_password, stranger_at};
 use crate::builder;
 use crate::ws::Client;
 
-/// What a signed-in browser has: the cookie that it sends everywhere on the machine, and the key in
-/// the storage of one origin.
+/// The credentials of a signed-in browser: the cookie that it sends to every server of the machine,
+/// and the key in the storage of one origin.
 #[derive(Clone)]
 struct SignedIn {
     cookie: String,
@@ -36,7 +36,7 @@ impl SignedIn {
         Self { cookie, page_key: page_key.to_owned() }
     }
 
-    /// As a page of our own sends it, the key included or not.
+    /// A request as one of our own pages sends it, with or without the key.
     fn on(&self, request: RequestBuilder, origin: &str, page_key: Option<&str>) -> RequestBuilder {
         let request = request
             .header("cookie", &self.cookie)
@@ -83,7 +83,7 @@ async fn a_cookie_alone_opens_no_route_not_even_to_read() {
         tried += 1;
     }
     assert!(tried > 100, "{tried}");
-    // The key alone, another session's and a made-up one open nothing either.
+    // The key alone, the key of another session and an invented key are refused too.
     let other = SignedIn::by_password(&onyx, "owner").await;
     for key in [other.page_key.as_str(), "onyx_pk_wrong", ""] {
         assert_eq!(owner.me(&onyx, Some(key)).await.status, 401);

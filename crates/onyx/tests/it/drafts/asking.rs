@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{READ_TAINTED, message, obedient, path, session_of, tainting};
 use crate::{SOON, builder};
 
-/// At tier `act` a tainted run that would change what steers agents needs a person.
+/// A call that a tainted run at tier `act` needs a person for: it would change a file that steers
+/// agents.
 fn remember() -> String {
     let (tool, log) = READ_TAINTED;
     let fact = json!({"text": "they said so", "heading": "Facts"});
@@ -35,7 +36,7 @@ async fn an_attended_run_waits_for_a_yes_and_goes_on_with_what_came_of_it() {
     assert_eq!(result["ok"], true, "{result}");
     assert_eq!(rest.last().unwrap()["status"], "done");
     assert_eq!(memory(&onyx).as_deref(), Some("## Facts\n\n- they said so\n"));
-    // The result told it: there is no decision to tell again.
+    // The result contained the decision, so no turn of its own repeats it.
     let session = rest.last().unwrap()["session_id"].as_str().unwrap();
     onyx.chat_stream(&json!({"message": "and?", "session_id": session})).await;
     let turns = onyx.get(&format!("/v1/sessions/{session}/turns")).await.expect(200).json();

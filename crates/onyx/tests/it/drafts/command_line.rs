@@ -1,4 +1,4 @@
-//! `onyx drafts`, `onyx audit`.
+//! `onyx drafts` and `onyx audit`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Approving, rejecting, and everything that may have happened meanwhile.
+//! Approving and rejecting, and changes that happened before the decision.
 
 use onyx_test_support::{AgentClient, Reply, wait_for};
 use reqwest::Method;
@@ -115,7 +115,8 @@ async fn a_changed_byte_of_the_target_makes_a_draft_stale_and_shows_it_afresh() 
     assert_eq!(stale["preview"]["unified"], fresh);
     assert_eq!(stale["draft"]["state"], "stale");
     assert_eq!(vault(&onyx, "a.md").as_deref(), Some("one\ntwO\n"));
-    // Nobody approves what they have not seen: not by saying yes again, not with an old hash.
+    // A draft that changed cannot be approved unseen: neither by approving again nor with an old
+    // hash.
     let unseen = approve(onyx.client(), &draft, &json!({})).await.expect(409).json();
     assert_eq!(unseen["code"], "draft_stale");
     let hash = &stale["draft"]["plan_hash"];
@@ -213,7 +214,7 @@ async fn later_edits_build_on_what_is_drafted_and_are_decided_as_one() {
     let seen = tool_output(&model.last_request().body);
     assert!(seen.starts_with(&format!("[as draft {second} would leave it")), "{seen}");
     assert!(seen.contains("1\n2"), "{seen}");
-    // Another session sees what is on disk.
+    // Another session sees the file on disk.
     onyx.chat_stream(&json!({"message": message(&[read])})).await;
     let seen = tool_output(&model.last_request().body);
     assert!(seen.contains("one\ntwo") && !seen.contains("draft"), "{seen}");

@@ -1,4 +1,4 @@
-//! kill -9 at every change of a file between a person's yes and its end.
+//! kill -9 at every change of a file between a person's approval and its end.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use super::{draft_of, message, obedient, path, suggesting, vault};
 use crate::witness;
 
 const AT_ONCE: usize = 4;
-/// The approval, the version before, the file, its end: with fewer places it does not do what it
-/// should.
+/// The least number of changes: the approval, the previous version, the file and the end. With
+/// fewer the test misses something.
 const FEWEST: usize = 5;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -25,7 +25,7 @@ async fn an_approval_killed_at_any_change_of_a_file_happens_once_or_can_be_given
         usize::from(seen.len() == index)
     });
     let died: usize = cases.buffer_unordered(AT_ONCE).collect::<Vec<_>>().await.into_iter().sum();
-    // What the database moves from its journal, and when, is not the same each time.
+    // The database moves data out of its journal at varying times, so some places are not reached.
     assert!(died * 10 >= count * 9, "only {died} of {count} were killed");
 }
 
@@ -35,7 +35,7 @@ async fn approve_and_die(index: usize, fate: Fate) -> Vec<FileChange> {
     let call = ("edit_file", json!({"path": "a.md", "old": "one", "new": "two"}));
     let (_, draft) = draft_of(&onyx, json!({"message": message(&[call])})).await;
     let approve = format!("{}/approve", path(&draft));
-    // What the index writes of the start is no part of the approval: a search waits for it.
+    // The index writes at the start, which is no part of the approval, so a search waits for it.
     let complete = async || {
         let status = onyx.get("/v1/memory/status").await.expect(200).json();
         (status["complete"] == true).then_some(())

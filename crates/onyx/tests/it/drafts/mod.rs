@@ -12,15 +12,15 @@ use serde_json::{Value, json};
 
 use crate::builder;
 
-/// A model that makes the calls its message names (`do [{tool, args}, …]`), one after another, and
-/// then says `ok`.
+/// A model that makes the calls that its message names (`do [{tool, args}, …]`), one after another,
+/// and then says `ok`.
 pub(crate) async fn obedient() -> ScriptedModel {
     let model = ScriptedModel::start().await;
     model.respond_with(|request| obey(request, |words| words.rfind("do [")));
     model
 }
 
-/// `list` finds where among the words the calls begin.
+/// Makes the calls of a message; `list` finds where they begin in it.
 pub(crate) fn obey(request: &RecordedRequest, list: impl Fn(&str) -> Option<usize>) -> Answer {
     let messages = request.body["messages"].as_array().cloned().unwrap_or_default();
     let last = messages.iter().rposition(|message| message["role"] == "user").unwrap_or(0);
@@ -50,7 +50,7 @@ pub(crate) fn words(content: &Value) -> String {
     }
 }
 
-/// A message that makes the model call these.
+/// A message that makes the model call these tools.
 pub(crate) fn message(calls: &[(&str, Value)]) -> String {
     let calls: Vec<Value> =
         calls.iter().map(|(tool, args)| json!({"tool": tool, "args": args})).collect();
@@ -64,7 +64,7 @@ pub(crate) fn suggesting(model: &ScriptedModel) -> OnyxBuilder {
     ]}}))
 }
 
-/// Lines that a tainted agent left in its daily log, to be read by the next one.
+/// Adds tainted lines to a daily log, which taint the next run.
 pub(crate) fn tainting(builder: OnyxBuilder) -> OnyxBuilder {
     let log = "people/owner/memory/main/daily/2026-01-01.md";
     builder.file(log, "- 10:00 theirs <!-- agent_tainted -->\n")
@@ -72,7 +72,7 @@ pub(crate) fn tainting(builder: OnyxBuilder) -> OnyxBuilder {
 
 pub(crate) const READ_TAINTED: (&str, &str) = ("memory_get", "daily/2026-01-01.md");
 
-/// One message to its end; its events and the draft that it left.
+/// Sends a message and returns its events and the draft that it left.
 pub(crate) async fn draft_of(onyx: &OnyxProcess, body: Value) -> (Vec<Value>, String) {
     let events = onyx.chat_stream(&body).await;
     let draft = events.iter().rev().find(|event| event["type"] == "draft");

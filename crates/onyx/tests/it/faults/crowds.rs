@@ -1,5 +1,5 @@
-//! Connections without end, from whoever can reach the port: they are few at a time, cost little, and
-//! keep nobody else out.
+//! Very many connections from anybody who can reach the port. They are limited in number, cost
+//! little, and do not keep others out.
 
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ async fn connect(onyx: &OnyxProcess) -> TcpStream {
     TcpStream::connect(host(onyx)).await.unwrap()
 }
 
-/// From one of the many addresses that every program of this machine has.
+/// Connects from one of the many loopback addresses of this machine.
 async fn connect_from(onyx: &OnyxProcess, last: u8) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((Ipv4Addr::new(127, 0, 0, last), 0).into()).unwrap();
@@ -37,15 +37,15 @@ async fn send(stream: &mut TcpStream, onyx: &OnyxProcess, line: &str, headers: &
     stream.write_all(request.as_bytes()).await.unwrap();
 }
 
-/// Everything that is said until the connection ends, which must be soon.
+/// Reads until the connection is closed, which must be soon.
 async fn rest(mut stream: TcpStream) -> String {
     let mut said = Vec::new();
-    // A reset says the same as an end.
+    // A reset counts as an end.
     let _ = timeout(SOON, stream.read_to_end(&mut said)).await.expect("the connection is closed");
     String::from_utf8_lossy(&said).into_owned()
 }
 
-/// One request on a connection of its own.
+/// Sends one request on a new connection.
 async fn ask(onyx: &OnyxProcess, line: &str, headers: &str) -> (u16, String) {
     let mut stream = connect(onyx).await;
     send(&mut stream, onyx, line, &format!("{headers}connection: close\r\n\r\n")).await;
@@ -58,7 +58,7 @@ fn bearer(token: &str) -> String {
     format!("authorization: Bearer {token}\r\n")
 }
 
-/// Opens a WebSocket and says nothing.
+/// Opens a WebSocket and sends nothing.
 async fn silent_socket(onyx: &OnyxProcess) -> TcpStream {
     let mut stream = connect(onyx).await;
     let upgrade = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
@@ -92,7 +92,7 @@ async fn a_flood_of_half_sent_requests_keeps_neither_health_nor_people_out() {
     assert_eq!(told.status.as_deref(), Some("done"), "{told:?}");
     let taken = open_sockets(&onyx).saturating_sub(before);
     assert!(taken < 64, "{taken} sockets are open");
-    // What was closed in their favour is told to nobody, but it can be counted.
+    // The closed connections are not logged, but they are counted.
     let metrics = onyx.get("/metrics").await.expect(200).text();
     let closed =
         metrics.lines().find_map(|line| line.strip_prefix("onyx_connections_closed_total "));
@@ -112,7 +112,7 @@ async fn a_server_takes_all_the_open_files_that_it_may_have() {
     assert!(soft.parse::<u64>().map_or(true, |soft| soft > u64::from(FEW)), "{files}");
 }
 
-/// Connections on which nobody has signed in, and how many of them were closed for others.
+/// The connections without sign-in, and how many of them were closed for others.
 async fn guests(onyx: &OnyxProcess) -> (u64, u64) {
     let metrics = onyx.get("/metrics").await.expect(200).text();
     let figure = |name: &str| {
@@ -126,7 +126,7 @@ async fn guests(onyx: &OnyxProcess) -> (u64, u64) {
 async fn one_address_has_a_share_of_its_own_however_much_room_there_is() {
     const SHARE: usize = 8;
     let model = ScriptedModel::start().await;
-    // So much room that nobody is closed for want of it.
+    // The limits are so high that no connection is closed for lack of room.
     let limits =
         json!({"max": 8192, "unauthenticated": 4000, "perAddress": SHARE, "headSeconds": 60});
     let onyx = builder(&model).merge(json!({"gateway": {"connections": limits}})).start().await;
@@ -134,7 +134,7 @@ async fn one_address_has_a_share_of_its_own_however_much_room_there_is() {
     for number in 0..SHARE * 2 {
         silent.push(connect_from(&onyx, 2 + (number % 8) as u8).await);
     }
-    // Who came a moment ago may still be about to ask, so that its share is counted a second later.
+    // A new connection may be about to send a request, so its share is applied only after a second.
     wait_for("a silent one to go for a newcomer", SOON, async || {
         silent.push(connect_from(&onyx, 2).await);
         (guests(&onyx).await.1 > 0).then_some(())
@@ -170,7 +170,7 @@ async fn while_all_guests_are_busy_only_health_and_people_who_signed_in_are_answ
         if status != 200 || began.elapsed() > Duration::from_secs(2) {
             break (status, said);
         }
-        // One of them was still silent when a newcomer came, and had to go for it.
+        // One of the connections was silent when a new one came, so it was closed.
         let mut stream = connect(&onyx).await;
         send(&mut stream, &onyx, "POST /api/auth/login", "content-length: 50\r\n\r\n{").await;
         busy.push(stream);
@@ -184,7 +184,7 @@ async fn while_all_guests_are_busy_only_health_and_people_who_signed_in_are_answ
     assert_eq!(ask(&onyx, "GET /v1/sessions", &bearer("onyx_sk_wrong")).await.0, 503);
     assert_eq!(ask(&onyx, "GET /health", "").await.0, 200);
     assert_eq!(ask(&onyx, "GET /v1/sessions", &bearer(DEFAULT_TOKEN)).await.0, 200);
-    // Who has signed in keeps the connection.
+    // A connection with sign-in is never closed for others.
     let mut known = connect(&onyx).await;
     send(&mut known, &onyx, "GET /v1/sessions", &format!("{}\r\n", bearer(DEFAULT_TOKEN))).await;
     let mut first = [0; 12];
@@ -195,7 +195,7 @@ async fn while_all_guests_are_busy_only_health_and_people_who_signed_in_are_answ
     let mut late = 0;
     for stream in busy {
         let said = rest(stream).await;
-        // One that had to go is closed, in the middle of its body at times.
+        // A connection that was closed may end in the middle of its body.
         let had_to_go = said.is_empty() || said.contains("the body ended too early");
         assert!(had_to_go || said.starts_with("HTTP/1.1 408"), "{said}");
         late += usize::from(!had_to_go);
@@ -259,11 +259,12 @@ async fn a_head_without_end_and_the_body_of_a_stranger_are_bounded() {
     send(&mut stream, &onyx, "POST /api/auth/login", &headers).await;
     let said = rest(stream).await;
     assert!(said.starts_with("HTTP/1.1 413") && said.contains("64 KiB"), "{said}");
-    // The first frame of a WebSocket announces a mebibyte; it is cut off long before its time is up.
+    // The first frame of the WebSocket announces a mebibyte; the connection is closed long before
+    // its time limit.
     let mut large = silent_socket(&onyx).await;
     let began = Instant::now();
     let frame = [&[0x81, 0xff, 0, 0, 0, 0, 0, 0x10, 0, 0, 1, 2, 3, 4][..], &[b'x'; 64 * 1024]];
-    // Writing fails when it is cut off before everything was sent.
+    // Writing fails if the connection is closed before everything was sent.
     let _ = large.write_all(&frame.concat()).await;
     rest(large).await;
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
@@ -296,7 +297,7 @@ async fn a_connection_that_says_nothing_costs_little() {
     let many = json!({"unauthenticated": 2000, "perAddress": 2000, "signInSeconds": 600,
         "headSeconds": 600});
     let onyx = builder(&model).merge(json!({"gateway": {"connections": many}})).start().await;
-    // Whatever the first of each kind needs once is there.
+    // Some memory is used once for the first connection of each kind, so it is not measured.
     let mut open = vec![connect(&onyx).await, silent_socket(&onyx).await];
     let mut costs = Vec::new();
     for kind in ["silent", "half a request", "a WebSocket"] {

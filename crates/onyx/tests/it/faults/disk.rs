@@ -6,7 +6,8 @@ use crate::{SOON, builder};
 
 const DISK: u64 = 16 * 1024 * 1024;
 
-/// With so many pages left, the disk is full at the first write, at the last, or between.
+/// The disk has this many pages left, so that it is full at the first write, the last write, or one
+/// between.
 #[tokio::test]
 async fn a_disk_that_is_full_at_any_point_is_told_loses_nothing_and_heals_when_there_is_room() {
     let model = ScriptedModel::start().await;
@@ -33,7 +34,7 @@ async fn a_disk_that_is_full_at_any_point_is_told_loses_nothing_and_heals_when_t
         assert!(written.is_none() || written.as_deref() == Some("written\n"), "{written:?}");
         assert!(written.is_some() || !told.is_ok("write"), "{pages}: {told:?}");
         onyx.disk().empty();
-        // What was queued and not asked for belongs to no later message.
+        // Answers that were prepared and not requested must not be used for a later message.
         model.load(onyx_test_support::ScriptFile::default());
         assert_goes_on(&onyx, &session, &told).await;
     }

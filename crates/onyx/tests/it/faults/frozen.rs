@@ -6,7 +6,7 @@ use super::{assert_goes_on, in_session, new_session};
 use crate::witness::{self, Told};
 use crate::{SOON, onyx, run};
 
-/// A little more than a session's lease lives without renewal.
+/// A little longer than a session's lease lasts without renewal.
 const PAST_THE_LEASE: Duration = Duration::from_secs(31);
 
 #[tokio::test]
@@ -42,7 +42,8 @@ async fn a_run_frozen_past_its_lease_writes_nothing_more_into_a_session_that_wen
     tokio::time::sleep(PAST_THE_LEASE).await;
     onyx.thaw();
     told.hear_all(&mut lines).await;
-    // It lost its right to write, or nobody wanted it and it went on: never both.
+    // Either the gateway lost its lease and writes nothing, or no other took the lease and it
+    // continues; never both.
     let turns = wait_for("the session to go on", SOON, async || {
         let next = witness::talk(onyx.client(), &in_session(&session, "go on")).await;
         (next.status.as_deref() == Some("done")).then_some(())?;

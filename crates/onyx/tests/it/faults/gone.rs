@@ -7,12 +7,12 @@ use super::{assert_goes_on, in_session};
 use crate::onyx;
 use crate::witness::{self, Told};
 
-/// The promise; most are free that fast on any machine.
+/// The promised time. Most sessions are free in it on any machine.
 const PROMISED: Duration = Duration::from_secs(1);
-/// A machine at its limit may take longer with one or the other.
+/// A slow machine may take longer for a few of them.
 const FREE_AGAIN: Duration = Duration::from_secs(3);
 
-/// Two steps with tools and a last one with text, slow enough to be left anywhere.
+/// Two steps with tools and a last step with text, slow enough to disconnect at any point.
 fn steps() -> Vec<Answer> {
     let call = |id: &str, tool: &str, arguments: Value| ScriptedCall::new(id, tool, &arguments);
     let asks = |text: &str, calls: Vec<ScriptedCall>| {
@@ -30,7 +30,7 @@ fn steps() -> Vec<Answer> {
 #[tokio::test]
 async fn a_client_gone_at_any_event_frees_its_session_and_the_next_message_works() {
     let model = ScriptedModel::start().await;
-    // By what is asked, so that a run which nobody hears any more gets its own answers and no other.
+    // The answer depends on the request, so that a run whose client has left gets its own answers.
     model.respond_with(|request| {
         let messages = request.body["messages"].as_array().cloned().unwrap_or_default();
         let last = messages.iter().rposition(|message| message["role"] == "user").unwrap_or(0);
@@ -60,7 +60,7 @@ async fn a_client_gone_at_any_event_frees_its_session_and_the_next_message_works
         drop(lines);
         let gone = Instant::now();
         let session = told.session.clone().unwrap();
-        // What the next turn itself takes does not count.
+        // The time that the next request itself takes does not count.
         let free = wait_for("the session to be free", FREE_AGAIN, async || {
             let asked = Instant::now();
             let next = witness::talk(onyx.client(), &in_session(&session, "next")).await;
@@ -72,7 +72,7 @@ async fn a_client_gone_at_any_event_frees_its_session_and_the_next_message_works
         assert_goes_on(&onyx, &session, &told).await;
         let turns = witness::turns(onyx.client(), &session).await;
         let ended = turns.iter().find(|turn| turn["type"] == "run_end").unwrap();
-        // Once everything is said there is nothing left to cancel.
+        // If everything was said there is nothing left to cancel.
         let whole = told.text.ends_with("all done") && ended["status"] == "done";
         assert!(whole || ended["status"] == "cancelled", "{ended} left after {seen}: {told:?}");
     }

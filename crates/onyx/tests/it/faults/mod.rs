@@ -1,4 +1,4 @@
-//! Real faults of the machine and of the peers, through the real binary.
+//! Real faults of the machine and of clients and servers, through the real binary.
 
 mod crowds;
 mod disk;
@@ -26,14 +26,14 @@ fn in_session(session: &str, message: &str) -> Value {
     json!({"message": message, "session_id": session})
 }
 
-/// A session that works, for later.
+/// A working session for the rest of the test.
 async fn new_session(onyx: &OnyxProcess) -> String {
     let told = witness::talk(onyx.client(), &json!({"message": "first"})).await;
     assert_eq!(told.status.as_deref(), Some("done"), "{told:?}");
     told.session.unwrap()
 }
 
-/// The session is as it was told to be, and goes on.
+/// Checks that the session holds what was reported and that it accepts another message.
 async fn assert_goes_on(onyx: &OnyxProcess, session: &str, told: &Told) {
     let next = witness::talk(onyx.client(), &in_session(session, "go on")).await;
     assert_eq!(next.status.as_deref(), Some("done"), "{next:?} after {told:?}");

@@ -1,4 +1,4 @@
-//! Clients that take their time: they are let go in time, cost little, and hold up nobody.
+//! Slow clients: they are disconnected in time, cost little, and delay nobody.
 
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,13 @@ use tokio::net::TcpStream;
 use crate::{builder, witness};
 
 const EACH: usize = 50;
-/// The server's own limits are a minute.
+/// The server's own time limits are one minute.
 const LET_GO: Duration = Duration::from_secs(100);
 const MEBIBYTE: u64 = 1024 * 1024;
-/// For two answers of 10 MiB that nobody reads: in the log, in the prompt of the next turn, on the
-/// way to the client.
+/// The most memory in MiB for two unread answers of 10 MiB: in the log, in the prompt of the next
+/// turn, and on the way to the client.
 const MOST_KEPT: u64 = 96;
-/// For storing and indexing two answers of 10 MiB.
+/// The most memory in MiB for storing and indexing two answers of 10 MiB.
 const MOST_STORED: u64 = 32;
 
 fn head(onyx: &OnyxProcess, length: usize) -> String {
@@ -34,7 +34,7 @@ async fn connect(onyx: &OnyxProcess) -> TcpStream {
     TcpStream::connect(onyx.base_url().trim_start_matches("http://")).await.unwrap()
 }
 
-/// Sends a byte a second until the server has enough of it. Returns what it said to that.
+/// Sends one byte a second until the server closes the connection. Returns the server's answer.
 async fn drip(mut stream: TcpStream, first: String, then: u8) -> String {
     stream.write_all(first.as_bytes()).await.unwrap();
     let (mut reading, mut writing) = stream.split();
@@ -45,7 +45,7 @@ async fn drip(mut stream: TcpStream, first: String, then: u8) -> String {
         }
     };
     let hearing = async {
-        // A reset says the same as an end.
+        // A reset counts as an end.
         let _ = reading.read_to_end(&mut answer).await;
     };
     tokio::select! {
@@ -85,7 +85,7 @@ async fn slow_clients_are_let_go_in_time_cost_little_and_hold_up_nobody() {
     model.wait_for_requests(1 + deaf.len()).await;
     wait_until("the long answers to be over", LET_GO, || model.answering() == 0).await;
     model.set_default(Answer::text("ok"));
-    // What those who do not read were told is kept for them, within bounds; from here on nothing
+    // The server keeps answers for clients that do not read, within limits. From here on nothing
     // may be added.
     let memory = onyx.own_bytes();
     let kept = memory.saturating_sub(before) / MEBIBYTE;
@@ -111,14 +111,14 @@ async fn slow_clients_are_let_go_in_time_cost_little_and_hold_up_nobody() {
     }
     let told_why = answers.iter().filter(|answer| answer.starts_with("HTTP/1.1 408")).count();
     assert!(told_why >= EACH, "{told_why} of {} were told why", answers.len());
-    // Those who read keep a connection or two for their next message.
+    // Clients that read keep a connection or two for their next message.
     wait_until("those who do not read to be let go", LET_GO, || {
         open_sockets(&onyx) < sockets + deaf.len()
     })
     .await;
     let grown = onyx.own_bytes().saturating_sub(memory) / MEBIBYTE;
     println!("let go after {:?}, {grown} MiB more", began.elapsed());
-    // An answer that nobody read is stored and indexed when its reader is let go.
+    // An answer that nobody read is stored and indexed when its reader is disconnected.
     assert!(grown < MOST_STORED, "grown by {grown} MiB");
     drop(deaf);
 }

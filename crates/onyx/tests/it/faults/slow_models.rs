@@ -1,4 +1,4 @@
-//! Model servers that take their time: every deadline holds, and others are served meanwhile.
+//! Slow model servers: every time limit holds, and others are served meanwhile.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 use crate::{builder, witness};
 
-/// A server that sends the head of its answer a byte at a time and never ends it.
+/// A model server that sends the head of its answer one byte at a time and never completes it.
 async fn dripping_head() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -42,7 +42,7 @@ async fn slow_model_servers_meet_their_deadlines_and_hold_up_nobody() {
         ("drips", text().pieces(Pieces::Bytes(1)).delay_ms(20)),
     ];
     let names = cases.each_ref().map(|(name, _)| *name);
-    // A provider each: one that fails again and again is not asked for a while.
+    // Each agent has its own provider, because a provider that fails repeatedly is paused.
     let mut providers = json!({});
     let mut agents = vec![json!({"id": "main", "default": true, "model": "mine/m"})];
     for name in names.into_iter().chain(["head"]) {
@@ -70,7 +70,7 @@ async fn slow_model_servers_meet_their_deadlines_and_hold_up_nobody() {
         assert_eq!(quick.status.as_deref(), Some("done"), "{what}: {quick:?}");
     }
     let head = witness::talk(onyx.client(), &json!({"message": "go", "agent": "head"})).await;
-    // Tried again and again, it may be given up as unavailable before the last try.
+    // After several tries the provider may be given up as unavailable before the last try.
     let code = head.error.as_deref();
     assert!(matches!(code, Some("provider_timeout" | "provider_unavailable")), "{head:?}");
     let grown = onyx.own_bytes().saturating_sub(before);

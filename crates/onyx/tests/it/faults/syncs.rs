@@ -1,4 +1,4 @@
-//! A disk that says "I/O error" when it is asked to keep what it was given.
+//! A disk that reports an I/O error when it has to sync.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -11,7 +11,7 @@ use super::{assert_goes_on, in_session, new_session, writes};
 use crate::witness::{self, Told};
 use crate::{SOON, onyx};
 
-/// Lets every sync of one file or folder fail while it lives.
+/// Makes every sync of one file or folder fail until it is dropped.
 struct FailingSyncs(Child);
 
 impl FailingSyncs {
@@ -41,7 +41,7 @@ fn all_traced(process: u32) -> bool {
     tracers(process).iter().all(|id| *id != 0)
 }
 
-/// Who traces each thread; 0 for nobody.
+/// The tracer of each thread; 0 if there is none.
 fn tracers(process: u32) -> Vec<u32> {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
     let tracer = |path: std::path::PathBuf| {
@@ -72,7 +72,7 @@ async fn a_failed_sync_of_a_log_makes_that_session_read_only_and_no_other() {
     assert_goes_on(&onyx, &other, &Told::default()).await;
     failing.end(&onyx).await;
 
-    // The disk is well again, but what it holds of this session is not known.
+    // The disk works again, but it is unknown what it holds of this session.
     let still = witness::talk(onyx.client(), &in_session(&broken, "again")).await;
     let code = still.refused.as_ref().or(still.error.as_ref());
     assert_eq!(code.map(String::as_str), Some("storage_failed"), "{still:?}");

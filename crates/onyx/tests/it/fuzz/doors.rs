@@ -1,4 +1,4 @@
-//! Bodies and frames that no client of ours would send, at the doors of a running server.
+//! Bodies and frames that no client of ours would send, against a running server.
 
 use std::time::Instant;
 
@@ -88,7 +88,7 @@ async fn frames_of_a_web_socket() {
                 break;
             }
         }
-        // Whatever it answers, or that it closes.
+        // Any answer is allowed, and so is closing the connection.
         let mut rest = vec![0; 4096];
         let waiting = stream.read(&mut rest);
         drop(tokio::time::timeout(std::time::Duration::from_millis(20), waiting).await);
@@ -97,7 +97,7 @@ async fn frames_of_a_web_socket() {
     is_well(&onyx).await;
 }
 
-/// A frame that is right in most ways.
+/// A frame that is mostly valid.
 fn frame(dice: &mut Dice) -> Vec<u8> {
     let texts =
         ["{\"type\":\"ping\"}", "{\"type\":\"chat.send\",\"id\":1,\"data\":{}}", "{", "\u{202e}"];

@@ -18,7 +18,8 @@ fn target() -> Target {
     }
 }
 
-/// Nothing panics, an answer has one end, and how the bytes are cut changes nothing.
+/// Decoding never panics, an answer has one end, and splitting the bytes differently changes
+/// nothing.
 fn decodes(wire: Wire, form: BodyForm, bytes: &[u8]) {
     let mut whole = wire.decoder(form, &target());
     let mut events = whole.push(bytes);
@@ -30,7 +31,8 @@ fn decodes(wire: Wire, form: BodyForm, bytes: &[u8]) {
     let mut pieces = wire.decoder(form, &target());
     let mut again: Vec<ModelEvent> = bytes.chunks(7).flat_map(|piece| pieces.push(piece)).collect();
     again.extend(pieces.end());
-    // What is said of a broken one may depend on what was seen of it first.
+    // The error for a broken answer may depend on what was read first, so only its kind is
+    // compared.
     let kind = |events: &[ModelEvent]| events.last().map(std::mem::discriminant);
     assert_eq!(kind(&again), kind(&events), "{again:?} {events:?}");
 }
@@ -77,7 +79,7 @@ fn lines_of_json() {
     });
 }
 
-/// What reads is written back the same, also what an unknown version wrote.
+/// A readable turn is written back unchanged, even one of an unknown version.
 #[test]
 fn turn_lines() {
     let id = "0199a8a0-0000-7000-8000-000000000001";
@@ -144,7 +146,7 @@ fn pages_and_other_documents() {
     });
 }
 
-/// One spelling for each address, and none that leads inside is taken for the internet.
+/// Each address has one spelling, and no private address counts as public.
 #[test]
 fn addresses() {
     let words =

@@ -1,5 +1,5 @@
-//! Readers of what strangers wrote, fed with whatever comes. Settings, git's settings and rules for
-//! commands are tried where they are read (`config::fuzz`, `git::config`, `commands::rule`).
+//! Feeds readers of foreign input with random data. Settings, git's settings and rules for commands
+//! are tested where they are read (`config::fuzz`, `git::config`, `commands::rule`).
 
 mod doors;
 mod formats;

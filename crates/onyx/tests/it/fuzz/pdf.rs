@@ -1,4 +1,4 @@
-//! PDFs through the real helper: whatever a document is, the gateway gets an answer in time.
+//! PDFs through the real helper: whatever a document holds, the gateway gets an answer in time.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -16,8 +16,7 @@ fn reader() -> Reader {
     Reader::new(BINARY, &["read-document"]).within(PATIENCE)
 }
 
-/// A document whose table of objects is right whatever its objects say, so that a reader gets past
-/// the door.
+/// A document with a correct table of objects, so that a reader looks at the objects themselves.
 fn document(objects: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = b"%PDF-1.7\n".to_vec();
     let mut offsets = Vec::new();
@@ -90,7 +89,7 @@ async fn bombs_and_circles_are_given_up_and_a_plain_document_reads() {
         ("parent", document(&parent)),
         ("nested", document(&nested)),
     ] {
-        // An answer of either kind: what matters is that the gateway gets one and lives.
+        // A text and an error are both allowed, as long as the gateway gets an answer and survives.
         let read = read(bytes).await;
         assert!(read.as_ref().map_or(true, |text| text.len() < 20_000_000), "{what}");
     }

@@ -1,4 +1,4 @@
-//! `ask_person`.
+//! The tool `ask_person`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Commands: standing rules, approval, live output, the end.
+//! Commands: standing rules, approval, live output, and how they end.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn exec(argv: &[&str]) -> (&'static str, Value) {
     ("exec", json!({"argv": argv}))
 }
 
-/// An agent that may count words without asking.
+/// An agent that may count words without approval.
 fn counting(model: &ScriptedModel) -> OnyxBuilder {
     let agents = json!({"agents": {"list": [{
         "id": "main", "default": true, "model": "mine/some-model", "tier": "act",
@@ -79,7 +79,7 @@ async fn a_rule_for_what_runs_anything_is_no_config() {
     }
 }
 
-/// An agent with this rule.
+/// An agent with this rule for commands.
 fn ruled(model: &ScriptedModel, rule: &[&str]) -> OnyxBuilder {
     let agents = json!({"agents": {"list": [{
         "id": "main", "default": true, "model": "mine/some-model", "tier": "act",
@@ -137,7 +137,7 @@ async fn a_script_that_is_swapped_while_its_run_waits_is_shown_again_and_does_no
     let confirm = lines.until("confirm").await;
     let shown = confirm["preview"]["text"].as_str().unwrap();
     assert!(shown.contains("echo harmless > made"), "{shown}");
-    // Another run of the same agent writes it, unasked.
+    // Another run of the same agent writes the script without approval.
     let script = json!({"path": "b.sh", "content": "echo evil > planted\n"});
     told(&onyx, &[("write_file", script)]).await;
     let draft = path(confirm["draft_id"].as_str().unwrap());
@@ -149,12 +149,12 @@ async fn a_script_that_is_swapped_while_its_run_waits_is_shown_again_and_does_no
     assert_eq!((vault(&onyx, "made"), vault(&onyx, "planted")), (None, None));
 }
 
-/// A server that finds no bubblewrap, so that Landlock and seccomp alone hold its commands.
+/// A server that finds no bubblewrap, so that only Landlock and seccomp confine its commands.
 fn without_bubblewrap(folder: &Path) -> PathBuf {
     let program = folder.join("onyx-without-bubblewrap");
     let hide = "for place in /usr/bin/bwrap /usr/local/bin/bwrap /bin/bwrap; do \
                 if [ -e $place ]; then mount --bind /dev/null $place; fi; done";
-    // Where no namespace can be made there is no bubblewrap either.
+    // Where namespaces cannot be made, there is no bubblewrap either.
     let script = format!(
         "#!/bin/sh\nfor own in '' '--user --map-root-user'; do\n\
          if unshare $own --mount true 2>/dev/null; then\n\
@@ -201,7 +201,7 @@ async fn reaches_no_socket(onyx: &OnyxProcess, kind: &str) {
     let events = events_of(onyx, &start).await;
     let output = results(&events)[0]["output"].as_str().unwrap();
     assert!(output.ends_with("end"), "{output}");
-    // Making one is refused already, so it does not matter what could be connected to.
+    // Making a socket is refused already, so it does not matter what it could connect to.
     assert_eq!(output.matches("PermissionError").count(), 2, "{output}");
     assert!(!output.contains(&key), "{output}");
 }
@@ -272,7 +272,7 @@ async fn a_client_that_goes_away_does_not_end_what_a_person_has_approved() {
     let goes_away = async {
         wait_until("the command to begin", SOON, || vault(&onyx, "begun").is_some()).await;
         drop(lines);
-        // They are all there once the run has ended.
+        // All pieces are there once the run has ended.
         events_of(&onyx, &start).await;
         std::fs::write(onyx.home().join("people/owner/vault/go"), "").unwrap();
     };

@@ -36,7 +36,7 @@ async fn another_agent_answers_in_a_session_of_its_own() {
     let asked = turns["turns"].as_array().unwrap().iter().find(|turn| turn["type"] == "user");
     let asked = asked.unwrap();
     assert_eq!((&asked["content"], &asked["origin"]), (&json!("well?"), &json!("agent")));
-    // The asked agent knows who speaks.
+    // The asked agent learns who asks.
     let requests = model.requests();
     let heard = requests.iter().any(|request| request.body.to_string().contains("[main]: well?"));
     assert!(heard);
@@ -86,7 +86,7 @@ async fn who_has_read_from_outside_taints_whom_it_asks() {
     let turns = onyx.get(&format!("/v1/sessions/{session}/turns")).await.expect(200).json();
     let asked = turns["turns"].as_array().unwrap().iter().find(|turn| turn["type"] == "user");
     assert_eq!(asked.unwrap()["origin"], "agent_tainted");
-    // It stays so for whoever goes on there.
+    // The session stays tainted for later runs.
     let events = sent(&onyx, json!({"message": "and?", "session_id": session})).await;
     assert_eq!((&events[1]["type"], &events[1]["code"]), (&json!("status"), &json!("tainted")));
 }
@@ -98,7 +98,7 @@ async fn an_address_that_an_agent_writes_to_another_is_no_address_a_person_wrote
     let web = json!({"tools": {"web": {"allowPrivateHosts": [site.address().to_string()]}}});
     let onyx = two_agents(&model, "act", "act").merge(web).start().await;
     let fetch = message(&[("web_fetch", json!({"url": site.url("/?q=secret")}))]);
-    // Free for the agent to whom the person wrote it, and for no other.
+    // The address is free for the agent to which the person wrote it, and for no other.
     told(&onyx, &[ask("helper", &fetch)]).await;
     let drafts = pending(&onyx).await;
     assert_eq!(drafts.len(), 1, "{drafts:#?}");
@@ -159,7 +159,7 @@ async fn stopping_a_run_stops_whom_it_asked() {
     .await;
 }
 
-/// Each call of it costs 0.5.
+/// Limits and prices with which each call costs 0.5.
 fn dear() -> Value {
     json!({"id": "some-model", "price": {"input": 20_000, "output": 60_000}})
 }
@@ -172,7 +172,7 @@ async fn what_asked_agents_cost_counts_for_who_asks() {
         "limits": {"max_cost": 1.8, "max_cost_per_day": 0},
     });
     let onyx = two_agents(&model, "act", "act").merge(config).start().await;
-    // 0.5 for the question, 1.0 for the helper and 0.5 for whom that asks: all of it counts.
+    // The question costs 0.5, the helper 1.0 and the agent that it asks 0.5; all of it counts.
     let deep = message(&[ask("main", "well?")]);
     let events = told(&onyx, &[ask("helper", &deep)]).await;
     assert_eq!(model.request_count(), 4, "{events:#?}");

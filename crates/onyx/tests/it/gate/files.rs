@@ -1,4 +1,4 @@
-//! Deleting, moving, and what protects files that steer agents.
+//! Deleting and moving files, and the protection of files that steer agents.
 
 use serde_json::{Value, json};
 
@@ -99,7 +99,8 @@ async fn neither_a_move_nor_an_undo_makes_foreign_text_the_persons_own() {
     let read = ("read_file", json!({"path": "mine.md"}));
     assert!(has_status(&told(&onyx, std::slice::from_ref(&read)).await, "tainted"));
 
-    // A clean run that moves it where agents or the person's programs obey it needs a person.
+    // Even a clean run needs a person to move it to a path that agents or the person's programs
+    // obey.
     for to in ["agents.md", "Makefile"] {
         let body = json!({"message": message(&[moved("mine.md", to)])});
         let mut lines = onyx.chat_lines(&body).await;

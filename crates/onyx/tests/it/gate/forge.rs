@@ -1,5 +1,5 @@
-//! A place that repositories are pulled from and pushed to: git's own server program behind a real
-//! socket, with every request that reached it.
+//! A server with repositories to pull from and push to: git's own server program behind a real
+//! socket. It records all requests.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 use tokio::task::JoinHandle;
 
-/// Serves until it is dropped.
+/// The server. It runs until it is dropped.
 pub(crate) struct Forge {
     pub(crate) folder: tempfile::TempDir,
     address: SocketAddr,
@@ -22,9 +22,9 @@ pub(crate) struct Forge {
 #[derive(Clone)]
 struct Rules {
     folder: PathBuf,
-    /// What `Authorization` must be.
+    /// The required `Authorization` header.
     credential: Option<String>,
-    /// Where every request is sent on to.
+    /// The address to which all requests are redirected.
     redirect: Option<String>,
 }
 
@@ -51,7 +51,7 @@ impl Forge {
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (rules, seen) = (rules.clone(), Arc::clone(&seen));
-                // A client that goes away early is no fault of the server.
+                // A client that disconnects early causes no error.
                 tokio::spawn(async move { serve(stream, &rules, &seen).await });
             }
         });
@@ -70,7 +70,7 @@ impl Forge {
         self.requests.lock().unwrap().clone()
     }
 
-    /// An empty repository that takes what is pushed.
+    /// An empty repository that accepts pushes.
     pub(crate) fn repository(&self, name: &str) -> PathBuf {
         let path = self.folder.path().join(name);
         git(self.folder.path(), &["init", "--quiet", "--bare", "--initial-branch=main", name]);
@@ -85,7 +85,7 @@ impl Drop for Forge {
     }
 }
 
-/// As the person at their own terminal.
+/// Runs git as the person does in their own terminal.
 pub(crate) fn git(folder: &Path, words: &[&str]) -> String {
     let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
     let output = std::process::Command::new("git")

@@ -1,4 +1,4 @@
-//! Who hears a conversation: other models, other providers, and pages that are fetched.
+//! Who gets a conversation: other models, other providers, and servers of pages that are fetched.
 
 use onyx_test_support::{
     Answer, OnyxBuilder, OnyxProcess, Page, ScriptedCall, ScriptedModel, Site, Wire,
@@ -9,7 +9,7 @@ use super::{obedient, pending, read_tainted, results, told};
 use crate::drafts::{message, path, tainting};
 use crate::{BINARY, builder};
 
-/// Two providers, and an agent of this tier that answers through the first.
+/// Two providers, and an agent of this tier that uses the first.
 fn two_providers(first: &ScriptedModel, second: &ScriptedModel, tier: &str) -> OnyxBuilder {
     let provider = |model: &ScriptedModel| {
         let models = json!([{"id": "m", "price": {"input": 0, "output": 0}}, {"id": "n"}]);
@@ -39,7 +39,7 @@ async fn a_conversation_goes_to_another_provider_only_if_a_person_agrees() {
     let ok: Vec<&Value> = results(&events).into_iter().map(|result| &result["ok"]).collect();
     assert_eq!(ok, [true, false, false], "{events:#?}");
     assert_eq!(second.request_count(), 0, "nobody agreed");
-    // Another model of who hears it already is no news to anybody.
+    // Another model of the same provider gets nothing that the provider does not have.
     let own = ("select_model", json!({"model": "one/n"}));
     let events = told(&onyx, &[own]).await;
     assert_eq!(results(&events)[0]["ok"], true, "{events:#?}");
@@ -119,8 +119,8 @@ async fn a_model_of_this_machine_answers_for_a_pinned_agent_and_asks_no_other() 
     }
 }
 
-/// Two agents and a site that they may fetch. Another one has a page with links to it, and is the engine of searches,
-/// which finds its pages whatever is searched for.
+/// Two agents and a site that they may fetch. Another site has a page with links to it, and is the
+/// search engine, which finds its own pages for any search.
 struct Surfing {
     onyx: OnyxProcess,
     site: Site,
@@ -152,8 +152,8 @@ async fn surfing(model: &ScriptedModel) -> Surfing {
     Surfing { onyx: builder(model).merge(config).start().await, site, engine }
 }
 
-/// Asks with nobody there who could be asked back, and gives back which numbered pages were fetched. The person
-/// names the first page only; what is called is the model's idea.
+/// Runs a message while no person attends, and returns which numbered pages were fetched. The
+/// person names only the first page; the calls are the model's idea.
 async fn fetched_unasked(surfing: &Surfing) -> Vec<String> {
     let words = format!("Read {}", surfing.engine.url("/start"));
     let body = json!({"model": "onyx:main", "messages": [{"role": "user", "content": words}]});
@@ -165,7 +165,7 @@ async fn fetched_unasked(surfing: &Surfing) -> Vec<String> {
     paths.collect()
 }
 
-/// One answer for each, with one call.
+/// Gives the model one answer for each call.
 fn calls(model: &ScriptedModel, calls: &[(&str, Value)]) {
     for (number, (tool, arguments)) in calls.iter().enumerate() {
         let call = ScriptedCall::new(format!("call{number}"), *tool, arguments);

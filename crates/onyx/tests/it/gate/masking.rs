@@ -1,4 +1,4 @@
-//! Known secrets reach no model, transcript, event or log, wherever they stand.
+//! Known secrets reach no model, transcript, event or log.
 
 use onyx_test_support::{OnyxProcess, ScriptedModel, wait_until};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::{SOON, builder, run};
 
 const KEY: &str = "sk-live-provider-key-0123456789";
 
-/// Every file of the home that holds the key, but those where it belongs.
+/// The files of the home that hold the key, except those where it belongs.
 fn holding(onyx: &OnyxProcess, belongs: &[&str]) -> Vec<String> {
     let found = std::process::Command::new("grep")
         .args(["-rlaF", KEY, "."])
@@ -54,13 +54,13 @@ async fn a_key_that_stands_in_files_and_messages_goes_nowhere() {
     ];
     let leaked: Vec<String> = holding(&onyx, &belongs)
         .into_iter()
-        // The index is made of the person's own files and holds what they hold.
+        // The index holds the person's own files, which may contain the key.
         .filter(|name| !name.starts_with("cache/index") && !name.starts_with("cache/text"))
         .collect();
     assert_eq!(leaked, Vec::<String>::new());
 }
 
-/// The error of an edit names what is wrong with it, and here that is a key.
+/// The error message of an edit quotes the faulty part, which is a key here.
 #[tokio::test]
 async fn a_key_in_an_event_is_masked_on_stderr_and_in_the_kept_log() {
     let model = ScriptedModel::start().await;

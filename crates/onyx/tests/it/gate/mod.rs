@@ -1,4 +1,4 @@
-//! What agents may do and what it leads to, through the real server.
+//! The decisions of the gate and their effects, through the real server.
 
 mod asking;
 mod commands;
@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 use crate::drafts::{message, obey, tainting, words};
 use crate::{SOON, builder};
 
-/// A model that makes the calls its message names, the first list of it: an inner one is for the
-/// agent that is asked. What it says at the end is `ok`.
+/// A model that makes the calls of the first list in its message; an inner list is for an agent
+/// that is asked. At the end it says `ok`.
 pub(crate) async fn obedient() -> ScriptedModel {
     let model = ScriptedModel::start().await;
     model.respond_with(respond);
@@ -38,7 +38,7 @@ fn respond(request: &RecordedRequest) -> Answer {
     obey(request, |words| words.find("do ["))
 }
 
-/// Two agents at these tiers; both can be led to read what came from outside.
+/// Two agents at these tiers. Both can be made to read content from outside.
 fn two_agents(model: &ScriptedModel, main: &str, helper: &str) -> OnyxBuilder {
     let agents = json!({"agents": {"list": [
         {"id": "main", "default": true, "model": "mine/some-model", "tier": main},
@@ -50,12 +50,12 @@ fn two_agents(model: &ScriptedModel, main: &str, helper: &str) -> OnyxBuilder {
 
 const READ_TAINTED: (&str, &str) = ("memory_get", "daily/2026-01-01.md");
 
-/// A call after which the run has read from outside.
+/// A call that taints the run.
 fn read_tainted() -> (&'static str, Value) {
     (READ_TAINTED.0, json!({"path": READ_TAINTED.1}))
 }
 
-/// Everything that a run with these calls told.
+/// All events of a run that makes these calls.
 async fn told(onyx: &OnyxProcess, calls: &[(&str, Value)]) -> Vec<Value> {
     sent(onyx, json!({"message": message(calls)})).await
 }
@@ -65,7 +65,7 @@ async fn sent(onyx: &OnyxProcess, body: Value) -> Vec<Value> {
     events_of(onyx, &lines[0]).await
 }
 
-/// All events of a run that has ended, as they are; not every surface shows all of them.
+/// All events of an ended run in the core's format. Surfaces show only some of them.
 pub(crate) async fn events_of(onyx: &OnyxProcess, start: &Value) -> Vec<Value> {
     let run = start["run_id"].as_str().unwrap();
     let stream = onyx.get(&format!("/api/runs/{run}/events")).await.expect(200).text();
@@ -73,8 +73,7 @@ pub(crate) async fn events_of(onyx: &OnyxProcess, start: &Value) -> Vec<Value> {
     data.map(|event| serde_json::from_str(event.trim()).unwrap()).collect()
 }
 
-/// The results of a stream, in order.
-/// What a run at work has told up to the first output of a command.
+/// What a run at work has sent up to the first live output of a command.
 async fn until_live_output(onyx: &OnyxProcess, run: &str) -> String {
     let stream = onyx.request(reqwest::Method::GET, &format!("/api/runs/{run}/events"));
     let mut stream = stream.send().await.unwrap();
@@ -94,7 +93,7 @@ fn has_status(events: &[Value], code: &str) -> bool {
     events.iter().any(|event| event["type"] == "status" && event["code"] == code)
 }
 
-/// The drafts that wait.
+/// The drafts that wait for a decision.
 async fn pending(onyx: &OnyxProcess) -> Vec<Value> {
     let list = onyx.get("/api/pending-changes?state=pending").await.expect(200).json();
     list["drafts"].as_array().unwrap().clone()

@@ -1,4 +1,4 @@
-//! Commands that go on between calls.
+//! Processes that keep running between calls.
 
 use serde_json::json;
 

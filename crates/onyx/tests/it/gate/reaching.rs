@@ -1,4 +1,4 @@
-//! What leaves the machine, and how far a person's yes to it goes.
+//! Calls that send something out, and how far an approval for them goes.
 
 use onyx_test_support::{Answer, ChatLines, OnyxProcess, Page, ScriptedCall, ScriptedModel, Site};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ async fn decide(onyx: &OnyxProcess, confirm: &Value, decision: &str, body: &Valu
     onyx.post(&format!("{draft}/{decision}"), body).await.expect(200).json()
 }
 
-/// The next time that a person is asked, or the end.
+/// The next question to a person; `None` at the end of the run.
 async fn asked(lines: &mut ChatLines) -> Option<Value> {
     loop {
         let event = lines.next().await?;

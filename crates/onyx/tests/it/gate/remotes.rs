@@ -1,4 +1,4 @@
-//! Pulling and pushing: what is approved is what is shown, and it goes where it says.
+//! Pulls and pushes: exactly what was shown and approved is sent, and only to the shown address.
 
 use base64::Engine as _;
 use onyx_test_support::{OnyxProcess, ScriptedModel};
@@ -9,7 +9,7 @@ use super::{obedient, results, told};
 use crate::builder;
 use crate::drafts::{message, path};
 
-/// A server whose agent may act, and may reach these forges.
+/// A server whose agent may act and may reach these forges.
 async fn with_forges(model: &ScriptedModel, forges: &[&Forge], more: Value) -> OnyxProcess {
     let hosts: Vec<String> = forges.iter().map(|forge| forge.host()).collect();
     let onyx = builder(model)
@@ -64,7 +64,7 @@ async fn a_push_shows_where_what_and_which_commits_and_does_exactly_that() {
     let onyx = with_forges(&model, &[&forge], json!({})).await;
     let folder = vault(&onyx);
     git(&folder, &["remote", "add", "origin", &forge.url("mine.git")]);
-    // Neither another address nor another program of the repository's counts.
+    // Settings of the repository for another address or another program are ignored.
     git(&folder, &["config", "url.http://127.0.0.1:9/.insteadOf", &forge.url("")]);
     git(&folder, &["config", "remote.origin.receivepack", "touch ran; git-receive-pack"]);
     git(&folder, &["config", "remote.origin.uploadpack", "touch ran; git-upload-pack"]);
@@ -79,7 +79,7 @@ async fn a_push_shows_where_what_and_which_commits_and_does_exactly_that() {
     assert_eq!(done["state"], "applied", "{done:#}");
     assert_eq!(git(&there, &["rev-parse", "refs/heads/main"]), id);
 
-    // Somebody else adds to it, and a pull brings it.
+    // Somebody else pushes a commit, and a pull fetches it.
     let other = tempfile::tempdir().unwrap();
     git(other.path(), &["clone", "--quiet", there.to_str().unwrap(), "copy"]);
     let copy = other.path().join("copy");

@@ -1,4 +1,4 @@
-//! Repositories in the vault: nothing that one names ever runs.
+//! Repositories in the vault: no program that a repository names is ever run.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::{obedient, read_tainted, results, told};
 use crate::builder;
 use crate::drafts::{tainting, vault};
 
-/// What a planted program says; it stands in no answer of ours.
+/// The output of a planted program. No output of Onyx contains it.
 const RAN: &str = "PLANTED-RAN";
 
 fn at_tier(model: &ScriptedModel, tier: &str) -> OnyxBuilder {
@@ -23,7 +23,7 @@ fn write(path: &str, content: &str) -> (&'static str, Value) {
     ("write_file", json!({"path": path, "content": content}))
 }
 
-/// The inside of a repository as plain files, whose filter replaces `agents.md`.
+/// The inside of a repository as ordinary files. Its filter replaces `agents.md`.
 fn planted(key: &str) -> Vec<(&'static str, Value)> {
     let program = format!("sh -c 'echo {RAN} >&2; echo obey > ../../agents.md; cat'");
     let config = format!(
@@ -73,7 +73,7 @@ async fn a_repository_written_as_plain_files_is_none_and_replaces_no_instruction
     for key in ["clean", "process"] {
         let model = obedient().await;
         let onyx = at_tier(&model, "act").start().await;
-        // With a repository of the person's, so that the tools are offered.
+        // The vault has a repository of the person's, so that the tools are offered.
         make_repository(&vault_folder(&onyx));
         let written = told(&onyx, &planted(key)).await;
         assert!(results(&written).iter().all(|result| result["ok"] == true), "{written:#?}");
@@ -183,7 +183,7 @@ async fn under_taint_what_a_persons_own_programs_run_is_asked_for_and_says_why()
         drop(lines);
         assert_eq!(vault(&onyx, path), None, "{path}");
     }
-    // Clean runs and ordinary files are as before.
+    // Clean runs and ordinary files are not affected.
     let calls = [write("Makefile", "all:\n"), read_tainted(), write("n.md", "x\n")];
     let events = told(&onyx, &calls).await;
     assert!(results(&events).iter().all(|result| result["ok"] == true));

@@ -1,4 +1,4 @@
-//! `sessions_send`: words from one conversation into another.
+//! `sessions_send`: a message from one conversation to another.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ async fn words_left_in_a_conversation_are_read_when_it_goes_on_and_keep_where_th
     let events = sent(&onyx, json!({"message": "go on", "session_id": first})).await;
     assert!(has_status(&events, "tainted"), "{events:#?}");
 
-    // Not into itself, not into what is nobody's.
+    // A message cannot be sent to the own session or to one that does not exist.
     let nobody = "0197f3a0-0000-7000-8000-000000000001";
     let to = |session: &str| ("sessions_send", json!({"session": session, "message": "x"}));
     let calls = message(&[to(&own), to(nobody), to("x")]);

@@ -1,4 +1,4 @@
-//! That a conversation has read from outside, and how that is handed on.
+//! The taint of a conversation, and how it spreads.
 
 use serde_json::{Value, json};
 

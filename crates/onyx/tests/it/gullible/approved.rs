@@ -1,5 +1,5 @@
-//! What even a person's yes does not allow: private addresses, and commands that see or reach more
-//! than the vault.
+//! Attacks that must fail even with a person's approval: private addresses, and commands that see
+//! or reach more than the vault.
 
 use onyx_test_support::wait_until;
 use onyx_types::Tier;
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::world::{Made, Ran, SECRET, World, say};
 use crate::SOON;
 
-/// One message to its end; whatever is asked is answered with yes. What became of the calls.
+/// Sends a message and approves every question. Returns the calls with their ends.
 async fn with_a_yes(world: &World, words: &str) -> Vec<Made> {
     let mut lines = world.onyx.chat_lines(&json!({"message": words})).await;
     let start = lines.until("start").await;
@@ -39,7 +39,7 @@ async fn a_private_address_is_not_asked_though_a_person_approved_it() {
         "[64:ff9b::127.0.0.1]",
         "me:word@127.0.0.1",
     ];
-    // Not to the letter what the person wrote, so that they are asked.
+    // The addresses differ a little from what the person wrote, so that the person is asked.
     let inner = hosts.iter().map(|host| format!("http://{host}:{port}/x{{{{last_word}}}}y"));
     let redirects = ["/leap", "/chain"].map(|path| world.site.url(path));
     for url in inner.chain(redirects) {
@@ -101,7 +101,7 @@ async fn a_command_does_not_outlive_a_stop() {
     assert_eq!(rest.last().unwrap()["status"], "cancelled", "{rest:#?}");
 }
 
-/// Is there a `cat` of this name? The server and its log hold the name too.
+/// Whether a `cat` process of this name is running. The server and its log contain the name too.
 fn lives(name: &str) -> bool {
     let wanted = format!("cat\0{name}\0");
     std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {

@@ -1,4 +1,4 @@
-//! What people ask of an agent that may act still works, with as few questions as can be.
+//! Ordinary tasks for an agent at tier `act` still work, with as few questions as possible.
 
 use onyx_test_support::{ORDER, Page};
 use onyx_types::Tier;
@@ -11,7 +11,7 @@ struct Task {
     orders: Value,
     /// How often the person is asked.
     questions: usize,
-    /// A file and what it then holds.
+    /// A file, and what it holds after the task.
     leaves: Option<(&'static str, &'static str)>,
 }
 
@@ -37,7 +37,8 @@ fn tasks(world: &World) -> Vec<Task> {
     let two = |first: (&str, Value), then: (&str, Value)| json!([{"tool": first.0, "args": first.1}, {"tool": then.0, "args": then.1}]);
     let fetch_last = || ("web_fetch", json!({"url": "{{last_word}}"}));
     vec![
-        // First: later, the list would show what was asked, and the model would do it again.
+        // This task comes first. Later the list would contain earlier orders, which the model would
+        // obey again.
         task("list conversations", one("sessions_list", json!({}))),
         task("summarise a note", one("read_file", json!({"path": "notes/diary.md"}))),
         task("list a folder", one("list_files", json!({"path": "notes"}))),
@@ -154,7 +155,8 @@ fn tasks(world: &World) -> Vec<Task> {
             "search a site of the web",
             one("web_search", json!({"query": "site:example.org tides"})),
         )
-        // By now today's log holds a note that was made after reading a page, so the run is tainted.
+        // Today's log now holds a note that was written after reading a page, so the run is
+        // tainted.
         .asks(1),
         task(
             "search the web twice",
@@ -213,7 +215,7 @@ async fn what_people_ask_of_an_agent_works_with_few_questions() {
     assert_eq!(world.canary.requests(), [""; 0]);
 }
 
-/// One message to its end; whatever is asked is answered with yes. How often that was.
+/// Sends a message, approves every question, and returns how many there were.
 async fn perform(world: &World, task: &Task) -> usize {
     let words = format!("Please {}. {ORDER} {}", task.name, task.orders);
     let mut lines = world.onyx.chat_lines(&json!({"message": words})).await;

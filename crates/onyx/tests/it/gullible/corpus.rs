@@ -1,4 +1,5 @@
-//! The attacks, as data: what is said, by which ways it comes to the agent, what becomes of it.
+//! The attacks as data: their text, the ways in which it reaches the agent, and the required
+//! outcomes.
 
 use onyx_types::Tier;
 use serde::Deserialize;
@@ -8,30 +9,30 @@ use serde_json::Value;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Attack {
     pub(crate) attack: String,
-    /// What the attacker is after: the table counts by it.
+    /// The attacker's goal, by which the table counts.
     pub(crate) class: String,
-    /// What must not happen, for whoever reads the table or a failure.
+    /// What must not happen, for readers of the table or of a failure.
     pub(crate) never: String,
     by: Vec<Vector>,
-    /// What stands before the orders.
+    /// The text before the orders.
     #[serde(default)]
     pub(crate) words: String,
     #[serde(rename = "do")]
     pub(crate) orders: Vec<Order>,
-    /// What becomes of each order at tier `act`; the other tiers follow from it.
+    /// The outcome of each order at tier `act`. Those at other tiers follow from it.
     pub(crate) act: Vec<Outcome>,
     pub(crate) later: Option<Later>,
-    /// So many of the orders may be done, and no more.
+    /// At most this many of the orders may be carried out.
     pub(crate) at_most_done: Option<usize>,
 }
 
-/// What goes on after the run that met the attack, where that run could prepare it.
+/// A later run, if the attacked run could prepare it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Later {
     #[serde(rename = "where")]
     pub(crate) place: LaterPlace,
-    /// The note that the person asks for; without one they only greet.
+    /// The note that the person asks for. Without one the person only greets.
     pub(crate) read: Option<String>,
     #[serde(rename = "do")]
     pub(crate) orders: Vec<Order>,
@@ -53,13 +54,13 @@ pub(crate) struct Order {
     pub(crate) args: Value,
 }
 
-/// The way by which a text comes to the agent.
+/// The way in which a text reaches the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Vector {
     /// A page of the web as plain text.
     Fetched,
-    /// The same in HTML, read as markdown.
+    /// A page of the web as HTML, which is read as markdown.
     Html,
     /// The short text of a search result.
     Search,
@@ -67,70 +68,70 @@ pub(crate) enum Vector {
     Note,
     #[serde(rename = "files search")]
     FilesSearch,
-    /// The name of such a file.
+    /// The name of a file that an agent wrote after it had read from outside.
     Name,
     /// The name of a folder that such an agent made.
     Folder,
     /// The name of a branch.
     Branch,
-    /// What a permitted command writes that has not ended yet.
+    /// The output of a permitted command that is still running.
     Running,
-    /// An answer that a program sends back as part of a conversation it keeps itself.
+    /// An answer that a client program sends back with the conversation that it keeps.
     Replayed,
-    /// The name that the person's profile at LinkedIn bears. No more of it is told than fits a name.
+    /// The name in the person's profile at LinkedIn, of which only as much is shown as fits a name.
     Profile,
     /// Something captured into a space.
     Ref,
-    /// A note that another program captured and said so, found by a search.
+    /// A captured note that another program marked as such, found by a search.
     #[serde(rename = "capture search")]
     CaptureSearch,
     /// The title of something captured.
     Title,
-    /// A page of a space that a tainted agent proposed and the person took.
+    /// A page of a space that a tainted agent proposed and the person approved.
     Page,
     #[serde(rename = "git log")]
     GitLog,
     #[serde(rename = "git diff")]
     GitDiff,
-    /// What a permitted command prints; only tier `act` has such.
+    /// The output of a permitted command, which only tier `act` has.
     Exec,
-    /// A marked line of the daily log, given without any call.
+    /// A marked line of the daily log, which is in the prompt without a call.
     Memory,
-    /// What was said in another session.
+    /// Text of another session.
     Session,
     #[serde(rename = "session search")]
     SessionSearch,
     /// A document attached as a knowledge source.
     Source,
-    /// What a tool of another program answers.
+    /// The answer of a foreign tool.
     Peer,
 }
 
-/// What becomes of an order.
+/// The required outcome of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Outcome {
-    /// Harmless in itself, and allowed everywhere.
+    /// A harmless call that is allowed at every tier.
     Read,
-    /// Whatever the rules make of it; what comes of it is looked at.
+    /// Any outcome is allowed; its effects are checked.
     Any,
-    /// An ordinary change, which one undo takes back.
+    /// An ordinary change, which one undo reverts.
     Done,
-    /// Waits for a person.
+    /// The call waits for a person.
     Asks,
-    /// Waits for a person at every tier: it is a question to them.
+    /// The call waits for a person at every tier, because it is a question to them.
     Waits,
-    /// Refused to everybody.
+    /// The call is refused at every tier.
     Refused,
     /// There is no such tool.
     None,
-    /// Refused where it could go without a person, and else waits for one.
+    /// The call is refused where it needs no person, and otherwise waits for one.
     Stopped,
-    /// Runs where a rule allows it, and what it did to files that steer agents is put back.
+    /// A rule allows the command, and its changes to files that steer agents are put back.
     Kept,
 }
 
-/// How a call ended, read off the turn log.
+/// How a call ended, according to the turn log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     Done,
@@ -150,7 +151,7 @@ impl Outcome {
             (Self::Any, _) => true,
             (Self::Waits, _) => ending == Ending::Drafted,
             (Self::Read, _) | (Self::Done, Tier::Act) => ending == Ending::Done,
-            // What was put back is proposed to a person.
+            // A change that was put back is proposed to a person.
             (Self::Kept, Tier::Act) => matches!(ending, Ending::Done | Ending::Drafted),
             (Self::Asks, _) | (Self::Done | Self::Kept, Tier::Read | Tier::Suggest) => {
                 ending == needs_person
@@ -162,7 +163,7 @@ impl Outcome {
     }
 }
 
-/// Where the servers are that the attacks name.
+/// The addresses of the servers that the attacks name.
 pub(crate) struct Addresses {
     pub(crate) site: String,
     pub(crate) canary: String,
@@ -184,7 +185,7 @@ pub(crate) fn attacks(at: &Addresses) -> Vec<Attack> {
 }
 
 impl Attack {
-    /// The ways by which it can come to an agent of this tier.
+    /// The ways in which the attack can reach an agent of this tier.
     pub(crate) fn vectors(&self, tier: Tier) -> impl Iterator<Item = Vector> {
         let reaches = move |vector: &Vector| tier == Tier::Act || *vector != Vector::Exec;
         self.by.iter().copied().filter(reaches)

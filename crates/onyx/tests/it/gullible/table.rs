@@ -17,7 +17,7 @@ struct Row {
 }
 
 impl Table {
-    /// What went otherwise than it must in one trial; nothing: the attack got nowhere.
+    /// Adds the flaws of one trial; if there are none, the attack failed.
     pub(super) fn add(&mut self, attack: &Attack, wrong: Vec<String>) {
         let row = self.classes.entry(attack.class.clone()).or_default();
         row.trials += 1;

@@ -1,9 +1,9 @@
-//! Every file of a home that is a person's or steers agents, byte by byte.
+//! All files of a home that belong to a person or steer agents, byte by byte.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What Onyx keeps for itself, and what git does: of the latter only that nothing is lost counts.
+/// Folders that Onyx and git keep for themselves. Of git's only the loss of commits counts.
 const OURS: [&str; 5] = ["cache", "history", "sessions", ".git", "logs"];
 
 pub(crate) type Tree = BTreeMap<String, Vec<u8>>;
@@ -30,7 +30,7 @@ fn gather(home: &Path, folder: &Path, files: &mut Tree) {
     }
 }
 
-/// Paths that differ, in any way.
+/// The paths that differ.
 pub(crate) fn changed(before: &Tree, after: &Tree) -> Vec<String> {
     let names = before.keys().chain(after.keys());
     let mut paths: Vec<String> =
@@ -40,7 +40,7 @@ pub(crate) fn changed(before: &Tree, after: &Tree) -> Vec<String> {
     paths
 }
 
-/// Said once more and apart from the gate, so that they can disagree.
+/// The list is repeated here, independently of the gate, so that the two can disagree.
 pub(crate) fn steers_agents(path: &str) -> bool {
     const NAMES: [&str; 11] = [
         "agents.md",

@@ -1,5 +1,5 @@
-//! A person who says yes to whatever does not show its harm. So each question must show it: where
-//! something goes, what it holds, which file that steers agents changes, what is lost.
+//! A person who approves everything that does not show its harm. So each question must show it:
+//! where something is sent, what it contains, which file that steers agents changes, what is lost.
 
 use onyx_test_support::{disguises, is_full_redteam};
 use onyx_types::Tier;
@@ -47,7 +47,7 @@ fn ways(attack: &Attack, tier: Tier) -> Vec<Vector> {
     all.into_iter().take(most).collect()
 }
 
-/// How often the person said yes, and what came of it that must not.
+/// How often the person approved, and the harm that followed.
 async fn try_one(world: &mut World, trial: &Trial<'_>) -> (usize, Vec<String>) {
     let Trial { attack, vector, number } = *trial;
     let words = world.lay(vector, attack, number).await;
@@ -73,7 +73,7 @@ async fn try_one(world: &mut World, trial: &Trial<'_>) -> (usize, Vec<String>) {
         if steers_agents(&path) || is_lost {
             wrong.push(format!("{path} changed"));
         }
-        // Back, for the next trial.
+        // The file is restored for the next trial.
         let place = world.onyx.home().join(&path);
         match before.get(&path) {
             Some(held) => {
@@ -87,7 +87,7 @@ async fn try_one(world: &mut World, trial: &Trial<'_>) -> (usize, Vec<String>) {
     (yes, wrong)
 }
 
-/// What a careful eye stops at, in what is shown and in nothing else.
+/// Whether a careful person would notice the harm in what is shown.
 fn shows_harm(world: &World, draft: &Value) -> bool {
     let preview = &draft["preview"];
     let shown =

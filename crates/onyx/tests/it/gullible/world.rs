@@ -1,5 +1,5 @@
-//! One Onyx with a gullible model, a person's files, a web with an attacker in it, and the ways by
-//! which the attacker's text comes to the agent.
+//! A server with a gullible model, a person's files, a web with an attacker in it, and the ways in
+//! which the attacker's text reaches the agent.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -20,35 +20,35 @@ use crate::{SOON, builder, linkedin, mcp, witness};
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
-/// The person's word that must not leave.
+/// The secret of the person that must not leave.
 pub(crate) const SECRET: &str = "tangerine-7731";
 
 pub(crate) struct World {
     pub(crate) onyx: OnyxProcess,
-    /// What the model is asked through, where that is a program.
+    /// The program through which the model is asked, if there is one.
     pub(crate) program: Option<FakeProgram>,
     _model: ScriptedModel,
-    /// Another provider's; nothing of what is said here is for it.
+    /// Another provider, which must get nothing of this conversation.
     elsewhere: ScriptedModel,
     pub(crate) tier: Tier,
     pub(crate) site: Site,
-    /// The person is signed in there; nothing may be said in their name.
+    /// LinkedIn, where the person is signed in. Nothing may be posted in their name.
     linkedin: LinkedInServer,
-    /// Reachable for whoever may reach out; nobody may.
+    /// A public server, which no call may reach without approval.
     pub(crate) canary: Site,
-    /// A private address that nobody allowed.
+    /// A server at a private address that is not allowed.
     pub(crate) inner: Site,
     pages: Arc<Mutex<BTreeMap<String, Page>>>,
     outside: tempfile::TempDir,
-    /// Drafts that the person approved, and no others may be applied.
+    /// How many drafts the person approved. No others may be applied.
     pub(crate) approved: usize,
-    /// What a program sends before the person's next words.
+    /// The earlier conversation that a client program sends before the person's next message.
     replay: Mutex<Option<Value>>,
-    /// Ends of pipes that commands still read from.
+    /// The open ends of pipes that commands still read from.
     held: Vec<std::fs::File>,
 }
 
-/// What a model is asked through.
+/// How the model is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Runtime {
     Wire,
@@ -80,7 +80,7 @@ impl Way<'_> {
     }
 }
 
-/// A call that the model made, and how it ended.
+/// A call of the model, and how it ended.
 #[derive(Debug)]
 pub(crate) struct Made {
     pub(crate) order: Order,
@@ -89,18 +89,18 @@ pub(crate) struct Made {
     pub(crate) is_error: bool,
 }
 
-/// One run, over.
+/// A run that has ended.
 pub(crate) struct Ran {
     pub(crate) session: String,
     pub(crate) run: String,
 }
 
-/// Is somebody at the other end who could answer?
+/// Whether somebody can answer a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Client {
-    /// Somebody who does not answer.
+    /// A person who does not answer.
     Silent,
-    /// A program.
+    /// A client program.
     Api,
 }
 
@@ -109,7 +109,7 @@ impl World {
         Self::through(Runtime::Wire, tier, confirm_seconds).await
     }
 
-    /// With the model behind a runtime.
+    /// A world whose model is asked through a runtime.
     pub(crate) async fn through(runtime: Runtime, tier: Tier, confirm_seconds: u64) -> Self {
         let pages: Arc<Mutex<BTreeMap<String, Page>>> = Arc::default();
         let served = Arc::clone(&pages);
@@ -181,8 +181,8 @@ impl World {
         self.pages.lock().unwrap().insert(path.to_owned(), page);
     }
 
-    /// Everything that the attacker or a private place got to hear, and what lies outside the vault
-    /// beside the one file that was there.
+    /// Everything that the attacker or a private server received, and what exists outside the vault
+    /// besides the one expected file.
     pub(crate) fn heard(&self) -> Vec<String> {
         let secrets = disguises(SECRET);
         let holds = |request: &String| secrets.iter().any(|secret| request.contains(secret));
@@ -199,7 +199,7 @@ impl World {
         requests.into_iter().chain(other).chain(told).chain(planted).chain(said).collect()
     }
 
-    /// Lays the attacker's text where the vector wants it; what the person then says.
+    /// Puts the attacker's text where the vector needs it. Returns the person's next message.
     pub(crate) async fn lay(&mut self, vector: Vector, attack: &Attack, number: usize) -> String {
         let text = bait(attack);
         let word = format!("quagga{number}");
@@ -243,7 +243,8 @@ impl World {
                 say("What is in there?", "list_files", &json!({"path": path}))
             }
             Vector::Branch => {
-                // Hardly anything but letters and digits may stand in such a name, so it holds one order in hex.
+                // Such a name may contain little but letters and digits, so it holds one order in
+                // hexadecimal.
                 let Order { tool, args } = &attack.orders[0];
                 let order = json!({"tool": tool, "args": args}).to_string();
                 let name: String = order.bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -331,7 +332,7 @@ impl World {
         }
     }
 
-    /// Takes away again what would reach every later run.
+    /// Removes what would affect all later runs.
     pub(crate) fn clear(&self, vector: Vector, number: usize) {
         match vector {
             Vector::Memory => {
@@ -365,7 +366,7 @@ impl World {
         }
     }
 
-    /// One message to its end.
+    /// Sends a message and reads the run to its end.
     pub(crate) async fn tell(&self, client: Client, session: Option<&str>, words: &str) -> Ran {
         match client {
             Client::Silent => {
@@ -397,7 +398,7 @@ impl World {
         Ran { session: of("x-onyx-session-id"), run: of("x-onyx-run-id") }
     }
 
-    /// Every call of a run with its end, as the turn log tells it.
+    /// All calls of a run with their ends, from the turn log.
     pub(crate) async fn made(&self, ran: &Ran) -> Vec<Made> {
         let turns = witness::turns(self.onyx.client(), &ran.session).await;
         let of_run = |turn: &&Value| turn["run_id"] == ran.run.as_str();
@@ -422,8 +423,8 @@ impl World {
         self.onyx.post(&path, &json!({})).await.expect(200).json()
     }
 
-    /// A run of the other agent, which may act: it reads a page from outside that makes it call
-    /// this. So what it writes is the attacker's, as it would be.
+    /// Lets the other agent, which may act, make this call because a page from outside told it to.
+    /// The call's text therefore counts as the attacker's.
     async fn plant(&self, tool: &str, arguments: &Value) {
         self.serve("/plant", plain(&order(tool, arguments)));
         let url = self.site.url("/plant");
@@ -435,8 +436,8 @@ impl World {
         assert!(matches!(planted.ending, Ending::Done | Ending::Drafted), "{made:?}");
     }
 
-    /// A command that a rule allows writes what comes from outside, and has not ended when the person
-    /// asks for the file.
+    /// Starts a command that a rule allows and that writes foreign text. It is still running when
+    /// the person asks for the file.
     async fn lay_running(&mut self, text: &str, number: usize) -> String {
         let (pipe, file) = (format!("pipe-{number}"), format!("inbox/run-{number}.md"));
         let path = self.vault().join(&pipe);
@@ -447,7 +448,7 @@ impl World {
         self.ask("onyx:planter", None, &say("Start it.", "process", &start)).await;
         let mut options = std::fs::OpenOptions::new();
         options.write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-        // There is nobody to write to before the command reads.
+        // The pipe can be opened for writing only after the command has opened it for reading.
         let mut pipe = wait_for("cp to read", SOON, async || options.open(&path).ok()).await;
         pipe.write_all(text.as_bytes()).unwrap();
         self.held.push(pipe);
@@ -459,7 +460,7 @@ impl World {
         say("What does it say?", "read_file", &json!({"path": file}))
     }
 
-    /// Another session, in which the agent repeats what it read outside.
+    /// Another session in which the agent repeats what it read outside.
     async fn elsewhere(&self, number: usize, text: &str) -> String {
         self.serve(&format!("/p/{number}"), plain(text));
         let words = format!("{QUOTE} {}", self.fetch(number));
@@ -507,7 +508,7 @@ impl World {
         self.onyx.home().join(format!("people/owner/spaces/home/refs/{id}.md"))
     }
 
-    /// Of today and tomorrow: a test may run at midnight.
+    /// The logs of today and tomorrow, because a test may run at midnight.
     fn daily_logs(&self) -> [PathBuf; 2] {
         let now = SystemClock::new().wall();
         let days = [now, Timestamp::from_millis(now.as_millis() + DAY)];
@@ -582,7 +583,7 @@ pub(crate) fn order(tool: &str, arguments: &Value) -> String {
     format!("{ORDER} {}", json!({"tool": tool, "args": arguments}))
 }
 
-/// What the person says, and the first thing that it makes the model do.
+/// The person's message, with the first call that it makes the model do.
 pub(crate) fn say(words: &str, tool: &str, arguments: &Value) -> String {
     format!("{words} {}", order(tool, arguments))
 }

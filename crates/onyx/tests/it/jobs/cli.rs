@@ -68,7 +68,7 @@ async fn a_person_sets_their_time_zone_and_the_daily_log_is_of_their_day() {
     let log = |day: &str| home.join(format!("people/owner/memory/main/daily/{day}.md"));
     let is_there = log(&before).exists() || log(&after).exists();
     assert!(is_there, "the log of {before} is not there");
-    // The choice outlives the process, and the config's is for who has none.
+    // The person's choice survives a restart. The config's zone is for people without a choice.
     let mut onyx = onyx;
     onyx.restart().await;
     let config = onyx.get("/api/agent/config").await.expect(200).json();

@@ -25,7 +25,7 @@ async fn a_job_made_over_http_fires_and_its_session_is_unread_until_it_is_read()
     let read = format!("/v1/sessions/{}/read", meta["id"].as_str().unwrap());
     let _ = send(&onyx, Method::PUT, &read, &json!({})).await.expect(204);
     assert_eq!(session(&onyx, &done["session_id"]).await["unread"], false);
-    // The same slot is not fired again by a server that starts anew.
+    // A restarted server does not fire the same slot again.
     let _ = onyx.post("/api/jobs/mails/pause", &json!({})).await.expect(200);
     let mut onyx = onyx;
     onyx.restart().await;
@@ -108,7 +108,7 @@ async fn a_file_of_another_hand_waits_with_its_diff_until_a_person_accepts_it() 
         diff.contains("-Send it all away.") && diff.contains("+Send even more away."),
         "{diff}"
     );
-    // What was looked at before is not what would be accepted now.
+    // The hash that was shown before no longer matches the content.
     let _ = onyx.post("/api/jobs/sly/accept", &accept).await.expect(412);
     let fields = json!({"prompt": "Only count.", "overlap": "queue"});
     let edited = send(&onyx, Method::PATCH, "/api/jobs/sly", &fields).await.expect(200).json();

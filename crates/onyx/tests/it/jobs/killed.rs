@@ -1,4 +1,5 @@
-//! kill -9 at every change of a file while a job fires: no slot twice, none forgotten.
+//! kill -9 at every change of a file while a job fires. No slot is fired twice, and none is
+//! forgotten.
 
 use futures::{StreamExt as _, stream};
 use onyx_test_support::{Fate, FileChange, OnyxProcess, ScriptedModel, Tracer, wait_for};
@@ -8,9 +9,10 @@ use super::{make, runs};
 use crate::{SOON, onyx};
 
 const AT_ONCE: usize = 4;
-/// With fewer places to die at, the job does not do what it should.
+/// The least number of changes. With fewer the test misses something.
 const FEWEST: usize = 10;
-/// Every so many of the places are tried: a case takes seconds, and neighbours die alike.
+/// Only every n-th place is tried, because a case takes seconds and neighbouring places behave
+/// alike.
 const EVERY: usize = 3;
 
 async fn case(fate: Fate) -> Vec<FileChange> {
@@ -31,7 +33,7 @@ async fn case(fate: Fate) -> Vec<FileChange> {
             tracer.kill()
         }
         _ => {
-            // It is killed on the way, or comes to its end before that many changes.
+            // The server is killed on the way, or the job ends before that many changes.
             let _ = tokio::time::timeout(SOON, until_dead_or_done(&onyx)).await;
             tracer.kill()
         }
@@ -49,7 +51,7 @@ async fn case(fate: Fate) -> Vec<FileChange> {
         let outcome = slot["outcome"].as_str().unwrap();
         assert!(matches!(outcome, "done" | "interrupted"), "{slot} at {:?}", seen.last());
         if before > 0 {
-            // It had been started: nothing of it comes again.
+            // The slot had been started, so it is not fired again.
             assert_eq!(model.request_count(), before, "{slot} at {:?}", seen.last());
         }
     }

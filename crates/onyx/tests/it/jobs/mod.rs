@@ -1,4 +1,4 @@
-//! Jobs through the real server: made, accepted, fired, told, killed.
+//! Jobs through the real server: created, accepted, fired, delivered, killed.
 
 mod cli;
 mod firing;
@@ -24,7 +24,7 @@ async fn runs(onyx: &OnyxProcess, job: &str) -> Vec<Value> {
     page["runs"].as_array().unwrap().clone()
 }
 
-/// Fires a job now and waits until it has ended and was delivered.
+/// Fires a job now and waits until its result was delivered.
 pub(crate) async fn run_now(onyx: &OnyxProcess, job: &str) -> Value {
     let slot = onyx.post(&format!("/api/jobs/{job}/run"), &json!({})).await.expect(200).json();
     ended(onyx, job, &slot["scheduled_at"]).await

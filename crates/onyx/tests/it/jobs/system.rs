@@ -88,7 +88,7 @@ async fn old_sessions_are_removed_by_count_only_where_the_config_says_so() {
     assert_eq!(previews, ["message 3", "message 2"]);
     let run = run_now(&onyx, "system:memory-sync").await;
     assert_eq!(run["outcome"], "nothing", "{run}");
-    // The config's jobs are changed in the config.
+    // The config's jobs can be changed only in the config.
     let _ =
         send(&onyx, Method::DELETE, "/api/jobs/system:memory-sync", &json!({})).await.expect(400);
 }

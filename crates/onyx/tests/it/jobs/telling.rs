@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use super::{make, run_now, session};
 use crate::builder;
 
-/// A receiver of webhooks that keeps what it was sent, and first refuses some.
+/// A server for webhooks that stores what it gets and refuses the first requests.
 struct Hook {
     address: String,
     heard: Arc<Mutex<Vec<String>>>,
@@ -82,9 +82,9 @@ async fn a_webhook_hears_of_a_run_and_is_asked_again_with_the_same_key() {
         (&body["job"], &body["text"], &body["outcome"]),
         (&json!("watch"), &json!("All quiet."), &json!("done"))
     );
-    // The session was not asked for, so nothing is marked.
+    // The job does not deliver to its session, so the session is not marked as unread.
     assert_eq!(session(&onyx, &run["session_id"]).await["unread"], false);
-    // Nothing to say is told to nobody.
+    // An empty result is not delivered.
     let run = run_now(&onyx, "watch").await;
     assert_eq!((&run["outcome"], &run["delivery"]), (&json!("nothing"), &Value::Null));
     assert_eq!(hook.heard.lock().unwrap().len(), 2);
@@ -137,7 +137,8 @@ async fn a_letter_goes_out_once_it_is_taken_and_a_repeat_can_be_told() {
     assert!(letter.data.contains("A line after a lone dot."), "{}", letter.data);
     assert!(!mail.logins().is_empty(), "nobody signed in");
 
-    // The server took it, but nobody heard: it is sent again under the same id.
+    // The mail server accepted the mail, but its answer was lost, so the mail is sent again with
+    // the same id.
     mail.make_trouble([MailTrouble::TakeAndVanish]);
     let run = run_now(&onyx, "watch").await;
     assert_eq!(run["delivery"], "delivered", "{run}");
@@ -147,7 +148,7 @@ async fn a_letter_goes_out_once_it_is_taken_and_a_repeat_can_be_told() {
     assert_eq!(id(1), id(2));
     assert_ne!(id(0), id(1));
 
-    // Nothing to say is told to nobody.
+    // An empty result is not delivered.
     let run = run_now(&onyx, "watch").await;
     assert_eq!((&run["outcome"], &run["delivery"]), (&json!("nothing"), &Value::Null));
 

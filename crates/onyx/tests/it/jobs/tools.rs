@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use crate::{SOON, onyx, said};
 
-/// A model that calls what its message says, once, and then says `ok`.
+/// A model that makes the call of its message once and then says `ok`.
 async fn calling(model: &ScriptedModel) {
     model.respond_with(|request| {
         let messages = request.body["messages"].as_array().unwrap();
@@ -35,7 +35,7 @@ async fn an_agent_schedules_only_with_a_persons_yes_to_a_card_with_the_next_time
     let arguments = json!({"id": "tuesdays", "prompt": "Water the plants.", "every": "2w",
         "at": "2030-01-01T09:00", "timezone": "Europe/Berlin"});
     let message = json!({"message": format!("call schedule {arguments}")});
-    // Tier `act` may write, and is asked all the same.
+    // Even at tier `act` the person is asked.
     let mut lines = onyx.chat_lines(&message).await;
     let confirm = lines.until("confirm").await;
     let card = confirm["preview"]["text"].as_str().unwrap();

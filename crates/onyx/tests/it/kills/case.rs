@@ -1,4 +1,4 @@
-//! One run of one server on a new home, killed, and what is left of it.
+//! One run of one server on a new home: it is killed, and the rest is checked.
 
 use onyx_test_support::{
     Answer, Fate, FileChange, Finish, OnyxProcess, RecordedRequest, Script, ScriptedCall,
@@ -16,7 +16,7 @@ struct Case {
     onyx: OnyxProcess,
 }
 
-/// What a case has done to the person's files.
+/// The changes that a case has made to the person's files.
 #[derive(Clone, Debug, PartialEq)]
 struct Effects {
     note: Option<String>,
@@ -33,7 +33,7 @@ impl Effects {
     }
 }
 
-/// One run that meets its fate, a restart, and a look at what is left.
+/// Runs one case with its kill, restarts the server, and checks what is left.
 pub(super) async fn run(index: usize, fate: Fate) -> Vec<FileChange> {
     let model = ScriptedModel::start().await;
     model.respond_with(respond);
@@ -84,7 +84,7 @@ impl Case {
         assert!(effects.entries == 1 || !told.is_ok("remember"), "the entry is lost: {at}");
     }
 
-    /// The session of a case; a client that was told nothing finds it by its title.
+    /// The session of a case. A client that got no answer finds it by its title.
     async fn session(&self, told: &Told) -> Option<String> {
         if let Some(session) = &told.session {
             return Some(session.clone());
@@ -139,12 +139,13 @@ fn entry(index: usize) -> String {
     format!("entry-{index}")
 }
 
-/// Three steps for the message of a case, by how many results stand after it; `ok` for others.
+/// Answers the message of a case in three steps, by how many results follow it; other messages get
+/// `ok`.
 fn respond(request: &RecordedRequest) -> Answer {
     let Some(messages) = request.body["messages"].as_array() else { return Answer::text("ok") };
     let last = messages.iter().rposition(|message| message["role"] == "user").unwrap_or(0);
     let words = messages[last]["content"].as_str().unwrap_or_default();
-    // An unanswered message and the next one may come as one.
+    // An unanswered message and the next one may be answered together.
     let asked = words.strip_suffix(" please").and_then(|words| words.rsplit(' ').next());
     let Some(index) = asked.and_then(|index| index.parse().ok()) else {
         return Answer::text("ok");
@@ -169,7 +170,7 @@ fn respond(request: &RecordedRequest) -> Answer {
                 call("read", "read_file", &json!({"path": note(index)})),
             ],
         ),
-        // The pause is long enough for the text so far to be noted beside the log.
+        // The pause is long enough for the text so far to be saved as a note.
         _ => Script::new([
             Step::Text("Almost ".into()),
             Step::PauseMs(300),

@@ -1,5 +1,5 @@
-//! kill -9 at every single change that a run makes to a file of the home, then a look from
-//! outside at what is left.
+//! kill -9 at every single change that a run makes to a file of the home, followed by a check from
+//! outside.
 
 mod case;
 
@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use futures::{StreamExt, stream};
 use onyx_test_support::{Fate, FileChange};
 
-/// Servers at once. Much of a case is waiting, so there are more of them than cores.
+/// How many servers run at once. A case mostly waits, so there are more of them than cores.
 const AT_ONCE: usize = 6;
-/// With fewer places to die at, the run does not do what it should.
+/// The least number of changes. With fewer the test misses something.
 const FEWEST: usize = 20;
-/// How often live text is noted depends on time: a run may make some changes less than the first.
+/// How often live text is saved depends on time, so a run may make this many changes fewer than the
+/// first.
 const SPARE: usize = 8;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,4 +1,4 @@
-//! Answers: that they come, what they say, how they stop.
+//! Answers of a real model: their text, their usage, and how they are stopped.
 
 use std::time::Instant;
 
@@ -45,7 +45,7 @@ async fn it_says_once_what_it_is_and_is_told_what_was_said_before() {
     let (first, words) = (read(&events), said(&events).split_whitespace().count() as u64);
     let events = onyx.chat_stream(&json!({"message": FRANCE, "session_id": session})).await;
     assert_eq!(statuses(&events), 0, "{events:?}");
-    // So small a model cannot be relied on to say it; that it was given the whole can be counted.
+    // Such a small model may not repeat the word, but the tokens show that it got the whole text.
     assert!(read(&events) >= first + words, "{first} and {words} words: {events:?}");
 }
 
@@ -57,7 +57,8 @@ async fn the_same_question_is_answered_rightly_ten_times_over() {
         let start = Instant::now();
         let events = onyx.chat_stream(&json!({"message": FRANCE})).await;
         println!("answer {turn} after {:?}", start.elapsed());
-        // Not the same words: what is cached is not reckoned again, which rounds otherwise.
+        // The words may differ, because cached tokens are not computed again, which changes
+        // rounding.
         assert!(said(&events).contains("Paris"), "{events:?}");
     }
 }
@@ -92,12 +93,12 @@ async fn what_was_read_in_one_turn_is_not_read_again_in_the_next() {
     };
     let number = |value: &Value| value.as_u64().unwrap();
     assert!(none.as_u64().unwrap() < 30, "{first}");
-    // All of the first prompt but its very end, and part of the answer to it.
+    // The whole first prompt is cached except its very end, and so is part of the answer to it.
     assert!(known.as_u64().unwrap() + 8 >= number(&before), "{first} {second}");
     assert!(number(&after) > number(&before), "{first} {second}");
 }
 
-/// What an agent is told at its beginning is the same in every session, and is read once.
+/// The beginning of an agent's prompt is the same in all sessions, so it is computed once.
 #[tokio::test]
 #[ignore = "make test-live"]
 async fn what_an_agent_is_told_is_read_once_for_all_its_sessions() {
@@ -113,7 +114,7 @@ async fn what_an_agent_is_told_is_read_once_for_all_its_sessions() {
         (of("input"), of("cache_read"))
     });
     assert!(first.1 < 30, "{usages:?}");
-    // All but the question with its time of day.
+    // Everything is cached except the question with its time.
     assert!(second.1 * 2 >= second.0, "{usages:?}");
 }
 
@@ -131,7 +132,7 @@ async fn two_chats_stream_at_once_on_few_threads() {
     let worker = worker_of(&onyx).unwrap();
     let threads = std::fs::read_dir(format!("/proc/{worker}/task")).unwrap().count();
     let cores = std::thread::available_parallelism().unwrap().get();
-    // Those of llama.cpp, at most four, and the one that reads orders.
+    // llama.cpp has at most four threads, and one thread reads orders.
     assert!(threads <= cores.min(4) + 2, "{threads} threads on {cores} cores");
 }
 
@@ -161,7 +162,7 @@ async fn an_answer_by_schema_parses() {
     let schema = json!({
         "type": "object",
         "properties": {
-            // Bounded: a very small model does not always come to the end of a text.
+            // The lengths are limited, because a very small model does not always end a text.
             "city": {"type": "string", "maxLength": 20},
             "people": {"type": "integer"},
             "rivers": {"type": "array", "maxItems": 3, "items": {"type": "string", "maxLength": 9}},

@@ -1,6 +1,6 @@
-//! The persona editor with a real model, case by case as its design names them. They need a model
-//! that calls tools, which no registry of packages has: `ONYX_LIVE_TOOLS` names a JSON file with
-//! `providers` and `agents.defaults.model` of one. Without it they say so and try nothing.
+//! The persona editor with a real model, case by case of its design. The tests need a model that
+//! calls tools, which no package registry offers: `ONYX_LIVE_TOOLS` names a JSON file with
+//! `providers` and `agents.defaults.model` for one. Without it the tests print that and do nothing.
 
 use onyx_test_support::{OnyxProcess, Reply};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::personas::events_of;
 const PERSONA: &str = "/api/storage/personas/optimist";
 const PROMPT: &str = "You see the good in everything. Your favourite colour is Zinnober.";
 
-/// A persona to be edited, by a model with these settings.
+/// A server with a persona to be edited by a model with these settings.
 async fn house_of(settings: Value) -> OnyxProcess {
     OnyxProcess::builder()
         .binary(binary())

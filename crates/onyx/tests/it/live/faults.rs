@@ -1,4 +1,4 @@
-//! What cannot be, and that nothing else suffers from it.
+//! Requests that cannot work, and that nothing else is affected by them.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{FRANCE, binary, complete, small_model, started, started_as};
 use crate::said;
 
-/// The error of a request that passes through; the server is well after it.
+/// The error of a pass-through request, after which the server still works.
 async fn refused(onyx: &OnyxProcess, model: &str, more: &Value) -> String {
     let text = complete(onyx, model, more).await.text();
     assert!(text.contains("\"error\""), "{model}: {text}");
@@ -60,7 +60,7 @@ async fn what_cannot_be_is_told_and_the_server_goes_on() {
     assert_answers(&onyx).await;
 }
 
-/// Whole by its header, so that only llama.cpp can find out.
+/// The header of the file is valid, so only llama.cpp can find the fault.
 #[tokio::test]
 #[ignore = "make test-live"]
 async fn weights_of_nonsense_and_of_an_unknown_architecture_take_nothing_else_down() {
@@ -80,7 +80,7 @@ async fn weights_of_nonsense_and_of_an_unknown_architecture_take_nothing_else_do
 
     let text = refused(&onyx, "local/foreign", &json!({})).await;
     assert!(text.contains("llama.cpp cannot load this model"), "{text}");
-    // It has no sense and still an end: an answer or an error, and no wait without one.
+    // The answer makes no sense but must come: text or an error, without endless waiting.
     let answer = complete(&onyx, "local/nonsense", &json!({"max_tokens": 8})).await.json();
     assert!(answer["choices"].is_array() || answer["error"].is_object(), "{answer}");
     assert!(onyx.healthy().await);
@@ -92,7 +92,8 @@ async fn weights_of_nonsense_and_of_an_unknown_architecture_take_nothing_else_do
 async fn a_limit_of_memory_that_is_hit_while_loading_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("onyx");
-    // Enough for the gateway and a usual window; what the machine has free says nothing of it.
+    // The limit is enough for the gateway and a usual window. It makes the test independent of the
+    // machine's free memory.
     let script = format!("#!/bin/sh\nulimit -v 3000000\nexec {} \"$@\"\n", binary().display());
     std::fs::write(&program, script).unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();

@@ -1,4 +1,4 @@
-//! What a model takes, and that it gives it back.
+//! How much memory a model takes, and that it is returned.
 
 use onyx_test_support::wait_until;
 use serde_json::json;

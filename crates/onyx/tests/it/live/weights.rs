@@ -1,4 +1,4 @@
-//! What is said of weights that are here.
+//! What is shown about weights on this machine.
 
 use onyx_test_support::wait_until;
 use serde_json::{Value, json};

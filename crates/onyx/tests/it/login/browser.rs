@@ -1,4 +1,4 @@
-//! Signing in in a browser, and this machine's own identity in place of a sign-in.
+//! Signing in with a browser, and this machine's own identity instead of a sign-in.
 
 use onyx_test_support::{AuthorizationServer, Page, Reply, ScriptedModel, Site};
 use reqwest::Method;

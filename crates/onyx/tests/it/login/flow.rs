@@ -1,4 +1,4 @@
-//! From a code to a sign-in, and every way in which it comes to nothing.
+//! A sign-in with a code, and every way in which it can fail.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ async fn a_person_enters_the_code_and_the_token_is_the_providers_key() {
             "verification_uri": address, "expires_at": expires, "error": null, "until": null,
             "ways": ["code"], "quota": null})
     );
-    // Who asks a second time joins the first.
+    // A second request joins the sign-in of the first.
     assert_eq!(begin(&onyx).await, begun);
     assert_eq!(server.codes(), 1);
     wait_until("a poll that brings nothing", SOON, || !server.polls().is_empty()).await;
@@ -52,7 +52,7 @@ async fn a_person_enters_the_code_and_the_token_is_the_providers_key() {
     let test = onyx.post("/api/admin/providers/mine/test", &json!({})).await.expect(200).json();
     assert_eq!(test["ok"], true, "{test}");
 
-    // A restart keeps it, and asks nobody for anything.
+    // A restart keeps the sign-in and sends no request for it.
     let before = server.requests().len();
     onyx.terminate().await;
     onyx.restart().await;
@@ -78,7 +78,7 @@ async fn a_server_that_wants_it_slower_is_asked_five_seconds_later() {
     sign_in(&onyx, &server).await;
     let polls = server.polls();
     assert_eq!(polls.len(), 2);
-    // An interval of one second, and five more.
+    // The interval is one second, and the server added five.
     assert!(polls[1] - polls[0] >= Duration::from_secs(6), "{:?}", polls[1] - polls[0]);
 }
 
@@ -101,7 +101,7 @@ async fn a_sign_in_that_is_refused_or_not_made_in_time_says_so_and_can_be_made_a
     failed("the code was not entered in time").await;
     server.decide(Decision::Refuse("device_flow_disabled"));
     failed("about device_flow_disabled (device_flow_disabled)").await;
-    // Also where the server goes on saying that it waits.
+    // This also holds if the server keeps answering that it waits.
     server.decide(Decision::Pending);
     server.set_code_seconds(1);
     failed("the code was not entered in time").await;
@@ -124,7 +124,7 @@ async fn a_server_in_trouble_is_asked_again_and_a_stopped_sign_in_is_not() {
     assert_eq!(state(&onyx).await["state"], "none");
     server.decide(Decision::Approve);
     let before = server.polls().len();
-    // A later sign-in polls for its own code only.
+    // A later sign-in polls only for its own code.
     begin(&onyx).await;
     assert_eq!(ended(&onyx).await["state"], "signed_in");
     assert_eq!(server.polls().len(), before + 1);
@@ -187,7 +187,7 @@ async fn a_removed_provider_takes_its_sign_in_with_it() {
         "login": server.settings()}});
     let put = || onyx.request(reqwest::Method::PUT, path).json(&settings);
     let made = onyx_test_support::Reply::of(put()).await.expect(200).json();
-    // An address is no secret, whatever its name.
+    // An address is not treated as a secret, whatever its field is called.
     assert_eq!(made["settings"]["login"], server.settings());
     server.decide(Decision::Approve);
     let login = format!("{path}/login");

@@ -1,4 +1,4 @@
-//! Servers of this machine that nobody configured.
+//! Model servers of this machine that are not configured.
 
 use onyx_test_support::{Page, ScriptedModel, Site, Wire};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::builder;
 
 const FOUND: &str = "/api/admin/providers/found";
-/// Nothing listens there.
+/// A port at which nothing listens.
 const DEAD: u16 = 9;
 
 fn ports(ollama: u16, lmstudio: u16) -> String {
@@ -65,7 +65,7 @@ async fn a_server_that_does_not_answer_at_once_or_not_with_models_is_not_there()
     let start = std::time::Instant::now();
     let found: Value = onyx.get(FOUND).await.expect(200).json();
     assert_eq!(found, json!({"found": []}));
-    // Half a second for all of them; the rest is a busy machine's.
+    // The search takes half a second for all servers; the rest allows for a busy machine.
     assert!(start.elapsed() < std::time::Duration::from_secs(3), "{:?}", start.elapsed());
     assert_eq!(page.requests().len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Signing in at providers with a code or in a browser, and what runs on this machine.
+//! Sign-ins at providers with a code or a browser, and model servers of this machine.
 
 mod browser;
 mod flow;
@@ -16,7 +16,7 @@ use crate::{SOON, builder};
 
 pub(crate) const LOGIN: &str = "/api/admin/providers/mine/login";
 
-/// The provider `mine` with a sign-in in place of its key.
+/// The provider `mine` with a sign-in instead of its key.
 pub(crate) fn with_login(model: &ScriptedModel, login: &Value) -> OnyxBuilder {
     let settings = json!({
         "gateway": {"port": 0,
@@ -41,7 +41,7 @@ pub(crate) async fn sign_out(onyx: &OnyxProcess) {
     let _ = Reply::of(onyx.request(Method::DELETE, LOGIN)).await.expect(204);
 }
 
-/// The state when it is no longer `waiting`.
+/// Waits until the state is not `waiting` any more.
 pub(crate) async fn ended(onyx: &OnyxProcess) -> Value {
     wait_for("the sign-in to end", SOON * 2, async || {
         let state = state(onyx).await;

@@ -1,4 +1,4 @@
-//! `onyx providers login|logout|list|status`, beside a server and without one.
+//! `onyx providers login|logout|list|status`, with and without a server.
 
 use onyx_test_support::{AuthorizationServer, Decision, ScriptedModel, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
@@ -30,7 +30,7 @@ async fn the_command_line_signs_in_and_out_with_and_without_a_server() {
             let shown = run(&onyx.home(), &words).await;
             assert!(shown.out.contains("signed in as octocat"), "{shown:?}");
         }
-        // Twice is once.
+        // Beginning a sign-in twice gives the same sign-in.
         let again = run(&onyx.home(), &["providers", "login", "mine", "--json"]).await;
         let again_state: Value = serde_json::from_str(&again.out).unwrap();
         assert_eq!((again.code, &again_state["state"]), (Some(0), &json!("signed_in")));

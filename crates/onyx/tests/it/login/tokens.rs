@@ -1,4 +1,5 @@
-//! Tokens over time: renewed once for all, exchanged, refused for good, kept where secrets are.
+//! Tokens over time: renewed once for all users, exchanged, refused for good, and stored with the
+//! secrets.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use super::{error_of, sign_in, state, with_login};
 use crate::{run, said};
 
-/// The model takes this token and no other.
+/// Makes the model server accept only this token.
 pub(crate) fn take_only(model: &ScriptedModel, token: &str) {
     let wanted = format!("Bearer {token}");
     model.respond_with(move |request| match request.header("authorization") {
@@ -22,7 +23,7 @@ pub(crate) fn take_only(model: &ScriptedModel, token: &str) {
 async fn ten_chats_with_an_old_token_wait_for_one_renewal() {
     let (model, server) = (ScriptedModel::start().await, AuthorizationServer::start().await);
     let onyx = with_login(&model, &server.settings()).start().await;
-    // Old as soon as it is there.
+    // The token expires at once.
     server.set_grant(Grant { seconds: Some(0), refreshes: true });
     sign_in(&onyx, &server).await;
     server.set_grant(Grant { seconds: Some(3600), refreshes: true });
@@ -40,7 +41,7 @@ async fn ten_chats_with_an_old_token_wait_for_one_renewal() {
 #[tokio::test]
 async fn ten_chats_with_a_refused_token_wait_for_one_renewal_and_ask_again() {
     let (model, server) = (ScriptedModel::start().await, AuthorizationServer::start().await);
-    // Nobody says how long it lives: a refusal tells.
+    // The token has no known end, so only a refusal shows that it has expired.
     server.set_grant(Grant { seconds: None, refreshes: true });
     let mut onyx = with_login(&model, &server.settings()).start().await;
     sign_in(&onyx, &server).await;
@@ -49,7 +50,7 @@ async fn ten_chats_with_a_refused_token_wait_for_one_renewal_and_ask_again() {
     let chat = async || said(&onyx.chat_stream(&json!({"message": "hi"})).await);
     assert_eq!(join_all((0..10).map(|_| chat())).await, ["ok"; 10]);
     assert_eq!(server.refreshes(), 1);
-    // The renewed ones are those that a restart finds.
+    // A restart finds the renewed tokens.
     onyx.terminate().await;
     onyx.restart().await;
     assert_eq!(said(&onyx.chat_stream(&json!({"message": "hi"})).await), "ok");
@@ -59,7 +60,7 @@ async fn ten_chats_with_a_refused_token_wait_for_one_renewal_and_ask_again() {
 #[tokio::test]
 async fn a_token_is_exchanged_for_a_short_lived_one_and_that_is_what_the_model_sees() {
     let (model, server) = (ScriptedModel::start().await, AuthorizationServer::start().await);
-    // As GitHub's are: without an end and without a refresh.
+    // The tokens have no end and cannot be renewed, like GitHub's.
     server.set_grant(Grant { seconds: None, refreshes: false });
     let mut onyx = with_login(&model, &server.settings_with_exchange()).start().await;
     sign_in(&onyx, &server).await;
@@ -71,15 +72,16 @@ async fn a_token_is_exchanged_for_a_short_lived_one_and_that_is_what_the_model_s
     let bearer = |token: String| format!("Bearer {token}");
     let seen = || model.last_request().header("authorization").map(str::to_owned);
     assert_eq!(seen(), Some(bearer(server.short_token())));
-    // Refused, it is exchanged again; the sign-in stays as it is.
+    // After a refusal the token is exchanged again; the sign-in is kept.
     take_only(&model, &server.short_token().replace("short-1", "short-2"));
     assert_eq!(chat(&onyx).await, "ok");
     assert_eq!((server.exchanges(), server.refreshes()), (2, 0));
-    // The short-lived one is not kept: a restart gets its own.
+    // The short-lived token is not stored, so a restart gets a new one.
     take_only(&model, &server.short_token().replace("short-2", "short-3"));
     onyx.restart().await;
     assert_eq!(chat(&onyx).await, "ok");
-    // An account that may not use it any more is told by its provider's word, and stays signed in.
+    // If the account may not use the provider any more, the provider's message is shown and the
+    // sign-in is kept.
     take_only(&model, "none");
     server.set_exchange_status(403);
     let error = error_of(&onyx.chat_stream(&json!({"message": "hi"})).await);
@@ -109,7 +111,7 @@ async fn a_sign_in_that_is_refused_for_good_must_be_made_again_and_everything_sa
     server.set_grant(Grant { seconds: Some(0), refreshes: true });
     let mut onyx = with_login(&model, &server.settings()).start().await;
     sign_in(&onyx, &server).await;
-    // Trouble that passes ends nothing.
+    // A temporary failure ends no sign-in.
     server.fail_next(3);
     let error = error_of(&onyx.chat_stream(&json!({"message": "hi"})).await);
     assert_eq!(error["code"], "provider_unavailable", "{error}");
@@ -153,7 +155,7 @@ async fn a_sign_in_that_is_refused_for_good_must_be_made_again_and_everything_sa
     onyx.terminate().await;
     onyx.restart().await;
     everywhere(&onyx).await;
-    // Nobody asks with a token that was refused for good.
+    // A token that was refused for good is not used again.
     assert_eq!(server.refreshes(), asked);
     server.set_grant(Grant { seconds: Some(3600), refreshes: true });
     sign_in(&onyx, &server).await;
@@ -178,18 +180,18 @@ async fn a_token_is_not_sent_to_an_address_that_was_set_after_the_sign_in() {
     assert_eq!(other.connections(), 0);
 }
 
-/// The harness looks for the canary in all that the server writes and answers, when it ends.
+/// At its end the harness searches everything that the server wrote and answered for the canary.
 #[tokio::test]
 async fn a_token_is_nowhere_but_in_the_sealed_store() {
     let (model, server) = (ScriptedModel::start().await, AuthorizationServer::start().await);
     let mut onyx = with_login(&model, &server.settings_with_exchange()).start().await;
     sign_in(&onyx, &server).await;
-    // A model that echoes the key in an error.
+    // The model server echoes the key in an error.
     let echo = format!(r#"{{"error":{{"message":"bad key {}"}}}}"#, server.short_token());
     model.push(Answer::status(400, echo));
     let error = error_of(&onyx.chat_stream(&json!({"message": "hi"})).await);
     assert!(error["message"].as_str().unwrap().contains("bad key ***"), "{error}");
-    // A person who pastes it keeps it from the model, the transcript and the index.
+    // A person who pastes the token does not reveal it to the model, the transcript or the index.
     let words = format!("is it {} or {}?", server.access_token(), server.short_token());
     onyx.chat_stream(&json!({"message": words})).await;
     let told = model.last_request().body.to_string();
@@ -199,7 +201,7 @@ async fn a_token_is_nowhere_but_in_the_sealed_store() {
         let shown = onyx.get(path).await.expect(200);
         assert!(!shown.text().contains("access-1"), "{path}");
     }
-    // Neither a list nor a reference leads to it.
+    // Neither a list nor a reference shows the token.
     assert_eq!(onyx.get("/api/admin/secrets").await.json(), json!({"secrets": []}));
     let rotated = run(&onyx.home(), &["secrets", "rotate", "--json"]).await;
     assert_eq!(serde_json::from_str::<Value>(&rotated.out).unwrap(), json!({"rotated": 1}));

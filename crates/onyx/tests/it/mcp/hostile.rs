@@ -3,7 +3,7 @@ use serde_json::json;
 use super::{accept_all, add, called, obedient, output, server, test, tool};
 use crate::builder;
 
-/// A server in a mode whose tools only read, as far as its owner knows.
+/// A server in this mode. Its owner believes that its tools only read.
 fn reading(mode: &str) -> serde_json::Value {
     let mut settings = server(mode, &[]);
     settings["effects"] = json!({"echo": "read"});
@@ -30,7 +30,7 @@ async fn servers_that_crash_hang_flood_or_never_end_cost_their_own_calls_and_not
         assert_eq!(result["ok"], false, "{mode}: {result}");
         assert!(output(&result).contains(said), "{mode}: {result}");
         assert_eq!(lines.last().unwrap()["type"], "done", "{mode}");
-        // It is left alone for a while, and says so at once.
+        // The server is paused for a while, and a call gets an error at once.
         let (again, _) = called(&onyx, &format!("mcp:{mode}/echo"), json!({"text": "y"})).await;
         assert!(
             output(&again).contains("next attempt is in") || output(&again).contains(said),
@@ -39,11 +39,11 @@ async fn servers_that_crash_hang_flood_or_never_end_cost_their_own_calls_and_not
         let (fine, _) = called(&onyx, "mcp:plain/echo", json!({"text": "z"})).await;
         assert_eq!(output(&fine), "echo: z", "after {mode}");
     }
-    // A result of 10 MB is kept aside; the prompt stays small.
+    // A result of 10 MB is stored as an artifact, so the prompt stays small.
     let (huge, _) = called(&onyx, "mcp:huge/echo", json!({"text": "x"})).await;
     assert!(output(&huge).len() <= 32 * 1024 && output(&huge).contains("read_artifact"));
     assert!(model.last_request().body.to_string().len() < 100_000);
-    // A question that could pass for ours is declined, and nobody is asked.
+    // A question that looks like one of Onyx is declined without asking anybody.
     let (phished, lines) = called(&onyx, "mcp:phish/echo", json!({"text": "x"})).await;
     assert!(output(&phished).contains("decline"), "{phished}");
     assert!(!lines.iter().any(|line| line["type"] == "confirm"), "{lines:#?}");
@@ -87,7 +87,7 @@ async fn a_server_that_cannot_be_started_says_why_and_the_gateway_starts_without
     assert!(detail.contains("either `command` or `url`"), "{refused}");
 }
 
-/// Its output ends before it has said why, and its input too.
+/// The server's output and input are closed before it has written its reason.
 #[tokio::test]
 async fn the_last_words_of_a_server_that_ends_are_told() {
     let model = obedient().await;

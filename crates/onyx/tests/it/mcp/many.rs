@@ -10,7 +10,7 @@ struct Asked {
     bytes: usize,
     names: Vec<String>,
     onyx: OnyxProcess,
-    /// It answers as long as it is kept.
+    /// The model server runs as long as this is kept.
     _model: ScriptedModel,
 }
 
@@ -52,7 +52,7 @@ async fn beyond_a_share_of_the_window_tools_are_found_and_called_through_two() {
     super::set_tool(onyx, "many", "do_thing_777", json!({"effect": "read"})).await;
     let (result, _) = called(onyx, "call_tool", call).await;
     assert_eq!(output(&result), "do_thing_777: go");
-    // Our own tools are not called around their offer, and what is not there is told shortly.
+    // Tools of Onyx cannot be called in this way, and a name without a tool gets a short error.
     let own = json!({"name": "read_file", "arguments": {"path": "a.md"}});
     let (refused, _) = called(onyx, "call_tool", own).await;
     assert!(output(&refused).contains("find_tool lists the tools that can"), "{refused}");
@@ -63,7 +63,7 @@ async fn beyond_a_share_of_the_window_tools_are_found_and_called_through_two() {
     assert!(output(&told).contains("text"), "arguments are checked: {told}");
 }
 
-/// CPU time of a turn, of so many in a row.
+/// The CPU time of one turn, measured over several in a row.
 async fn cpu_of_a_turn(onyx: &OnyxProcess) -> Duration {
     const TURNS: u32 = 40;
     let before = onyx.cpu_time();
@@ -77,8 +77,9 @@ async fn cpu_of_a_turn(onyx: &OnyxProcess) -> Duration {
 async fn a_turn_with_a_thousand_tools_costs_what_one_with_a_hundred_costs() {
     let servers = [ask_with(10).await, ask_with(100).await, ask_with(1_000).await];
     let mut least = [f64::MAX; 3];
-    // The least of each counts, because what else the machine does can only add to it. On a busy machine it takes more
-    // rows until each was seen undisturbed. The first row warms up.
+    // The smallest time counts, because other work of the machine can only add to it. On a busy
+    // machine it takes more rounds until each server was measured undisturbed. The first round is a
+    // warm-up.
     for row in 0..MOST_ROWS {
         for (server, least) in servers.iter().zip(&mut least) {
             let cost = cpu_of_a_turn(&server.onyx).await;

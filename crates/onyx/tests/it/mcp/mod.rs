@@ -1,4 +1,4 @@
-//! Other people's tools under our gate: MCP servers that behave, and servers that do not.
+//! Foreign tools under Onyx's gate: MCP servers that behave, and servers that do not.
 
 mod hostile;
 mod many;
@@ -19,14 +19,14 @@ use serde_json::{Value, json};
 use crate::drafts::obey;
 use crate::gate::events_of;
 
-/// A model that makes the calls its message names.
+/// A model that makes the calls that its message names.
 pub(crate) async fn obedient() -> ScriptedModel {
     let model = ScriptedModel::start().await;
     model.respond_with(|request| obey(request, |words| words.find("do [")));
     model
 }
 
-/// The folder of the scripted server, which its process may read.
+/// The folder of the scripted server. Its process may read it.
 fn scripts() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/mcp")
 }
@@ -81,7 +81,7 @@ pub(crate) fn tool<'a>(server: &'a Value, name: &str) -> &'a Value {
     tools.iter().find(|tool| tool["name"] == name).unwrap_or_else(|| panic!("{server:#}"))
 }
 
-/// What a call of this message brought, and everything that was told.
+/// The result of the call of this message, and all events.
 pub(crate) async fn called(
     onyx: &OnyxProcess,
     tool: &str,

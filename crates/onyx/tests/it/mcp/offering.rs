@@ -1,4 +1,4 @@
-//! What other programs find here beside tools, and how a person is asked through them.
+//! What MCP clients find besides tools, and how their person is asked for an approval.
 
 use onyx_test_support::{OnyxProcess, Reply};
 use reqwest::Method;
@@ -8,7 +8,7 @@ use super::obedient;
 use crate::builder;
 use crate::drafts::suggesting;
 
-/// A request of the era without a handshake, from a client that can ask its person.
+/// A request of the protocol without a handshake, from a client that can ask its person.
 async fn ask(onyx: &OnyxProcess, method: &str, mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -88,7 +88,7 @@ async fn a_person_is_asked_through_their_client_and_their_answer_counts_once() {
         json!({"name": "write_file", "arguments": arguments, "inputResponses": given,
             "requestState": state})
     };
-    // What was approved is what was asked about, and nothing else.
+    // The approval covers only the call that was asked about.
     let other = json!({"path": "other.md", "content": "evil"});
     let refused = ask(&onyx, "tools/call", answer(&asked["requestState"], &other, true)).await;
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
@@ -104,7 +104,7 @@ async fn a_person_is_asked_through_their_client_and_their_answer_counts_once() {
     let again = ask(&onyx, "tools/call", yes).await;
     assert_eq!(again["result"]["isError"], true, "a second yes does nothing: {again}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
-    // A no is a no, and the draft is not left for later.
+    // After a rejection no draft is left.
     let call = json!({"name": "write_file", "arguments": {"path": "no.md", "content": "x"}});
     let asked = ask(&onyx, "tools/call", call.clone()).await["result"].clone();
     let no = answer(&asked["requestState"], &call["arguments"], false);

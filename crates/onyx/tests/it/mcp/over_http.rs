@@ -15,13 +15,13 @@ use crate::builder;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// With a handshake and a session; answers by events.
+    /// The server uses a handshake and a session, and answers with events.
     Handshake,
-    /// Without; answers by JSON.
+    /// The server uses no handshake and answers with JSON.
     Stateless,
-    /// Sends events and never an answer.
+    /// The server sends events but never an answer.
     Endless,
-    /// Sends every caller elsewhere.
+    /// The server redirects every caller.
     Redirecting,
 }
 
@@ -31,7 +31,7 @@ struct Server {
     seen: Arc<Mutex<Vec<(HeaderMap, Value)>>>,
 }
 
-/// Serves until it is dropped.
+/// The server. It runs until it is dropped.
 struct Running {
     url: String,
     server: Server,
@@ -94,7 +94,7 @@ async fn answer(State(server): State<Server>, headers: HeaderMap, body: String) 
     match server.kind {
         Kind::Handshake | Kind::Endless => {
             let headers = [("content-type", "text/event-stream"), ("mcp-session-id", "s-1")];
-            // Left open after the answer, as some servers do.
+            // The stream stays open after the answer, as with some servers.
             let first = stream::iter([Ok::<_, std::io::Error>(format!("data: {answer}\n\n"))]);
             let body = futures::StreamExt::chain(first, stream::pending());
             (headers, Body::from_stream(body)).into_response()

@@ -1,4 +1,4 @@
-//! Other makers' own servers and clients: they must work unchanged.
+//! Other makers' own MCP servers and clients. They must work unchanged.
 
 use std::path::{Path, PathBuf};
 
@@ -67,7 +67,7 @@ async fn an_agent_framework_works_with_our_tools_under_our_gate() {
     assert!(onyx.home().join("people/owner/vault/a.md").exists(), "nobody approved it");
 }
 
-/// A program of npm, with what it may read.
+/// An npm program, with the folders that it may read and write.
 fn node(installed: &Path, package: &str, arguments: &[&str], write: &[&Path]) -> Value {
     let program = installed.join("js/node_modules").join(package).join("dist/index.js");
     let mut args = vec![program.to_str().unwrap()];
@@ -123,7 +123,7 @@ async fn official_servers_of_pypi_are_used_in_the_sandbox() {
     git(&["init", "-q"]);
     std::fs::write(repository.join("new.txt"), "x").unwrap();
     let place = repository.to_str().unwrap();
-    // The program that the environment was made from lies elsewhere.
+    // The program from which the environment was made is in another folder.
     let program = python.canonicalize().unwrap();
     let prefix = program.parent().and_then(Path::parent).unwrap();
     let read = [installed.as_path(), Path::new("/usr"), prefix, &repository];
@@ -139,7 +139,7 @@ async fn official_servers_of_pypi_are_used_in_the_sandbox() {
     let call = json!({"name": "mcp:git/git_status", "arguments": {"repo_path": place}});
     let (status, _) = called(&onyx, "call_tool", call).await;
     assert!(output(&status).contains("new.txt"), "{status}");
-    // It was granted no network, and says that it reaches nothing.
+    // The server was granted no network, and it reports that it reaches nothing.
     let mut settings = server("mcp_server_fetch", &["--ignore-robots-txt"]);
     settings["effects"] = json!({"fetch": "read"});
     add(&onyx, "fetch", settings).await;

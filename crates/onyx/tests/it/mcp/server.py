@@ -74,7 +74,7 @@ def call(params):
 
 
 def ask(method, params):
-    """Asks the client something and reads its answer."""
+    """Sends a request to the client and reads its answer."""
     print(json.dumps({"jsonrpc": "2.0", "id": "q", "method": method, "params": params}), flush=True)
     return sys.stdin.readline()
 

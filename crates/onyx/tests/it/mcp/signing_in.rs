@@ -1,4 +1,5 @@
-//! Two gateways: one offers an agent by its address alone, the other signs in there as its client.
+//! Two gateways: one offers an agent under its address alone, and the other signs in there as a
+//! client.
 
 use onyx_test_support::{OnyxProcess, Reply};
 use reqwest::Method;
@@ -8,7 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use super::{accept_all, add, called, obedient, output, show, test};
 use crate::{builder, command};
 
-/// The browser of a person who is signed in and says yes.
+/// Plays the browser of a signed-in person who grants access.
 pub(crate) async fn agree(onyx: &OnyxProcess, address: &str) -> String {
     let query = address.split_once('?').unwrap().1;
     let fields: serde_json::Map<String, Value> = onyx_mcp::oauth::pairs(query)
@@ -46,18 +47,18 @@ async fn a_client_signs_in_by_address_alone_and_its_tokens_are_sealed() {
     assert!(login.wait().await.unwrap().success());
     let seen = accept_all(&client, "other").await;
     assert_eq!((&seen["signed_in"], &seen["protocol"]), (&json!(true), &json!("2026-07-28")));
-    // It offers more than a prompt holds, so its tools are called through one.
+    // The server offers more tools than fit a prompt, so they are called through `call_tool`.
     let call = json!({"name": "mcp:other/read_file", "arguments": {"path": "a.md"}});
     let (read, _) = called(&client, "call_tool", call).await;
     assert_eq!(output(&read), "their note\n");
-    // The code is spent, and the state that it came with is gone.
+    // The code was used and its state removed, so neither works again.
     let query = back.split_once('?').unwrap().1;
     let fields = onyx_mcp::oauth::pairs(query);
     let field = |name: &str| fields.iter().find(|(key, _)| key == name).unwrap().1.clone();
     let again = json!({"state": field("state"), "code": field("code")});
     let refused = client.post("/api/admin/mcp/other/login/finish", &again).await.expect(400).json();
     assert!(refused["detail"].as_str().unwrap().contains("has expired"), "{refused}");
-    // No file of the client's home holds a token in plain words.
+    // No file of the client's home holds a token in plain text.
     for entry in walk(&client.home()) {
         let bytes = std::fs::read(&entry).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
@@ -87,7 +88,7 @@ fn stranger(onyx: &OnyxProcess, method: Method, path: &str) -> reqwest::RequestB
     crate::stranger().request(method, onyx.client().url(path))
 }
 
-/// A form, as programs send it.
+/// Sends a form to the token route, as client programs do.
 async fn token(onyx: &OnyxProcess, fields: &[(&str, &str)], status: u16) -> Value {
     let request = stranger(onyx, Method::POST, "/oauth/token");
     let request = request
@@ -128,7 +129,7 @@ async fn what_does_not_fit_gets_no_code_and_no_token() {
         wrong[field] = value;
         let _ = onyx.post("/api/oauth/authorize", &wrong).await.expect(400);
     }
-    // Only a person says yes.
+    // Only a signed-in person can grant access.
     let asked = stranger(&onyx, Method::POST, "/api/oauth/authorize").json(&good);
     let _ = Reply::of(asked).await.expect(401);
     let granted = onyx.post("/api/oauth/authorize", &good).await.expect(200).json();
@@ -156,7 +157,7 @@ async fn what_does_not_fit_gets_no_code_and_no_token() {
     right[1].1 = &code;
     let tokens = token(&onyx, &right, 200).await;
     assert_eq!(tokens["scope"], "read", "{tokens}");
-    // It is good for what was agreed to and for nothing more.
+    // The token allows exactly what was granted.
     let bearer = format!("Bearer {}", tokens["access_token"].as_str().unwrap());
     let read = stranger(&onyx, Method::GET, "/v1/sessions").header("authorization", &bearer);
     let _ = Reply::of(read).await.expect(200);

@@ -1,4 +1,4 @@
-//! Calls that take long: the client gets a handle and asks again.
+//! Calls that take long: the client gets a handle and asks again later.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn a_call_that_takes_long_becomes_a_task_that_only_its_caller_can_ask_for(
     let which = json!({"taskId": task["taskId"]});
     let shown = ask("tasks/get", which.clone()).await;
     assert_eq!((&shown["resultType"], &shown["status"]), (&json!("complete"), &json!("working")));
-    // Nobody else can look at it, or end it.
+    // Another person can neither read the task nor cancel it.
     let anna = member(&onyx).await;
     for method in ["tasks/get", "tasks/cancel"] {
         let asked =
@@ -78,7 +78,7 @@ async fn a_cancelled_task_ends_its_command() {
         (!runs.into_iter().any(|line| line == b"sleep\x001234\0")).then_some(())
     })
     .await;
-    // Who does not understand tasks gets none.
+    // A client without support for tasks gets none.
     let mut plain = request("tools/call", sleeping("4"));
     plain["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
     let waited = onyx.post("/mcp", &plain).await.expect(200).json();

@@ -30,7 +30,8 @@ async fn a_servers_tools_wait_for_the_owner_and_then_go_through_the_gate() {
 
     assert_eq!(tool(&accept(&onyx, "fake", &seen).await, "echo")["state"], "ready");
     assert!(hello(&onyx, &model).await.contains("Says it again."));
-    // Unless the owner says otherwise a call may carry something out, so a person is asked.
+    // Unless the owner says otherwise a foreign tool counts as executing something, so a person is
+    // asked.
     let message = crate::drafts::message(&[("mcp:fake/echo", json!({"text": "hi"}))]);
     let mut lines = onyx.chat_lines(&json!({"message": message})).await;
     let start = lines.until("start").await;
@@ -45,13 +46,13 @@ async fn a_servers_tools_wait_for_the_owner_and_then_go_through_the_gate() {
     let result = events.iter().find(|event| event["type"] == "tool_result").unwrap();
     assert_eq!(output(result), "echo: hi", "{result}");
 
-    // As a tool that only reads nobody is asked, and what it says taints.
+    // If the tool counts as reading, nobody is asked, and its result taints the run.
     set_tool(&onyx, "fake", "echo", json!({"effect": "read"})).await;
     let (result, _) = called(&onyx, "mcp:fake/echo", json!({"text": "again"})).await;
     assert_eq!(output(&result), "echo: again");
     let run = run(&onyx.home(), &["audit", "list"]).await;
     assert!(run.out.contains("accepted tools of the MCP server fake"), "{}", run.out);
-    // Switched off, it is no tool of anybody's; the other one stays.
+    // A disabled tool is not offered to anybody; the other one stays.
     set_tool(&onyx, "fake", "echo", json!({"enabled": false})).await;
     let prompt = hello(&onyx, &model).await;
     assert!(!prompt.contains("Says it again.") && prompt.contains("Says what it can reach."));
@@ -75,7 +76,8 @@ async fn what_a_server_says_taints_and_then_nothing_leaves_unasked() {
     add(&onyx, "fake", server("plain", &[])).await;
     accept_all(&onyx, "fake").await;
     set_tool(&onyx, "fake", "echo", json!({"effect": "read"})).await;
-    // An address that the person gave would be fetched unasked.
+    // An address that the person wrote would be fetched without approval, so the message contains
+    // none.
     let mut lines = onyx.chat_lines(&json!({"message": "What does the server say?"})).await;
     let confirm = lines.until("confirm").await;
     assert_eq!(confirm["tool"], "web_fetch", "{confirm}");
@@ -94,7 +96,7 @@ async fn a_tool_that_changes_what_it_says_is_taken_away_until_it_is_accepted_aga
     let (result, _) = called(&onyx, "mcp:fake/echo", json!({"text": "hi"})).await;
     assert_eq!(output(&result), "echo: hi");
     std::fs::write(folder.path().join("changed"), "").unwrap();
-    // A gateway that starts anew knows only what was accepted, and looks before the first call.
+    // A restarted gateway knows only the accepted tools and connects before the first call.
     let mut onyx = onyx;
     onyx.restart().await;
     let (result, _) = called(&onyx, "mcp:fake/echo", json!({"text": "hi"})).await;
@@ -155,7 +157,7 @@ async fn servers_are_handled_at_the_terminal() {
     let twice = mcp(&add).await;
     assert!(twice.err.contains("An MCP server fake already exists"), "{}", twice.err);
     let mut tested = mcp(&["test", "fake"]).await;
-    // What the server writes to its log may arrive after its tools.
+    // The server's log may arrive later than its tools.
     for _ in 0..100 {
         if tested.out.contains("starting") {
             break;

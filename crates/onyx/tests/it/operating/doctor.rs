@@ -1,4 +1,4 @@
-//! What `onyx doctor` knows beyond the home itself.
+//! What `onyx doctor` checks besides the home itself.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -103,7 +103,7 @@ async fn a_running_server_is_asked_for_what_it_alone_knows() {
         assert!(named(&found, name)["detail"].is_string());
     }
     assert!(named(&found, "server jobs")["detail"].as_str().unwrap().starts_with("off: "));
-    // What this process sees itself is told once.
+    // Checks that this process makes itself are reported once.
     for once in ["disk", "docker", "search", "commands"] {
         let about = found.iter().filter(|check| check["name"].as_str().unwrap().ends_with(once));
         assert_eq!(about.count(), 1, "{once}");
@@ -120,7 +120,7 @@ async fn growth_is_told_and_a_disk_that_will_be_full_is_a_warning() {
     let sizes = home.path().join("cache/home-sizes.json");
     let kept: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(&sizes).unwrap()).unwrap();
     assert_eq!(kept.len(), 1);
-    // A second look on the same day leaves no second size.
+    // A second check on the same day stores no second size.
     checks(home.path()).await;
     assert_eq!(
         serde_json::from_str::<Vec<Value>>(&std::fs::read_to_string(&sizes).unwrap())
@@ -132,7 +132,7 @@ async fn growth_is_told_and_a_disk_that_will_be_full_is_a_warning() {
     let two_days = 2 * 24 * 60 * 60 * 1_000 + 60_000;
     let before = Timestamp::from_millis(SystemClock::new().wall().as_millis() - two_days);
     std::fs::write(&sizes, json!([{"at": before, "bytes": 0}]).to_string()).unwrap();
-    // A hole: it takes no room, and counts as what it may become.
+    // The file is sparse: it takes no space but counts by its size.
     let large = std::fs::File::create(home.path().join("large")).unwrap();
     large.set_len(8 << 40).unwrap();
     let full = checks(home.path()).await;
@@ -183,12 +183,12 @@ async fn what_can_be_mended_without_a_person_is_mended_and_nothing_else_is_touch
     let checks: Vec<Value> = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(named(&checks, "home")["state"], "ok");
     assert!(checks.iter().all(|check| check["name"] != "environment"), "{checks:#?}");
-    // The config holds the token.
+    // The config holds the token, so only its owner may read it.
     assert_eq!([mode(home.path()), mode(&dotenv), mode(&config)], [0o700, 0o600, 0o600]);
     assert_eq!(ran.err.matches("closed ").count(), 3, "{ran:?}");
     assert_eq!(std::fs::read(&config).unwrap(), written);
 
-    // Nothing there at all: what `onyx init` writes.
+    // In an empty folder the command writes what `onyx init` writes.
     let empty = tempfile::tempdir().unwrap();
     let new = empty.path().join("home");
     let checks: Vec<Value> = {

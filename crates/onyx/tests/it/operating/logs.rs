@@ -42,7 +42,7 @@ async fn following_the_log_shows_what_comes_and_ends_with_the_server() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(following.stdout.take().unwrap()).lines();
-    // The second proves that it goes on after what was there when it began.
+    // The second message shows that new lines are followed, and not only the existing ones printed.
     for message in ["first", "second"] {
         let id = onyx.chat_stream(&json!({"message": message})).await[0]["run_id"].clone();
         let line =

@@ -11,7 +11,7 @@ fn plain_client() -> reqwest::Client {
     builder.redirect(reqwest::redirect::Policy::none()).build().unwrap()
 }
 
-/// As `make run` builds it; nothing is done where it is built already.
+/// Builds the manual as `make run` does, unless it is built already.
 async fn build_the_manual() {
     let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/docs-site");
     let built = tokio::process::Command::new(script).status().await.unwrap();
@@ -39,7 +39,7 @@ async fn the_manual_is_served_with_a_policy_of_its_own() {
     let missing = get("/manual/no/such/page.html").await;
     assert_eq!((page.status, missing.status), (200, 404));
     assert!(page.text().contains("<title>Onyx"), "{}", page.text());
-    // Every script and style that the page names is there and is what it should be.
+    // All scripts and styles that the page names exist and have the right type.
     let text = page.text();
     let named = text.split("src=\"").skip(1).filter_map(|rest| rest.split('"').next());
     let scripts: Vec<&str> = named.filter(|name| name.ends_with(".js")).collect();

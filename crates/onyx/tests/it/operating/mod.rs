@@ -1,4 +1,4 @@
-//! What whoever runs a server for years uses: its log, what was used, its service, its packages, the manual in it.
+//! Operating a server for years: its log, usage, service, packages, and the built-in manual.
 
 mod doctor;
 mod logs;

@@ -1,5 +1,6 @@
-//! `scripts/package`: what people install, made of this very program and looked into. Where a container builder is
-//! missing, the image is compared with the folder that it is made of, and its scripts are run from there.
+//! `scripts/package`: the packages that people install, made from this program and inspected.
+//! Without a container builder, the image is compared with the folder that it is made from, and its
+//! scripts are run from there.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Starts the program of the tests: packing all of it unstripped would take minutes and prove no more.
+/// A small program that starts the tested binary. Packing the unstripped binary would take minutes
+/// and test nothing more.
 fn small_binary(folder: &Path) -> PathBuf {
     let path = folder.join("onyx");
     std::fs::write(&path, format!("#!/bin/sh\nexec {BINARY} \"$@\"\n")).unwrap();
@@ -105,7 +107,7 @@ async fn the_packages_hold_the_program_its_pages_completions_and_unit() {
     let check = format!("cd {} && sha256sum --check --quiet *.sha256", sums.display());
     ask("sh", &["-c", &check]).await;
 
-    // The same sources give the same bytes.
+    // The same sources give identical packages.
     let again = package("all", folder.path(), "second").await;
     for (first, second) in made.iter().zip(&again) {
         assert!(std::fs::read(first).unwrap() == std::fs::read(second).unwrap(), "{first:?}");
@@ -118,7 +120,7 @@ fn the_image_is_made_of_the_packages_folder_and_runs_without_root() {
     assert!(steps.contains(&"RUN ./scripts/package root"));
     assert!(steps.contains(&"COPY --from=build /src/target/package/root/ /"));
     let after = |word: &str| DOCKERFILE.rfind(word).unwrap_or_else(|| panic!("no {word}"));
-    // The last stage is the image; it gives its rights up before anything starts.
+    // The last stage is the image, which drops its rights before anything starts.
     assert!(
         after("\nUSER onyx") > after("\nFROM ") && after("\nENTRYPOINT ") > after("\nUSER onyx")
     );
@@ -129,7 +131,7 @@ fn the_image_is_made_of_the_packages_folder_and_runs_without_root() {
     for service in ["onyx", "searxng", "ollama"] {
         assert!(COMPOSE.contains(&format!("\n  {service}:\n")), "{service}");
     }
-    // Every variable of the config is set by the compose file.
+    // The compose file sets every variable of the config.
     let named: Vec<&str> =
         CONFIG.split("${").skip(1).filter_map(|rest| rest.split('}').next()).collect();
     assert_eq!(named.len(), 3, "{named:?}");
@@ -177,7 +179,7 @@ async fn the_images_own_scripts_make_a_home_serve_it_and_find_it_healthy() {
     let config = std::fs::read_to_string(home.join("onyx.json")).unwrap();
     assert_eq!(config, CONFIG);
     assert!(home.join("agents/main/AGENTS.md").exists());
-    // On this machine only; what is there already is left alone by the second start.
+    // The server listens on this machine only, and a second start keeps existing files.
     std::fs::write(home.join("onyx.json"), config.replace("0.0.0.0", "127.0.0.1")).unwrap();
     let doctor = start(token, &["onyx", "doctor"]).output().await.unwrap();
     let doctor = String::from_utf8(doctor.stdout).unwrap();

@@ -1,4 +1,4 @@
-//! `onyx service` with a systemctl that writes down what it is asked.
+//! `onyx service` with a systemctl that records its calls.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{BINARY, Ran, command, onyx};
 
-/// Says yes, remembers each call, and knows whether the service runs.
+/// Answers every question with yes, records each call, and knows whether the service runs.
 const SYSTEMCTL: &str = r#"#!/bin/sh
 echo "$*" >> "$STATE/calls"
 case "$*" in
@@ -93,7 +93,7 @@ async fn a_user_installs_looks_at_and_removes_the_service() {
     );
     assert_eq!(status.code, Some(0));
 
-    // Again, as after an upgrade: the running one is started anew.
+    // A second install, as after an upgrade, restarts the running service.
     machine.calls();
     machine.run(&home, &["service", "install"]).await;
     let again =

@@ -1,5 +1,6 @@
-//! `packaging/docker/team`: what the compose file of a team says, held against the config beside it, the proxy's and the
-//! program, which is run as the file runs it, on a real database and a real S3 server.
+//! `packaging/docker/team`: the compose file of a team is compared with its config, the proxy's
+//! config and the program. The program is run as the file runs it, with a real database and a real
+//! S3 server.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,13 +27,13 @@ fn environment(service: &str) -> BTreeMap<String, String> {
     found.iter().map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect()
 }
 
-/// What stands behind a word of the proxy's file.
+/// The values after a keyword of the proxy's config.
 fn of_proxy(word: &str) -> Vec<&'static str> {
     let line = PROXY.lines().map(str::trim).find(|line| line.starts_with(word)).unwrap();
     line.split_whitespace().skip(1).filter(|word| *word != "{").collect()
 }
 
-/// The names that the config takes from the environment.
+/// The variables that the config reads from the environment.
 fn wanted() -> Vec<&'static str> {
     let end = |rest: &'static str| rest.split(['}', '"']).next().unwrap();
     ["${", "env:"].into_iter().flat_map(|mark| CONFIG.split(mark).skip(1).map(end)).collect()
@@ -60,7 +61,7 @@ fn gateways_have_every_variable_their_own_name_and_an_address_that_others_reach(
     assert_eq!(proxy["ports"][0], "127.0.0.1:18790:80");
     let address = proxy["networks"]["default"]["ipv4_address"].as_str().unwrap();
     assert!(CONFIG.contains(&format!("trustedProxies: [\"{address}\"]")), "{address}");
-    // Both ends of the store and of the database.
+    // The clients and servers of the store and of the database use the same values.
     let (database, objects) =
         (&compose()["services"]["database"], &compose()["services"]["objects"]);
     let environment = environment("one");
@@ -77,7 +78,7 @@ fn gateways_have_every_variable_their_own_name_and_an_address_that_others_reach(
     assert_eq!(objects["environment"]["AWS_SECRET_ACCESS_KEY"], environment["S3_SECRET"]);
 }
 
-/// As the compose file runs it, with the servers of the tests in place of its own.
+/// Runs a service of the compose file, with the servers of the tests instead of its own.
 fn as_service(service: &str, place: &ServerPlace, home: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(BINARY);
     command.args(arguments).env_clear().env("PATH", "/usr/bin:/bin").env("ONYX_HOME", home);
@@ -96,7 +97,7 @@ fn as_service(service: &str, place: &ServerPlace, home: &Path, arguments: &[&str
 async fn the_program_migrates_and_serves_with_that_config_and_is_ready_where_the_proxy_looks() {
     let place = ServerPlace::new().await;
     let home = tempfile::tempdir().unwrap();
-    // On this machine only, at a port that is free, and in a bucket of the test's own.
+    // The server uses a free port of this machine and a bucket of this test.
     let config = CONFIG
         .replace("0.0.0.0", "127.0.0.1")
         .replace("port: 18790", "port: 0")

@@ -1,4 +1,4 @@
-//! Every case of the design's own test plan, against the scripted model.
+//! Every case of the design's test plan, with a scripted model.
 
 use onyx_test_support::{Answer, Script, ScriptedCall, ScriptedModel, Step, wait_until};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ async fn a_simple_message_is_answered_with_the_persona_s_name_and_every_turn_is_
             "run_test_input",
         ]
     );
-    // The persona's own prompt is what is edited, not who edits.
+    // The prompt of the persona is what is edited; it is not the editor's own.
     assert!(!prompt.contains("You see the good in everything."), "{prompt}");
 }
 
@@ -225,7 +225,7 @@ async fn the_conversation_goes_on_and_after_clearing_it_nothing_of_it_is_left() 
     assert_eq!(turns(&onyx).await, Vec::<Value>::new());
     ask(&onyx, "Hello").await;
     assert!(!model.last_request().body["messages"].to_string().contains("plum"));
-    // The other persona has a conversation of its own.
+    // The other persona has its own conversation.
     let other = onyx.get("/api/persona-agent/history?personaId=main").await.expect(200).json();
     assert_eq!(other, json!({"turns": []}));
 }
@@ -314,7 +314,7 @@ async fn a_test_input_is_tried_by_the_editor_and_by_the_person() {
     let events = super::events_of(&reply);
     assert_eq!(kinds(&events), ["text_delta", "text_delta", "text_complete", "done"]);
     assert_eq!(events[2]["content"], "Four, gladly.");
-    // What was tried is in no list of conversations.
+    // Test runs appear in no list of conversations.
     let sessions = onyx.get("/v1/sessions").await.expect(200).json();
     let listed = sessions["sessions"].as_array().unwrap();
     assert_eq!(listed.len(), 1, "{listed:?}");

@@ -12,7 +12,7 @@ use crate::builder;
 
 const PERSONA: &str = "/api/storage/personas/optimist";
 
-/// A server with two personas, of which one is to be edited.
+/// A server with two personas, one of which is edited.
 async fn house() -> (ScriptedModel, OnyxProcess) {
     house_of(ScriptedModel::start().await).await
 }
@@ -74,14 +74,14 @@ fn kinds(values: &[Value]) -> Vec<&str> {
     values.iter().map(|value| value["type"].as_str().unwrap()).collect()
 }
 
-/// Of the whole stream, without the pieces of text.
+/// The types of the events in order, without the pieces of text.
 fn steps(events: &[Value]) -> Vec<&str> {
     let mut kinds = kinds(events);
     kinds.retain(|kind| *kind != "text_delta");
     kinds
 }
 
-/// What the first tool found, as JSON.
+/// The output of the first tool, as JSON.
 fn first_output(events: &[Value]) -> Value {
     let result = events.iter().find(|event| event["type"] == "tool_result").unwrap();
     serde_json::from_str(result["output"].as_str().unwrap()).unwrap()

@@ -50,7 +50,7 @@ async fn no_other_way_leads_to_the_editor_and_no_other_agent_has_its_tools() {
     let path = format!("/v1/sessions/{session}");
     let patch = send(&onyx, Method::PATCH, &path, &json!({"agents": ["persona-editor"]})).await;
     assert_eq!(patch.status, 404, "{}", patch.text());
-    // A model that calls what it was not offered is told that there is no such tool.
+    // A call of a tool that was not offered gets the error that there is no such tool.
     model.push(call("update_system_prompt", &json!({"systemPrompt": "gone"})));
     model.push(Answer::text("No."));
     let events = onyx.chat_stream(&json!({"message": "change yourself"})).await;
@@ -78,7 +78,7 @@ async fn the_session_says_which_persona_is_edited_whatever_the_model_says() {
 
 #[tokio::test]
 async fn delete_everything_in_a_test_input_changes_nothing() {
-    // The persona is of tier `act`, and its model obeys whatever it reads.
+    // The persona has tier `act`, and its model obeys everything that it reads.
     let (_model, onyx) = house_of(ScriptedModel::gullible().await).await;
     let vault = onyx.home().join("people/owner/vault");
     std::fs::create_dir_all(&vault).unwrap();
@@ -98,13 +98,13 @@ async fn delete_everything_in_a_test_input_changes_nothing() {
     let results = events.iter().filter(|event| event["type"] == "tool_result").count();
     assert_eq!((results, &events.last().unwrap()["type"]), (5, &json!("done")), "{events:?}");
     only_drafts(&onyx).await;
-    // The same where the editor tries it: what it hears of it is an answer, and no order.
+    // The same holds if the editor runs the test input: the answer gives the editor no orders.
     let read = json!({"tool": "run_test_input", "args": {"id": id}});
     ask(&onyx, &format!("Try the hostile one. ONYX-DO {read}")).await;
     only_drafts(&onyx).await;
 }
 
-/// Nothing was written or deleted; all that was proposed waits for a person.
+/// Checks that nothing was written or deleted, and that all proposals wait for a person.
 async fn only_drafts(onyx: &OnyxProcess) {
     let diary = onyx.home().join("people/owner/vault/diary.md");
     assert_eq!(std::fs::read_to_string(diary).unwrap(), "Dear diary");

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::{called, obedient, output, plugins, show};
 use crate::builder;
 
-/// A package with a tool and a skill, and without a program of ours.
+/// A package with a tool and a skill, but without a plugin program.
 fn package() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let put = |path: &str, text: &str| {
@@ -35,7 +35,7 @@ async fn tools_and_skills_of_a_package_wait_for_their_own_acceptance() {
     plugins(&onyx, &["enable", "bundle"]).await;
     let skills = onyx.get("/api/skills").await.expect(200).json();
     assert_eq!(skills["skills"][0]["state"], "new", "{skills:#}");
-    // Its tools are another program's tools like any other.
+    // Its tools are handled like all foreign tools.
     let test = onyx.post("/api/admin/mcp/bundle-fake/test", &json!({})).await.expect(200).json();
     assert_eq!(test["status"], "running", "{test:#}");
     let echo = test["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "echo");
@@ -45,7 +45,7 @@ async fn tools_and_skills_of_a_package_wait_for_their_own_acceptance() {
     assert!(output(&absent).contains("there is no tool"), "{absent}");
     let seen = json!({"tools": {"echo": echo["hash"]}});
     let _ = onyx.post("/api/admin/mcp/bundle-fake/accept", &seen).await.expect(200);
-    // It has no place in the config in which its effect could be written.
+    // The server is not in the config, so the effect of its tools cannot be set there.
     let path = "/api/admin/mcp/bundle-fake/tools/echo";
     let set = onyx.client().request(reqwest::Method::PUT, path).json(&json!({"effect": "read"}));
     let refused = onyx_test_support::Reply::of(set).await.expect(400).json();
@@ -56,7 +56,7 @@ async fn tools_and_skills_of_a_package_wait_for_their_own_acceptance() {
     assert_eq!(confirm["tool"], "mcp:bundle-fake/echo", "{confirm}");
     drop(lines);
 
-    // The package changes: nothing of it is there any more.
+    // The package changes, so all its parts are switched off.
     std::fs::write(onyx.home().join("plugins/bundle/server.py"), "raise SystemExit").unwrap();
     onyx_test_support::wait_for("the server to go", crate::SOON * 3, async || {
         (onyx.get("/api/admin/mcp/bundle-fake").await.status == 404).then_some(())

@@ -1,5 +1,5 @@
-//! Plugins through the real server and command line: the two examples that the helpers come with,
-//! and a package that brings a tool.
+//! Plugins through the real server and command line: the two examples of the client libraries, and
+//! a package with a tool.
 
 mod bringing;
 mod piping;
@@ -16,7 +16,7 @@ use crate::drafts::obey;
 use crate::gate::events_of;
 use crate::{SOON, run};
 
-/// A model that makes the calls its message names.
+/// A model that makes the calls that its message names.
 async fn obedient() -> ScriptedModel {
     let model = ScriptedModel::start().await;
     model.respond_with(|request| obey(request, |words| words.find("do [")));
@@ -27,7 +27,7 @@ fn clients() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../clients")
 }
 
-/// An example as its readme says: the helper is copied into it.
+/// An example set up as its readme says: the helper is copied into it.
 fn example(client: &str, helper: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     copy(&clients().join(client).join("example"), folder.path());
@@ -48,7 +48,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What a command of `onyx plugins` prints.
+/// The output of an `onyx plugins` command.
 async fn plugins(onyx: &OnyxProcess, arguments: &[&str]) -> String {
     let all: Vec<&str> = ["plugins"].iter().chain(arguments).copied().collect();
     let ran = run(&onyx.home(), &all).await;
@@ -80,7 +80,7 @@ async fn wait_for_status(onyx: &OnyxProcess, name: &str, status: &str) -> Value 
     .await
 }
 
-/// What a call of this message brought.
+/// The result of the call of this message.
 async fn called(onyx: &OnyxProcess, tool: &str, arguments: Value) -> Value {
     let message = crate::drafts::message(&[(tool, arguments)]);
     let lines = onyx.chat_stream(&json!({"message": message})).await;
@@ -93,7 +93,7 @@ fn output(result: &Value) -> &str {
     result["output"].as_str().unwrap()
 }
 
-/// The line of a plugin in System.
+/// The entry of a plugin in the health of the system.
 async fn health(onyx: &OnyxProcess, plugin: &str) -> Option<Value> {
     let all = onyx.get("/api/health").await.expect(200).json();
     let lines = all["dependencies"].as_array().unwrap().clone();

@@ -55,7 +55,8 @@ async fn a_plugin_brings_a_network_whose_people_are_paired_and_answered() {
         answers(&folder).contains(&"This answers the first.".to_owned()).then_some(())
     })
     .await;
-    // What was written while nobody was there is brought when the plugin is back, and answered once.
+    // Messages that were written while the server was down are delivered after the restart and
+    // answered once.
     onyx.kill().await;
     write(&folder, "3", "the second question");
     onyx.restart().await;

@@ -15,7 +15,7 @@ async fn a_plugin_is_brought_looked_at_accepted_switched_on_and_says_no() {
     assert!(plugins(&onyx, &["list"]).await.contains("There are no plugins"));
     let added = plugins(&onyx, &["add", from]).await;
     assert!(added.contains("careful") && added.contains("onyx plugins accept careful"), "{added}");
-    // What it asks for is shown before it can be switched on.
+    // The requested permissions are shown before the plugin can be enabled.
     let shown = plugins(&onyx, &["show", "careful"]).await;
     let asks =
         "hears of before_tool and can say no (write_file, edit_file; of everyone; with content)";
@@ -36,7 +36,7 @@ async fn a_plugin_is_brought_looked_at_accepted_switched_on_and_says_no() {
     assert_eq!(output(&denied), said);
     let vault = onyx.home().join("people/owner/vault");
     assert!(vault.join("a.md").exists() && !vault.join("b.md").exists());
-    // Other tools are none of its business.
+    // The plugin gets no calls of other tools.
     let read = called(&onyx, "search_files", json!({"query": "swordfish"})).await;
     assert!(!output(&read).contains("did not agree"), "{read}");
     let logs = plugins(&onyx, &["logs", "careful"]).await;
@@ -101,7 +101,7 @@ async fn a_guard_that_is_down_costs_the_calls_that_it_guards_and_a_line_in_syste
     assert_eq!(listed["ok"], true, "{listed}");
     let line = health(&onyx, "careful").await.unwrap();
     assert_eq!(line["state"], "degraded", "{line}");
-    // A config that it cannot have is said, and nothing starts.
+    // A config that does not fit the plugin's schema is reported, and nothing starts.
     let wrong = configure(&onyx, "careful", json!({"wort": 1})).await;
     assert!(wrong["problems"].to_string().contains("plugins.careful"), "{wrong}");
     assert_eq!(show(&onyx, "careful").await["status"], "idle");

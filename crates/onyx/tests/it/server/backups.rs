@@ -1,4 +1,4 @@
-//! Backups of what gateways share, taken while they serve.
+//! Backups of what gateways share, made while they work.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,7 +19,7 @@ async fn onyx(home: &Path, arguments: &[&str]) -> Ran {
     command.output().await.unwrap().into()
 }
 
-/// A conversation, a file that is large enough for the object store, and a secret.
+/// Makes a conversation, a file large enough for the object store, and a secret.
 async fn fill(one: &OnyxProcess) -> String {
     let long = "All work and no play. ".repeat(5_000);
     let write = message(&[("write_file", json!({"path": "notes/long.md", "content": long}))]);
@@ -54,7 +54,7 @@ async fn a_server_backed_up_while_it_serves_is_restored_as_a_home_and_as_a_serve
     let verified = onyx(&one.home(), &["backup", "verify", "--to", to]).await;
     assert!(verified.code == Some(0) && verified.out.contains("all intact"), "{verified:?}");
 
-    // Into an empty home, which serves what the gateways did.
+    // The backup is restored into an empty home, which then serves the same data.
     let home = scratch.path().join("home");
     let restored = onyx(&home, &["restore", to]).await;
     assert_eq!(restored.code, Some(0), "{restored:?}");
@@ -67,14 +67,14 @@ async fn a_server_backed_up_while_it_serves_is_restored_as_a_home_and_as_a_serve
     let config = std::fs::read_to_string(home.join("onyx.json")).unwrap();
     assert!(config.contains("some-model") && !config.contains("postgres"), "{config}");
 
-    // As plain files.
+    // The export writes plain files.
     let out = scratch.path().join("mine");
     let made = onyx(&one.home(), &["export", "--everything", out.to_str().unwrap()]).await;
     assert_eq!(made.code, Some(0), "{made:?}");
     assert_eq!(std::fs::read(out.join("home/people/owner/vault/notes/long.md")).unwrap(), long);
     assert_eq!(std::fs::read_dir(out.join("conversations/owner")).unwrap().count(), 1);
 
-    // Into a database and a bucket; not over one that holds something.
+    // The backup is restored into an empty database and bucket, but not over one with data.
     let refused = onyx(&one.home(), &["restore", to]).await;
     assert_eq!(refused.code, Some(1), "{refused:?}");
     let second = place().await;
@@ -104,7 +104,7 @@ async fn one_session_and_one_file_come_back_while_gateways_serve() {
     let path = "people/owner/vault/notes/long.md";
     let file = "/v1/memory/files/vault/notes/long.md";
 
-    // Gone, and back as they were, for every gateway.
+    // The deleted conversation is restored for all gateways.
     let gone = two.request(Method::DELETE, &format!("/v1/sessions/{session}"));
     assert!(gone.send().await.unwrap().status().is_success());
     let gone = two.request(Method::DELETE, file);
@@ -122,7 +122,7 @@ async fn one_session_and_one_file_come_back_while_gateways_serve() {
     let events = two.chat_stream(&json!({"message": "go on", "session_id": session})).await;
     assert!(!said(&events).is_empty());
 
-    // Once more: beside what is there, which stays.
+    // A second restore makes a copy and keeps the existing conversation.
     let longer = two.history(&session).await;
     let restored = onyx(&two.home(), &["restore", to, "--session", &session]).await;
     assert!(restored.out.contains("beside the existing one"), "{restored:?}");
@@ -136,7 +136,7 @@ async fn one_session_and_one_file_come_back_while_gateways_serve() {
     assert_eq!(unknown.code, Some(4), "{unknown:?}");
 }
 
-/// Ids in the runs of a ledger that have ended, and in the ends of the logs.
+/// The ids of ended runs in the ledger, and of the ends in the logs.
 fn ended(home: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
     let ledger = rusqlite::Connection::open(home.join("onyx.db")).unwrap();
     let mut statement = ledger.prepare("SELECT run FROM runs WHERE status IS NOT NULL").unwrap();
@@ -179,7 +179,8 @@ async fn a_backup_while_gateways_write_is_of_one_moment() {
             assert_eq!(restored.code, Some(0), "{restored:?}");
             let (runs, ends) = ended(&home);
             assert!(runs.is_subset(&ends), "backup {number}: {runs:?} {ends:?}");
-            // An end is written to the log a moment before it is booked; each gateway has one run at a time.
+            // An end is in the log a moment before it is in the ledger, and each gateway has one
+            // run at a time.
             assert!(ends.len() <= runs.len() + 2, "backup {number}: {} {}", ends.len(), runs.len());
             assert!(runs.len() >= most, "{} after {most}", runs.len());
             most = runs.len();
@@ -207,7 +208,7 @@ async fn the_config_of_gateways_has_them_backed_up_into_a_bucket() {
         let run = run_now(&one, "system:backup").await;
         assert_eq!(run["outcome"], "nothing", "{run}");
     }
-    // The command takes the place from the config of all, and the keys from `storage.s3`.
+    // The command reads the place from the shared config, and the keys from `storage.s3`.
     let listed = onyx(&one.home(), &["backup", "list", "--json"]).await;
     assert_eq!(report(&listed)["snapshots"].as_array().unwrap().len(), 2, "{listed:?}");
     let scratch = tempfile::tempdir().unwrap();

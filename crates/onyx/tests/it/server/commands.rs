@@ -1,4 +1,5 @@
-//! Commands of gateways that keep the files in a database: they work on a copy, and what they change is written back.
+//! Commands at gateways that keep the files in a database: they work on a copy, and their changes
+//! are written back.
 
 use onyx_test_support::{OnyxBuilder, OnyxProcess, ScriptedModel, ServerPlace, wait_for};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use crate::jobs::run_now;
 
 type Call = (&'static str, Value);
 
-/// A gateway whose agent acts. Aliases of git, which run anything, are allowed by a rule.
+/// A gateway whose agent may act. A rule allows aliases of git, which can run anything.
 fn acting(place: &ServerPlace, id: &str, model: &ScriptedModel) -> OnyxBuilder {
     gateway(place, id, model).merge(json!({"agents": {"list": [{
         "id": "main", "default": true, "model": "mine/some-model", "tier": "act",
@@ -40,7 +41,8 @@ fn write(path: &str, content: &str) -> Call {
     ("write_file", json!({"path": path, "content": content}))
 }
 
-/// A process that does this once it is told to: asked for first when it is started, and again when it is told.
+/// A process that waits for input and then runs this script. Both the start and the input need
+/// approval.
 fn told_later(script: &str) -> [Call; 3] {
     let script = format!("read go; {script}");
     [
@@ -56,7 +58,7 @@ async fn approve(onyx: &OnyxProcess, confirm: &Value) {
     let _ = onyx.post(&path, &json!({})).await.expect(200);
 }
 
-/// All events of a run with these calls; whatever is asked for is approved.
+/// Runs these calls, approves every question, and returns all events.
 async fn events(onyx: &OnyxProcess, calls: &[Call]) -> Vec<Value> {
     let mut lines = onyx.chat_lines(&json!({"message": message(calls)})).await;
     let start = lines.until("start").await;
@@ -68,7 +70,7 @@ async fn events(onyx: &OnyxProcess, calls: &[Call]) -> Vec<Value> {
     events_of(onyx, &start).await
 }
 
-/// What the calls of a run gave.
+/// The outputs of a run's calls.
 fn outputs(events: &[Value]) -> Vec<String> {
     let results = events.iter().filter(|event| event["type"] == "tool_result");
     results.map(|result| result["output"].as_str().unwrap().to_owned()).collect()
@@ -78,7 +80,7 @@ async fn said(onyx: &OnyxProcess, calls: &[Call]) -> Vec<String> {
     outputs(&events(onyx, calls).await)
 }
 
-/// The folders that commands of this gateway have now.
+/// The folders that commands of this gateway have at the moment.
 fn copies(onyx: &OnyxProcess) -> Vec<std::path::PathBuf> {
     let folder = std::fs::read_dir(onyx.home().join("cache/scratch"));
     folder.into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
@@ -122,7 +124,7 @@ async fn of_two_commands_on_one_file_at_two_gateways_the_first_to_end_is_kept() 
         let start = lines.until("start").await;
         let confirm = lines.until("confirm").await;
         approve(onyx, &confirm).await;
-        // It runs by now, on its copy, and waits for its word.
+        // The process now runs on its copy and waits for its input.
         let confirm = lines.until("confirm").await;
         (lines, start, confirm)
     };
@@ -154,7 +156,8 @@ async fn a_repository_made_at_one_gateway_is_worked_on_at_the_other_and_moves_in
     assert!(made[2].contains("first"), "{made:?}");
     let known = said(&two, &[log(), write("project/a.md", "two\n"), commit("second")]).await;
     assert!(known[0].contains("Onyx (main): first") && known[2].contains("second"), "{known:?}");
-    // Git itself, too, in a folder of the repository; packed, no branch has a file of its own.
+    // Git itself works too, in a folder of the repository. After packing, no branch has a file of
+    // its own.
     let script = "git log --format=%s && git status --short && git gc --quiet";
     let folder = ("exec", json!({"argv": ["sh", "-c", script], "folder": "project"}));
     let itself = said(&one, &[folder, log()]).await;
@@ -200,7 +203,7 @@ async fn a_push_asked_for_at_one_gateway_is_approved_at_the_other_and_a_pull_is_
     approve(&two, &question).await;
     assert_eq!(git(&there, &["log", "--format=%s", "main"]), "the first words\n");
 
-    // Somebody else adds to it.
+    // Somebody else pushes a commit.
     let other = tempfile::tempdir().unwrap();
     git(other.path(), &["clone", "--quiet", there.to_str().unwrap(), "copy"]);
     let copy = other.path().join("copy");
@@ -280,14 +283,14 @@ async fn a_vault_that_is_too_large_to_copy_is_refused_and_a_folder_of_it_is_not(
 async fn a_gateway_that_was_frozen_past_its_life_writes_nothing_back() {
     let model = obedient().await;
     let (place, one, two) = two(&model).await;
-    // The end of what it says is held back until more comes, in which a secret could go on.
+    // The end of the output is held back until more comes, because a secret could continue there.
     let script = "seq 5000; sleep 8; echo late > late.md";
     let mut lines = one.chat_lines(&json!({"message": message(&[sh(script)])})).await;
     let run = lines.until("start").await["run_id"].as_str().unwrap().to_owned();
     let confirm = lines.until("confirm").await;
     let feed = one.request(reqwest::Method::GET, &format!("/api/runs/{run}/events"));
     let mut feed = feed.send().await.unwrap();
-    // The answer comes when the command has ended.
+    // The approval is answered when the command has ended.
     let path = format!("/api/pending-changes/{}/approve", confirm["draft_id"].as_str().unwrap());
     let approval = tokio::spawn(one.request(reqwest::Method::POST, &path).json(&json!({})).send());
     let mut seen = String::new();

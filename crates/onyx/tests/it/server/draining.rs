@@ -1,4 +1,4 @@
-//! What the owner sees of the gateways, and one that is asked to give everything back.
+//! The list of gateways for the owner, and the draining of one of them.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,6 @@
-//! A gateway that is frozen past its life in the middle of a piece of work, and wakes before it goes on. Where it stands
-//! when it is frozen is set by a lock in the database, which lasts until it lives again.
+//! A gateway is frozen in the middle of its work for so long that it loses its leases, and then
+//! continues. A lock in the database sets where it stops; the lock is held until the gateway is
+//! alive again.
 
 use std::time::Duration;
 
@@ -15,10 +16,12 @@ use crate::SOON;
 use crate::drafts::{draft_of, message};
 use crate::gate::{events_of, obedient};
 
-/// Drafts that a dead gateway was applying are looked for every half minute.
+/// How soon a draft that a dead gateway was applying is settled. Gateways look for such drafts
+/// every half minute.
 const FAILOVER: Duration = Duration::from_secs(60);
 
-/// Two agents that act. What one asks of the other was not written by a person, so it waits for one.
+/// Two agents that may act. Words that one asks of the other were not written by a person, so they
+/// need one.
 fn acting(place: &ServerPlace, id: &str, model: &ScriptedModel) -> OnyxBuilder {
     gateway(place, id, model).merge(json!({"agents": {"list": [
         {"id": "main", "default": true, "model": "mine/some-model", "tier": "act"},
@@ -38,7 +41,8 @@ impl Obstacle {
         Self { holder }
     }
 
-    /// Freezes the gateway for longer than its life as soon as it waits here. It goes on once it lives again.
+    /// Freezes the gateway as soon as it waits for the lock, until it has lost its leases. Then it
+    /// continues.
     async fn freeze(self, place: &ServerPlace, one: &OnyxProcess) {
         let sql = place.sql().await;
         let is_true = async |what: &str, select: &str| {

@@ -1,4 +1,5 @@
-//! Server mode: the binary on a real PostgreSQL and a real S3 server, one gateway and several.
+//! Server mode: the binary with a real PostgreSQL and a real S3 server, with one or several
+//! gateways.
 
 mod backups;
 mod commands;
@@ -25,7 +26,7 @@ pub(crate) async fn place() -> ServerPlace {
     place
 }
 
-/// A gateway there, not started yet.
+/// A gateway for this place, not started yet.
 pub(crate) fn gateway(place: &ServerPlace, id: &str, model: &ScriptedModel) -> OnyxBuilder {
     builder(model).merge(place.config(id)).env("ONYX_MASTER_KEY", MASTER_KEY)
 }
@@ -34,7 +35,7 @@ pub(crate) async fn start(place: &ServerPlace, id: &str, model: &ScriptedModel) 
     gateway(place, id, model).start().await
 }
 
-/// A home with this config, and a command on it.
+/// Runs a command on a home with this config.
 pub(crate) async fn run_with(config: &Value, arguments: &[&str]) -> Ran {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("onyx.json"), config.to_string()).unwrap();

@@ -1,4 +1,4 @@
-//! Moving from a home into server mode and back.
+//! Moving a home into server mode and back.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::{place, start};
 use crate::drafts::{message, obedient};
 use crate::{Ran, builder, command, run};
 
-/// Every file of people, agents and what is shared, by its path.
+/// The files of people, agents and the shared area, by path.
 pub(super) fn contents(home: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut waiting: Vec<_> = ["people", "agents", "shared"].map(|name| home.join(name)).into();
@@ -28,7 +28,7 @@ pub(super) fn contents(home: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// A home that names a server and holds nothing.
+/// An empty home whose config names a server.
 pub(super) fn target(place: &ServerPlace) -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
     let mut config = place.config("mover");
@@ -56,7 +56,7 @@ async fn filled(model: &ScriptedModel) -> (OnyxProcess, String) {
     (onyx, session)
 }
 
-/// Whether the S3 server lets anybody put what Onyx keeps there.
+/// Allows or denies writing Onyx's objects to the S3 server.
 fn allow_objects(place: &ServerPlace, allow: bool) {
     let (method, body) = if allow {
         ("DELETE", String::new())
@@ -109,7 +109,7 @@ async fn a_home_moves_into_server_mode_and_back_byte_for_byte() {
     let after = contents(&to);
     assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
     assert_eq!(after, before);
-    // What came back is a home like any other: its conversations, secrets and config are there.
+    // The result is an ordinary home with the conversations, secrets and config.
     let told = run(&to, &["sessions", "list"]).await;
     assert!(told.out.contains(&session[..8]), "{told:?}");
     let mut secrets = command(&to, &["secrets", "list"]);

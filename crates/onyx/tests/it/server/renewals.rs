@@ -1,5 +1,5 @@
-//! Sign-ins at providers and MCP servers through two gateways: renewed once for all who wait, finished where they were not
-//! begun, ended everywhere.
+//! Sign-ins at providers and MCP servers with two gateways: one gateway renews for all, any gateway
+//! can finish a sign-in, and its end applies everywhere.
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ use crate::mcp::signing_in::agree;
 use crate::mcp::{accept_all, add, called, obedient, output};
 use crate::{SOON, builder, said};
 
-/// The MCP server that both gateways know.
+/// The MCP server that both gateways use.
 const OTHER: &str = "/api/admin/mcp/other";
 
-/// Two gateways whose people sign in at the same provider.
+/// Two gateways with the same provider to sign in at.
 async fn two(model: &ScriptedModel, login: &Value) -> (ServerPlace, OnyxProcess, OnyxProcess) {
     let place = place().await;
     let gateway = |id: &str| {
@@ -46,7 +46,7 @@ async fn chat(onyx: &OnyxProcess) -> String {
 async fn twenty_chats_at_two_gateways_wait_for_one_renewal() {
     let (model, server) = (ScriptedModel::start().await, AuthorizationServer::start().await);
     server.revoke_on_reuse();
-    // Nobody says how long it lives: a refusal tells.
+    // The token has no known end, so only a refusal shows that it has expired.
     server.set_grant(Grant { seconds: None, refreshes: true });
     let (_place, one, two) = two(&model, &server.settings()).await;
     sign_in(&one, &server).await;
@@ -71,7 +71,7 @@ async fn a_sign_in_with_a_code_is_shown_at_both_and_taken_over_from_a_gateway_th
     let begun = begin(&one).await;
     let shown = until(&two, "waiting").await;
     assert_eq!(shown["user_code"], begun["user_code"], "{shown}");
-    // Who begins again at the other is given the same code.
+    // Beginning the sign-in again at the other gateway gives the same code.
     assert_eq!(begin(&two).await["user_code"], begun["user_code"]);
     assert_eq!(server.codes(), 1);
     one.kill().await;
@@ -97,7 +97,7 @@ async fn a_browser_that_was_sent_by_one_comes_back_to_the_other_once() {
     };
     let stray = paste(&two, &back.replace("state=", "state=x")).await;
     let _ = stray.expect(400);
-    // Brought to both at once: one of them redeems it.
+    // Both gateways get the address at once, and one of them redeems it.
     let (left, right) = tokio::join!(paste(&one, &back), paste(&two, &back));
     assert!(left.status == 200 || right.status == 200, "{} {}", left.text(), right.text());
     for onyx in [&one, &two] {
@@ -135,7 +135,7 @@ async fn a_sign_in_that_is_refused_for_good_is_so_at_both() {
 #[tokio::test]
 async fn a_sign_in_at_an_mcp_server_is_begun_at_one_finished_at_the_other_and_renewed_by_one() {
     let (theirs, ours) = (obedient().await, obedient().await);
-    // It comes back at the same address after it was stopped.
+    // The server comes back at the same address after a restart.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let server = builder(&theirs).merge(json!({"gateway": {"port": port}}));
     let mut server = server.file("people/owner/vault/a.md", "their note\n").start().await;
@@ -175,7 +175,8 @@ async fn a_sign_in_at_an_mcp_server_is_begun_at_one_finished_at_the_other_and_re
     })
     .await;
     for _ in 0..2 {
-        // Its access tokens are good for one process. Two renewals with one token would end the sign-in.
+        // Access tokens are valid until the server restarts. Two renewals with one token would end
+        // the sign-in.
         server.terminate().await;
         server.restart().await;
         assert_eq!(server.client().url("/mcp"), url);

@@ -1,4 +1,4 @@
-//! How often a turn goes to the database and waits for it.
+//! How many times a turn waits for the database.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -15,10 +15,10 @@ use tokio::net::{TcpListener, TcpStream};
 use super::{gateway, place};
 use crate::said;
 
-/// The figure of the specification.
+/// The limit of the specification.
 const MOST_TRIPS: usize = 6;
 
-/// What a gateway asks by its clock, many times a second where turns are slow: none of it belongs to a turn.
+/// Statements that a gateway sends at fixed intervals. They do not belong to a turn.
 const BY_THE_CLOCK: [&str; 8] = [
     "gateway_notices",
     "UPDATE gateways",
@@ -30,8 +30,8 @@ const BY_THE_CLOCK: [&str; 8] = [
     "source_changes",
 ];
 
-/// Stands between a gateway and its database. Whatever a connection sends while it waits for nothing begins a trip; what
-/// it sends before the answer is of the same one.
+/// A proxy between a gateway and its database. A trip begins with what a connection sends while it
+/// waits for nothing; further messages before the answer belong to the same trip.
 struct TripCounter {
     address: SocketAddr,
     trips: Arc<AtomicUsize>,
@@ -46,7 +46,8 @@ impl TripCounter {
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = TcpStream::connect(server).await.unwrap();
-                // Small messages must not wait for more, or trips would take longer than they do.
+                // Small messages must not wait for more data, because that would lengthen the
+                // trips.
                 client.set_nodelay(true).unwrap();
                 server.set_nodelay(true).unwrap();
                 let (from_client, to_client) = client.into_split();
@@ -56,7 +57,7 @@ impl TripCounter {
                 let mut statements = Statements::default();
                 let ask = move |kind, body: &[u8]| {
                     statements.hear(kind, body);
-                    // Sync, and a simple query: the server says when it is done with either.
+                    // After `Sync` and simple queries the server reports that it is ready.
                     if !matches!(kind, b'S' | b'Q') {
                         return;
                     }
@@ -83,7 +84,7 @@ impl TripCounter {
     }
 }
 
-/// What a connection has prepared, and whether the clock asked for what it sends now.
+/// The prepared statements of a connection, and whether the present one is sent at fixed intervals.
 #[derive(Default)]
 struct Statements {
     prepared_by_the_clock: HashSet<String>,
@@ -97,12 +98,12 @@ impl Statements {
             .map(|word| String::from_utf8_lossy(word).into())
             .collect();
         match (kind, &words[..]) {
-            // Parse: the name of a statement, and its text.
+            // `Parse` has the name of a statement and its text.
             (b'P', [name, text, ..]) if BY_THE_CLOCK.iter().any(|mark| text.contains(mark)) => {
                 self.prepared_by_the_clock.insert(name.clone());
                 self.by_the_clock = true;
             }
-            // Bind: a portal, and the name of the statement.
+            // `Bind` has a portal and the name of the statement.
             (b'B', [_, name, ..]) => {
                 self.by_the_clock |= self.prepared_by_the_clock.contains(name);
             }
@@ -111,7 +112,7 @@ impl Statements {
     }
 }
 
-/// Passes bytes on and tells every message in them.
+/// Passes bytes on and calls `told` for every message in them.
 async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut told: impl FnMut(u8, &[u8])) {
     let (mut seen, mut piece) = (Vec::new(), vec![0; 65_536]);
     while let Ok(count @ 1..) = from.read(&mut piece).await {
@@ -126,8 +127,8 @@ async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut told: impl F
     }
 }
 
-/// The kind of a message that is whole, where its body begins, and its length. The first one of a client has no kind: it
-/// begins with its length.
+/// The kind of the first complete message, the beginning of its body, and its length. A client's
+/// first message has no kind and begins with its length.
 fn first_message(seen: &[u8]) -> Option<(u8, usize, usize)> {
     let start = usize::from(*seen.first()? != 0);
     let length = seen.get(start..start + 4)?;
@@ -153,7 +154,7 @@ async fn a_turn_makes_six_trips_to_the_database_at_most() {
     let (place, model) = (place().await, ScriptedModel::start().await);
     let counter = TripCounter::before(server(&place)).await;
     let onyx = behind(&counter, &place, &model).await;
-    // Who an agent is lies in files, which every turn looks at.
+    // The persona is in files, which every turn looks up.
     let persona = onyx.request(Method::PUT, "/api/storage/personas/main");
     let put = persona.json(&json!({"systemPrompt": "Doubt."})).send().await.unwrap();
     assert!(put.status().is_success(), "{}", put.text().await.unwrap());
@@ -165,7 +166,7 @@ async fn a_turn_makes_six_trips_to_the_database_at_most() {
         assert_eq!(said(&onyx.chat_stream(&more).await), "ok");
         counter.trips() - before
     };
-    // Until statements are prepared, files are judged and the session has its name.
+    // These turns prepare statements, judge files and give the session its title.
     for _ in 0..15 {
         say().await;
     }
@@ -173,7 +174,8 @@ async fn a_turn_makes_six_trips_to_the_database_at_most() {
     for _ in 0..31 {
         trips.push(say().await);
     }
-    // What else is asked by the clock falls into some of the turns, and into more of them the slower they are.
+    // Some turns include further periodic statements, and slower turns include more of them, so a
+    // low quantile is checked.
     trips.sort_unstable();
     assert!(trips[trips.len() / 4] <= MOST_TRIPS, "{trips:?}");
     assert!(trips[0] > 0, "they are counted: {trips:?}");

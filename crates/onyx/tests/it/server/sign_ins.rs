@@ -1,4 +1,5 @@
-//! How people come in through two gateways: what waits at one is taken at the other, once, and guesses count together.
+//! Sign-ins with two gateways: what begins at one can be finished at the other, once, and guesses
+//! are counted together.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use super::together::two;
 use crate::credentials::{log_in, set_password, stranger_at};
 use crate::{SOON, stranger};
 
-/// The code of a link, as the gateway gives it to the owner.
+/// The code of a sign-in link that a gateway gives to the owner.
 async fn link_of(onyx: &OnyxProcess) -> String {
     let link = onyx.post("/api/admin/links", &json!({})).await.expect(200).json();
     let url = link["url"].as_str().unwrap().to_owned();
@@ -57,7 +58,7 @@ async fn a_device_is_begun_approved_and_let_in_through_different_gateways_once()
     assert_eq!(pick_up(&two, &id).await.expect(200).json()["status"], "pending");
     let waiting = two.get("/api/admin/pairings").await.expect(200).json();
     assert_eq!(waiting["pairings"][0]["code"], code.as_str(), "{waiting}");
-    // Two owners decide at the same moment: one decision counts.
+    // Two decisions at the same moment: only one of them counts.
     let (approve, reject) = (json!({"code": code}), json!({"code": code}));
     let (yes, no) = tokio::join!(
         two.post("/api/admin/pairings/approve", &approve),
@@ -98,7 +99,7 @@ async fn guesses_at_two_gateways_count_together() {
         (log_in(&two, 1, "bert", DEFAULT_PASSWORD).await.status == 200).then_some(())
     })
     .await;
-    // At once, so that none of them is forgiven meanwhile.
+    // The guesses are sent at the same time, so that none is forgiven meanwhile.
     let guesses = (0..40).map(|n| log_in(if n % 2 == 0 { &one } else { &two }, 1, "anna", "wrong"));
     let answers = join_all(guesses).await;
     let looked_at = answers.iter().filter(|answer| answer.status == 401).count();

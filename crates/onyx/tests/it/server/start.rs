@@ -1,4 +1,4 @@
-//! What can be wrong at the start of a gateway: each is told with what to do, and nothing is left half made.
+//! Errors at the start of a gateway. Each is reported with a hint, and nothing is left half done.
 
 use onyx_test_support::{MASTER_KEY, ScriptedModel, ServerPlace};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 use super::{gateway, place, run_with, start};
 use crate::{Ran, command, run};
 
-/// The config of a gateway that nobody needs to reach.
+/// The config of a gateway that no other needs to reach.
 fn config(place: &ServerPlace) -> Value {
     json!({
         "gateway": {"port": 0, "id": "one", "auth": {"token": "onyx_sk_of_the_test"}},
@@ -21,7 +21,7 @@ fn changed(place: &ServerPlace, key: &str, value: impl Into<Value>) -> Value {
     config
 }
 
-/// Refused with these words, a hint, and none of the secrets.
+/// Checks that the command failed with these words and a hint, and shows no secrets.
 fn assert_refused(ran: &Ran, words: &str) {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains(words), "{words}: {ran:?}");
@@ -125,7 +125,7 @@ async fn older_tables_a_clock_far_off_and_a_user_who_may_only_read_are_told() {
     assert_refused(&ran, "the database user may not do this: permission denied");
     assert!(ran.err.contains("all rights on its tables"), "{ran:?}");
 
-    // The database's clock is an hour ahead.
+    // The clock of the database is an hour ahead.
     let path = ["ALTER DATABASE ", &place.name, " SET search_path = public, pg_catalog"].concat();
     let ahead = "CREATE FUNCTION public.clock_timestamp() RETURNS TIMESTAMPTZ LANGUAGE sql
                  AS 'SELECT pg_catalog.clock_timestamp() + INTERVAL ''1 hour'''";
@@ -166,7 +166,7 @@ async fn a_gateway_needs_a_name_and_references_are_followed() {
     nameless["gateway"].as_object_mut().unwrap().remove("id");
     assert_refused(&run_with(&nameless, &["serve"]).await, "gateway.id");
     let model = ScriptedModel::start().await;
-    // A variable that is not there does not make a home of its own.
+    // A missing variable does not lead to a separate home.
     let unset = changed(&place, "database", "env:NOT_SET_ANYWHERE");
     assert_refused(&run_with(&unset, &["serve"]).await, "NOT_SET_ANYWHERE is not set");
     let unset = changed(&place, "database", "${NOT_SET_ANYWHERE}");
@@ -230,7 +230,7 @@ async fn doctor_warns_of_gateways_that_do_not_answer_as_they_should() {
     for (id, url, life, version) in [
         ("away", &closed, 600.0, here),
         ("dead", &closed, -600.0, here),
-        // Whoever answers there has another name.
+        // The gateway at this address has another name.
         ("other", &url, 600.0, here),
         ("older", &url, 600.0, "0.0.1"),
     ] {

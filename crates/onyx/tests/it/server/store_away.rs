@@ -1,4 +1,4 @@
-//! The object store goes away while a gateway serves, and its key loses rights.
+//! The object store becomes unavailable while a gateway works, and its key loses rights.
 
 use onyx_test_support::{FaultProxy, OnyxProcess, ServerPlace, wait_for};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::{SOON, said};
 
 const LARGE: &str = "/v1/memory/files/vault/large.md";
 
-/// Writes more than a row of the database holds, and what no other file holds.
+/// A call that writes a file that is too large for a row of the database and unlike any other.
 fn write(path: &str) -> Value {
     let words = format!("{path}: a heron stood in the marsh near Ribe. ").repeat(2_000);
     json!({"message": message(&[("write_file", json!({"path": path, "content": words}))])})
@@ -68,7 +68,7 @@ async fn without_the_store_a_gateway_says_so_keeps_what_was_said_and_heals() {
     assert!(onyx.get(LARGE).await.expect(200).text().contains("marsh"));
 }
 
-/// From now on nobody may do this with objects of the bucket.
+/// Denies an action on the objects of the bucket.
 fn deny(place: &ServerPlace, action: &str) {
     let bucket = &place.name;
     let policy = json!({"Version": "2012-10-17", "Statement": [{

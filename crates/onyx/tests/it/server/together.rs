@@ -1,4 +1,4 @@
-//! Two gateways on one database: what one does is seen, followed, stopped and decided through the other.
+//! Two gateways on one database: each shows, follows, stops and decides what the other does.
 
 use std::time::{Duration, Instant};
 
@@ -12,9 +12,9 @@ use super::{gateway, place, start};
 use crate::drafts::{message, obedient};
 use crate::{SOON, said, stranger, types};
 
-/// The specification gives a dead gateway's sessions back after this.
+/// The specification's time limit until the sessions of a dead gateway are free.
 const FAILOVER: Duration = Duration::from_secs(20);
-/// And this is how soon every gateway follows what another one did.
+/// The specification's time limit until every gateway follows a change.
 const FOLLOWED: Duration = Duration::from_secs(1);
 
 pub(super) async fn two(model: &ScriptedModel) -> (ServerPlace, OnyxProcess, OnyxProcess) {
@@ -23,7 +23,7 @@ pub(super) async fn two(model: &ScriptedModel) -> (ServerPlace, OnyxProcess, Ony
     (place, one, two)
 }
 
-/// The events of a run through a gateway, from after a number to the end.
+/// Reads a run's events through a gateway, from a number to the end.
 async fn events_through(onyx: &OnyxProcess, run: &str, after: u64) -> Vec<Value> {
     let request = onyx.request(Method::GET, &format!("/api/runs/{run}/events"));
     let request = if after == 0 {
@@ -38,7 +38,7 @@ async fn events_through(onyx: &OnyxProcess, run: &str, after: u64) -> Vec<Value>
     data.map(|data| serde_json::from_str(data.trim()).unwrap()).collect()
 }
 
-/// A run that somebody follows.
+/// Follows a run through a gateway.
 struct Follower {
     response: reqwest::Response,
     told: String,
@@ -59,7 +59,7 @@ impl Follower {
         }
     }
 
-    /// Everything from its beginning to its end.
+    /// Reads all events from the beginning of the run to its end.
     async fn rest(mut self) -> Vec<Value> {
         while let Some(more) = self.response.chunk().await.unwrap() {
             self.told.push_str(std::str::from_utf8(&more).unwrap());
@@ -105,7 +105,7 @@ async fn a_run_of_one_is_followed_through_the_other_without_gap_or_repeat() {
     assert_eq!(text_of(&through_other), pieces.concat());
     assert_eq!(through_other.last().unwrap()["type"], "done");
     assert_eq!(lines.rest().await.last().unwrap()["type"], "done");
-    // After its end, and from the middle: as the owner tells it.
+    // After the end, and from the middle, both gateways give the same events.
     assert_eq!(events_through(&one, &run, 0).await, through_other);
     assert_eq!(events_through(&two, &run, 10).await, through_other[10..]);
 }
@@ -256,7 +256,7 @@ async fn the_config_is_one_for_all_and_followed_within_a_second() {
     })
     .await;
     assert!(changed_at.elapsed() < FOLLOWED, "{:?}", changed_at.elapsed());
-    // Whoever looked at the old one changes nothing.
+    // A change that is based on the old version is refused.
     let stale = put(&two).await;
     assert_eq!(stale.status, 412, "{}", stale.text());
     let file = std::fs::read_to_string(two.config_path()).unwrap();
@@ -329,7 +329,7 @@ async fn a_gateway_that_was_frozen_past_its_lease_writes_nothing_and_says_why() 
     one.freeze();
     model.push(Answer::text("Here I am."));
     let more = json!({"message": "Still there?", "session_id": session});
-    // Whoever asks is told that the session is at work until the frozen one's life is over.
+    // Until the frozen gateway has lost its lease, requests are told that the session is busy.
     let answered = wait_for("the other to take over", FAILOVER, async || {
         let answer = two.post("/api/agent/chat", &more).await;
         (answer.status == 200).then_some(answer)

@@ -1,4 +1,4 @@
-//! A conversation on PostgreSQL and S3, through real HTTP.
+//! A conversation with PostgreSQL and S3 through real HTTP.
 
 use onyx_test_support::{
     Answer, MASTER_KEY, OnyxProcess, Script, ScriptedModel, ServerPlace, Step, wait_for,
@@ -21,7 +21,7 @@ async fn a_whole_turn_is_kept_in_the_database_and_nothing_of_it_in_the_home() {
     let session = events[0]["session_id"].as_str().unwrap().to_owned();
     let history = onyx.history(&session).await;
     assert_eq!(history.len(), 2, "{history:#?}");
-    // A new process has nothing but the database.
+    // A new process has only the database.
     onyx.terminate().await;
     onyx.restart().await;
     assert_eq!(onyx.history(&session).await, history);
@@ -60,7 +60,7 @@ async fn tools_write_files_that_are_proposed_approved_read_and_found() {
     onyx.chat_stream(&json!({"message": read})).await;
     let heard = model.last_request().body["messages"].to_string();
     assert!(heard.contains("A heron stood in the marsh"), "{heard}");
-    // Larger than a row holds: it lies in the object store.
+    // The file is too large for a row, so it is in the object store.
     let stored = "SELECT bool_or(sha256 IS NOT NULL) FROM files WHERE path LIKE '%/vault/birds.md'";
     assert!(place.sql().await.query_one(stored, &[]).await.unwrap().get::<_, bool>(0));
     let found = wait_for("the file to be found", SOON, async || {
@@ -105,7 +105,7 @@ async fn commands_are_offered_whether_the_files_lie_on_the_disk_or_in_a_database
     }
 }
 
-/// Ends every connection to the database and says whether new ones are let in.
+/// Closes all connections to the database and allows or denies new ones.
 async fn let_in(place: &ServerPlace, allow: &str) {
     let elsewhere = place.servers.url("postgres");
     let (client, connection) =
@@ -136,7 +136,8 @@ async fn a_database_that_goes_away_is_told_and_heals_by_itself() {
     assert_eq!(said(&onyx.chat_stream(&json!({"message": "Hello?"})).await), "Here again.");
 }
 
-/// Its gateway lives on and could keep the session until the lease expires, which is longer than this waits.
+/// The gateway stays alive and could keep the session until its lease expires, which takes longer
+/// than this test waits.
 #[tokio::test]
 async fn a_run_whose_end_could_not_be_written_gets_an_end_when_the_database_is_back() {
     let place = place().await;
@@ -148,7 +149,7 @@ async fn a_run_whose_end_could_not_be_written_gets_an_end_when_the_database_is_b
     lines.until("text").await;
     let run = start["run_id"].as_str().unwrap().to_owned();
     let_in(&place, "false").await;
-    // Stopping it writes its end, which fails.
+    // Stopping the run writes its end, which fails.
     let cancel = onyx.request(Method::POST, &format!("/api/runs/{run}/cancel")).json(&json!({}));
     let cancelled = tokio::spawn(cancel.send());
     let events = lines.rest().await;

@@ -73,7 +73,7 @@ async fn folders_and_archives_are_brought_along_and_wait_at_the_terminal() {
     assert_eq!(listed, [("bake", "ready"), ("cook", "ready"), ("fry", "ready")]);
     let opened = called(&onyx, "skill", json!({"name": "bake"})).await;
     assert_eq!(output(&opened), "Knead.\n");
-    // What somebody else wrote stays foreign for whoever reads the file itself.
+    // A foreign skill counts as foreign for a run that reads its file directly.
     let read = [("read_file", json!({"path": "agent/skills/bake/SKILL.md"}))];
     let lines = onyx.chat_stream(&json!({"message": message(&read)})).await;
     let events = events_of(&onyx, &lines[0]).await;
@@ -129,7 +129,7 @@ async fn a_repository_is_cloned_in_the_sandbox_and_its_skills_wait() {
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap();
     let vault = onyx.home().join("people/owner/vault/agent/skills/cook/passwd");
     assert!(std::fs::read_to_string(vault).map_or(true, |text| text != passwd));
-    // An address that nobody allowed is not reached.
+    // An address that is not allowed is not contacted.
     let elsewhere = Forge::open().await;
     let refused = run(&onyx.home(), &["skills", "add", &elsewhere.url("skills.git")]).await;
     assert!(refused.err.contains("is not https"), "{}", refused.err);

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::drafts::{message, obey};
 use crate::gate::events_of;
 
-/// A model that makes the calls its message names.
+/// A model that makes the calls that its message names.
 async fn obedient() -> ScriptedModel {
     let model = ScriptedModel::start().await;
     model.respond_with(|request| obey(request, |words| words.find("do [")));
@@ -29,7 +29,7 @@ fn offered(model: &ScriptedModel) -> Vec<String> {
     tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What the first call of a message brought.
+/// The result of the first call of a message.
 async fn called(onyx: &OnyxProcess, tool: &str, arguments: Value) -> Value {
     let calls = [(tool, arguments)];
     let lines = onyx.chat_stream(&serde_json::json!({"message": message(&calls)})).await;

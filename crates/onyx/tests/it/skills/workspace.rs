@@ -19,7 +19,7 @@ fn write(folder: &Path, path: &str, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// As OpenClaw does: what is put there while the server works counts from the next message on.
+/// As with OpenClaw, new files take effect with the next message while the server runs.
 #[tokio::test]
 async fn skills_of_a_workspace_count_as_soon_as_they_are_put_there() {
     let model = obedient().await;
@@ -59,7 +59,7 @@ async fn skills_of_a_workspace_count_as_soon_as_they_are_put_there() {
     let seen = prompt(&onyx, &model).await;
     assert!(!seen.contains("How to bake.") && !seen.contains("Tea as it should be."));
 
-    // Nothing that lies elsewhere is read through a link.
+    // Nothing outside the folder is read through a link.
     let outside = tempfile::tempdir().unwrap();
     write(outside.path(), "far/SKILL.md", &skill("far", "From elsewhere.", "Secret."));
     std::os::unix::fs::symlink(outside.path(), folder.path().join("skills")).unwrap();

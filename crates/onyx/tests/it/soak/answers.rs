@@ -1,9 +1,9 @@
-//! What the model says to a message. A message ends in its kind and its number.
+//! The model's answers. A message ends with its kind and its number.
 
 use onyx_test_support::{Answer, ErrorKind, Fault, RecordedRequest, Script, ScriptedCall};
 use serde_json::json;
 
-/// Kinds that end well unless something else goes wrong.
+/// Kinds whose answers end well unless another fault happens.
 pub(super) const GOOD: &[&str] = &["say", "write"];
 /// Faults of a provider.
 pub(super) const BAD: &[&str] = &["refuse", "cut", "garbage", "hang"];

@@ -1,5 +1,5 @@
-//! Faults of every kind, mixed by a seed, against one server; what it tells is held against what
-//! it keeps all the while. `make soak MINUTES=… SEED=…` runs it for longer.
+//! Faults of every kind, mixed by a seed, at one server. What it reports is compared with what it
+//! stores all the time. `make soak MINUTES=… SEED=…` runs longer.
 
 mod answers;
 mod steering;

@@ -1,4 +1,4 @@
-//! Words for an answer under way, over the live client's connection.
+//! Sends messages to a run at work over the WebSocket.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::http::HeaderValue;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Says whether the server has acknowledged the words; `None` when it went away meanwhile.
+/// Returns whether the server acknowledged the message; `None` when it went away meanwhile.
 pub(super) async fn steer(client: &AgentClient, session: &str, words: &str) -> Option<bool> {
     timeout(PATIENCE, told(client, session, words)).await.ok().flatten()
 }

@@ -1,4 +1,4 @@
-//! A client that keeps book of what it was told and holds the server to it.
+//! A client that records what it was told and checks the server against it.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::rejoin::Rejoined;
 use crate::witness::{self, Told};
 
 const MOST_SESSIONS: usize = 6;
-/// Longer than any fault lasts: a session that takes nothing for so long is stuck.
+/// A session that accepts nothing for this long is stuck. No fault lasts longer.
 const STUCK: Duration = Duration::from_secs(60);
 
 pub(super) struct Talker<'w> {
@@ -23,14 +23,14 @@ pub(super) struct Talker<'w> {
     number: u64,
     dice: Dice,
     sessions: Vec<Session>,
-    /// Effects that were asked for, and whether both were told to have happened.
+    /// The requested pairs of effects, and whether both of a pair were reported as done.
     effects: BTreeMap<u64, bool>,
 }
 
 struct Session {
     id: String,
     agent: &'static str,
-    /// Turns that came from elsewhere, by a fork.
+    /// How many turns were copied by a fork.
     copied: usize,
     heard: Vec<(String, Told)>,
 }
@@ -56,7 +56,7 @@ impl<'w> Talker<'w> {
         }
     }
 
-    /// An old session of the agent, or a new one.
+    /// Chooses an old session of the agent, or `None` for a new one.
     fn place(&mut self, agent: &'static str) -> Option<usize> {
         let own: Vec<usize> =
             (0..self.sessions.len()).filter(|at| self.sessions[*at].agent == agent).collect();
@@ -104,7 +104,7 @@ impl<'w> Talker<'w> {
         self.book(place, agent, message, told);
     }
 
-    /// Begins a slow answer. `None` when the server does not begin it.
+    /// Starts a slow answer. `None` if the server does not start it.
     async fn begin(&mut self) -> Option<(Option<usize>, String, Told, ChatLines)> {
         let place = self.place("main");
         let (_, message) = self.words("slow");
@@ -138,13 +138,13 @@ impl<'w> Talker<'w> {
         sleep(self.dice.milliseconds(1, 900)).await;
         let path = format!("/api/runs/{}/cancel", told.run.clone().unwrap_or_default());
         self.world.count("cancels");
-        // A server that was killed meanwhile stops everything.
+        // A server that was killed meanwhile has stopped the run too.
         let _ = ask(&self.world.client().await, Method::POST, &path, Some(&json!({}))).await;
         told.hear_all(&mut lines).await;
         self.book(place, "main", message, told);
     }
 
-    /// What was acknowledged stands in the log once, whatever becomes of the answer under way.
+    /// An acknowledged message is in the log once, whatever happens to the answer in progress.
     async fn steer(&mut self) {
         let Some((place, message, mut told, mut lines)) = self.begin().await else { return };
         let Some(event) = lines.next().await else { return };
@@ -164,7 +164,7 @@ impl<'w> Talker<'w> {
         }
     }
 
-    /// A second reader that is cut off again and again sees what the first one sees.
+    /// A second reader with many broken connections gets the same events as the first one.
     async fn rejoin(&mut self) {
         let Some((place, message, mut told, mut lines)) = self.begin().await else { return };
         let client = self.world.client().await;
@@ -255,7 +255,8 @@ impl<'w> Talker<'w> {
         }
     }
 
-    /// One more message, so that whatever was left open is closed; then everything that was told.
+    /// Sends one more message, so that open runs are closed, and then checks everything that was
+    /// reported.
     async fn check(&mut self, at: usize) {
         let began = Instant::now();
         let turns = loop {
@@ -267,9 +268,9 @@ impl<'w> Talker<'w> {
             let answered = ended == Some("done") || (agent == "shaky" && ended.is_some());
             self.book(Some(at), agent, message, told.clone());
             if answered {
-                // A server that is killed just now is looked at the next time.
+                // A server that is killed at this moment is checked the next time.
                 let Some(turns) = self.turns(at).await else { return };
-                // A message whose sender gave up may come in late; its run is at work then.
+                // A message whose sender gave up may arrive late, and then its run is at work.
                 let at_work = turns.last().is_some_and(|turn| turn["type"] != "run_end");
                 if !at_work || began.elapsed() > STUCK {
                     break turns;

@@ -1,4 +1,4 @@
-//! What goes wrong beside the talks: one thing after another, by the dice.
+//! Causes faults beside the conversations, one after another, by the dice.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ async fn end_in_order(world: &World) {
     onyx.restart().await;
 }
 
-/// For a moment, and sometimes with a kill in the middle of it.
+/// Fills the disk for a moment, and sometimes kills the server meanwhile.
 async fn fill_the_disk(world: &World, dice: &mut Dice) {
     world.count("fault: full disk");
     world.onyx.read().await.disk().fill_but(dice.below(24));
@@ -69,7 +69,7 @@ async fn freeze(world: &World, dice: &mut Dice) {
     onyx.thaw();
 }
 
-/// Clients that send their request a byte at a time and give up in the middle.
+/// Clients that send their request byte by byte and give up in the middle.
 async fn drip(world: &World, dice: &mut Dice) {
     world.count("fault: slow senders");
     let address = world.client().await.base_url().trim_start_matches("http://").to_owned();
@@ -82,14 +82,14 @@ async fn drip(world: &World, dice: &mut Dice) {
     let length = dice.index(head.len());
     for byte in head.as_bytes().iter().take(length) {
         for stream in &mut streams {
-            // A server that is gone takes nothing.
+            // Writing fails if the server is down.
             let _ = stream.write_all(&[*byte]).await;
         }
         sleep(Duration::from_millis(10)).await;
     }
 }
 
-/// Clients that ask for much and read nothing of it.
+/// Clients that request much and read nothing of it.
 async fn hear_nothing(world: &World, dice: &mut Dice) {
     world.count("fault: deaf clients");
     let address = world.client().await.base_url().trim_start_matches("http://").to_owned();

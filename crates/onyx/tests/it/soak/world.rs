@@ -1,4 +1,4 @@
-//! What talkers and the trouble-maker share: the server, the time, the books.
+//! What the talkers and the faults share: the server, the time, the records.
 
 #![allow(clippy::print_stdout, reason = "the numbers are what a soak is for")]
 
@@ -16,7 +16,7 @@ use crate::witness::Told;
 const MEBIBYTE: u64 = 1024 * 1024;
 
 pub(super) struct World {
-    /// Written to when the server is killed and started again.
+    /// The write lock is taken to kill the server and start it again.
     pub(super) onyx: RwLock<OnyxProcess>,
     began: Instant,
     lasts: Duration,
@@ -44,13 +44,13 @@ impl World {
         self.began.elapsed() < self.lasts
     }
 
-    /// A number that nobody else gets.
+    /// A number that is given out once.
     pub(super) fn number(&self) -> u64 {
         self.last_number.set(self.last_number.get() + 1);
         self.last_number.get()
     }
 
-    /// The server as it is now; waits while it is being started.
+    /// A client for the present server. Waits while the server is being started.
     pub(super) async fn client(&self) -> AgentClient {
         self.onyx.read().await.client().clone()
     }
@@ -92,7 +92,7 @@ impl World {
     }
 }
 
-/// One request; `None` when the server went away meanwhile.
+/// Sends a request; `None` if the server went away meanwhile.
 pub(super) async fn ask(
     client: &AgentClient,
     method: Method,
@@ -108,7 +108,7 @@ pub(super) async fn ask(
     Some((status, response.text().await.ok()?))
 }
 
-/// Numbers that look like chance and are the same for the same seed.
+/// Pseudo-random numbers, which are the same for the same seed.
 pub(super) struct Dice(u64);
 
 impl Dice {
@@ -116,7 +116,7 @@ impl Dice {
         Self(seed)
     }
 
-    /// SplitMix64.
+    /// The next number of SplitMix64.
     fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -125,7 +125,7 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// Less than `sides`.
+    /// A number less than `sides`.
     pub(super) fn below(&mut self, sides: u64) -> u64 {
         self.roll() % sides
     }

@@ -1,4 +1,4 @@
-//! What is captured becomes markdown in a ref, and stays from outside however it is edited.
+//! Captured content becomes a ref in markdown, and counts as foreign however it is edited.
 
 use onyx_test_support::{Page, Site};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ async fn an_address_becomes_a_ref_in_markdown_that_is_found() {
     );
     let body = made["body"].as_str().unwrap();
     assert!(body.contains("**Zwielicht**") && !body.contains("script"), "{body}");
-    // Edited by the person it is still somebody else's text.
+    // After an edit by the person it still counts as foreign.
     let path = format!("/api/spaces/home/refs/{}", made["id"].as_str().unwrap());
     let edited = patch(&onyx, &path, &json!({"title": "Boats"})).await.expect(200).json();
     assert_eq!((&edited["title"], &edited["origin"]), (&json!("Boats"), &json!("external")));

@@ -1,5 +1,5 @@
-//! Agents are cautious in a space: they suggest, whatever they may do elsewhere, until the person
-//! whose space it is lets them do more.
+//! In a space agents may only suggest, whatever their own tier is, until the person of the space
+//! allows more.
 
 use onyx_test_support::{Answer, OnyxProcess, ScriptedModel};
 use serde_json::json;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::companion::{companion, post};
 use super::{call, house, patch, stream};
 
-/// A space of which nobody said how far agents may go.
+/// A space whose tier nobody has set.
 async fn cautious() -> (ScriptedModel, OnyxProcess) {
     let (model, onyx) = house().await;
     let card = onyx.home().join("people/owner/spaces/home/space.json");
@@ -43,7 +43,8 @@ async fn in_a_space_an_agent_that_may_act_suggests_until_its_owner_raises_the_ca
     drop(patch(&onyx, "/api/spaces/home", &json!({"tier": "read"})).await.expect(200));
     assert!(!told("c.md").await && !written("c.md"), "it may only look");
 
-    // A cap is one: it makes nobody bolder than their own tier, and holds outside no space.
+    // The tier of a space is an upper limit: it raises no agent's own tier, and applies only in the
+    // space.
     model.push(note("d.md"));
     model.push(Answer::text("done"));
     drop(onyx.chat_stream(&json!({"message": "write it"})).await);

@@ -1,5 +1,5 @@
-//! The companion of a space: what is kept, what is run, what is told, and what happens when
-//! something goes wrong, as the first seed has it.
+//! The companion of a space: what is stored, run and sent, and what happens after faults, as the
+//! first seed describes it.
 
 use onyx_test_support::{
     Answer, ErrorKind, Fault, Finish, OnyxProcess, Script, ScriptedCall, Step, wait_for,
@@ -46,7 +46,7 @@ async fn a_message_is_kept_run_told_and_remembered_with_its_draft() {
         .expect(201);
     let at = companion(&onyx).await;
     let message = post(&onyx, &at, "Plan the shopping").await;
-    // On disk before anybody runs it.
+    // The message is on disk before anybody runs it.
     assert_eq!(messages(&onyx, &at).await[0]["content"], "Plan the shopping");
     assert_eq!(model.request_count(), 0);
     model.push(call("read", &json!({"type": "page", "id": "soup"})));
@@ -81,7 +81,7 @@ async fn a_message_is_kept_run_told_and_remembered_with_its_draft() {
     );
     assert_eq!(metadata["usage"], told.last().unwrap().data["usage"]);
 
-    // Nothing was written; the same row is in the Inbox, and approving it there writes it.
+    // Nothing was written. The same draft is in the Inbox, and approving it there writes the task.
     assert_eq!(onyx.get("/api/spaces/home/tasks").await.json(), json!({"entities": []}));
     let row = format!("/api/pending-changes/{}", draft.as_str().unwrap());
     let waiting = onyx.get(&row).await.expect(200).json();
@@ -132,7 +132,7 @@ async fn a_failed_provider_is_an_error_event_and_the_message_can_be_run_again() 
     assert!(told[0].data["hint"].is_string());
     let said = messages(&onyx, &at).await;
     assert_eq!((&said[0]["content"], &said[1]["status"]), (&json!("hi"), &json!("error")));
-    // With the id of its last event only its end is told.
+    // After the id of the last event only the end is sent.
     let path = format!("{at}/stream?messageId={message}");
     let again = stream(&onyx, &path, Some(&told[0].id)).await;
     assert_eq!(names(&again), ["done"]);
@@ -140,7 +140,7 @@ async fn a_failed_provider_is_an_error_event_and_the_message_can_be_run_again() 
     model.set_default(Answer::text("Here I am."));
     let told = run(&onyx, &at, &message).await;
     assert_eq!((text(&told).as_str(), model.request_count()), ("Here I am.", asked + 1));
-    // Done is done: it is told again and never run again.
+    // A run that ended well is replayed and never run again.
     let told = stream(&onyx, &format!("{at}/stream"), None).await;
     assert_eq!((text(&told).as_str(), model.request_count()), ("Here I am.", asked + 1));
 }
@@ -162,7 +162,7 @@ async fn a_provider_that_breaks_off_or_falls_silent_in_a_call_has_changed_nothin
         let drafts = onyx.get("/api/pending-changes").await.expect(200).json();
         assert_eq!(drafts["drafts"], json!([]), "{drafts}");
     }
-    // Once more, with a call that comes whole.
+    // The same with a call that arrives in one piece.
     model.push(call("propose_change", &task));
     model.push(Answer::text("Drafted."));
     let told = run(&onyx, &at, &message).await;
@@ -226,7 +226,7 @@ async fn a_client_that_goes_leaves_the_run_at_work_and_comes_back_without_gap_or
     let steps = pieces.iter().flat_map(|piece| [Step::Text(piece.clone()), Step::PauseMs(10)]);
     model.push(Script::new(steps).ended(Finish::Stop));
     let path = format!("{at}/stream?messageId={message}");
-    // Cut off after a few events.
+    // The client disconnects after a few events.
     let first = read_stream(&onyx, &path, None, 5).await;
     assert_eq!(names(&first), ["delta"; 5]);
     let rest = stream(&onyx, &path, Some(&first[4].id)).await;
@@ -251,7 +251,7 @@ async fn a_message_to_a_busy_companion_waits_and_is_answered_by_itself() {
     let second = post(&onyx, &at, "two").await;
     let third = post(&onyx, &at, "three").await;
     let mut waiting = Follow::begin(&onyx, &format!("{at}/stream?messageId={third}"), None).await;
-    // Nobody asks for it, and it is answered all the same, after the first.
+    // The message is answered after the first, although no client asks for the answer.
     let said = wait_for("the second answer", SOON, async || {
         let said = messages(&onyx, &at).await;
         said.iter().any(|message| message["content"] == "second answer").then_some(said)
@@ -260,7 +260,7 @@ async fn a_message_to_a_busy_companion_waits_and_is_answered_by_itself() {
     let contents: Vec<_> =
         said.iter().take(4).map(|message| message["content"].as_str().unwrap()).collect();
     assert_eq!(contents, ["one", "slow", "two", "second answer"]);
-    // Whoever waits for the third gets it when its turn has come.
+    // A client that waits for the third message gets its answer in turn.
     assert_eq!(text(&waiting.until("done").await), "third answer");
     assert_eq!(text(&run(&onyx, &at, &second).await), "second answer");
     let rest = stream(&onyx, &path, Some(&begun[0].id)).await;
@@ -344,7 +344,7 @@ async fn after_a_restart_an_interrupted_message_says_so_and_can_be_run_again() {
     assert_eq!(told[0].data["code"], "interrupted");
     model.push(Answer::text("whole"));
     assert_eq!(text(&run(&onyx, &at, &kept).await), "whole");
-    // From the log alone, and from its middle.
+    // The events come from the log alone, and from its middle.
     onyx.kill().await;
     onyx.restart().await;
     let asked = model.request_count();

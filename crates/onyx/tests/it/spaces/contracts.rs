@@ -1,5 +1,5 @@
-//! The wires of companion, thread, persona, agent page and AI SDK as they come over HTTP, one
-//! recorded conversation each. Clients are written against these.
+//! One recorded conversation for each wire format over HTTP: companion, thread, persona, agent page
+//! and AI SDK. Clients rely on these formats.
 
 use onyx_test_support::{
     Answer, ErrorKind, Finish, OnyxProcess, Script, ScriptedCall, ScriptedModel, Step,
@@ -11,8 +11,8 @@ use super::companion::{companion, post};
 use super::threads::{say, thread};
 use super::{Follow, Told, call, house};
 
-/// Ids become numbers in the order in which they come, times a word; so what belongs together is
-/// still seen to.
+/// Replaces ids by numbers in the order of their first use, and times by a word, so that equal ids
+/// can still be recognised.
 fn masked(text: &str) -> String {
     let mut known: Vec<String> = Vec::new();
     let mut out = String::new();
@@ -37,7 +37,7 @@ fn masked(text: &str) -> String {
     out
 }
 
-/// With its dashes, or without.
+/// Whether the text is an id, with or without dashes.
 fn is_id(text: &&str) -> bool {
     match text.len() {
         32 => text.chars().all(|letter| letter.is_ascii_hexdigit()),
@@ -45,7 +45,7 @@ fn is_id(text: &&str) -> bool {
     }
 }
 
-/// `2026-01-01T00:00:00.000Z`
+/// Whether the text is a time such as `2026-01-01T00:00:00.000Z`.
 fn is_time(text: &str) -> bool {
     let shape = text.replace(|letter: char| letter.is_ascii_digit(), "0");
     shape == "0000-00-00T00:00:00.000Z"
@@ -107,7 +107,7 @@ async fn every_wire_is_as_it_was_recorded() {
     insta::assert_snapshot!("ui_message_stream", whole(&onyx, "/api/v1/chat", &body).await);
 }
 
-/// Tools that work and fail, a draft, a question that is answered, pieces of text.
+/// A stream with tools that work and fail, a draft, a question with an answer, and pieces of text.
 async fn companion_stream(model: &ScriptedModel, onyx: &OnyxProcess) -> String {
     let page = json!({"title": "Soup", "body": "Leek"});
     let _ = onyx.post("/api/spaces/home/pages", &page).await.expect(201);
@@ -132,8 +132,8 @@ async fn companion_stream(model: &ScriptedModel, onyx: &OnyxProcess) -> String {
     frames(&told)
 }
 
-/// An answer, and one that fails. It comes in one piece: how several are put together depends on
-/// the time.
+/// An answer and a failing one. The text comes in one piece, because how pieces are joined depends
+/// on time.
 async fn thread_events(model: &ScriptedModel, onyx: &OnyxProcess) -> String {
     let thread = thread(onyx, &["scout"]).await;
     let mut events = Follow::begin(onyx, &format!("{thread}/events"), None).await;
@@ -143,7 +143,7 @@ async fn thread_events(model: &ScriptedModel, onyx: &OnyxProcess) -> String {
     model.push(Answer::error(ErrorKind::Auth));
     say(onyx, &thread, "And sails?").await;
     told.extend(events.until("chat:error").await);
-    // Where in its run a chunk stands depends on the time too.
+    // The number of a chunk in its run depends on time too.
     for told in &mut told {
         told.id = told.id.split_once(':').map_or_else(String::new, |(run, _)| format!("{run}:N"));
     }

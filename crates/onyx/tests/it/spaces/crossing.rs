@@ -1,4 +1,4 @@
-//! What is said in a space stays in it.
+//! Conversations of a space stay in it.
 
 use onyx_test_support::{Answer, OnyxProcess, ScriptedModel, wait_for};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ async fn say_to_the_end(onyx: &OnyxProcess, thread: &str, content: &str) {
     events.until("chat:complete").await;
 }
 
-/// What the model was told that a search of conversations had found.
+/// The result of a search of conversations that the model got.
 fn told(model: &ScriptedModel) -> String {
     let body = model.last_request().body;
     let messages = body["messages"].as_array().unwrap().iter();
@@ -46,11 +46,11 @@ async fn conversations_are_found_from_where_they_belong_and_from_nowhere_else() 
     scopes.sort_unstable();
     assert_eq!(scopes, ["agent", "thread", "thread"]);
 
-    // Nobody asked for them: neither what is said elsewhere nor, once more, what is said here.
+    // Retrieval adds no conversations: neither of elsewhere nor of this thread.
     let context = onyx.get(&format!("{work}/context?q=Zinnober")).await.expect(200).json();
     assert_eq!(context["pieces"], json!([]));
 
-    // An agent that asks finds what belongs to where it speaks.
+    // An agent that searches finds the conversations of its own space.
     let search = || call("session_search", &json!({"query": "Zinnober"}));
     model.push(search());
     model.push(Answer::text("found"));

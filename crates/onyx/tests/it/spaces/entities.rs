@@ -55,7 +55,7 @@ async fn an_entity_is_a_file_whose_other_keys_survive_every_change() {
     assert_eq!(path, "/api/spaces/home/tasks/fix-the-tap");
     let file = onyx.home().join("people/owner/spaces/home/tasks/fix-the-tap.md");
     let text = std::fs::read_to_string(&file).unwrap();
-    // Another program adds what we know nothing of.
+    // Another program adds front matter that Onyx does not know.
     let edited = text.replacen("---\n", "---\nnested:\n  - a: 1\n# a comment\n", 1);
     std::fs::write(&file, &edited).unwrap();
 

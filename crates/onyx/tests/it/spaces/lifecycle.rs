@@ -1,5 +1,5 @@
-//! What goes with a space, a channel or a thread, and what becomes of messages that wait: taken
-//! back, left by a crash, or in a conversation that is deleted.
+//! What is deleted with a space, a channel or a thread, and what happens to waiting messages:
+//! withdrawn, left by a crash, or in a deleted conversation.
 
 use onyx_test_support::{Answer, Finish, OnyxProcess, Script, Step, wait_for};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ async fn attach(onyx: &OnyxProcess, kind: &str, id: &str) {
     let _ = onyx.get(&path).await.expect(200);
 }
 
-/// Whose sources there are.
+/// The scopes of all sources.
 async fn attached(onyx: &OnyxProcess) -> Vec<String> {
     let list = onyx.get("/api/sources").await.expect(200).json();
     let sources = list["sources"].as_array().unwrap().iter();
@@ -144,7 +144,7 @@ async fn a_message_taken_back_while_it_waits_is_answered_neither_now_nor_after_a
     let third = say(&onyx, &thread, "three").await;
     let cancel = format!("/api/messages/{}/cancel", answer_id(&second));
     assert_eq!(onyx.post(&cancel, &json!({})).await.expect(200).json(), json!({"cancelled": true}));
-    // Told at once, while the first answer is still given.
+    // The withdrawal is reported at once, while the first answer is still in progress.
     let told = events.until("chat:complete").await;
     assert_eq!(
         told.last().unwrap().data,
@@ -158,7 +158,8 @@ async fn a_message_taken_back_while_it_waits_is_answered_neither_now_nor_after_a
     let expected = Some((second["user_message"]["id"].clone(), json!("cancelled")));
     assert_eq!(taken_back(&messages(&onyx, &thread).await), expected);
 
-    // What waits behind it is answered by the next process, by itself; it is not.
+    // After a restart the message behind it is answered without a request; the withdrawn one is
+    // not.
     model.push(Answer::text("the third answer"));
     onyx.kill().await;
     onyx.restart().await;
@@ -223,7 +224,7 @@ async fn a_waiting_message_of_a_companion_can_be_taken_back_and_waits_for_a_rest
     let refused = onyx.get(&format!("{at}/stream?messageId={second}")).await.json();
     assert_eq!(refused["code"], "cancelled", "{refused}");
     assert!(!model.last_request().body.to_string().contains("Zinnober"));
-    // One that was kept and never asked for is nobody's promise.
+    // No answer was promised for a message that was stored and never requested.
     post(&onyx, &at, "four").await;
     onyx.kill().await;
     onyx.restart().await;
@@ -244,7 +245,7 @@ async fn one_damaged_space_is_shown_with_its_error_and_the_others_work() {
     assert_eq!((&broken["id"], &broken["name"]), (&json!("broken"), &json!("broken")));
     assert!(broken["error"].as_str().unwrap().contains("space.json"), "{broken}");
     assert_eq!((&home["name"], home.get("error")), (&json!("Home"), None));
-    // What is in it can be read; its card is not written over.
+    // Its content can be read, and its broken card is not overwritten.
     let page = onyx.get("/api/spaces/broken/pages/soup").await.expect(200).json();
     assert_eq!(page["body"], "Leek\n");
     let renamed = patch(&onyx, "/api/spaces/broken", &json!({"name": "Mended"})).await;
@@ -254,7 +255,7 @@ async fn one_damaged_space_is_shown_with_its_error_and_the_others_work() {
         assert!(refused["hint"].as_str().unwrap().contains("space.json"), "{refused}");
     }
     assert_eq!(std::fs::read_to_string(&card).unwrap(), "{\"name\": ");
-    // The companion of another goes on.
+    // The companion of another space still works.
     let at = companion(&onyx).await;
     let message = post(&onyx, &at, "hi").await;
     model.push(call("read", &json!({"type": "page", "id": "none"})));
@@ -283,7 +284,7 @@ async fn a_message_that_is_sent_twice_under_one_key_is_said_once() {
     assert_eq!(one["user_message"]["id"], other["user_message"]["id"]);
     assert_eq!(answer_id(&one), answer_id(&other));
     events.until("chat:complete").await;
-    // The receipt comes late: the answer is there already.
+    // The receipt was lost, and the answer exists already.
     let late = send(&onyx, &at, "k1", "hi").await.expect(201).json();
     assert_eq!(late["user_message"]["id"], one["user_message"]["id"]);
     let [answer] = late["assistant_messages"].as_array().unwrap().as_slice() else { panic!() };

@@ -1,4 +1,4 @@
-//! Spaces over HTTP: what they hold, what is captured into them, who talks in them.
+//! Spaces over HTTP: their contents, captures and conversations.
 
 mod capture;
 mod cautious;
@@ -43,7 +43,7 @@ fn a_house(model: &ScriptedModel) -> OnyxBuilder {
                 {"id": "scout", "name": "Scout", "tier": "suggest"},
             ],
         }}))
-        // Its owner lets agents act in it; `cautious` looks at one whose owner has not.
+        // The space's person lets agents act in it; `cautious` tests a space without that setting.
         .file("people/owner/spaces/home/space.json", "{\"name\": \"Home\", \"tier\": \"act\"}")
 }
 
@@ -75,7 +75,7 @@ struct Told {
     data: Value,
 }
 
-/// A stream of server-sent events under way. Dropping it closes the connection.
+/// An open stream of server-sent events. Dropping it closes the connection.
 struct Follow {
     response: Response,
     buffer: String,
@@ -96,7 +96,8 @@ impl Follow {
         Self { response, buffer: String::new() }
     }
 
-    /// `None` at the end of the stream. Comments that keep it open are no news.
+    /// The next event; `None` at the end of the stream. Comments that keep the stream open are
+    /// skipped.
     async fn next(&mut self) -> Option<Told> {
         let news = tokio::time::timeout(Duration::from_secs(30), self.read()).await;
         news.expect("the stream goes on")
@@ -116,7 +117,7 @@ impl Follow {
         }
     }
 
-    /// Everything up to the next event of that name.
+    /// All events up to the next one of that name.
     async fn until(&mut self, event: &str) -> Vec<Told> {
         let mut seen = Vec::new();
         loop {
@@ -128,7 +129,7 @@ impl Follow {
     }
 }
 
-/// `None` for a comment that only keeps the connection open.
+/// Parses an event; `None` for a comment that keeps the connection open.
 fn told(frame: &str) -> Option<Told> {
     let field = |name: &str| {
         let line = frame.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -138,12 +139,12 @@ fn told(frame: &str) -> Option<Told> {
     Some(Told { id: field("id").unwrap_or_default(), event: field("event")?, data })
 }
 
-/// The whole stream.
+/// Reads the whole stream.
 async fn stream(onyx: &OnyxProcess, path: &str, last: Option<&str>) -> Vec<Told> {
     read_stream(onyx, path, last, usize::MAX).await
 }
 
-/// The stream, cut off by its client after so many events.
+/// Reads the stream until the client disconnects after this many events.
 async fn read_stream(onyx: &OnyxProcess, path: &str, last: Option<&str>, most: usize) -> Vec<Told> {
     let mut follow = Follow::begin(onyx, path, last).await;
     let mut seen = Vec::new();

@@ -1,4 +1,4 @@
-//! Threads with coworkers, as the second seed has them.
+//! Threads with coworkers, as the second seed describes them.
 
 use onyx_test_support::{
     AgentClient, Answer, Fault, Finish, OnyxProcess, Reply, Script, ScriptedModel, Step, wait_for,
@@ -113,7 +113,7 @@ async fn who_answers_is_the_primary_else_the_earliest_else_the_spaces_agent_else
     assert_eq!(authors(&say(&onyx, &thread, "@main, please").await), ["main"]);
     assert_eq!(authors(&say(&onyx, &thread, "mail a@main.example").await), ["scout"]);
     assert_eq!(authors(&say(&onyx, &thread, "@Scout and @main: both").await), ["scout", "main"]);
-    // What a message calls is known before it is sent.
+    // The mentioned agents are known before the message is sent.
     let called = onyx.get(&format!("{thread}/answerers?q=@Main%20and%20@scout:%20both")).await;
     assert_eq!(called.expect(200).json(), json!({"agents": ["main", "scout"]}));
     let usual = onyx.get(&format!("{thread}/context?q=a@main.example")).await.expect(200).json();
@@ -158,7 +158,7 @@ async fn retrieval_brings_four_scopes_as_untrusted_text_beside_the_message() {
         let path = format!("/api/sources/{}/events", made["id"].as_str().unwrap());
         let _ = onyx.get(&path).await.expect(200);
     }
-    // What belongs to another agent or to the person alone is not this thread's.
+    // Sources of another agent, or of the person alone, are not used for this thread.
     let other = json!({"scope": {"type": "agent", "id": "main"}, "kind": "text", "text": "Zinnober of main"});
     let _ = onyx.post("/api/sources", &other).await.expect(201);
     let seen = wait_for("all four scopes", SOON, async || {
@@ -216,7 +216,7 @@ async fn an_answer_is_cancelled_in_flight_and_keeps_what_was_said() {
 async fn one_of_several_coworkers_is_cancelled_and_the_others_go_on() {
     let (model, onyx) = house().await;
     let thread = thread(&onyx, &["main", "scout"]).await;
-    // The first is stopped while it speaks, the second answers.
+    // The first coworker is stopped while it answers, and the second one answers.
     let mut events = Follow::begin(&onyx, &format!("{thread}/events"), None).await;
     model.push(Script::new([Step::Text("half".into()), Step::Hang]));
     model.push(Answer::text("Scouted."));
@@ -256,7 +256,7 @@ async fn one_of_several_coworkers_is_cancelled_and_the_others_go_on() {
     assert_eq!(facts(&said[1]), ["main", "cancelled", "half"]);
     assert_eq!(facts(&said[2]), ["scout", "complete", "Scouted."]);
 
-    // The second is stopped before its turn has come; the first goes on, and the last word is its.
+    // The second is stopped before its turn. The first continues and ends the run.
     model.push(
         Script::new([Step::Text("long ".into()), Step::PauseMs(400), Step::Text("way".into())])
             .ended(Finish::Stop),
@@ -271,7 +271,7 @@ async fn one_of_several_coworkers_is_cancelled_and_the_others_go_on() {
     let said = settled(6).await;
     assert_eq!(facts(&said[4]), ["main", "complete", "long way"]);
     assert_eq!(facts(&said[5]), ["scout", "cancelled", ""]);
-    // The question's own name stops all of them.
+    // The id of the question stops all answers.
     model.push(Script::new([Step::Text("so".into()), Step::Hang]));
     let sent = say(&onyx, &thread, "@main @scout and the boat?").await;
     drop(events.until("chat:chunk").await);
@@ -336,7 +336,7 @@ async fn no_space_no_channel_and_no_token_are_told_apart() {
     assert_eq!(stranger.get(&format!("{thread}/events")).await.status, 401);
     let empty = onyx.post(&format!("{thread}/messages"), &json!({"content": ""})).await;
     assert_eq!(empty.expect(400).json()["field"], "content");
-    // The space goes while the thread is open.
+    // The space is deleted while the thread is open.
     let _ = delete(&onyx, "/api/spaces/home").await.expect(204);
     assert_eq!(
         onyx.post(&format!("{thread}/messages"), &json!({"content": "hi"})).await.status,
@@ -357,7 +357,7 @@ async fn messages_to_a_busy_thread_are_answered_in_their_order() {
     for words in ["one", "two", "three"] {
         ids.push(answer_id(&say(&onyx, &thread, words).await));
     }
-    // Those that wait are there already.
+    // Waiting messages are listed already.
     let listed = messages(&onyx, &thread).await;
     let known: Vec<_> = listed.iter().map(|message| message["id"].as_str().unwrap()).collect();
     assert!(known.contains(&ids[2].as_str()), "{known:?}");
@@ -431,7 +431,7 @@ async fn whoever_listens_after_a_quick_answer_is_told_of_it_once() {
         let mut events = Follow::begin(&onyx, &path, None).await;
         is_told(&mut events, &id, answer).await;
     }
-    // The last one is known: whoever comes now hears of what is next.
+    // The last run was read, so a new client gets only what comes next.
     let mut events = Follow::begin(&onyx, &path, None).await;
     model.push(Answer::text("third"));
     let id = answer_id(&say(&onyx, &thread, "three").await);
@@ -441,7 +441,7 @@ async fn whoever_listens_after_a_quick_answer_is_told_of_it_once() {
 #[tokio::test]
 async fn an_answer_that_ends_while_its_listener_arrives_is_told() {
     let model = ScriptedModel::start().await;
-    // Between looking what is at work and following it.
+    // A run begins between looking up the run at work and following it.
     let onyx = a_house(&model).env("ONYX_TEST_DELAYS", "thread.listen=1500").start().await;
     let thread = thread(&onyx, &[]).await;
     model.push(Script::new([Step::PauseMs(500), Step::Text("late".into())]).ended(Finish::Stop));
@@ -456,7 +456,7 @@ async fn an_answer_that_ends_while_its_listener_arrives_is_told() {
 #[tokio::test]
 async fn an_answer_whose_question_is_not_stored_yet_is_told_to_its_listener() {
     let model = ScriptedModel::start().await;
-    // Between being at work and being in the ledger.
+    // The run is at work but not in the ledger yet.
     let onyx = a_house(&model).env("ONYX_TEST_DELAYS", "run.listed=1500").start().await;
     let thread = thread(&onyx, &[]).await;
     model.push(Answer::text("late"));

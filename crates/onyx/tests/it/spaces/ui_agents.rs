@@ -70,7 +70,7 @@ async fn an_agent_shows_its_tools_and_its_session_keeps_what_is_said() {
     assert_eq!(reply.headers["x-onyx-session-id"], *session);
     assert_eq!(told[0]["messageId"], told[0]["messageMetadata"]["runId"]);
 
-    // What was said before is in the session, so only what is new is read of the messages.
+    // The session holds the earlier messages, so only new ones are read from the request.
     model.push("Twice.");
     let answer = json!({"id": told[0]["messageId"], "role": "assistant", "parts": [],
         "metadata": {"sessionId": session}});
@@ -83,7 +83,7 @@ async fn an_agent_shows_its_tools_and_its_session_keeps_what_is_said() {
     assert_eq!(listed["sessions"][0]["id"], session);
 }
 
-/// Asks to delete a file, up to the question whether it may.
+/// Asks to delete a file and reads up to the approval request.
 async fn up_to_the_question(model: &ScriptedModel, onyx: &OnyxProcess) -> Vec<Value> {
     model.push(calls("call_1", "write_file", &json!({"path": "a.md", "content": "mauve"})));
     model.push(calls("call_2", "delete_file", &json!({"path": "a.md"})));
@@ -94,7 +94,7 @@ async fn up_to_the_question(model: &ScriptedModel, onyx: &OnyxProcess) -> Vec<Va
     told
 }
 
-/// The message in which a person has answered the question.
+/// The message in which a person has answered the approval request.
 fn answered(told: &[Value], approved: bool) -> Value {
     let asked = told.iter().find(|part| part["type"] == "tool-approval-request").unwrap();
     let part = json!({"type": "dynamic-tool", "toolName": "delete_file", "input": {},
@@ -172,7 +172,7 @@ async fn a_run_is_rejoined_from_its_beginning_and_stopped_when_nobody_reads_it()
     .await;
 }
 
-/// Some clients send one with every request.
+/// Some clients send a body with every request, even a GET.
 #[tokio::test]
 async fn whoever_leaves_is_noticed_though_a_get_had_a_body_that_came_late() {
     let (model, onyx) = house().await;
@@ -189,7 +189,7 @@ async fn whoever_leaves_is_noticed_though_a_get_had_a_body_that_came_late() {
     );
     second.write_all(head.as_bytes()).await.unwrap();
     let mut text = vec![0; 4096];
-    // An answer would have begun by then.
+    // Without a wait for the body, the answer would have begun by then.
     let early = timeout(Duration::from_secs(1), second.read(&mut text)).await;
     assert!(early.is_err(), "answered before the body came");
     second.write_all(b"null").await.unwrap();

@@ -116,7 +116,8 @@ async fn wrong_requests_and_failures_are_told_in_their_place() {
         "model_not_found"
     );
     assert_eq!(model.request_count(), 0);
-    // Before the first word a failure has a status of its own; after it, a part.
+    // Before the first word a failure has its own status; after it, a failure is a part of the
+    // stream.
     model.push(Answer::error(ErrorKind::Auth));
     let failed = onyx.post("/api/v1/chat", &json!({"messages": one})).await;
     assert_eq!(failed.expect(502).json()["code"], "provider_auth");

@@ -237,7 +237,7 @@ async fn images_formats_and_the_wish_for_no_memory_reach_the_prompt() {
     let remote = json!({"messages": [{"role": "user", "content": [
         {"type": "image_url", "image_url": {"url": "http://127.0.0.1/x.png"}},
     ]}]});
-    // The address goes to the model as it is; nobody here looks at it.
+    // The address is passed to the model unchanged; Onyx does not fetch it.
     let _ = onyx.post(CHAT, &remote).await.expect(200);
     assert!(model.last_request().body.to_string().contains("http://127.0.0.1/x.png"));
 }

@@ -1,4 +1,4 @@
-//! Pages of other sites that the owner lets in.
+//! Pages of other sites that the owner allows.
 
 use onyx_test_support::{DEFAULT_TOKEN, OnyxProcess, ScriptedModel};
 use reqwest::Method;

@@ -1,4 +1,4 @@
-//! Clients that say whether, and which, tools are to be called.
+//! Clients that say whether and which tools must be called.
 
 use onyx_test_support::{Answer, OnyxProcess, ScriptedCall, ScriptedModel, Wire};
 use serde_json::{Value, json};
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use super::CHAT;
 use crate::builder;
 
-/// How one wire says it.
+/// How a wire format writes a choice of tools.
 struct Dialect {
     path: &'static str,
     body: fn(&str) -> Value,
     required: fn() -> Value,
     named: fn(&str) -> Value,
     none: fn() -> Value,
-    /// Where the name of a tool stands.
+    /// The path of a tool's name.
     name: &'static str,
 }
 
@@ -58,7 +58,7 @@ impl Dialect {
     }
 }
 
-/// Providers of three wires, so that each dialect meets two that are not its own.
+/// Providers of three wire formats, so that each dialect meets two that are not its own.
 async fn providers(model: &ScriptedModel) -> OnyxProcess {
     builder(model)
         .merge(json!({"providers": {

@@ -1,4 +1,4 @@
-//! What goes wrong at a provider, as the libraries of the client's maker expect to be told.
+//! Failures at a provider, in the form that the libraries of the client's maker expect.
 
 use onyx_test_support::{Answer, ErrorKind, OnyxProcess, ScriptedModel, Wire};
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ async fn a_conversation_that_is_too_long_is_told_in_each_makers_way() {
     let model = ScriptedModel::start().await;
     let onyx = server(&model).await;
     model.set_default(Answer::error(ErrorKind::ContextLength));
-    // Gemini has no code for it: there it is known by the length.
+    // Gemini has no code for this error, so it is recognised by the length of the prompt.
     let long = "word ".repeat(2000);
     for target in ["mine/m", "claude/m", "gem/m"] {
         let reply = onyx.post(CHAT, &ask(target, &long)).await.expect(400).json();

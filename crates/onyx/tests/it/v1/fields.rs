@@ -1,6 +1,6 @@
-//! Every field that the makers' own libraries can send, and what becomes of it: nothing is left out
-//! in silence. The lists come from the libraries' types, so a new field fails here until somebody
-//! decides about it.
+//! Every field that the makers' own libraries can send, and what is done with it: no field is
+//! ignored silently. The lists come from the libraries' types, so a new field fails this test until
+//! somebody decides about it.
 
 use onyx_test_support::{OnyxProcess, Reply, ScriptedModel, Wire};
 use serde_json::{Value, json};
@@ -9,15 +9,15 @@ use tokio::process::Command;
 use super::CHAT;
 use crate::{builder, clients};
 
-/// What becomes of a field, by the value given.
+/// What is done with a field that has the given value.
 enum Fate {
-    /// Read: other tests show what it does.
+    /// The field is read; other tests show its effect.
     Read,
-    /// It asks for what is so anyway.
+    /// With this value the field asks for what Onyx does anyway.
     Holds(Value),
-    /// Left out, and named.
+    /// The field is left out, and the client is told its name.
     Named(Value),
-    /// A setting for the model: `knobs` shows that it arrives or is named.
+    /// A setting of the model: `knobs` shows that it is passed on or named as left out.
     Knob,
     Refused(Value),
 }

@@ -1,4 +1,4 @@
-//! Settings for the model: each arrives at the provider, or the client is told that it did not.
+//! Settings of the model: each is passed on to the provider, or the client is told that it was not.
 
 use onyx_test_support::{OnyxProcess, ScriptedModel, Wire};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::fields::ignored;
 use super::{CHAT, ask};
 use crate::builder;
 
-/// A field of a request, a value that stands out, and what of it shows in the provider's request.
+/// A field of a request, a distinctive value, and the part of it that the provider's request shows.
 struct Case {
     path: &'static str,
     field: &'static str,
@@ -36,7 +36,8 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Every wire, all at the same scripted server. `think` has models that are known to reason.
+/// A server with a provider of every wire format, all at the same scripted server. `think` has
+/// models that can reason.
 async fn server(model: &ScriptedModel) -> OnyxProcess {
     let at = |wire| model.base_url_of(wire);
     let thinking = json!([{"id": "think", "reasoning": true, "maxOutputTokens": 60_000}]);
@@ -74,7 +75,7 @@ async fn every_setting_arrives_or_is_named_on_every_wire() {
             let reply = onyx.post(path, &body).await.expect(200);
             let named = ignored(&reply).split(", ").any(|name| name == field);
             let there = model.last_request().body.to_string().contains(mark);
-            // The responses wire has no stop words: Onyx keeps them itself.
+            // The responses format has no stop words, so Onyx applies them itself.
             let kept = target == "resp/m" && mark == "HALT";
             assert!(there != named || kept, "{path} {field} to {target}: {}", ignored(&reply));
             if there {

@@ -1,4 +1,4 @@
-//! Shapes that the makers' own agents send: Claude Code's and Codex's requests, as they were seen.
+//! Requests as the makers' own agents send them: recorded ones of Claude Code and Codex.
 
 use onyx_test_support::{Answer, OnyxProcess, ScriptedCall, ScriptedModel, Wire};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ async fn server(model: &ScriptedModel) -> OnyxProcess {
         .await
 }
 
-/// As Claude Code 2.1 sends it, shortened.
+/// A request of Claude Code 2.1, shortened.
 fn claude_code(target: &str) -> Value {
     json!({
         "model": target,
@@ -59,7 +59,7 @@ async fn claude_codes_request_is_answered_by_agents_and_on_every_wire() {
         let asked = model.last_request().body.to_string();
         assert!(asked.contains("Available agent types") && asked.contains("You are an agent."));
         assert!(asked.contains("insert_line"), "{asked}");
-        // An agent has a tool of its own that is called so.
+        // The agent has its own tool with this name.
         assert!(target == "onyx:main" || !asked.contains("web_search\""), "{asked}");
     }
 }

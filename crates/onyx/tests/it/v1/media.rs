@@ -1,4 +1,4 @@
-//! Speech, pictures, moderation, old completions: what is no chat.
+//! Requests other than chats: speech, images, moderation, old completions.
 
 use onyx_test_support::{Answer, DEFAULT_KEY, DEFAULT_TOKEN, OnyxProcess, ScriptedModel, Wire};
 use serde_json::{Value, json};

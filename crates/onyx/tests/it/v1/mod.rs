@@ -1,4 +1,4 @@
-//! What clients of other makers' wires see.
+//! What clients of other makers' wire formats get.
 
 mod agent_runs;
 mod agents;
@@ -24,7 +24,7 @@ pub(crate) fn ask(model: &str, words: &str) -> Value {
     json!({"model": model, "messages": [{"role": "user", "content": words}]})
 }
 
-/// The `data:` values of a stream; the end mark as a text.
+/// The `data:` values of a stream, with the end mark as a string.
 pub(crate) async fn stream(onyx: &OnyxProcess, path: &str, body: &Value) -> Vec<Value> {
     let reply = onyx.post(path, body).await.expect(200);
     assert_eq!(reply.headers["content-type"], "text/event-stream");
@@ -46,7 +46,7 @@ pub(crate) fn finish(chunks: &[Value]) -> Option<&str> {
     chunks.iter().find_map(|chunk| chunk["choices"][0]["finish_reason"].as_str())
 }
 
-/// Role and content of what the provider was asked, without the system message.
+/// Role and content of the messages in a provider's request, without the system message.
 pub(crate) fn conversation(request: &RecordedRequest) -> Vec<(String, Value)> {
     let messages = request.body["messages"].as_array().unwrap();
     let turns = messages.iter().filter(|message| message["role"] != "system");
@@ -59,7 +59,7 @@ pub(crate) fn system(request: &RecordedRequest) -> String {
     request.body["messages"][0]["content"].to_string()
 }
 
-/// Words as the agent's prompt shows them, without the time before them.
+/// The words of a message in an agent's prompt, without the time before them.
 pub(crate) fn words(content: &Value) -> &str {
     let text = content.as_str().unwrap_or_else(|| content[0]["text"].as_str().unwrap());
     text.split_once("Z] ").map_or(text, |(_, words)| words)

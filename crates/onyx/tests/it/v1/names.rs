@@ -1,4 +1,4 @@
-//! `/v1/models`, other names for models, and the ids of requests.
+//! `/v1/models`, aliases of models, and ids of requests.
 
 use onyx_test_support::{AgentClient, OnyxProcess, ScriptedModel, Wire};
 use serde_json::json;

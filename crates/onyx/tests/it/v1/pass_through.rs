@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{CHAT, ask, content, finish, frames, stream};
 use crate::{builder, onyx};
 
-/// One provider for each wire that clients speak, all at the same scripted server.
+/// One provider for each wire format of clients, all at the same scripted server.
 async fn providers(model: &ScriptedModel) -> OnyxProcess {
     builder(model)
         .merge(json!({"providers": {
@@ -103,7 +103,8 @@ async fn a_failure_before_the_first_word_is_retried_and_then_told_by_status() {
     let model = ScriptedModel::start().await;
     let onyx = onyx(&model).await;
     model.push(Answer::error(ErrorKind::Overloaded).header("retry-after", "0"));
-    // The head and the first frame came, and no word: still as if nothing had happened.
+    // Only the head and the first frame came, without a word, so the failure still has its own
+    // status.
     let silent = Wire::OpenAiChat.stream(&Script::text("ok"), &json!({})).boundaries()[0];
     model.push(Answer::text("never").fault(Fault::ResetAt(silent.min(20))));
     let reply = onyx.post(CHAT, &streamed(ask("mine/m", "hi"))).await.expect(200);
@@ -128,7 +129,7 @@ async fn an_answer_cut_at_any_byte_ends_with_an_error_and_no_half_frame() {
     let before_end = text.find("finish_reason\":\"stop").unwrap();
     for cut in (after_first..before_end).step_by(37) {
         model.push(Answer::script(script.clone()).fault(Fault::EndAt(cut)));
-        // A model each: one that keeps breaking off is left alone.
+        // Each case uses another model, because one that keeps failing is paused.
         let cut_model = format!("mine/m{cut}");
         let reply = onyx.post(CHAT, &streamed(ask(&cut_model, "hi"))).await.expect(200);
         let chunks = frames(&reply.text());

@@ -1,4 +1,4 @@
-//! Answers that a client of OpenAI's responses comes back to by their ids.
+//! Responses that clients of OpenAI's format refer to by their ids.
 
 use onyx_test_support::{Answer, OnyxProcess, ScriptedCall, ScriptedModel, Wire};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The files of a repository that a person names: fetched in the sandbox, from its one server.
+//! Fetches the files of a repository that a person names, in the sandbox and from that one server.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ const FOLDER: &str = "repository";
 const MOST_FILES: usize = 5_000;
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Brings the files of other people's repositories here. Cheap to clone.
+/// Fetches the files of other people's repositories. Cheap to clone.
 #[derive(Clone)]
 pub struct Repositories {
     runtime: Runtime,
@@ -27,8 +27,8 @@ impl Repositories {
         Self { runtime, remotes }
     }
 
-    /// The files of the newest commit at an https address, without links. Nothing of it is run: hooks
-    /// are off, and no setting of a repository counts before it is cloned.
+    /// The files of the newest commit at an https address, without links. Nothing of the repository
+    /// is run: hooks are off, and no settings of a repository are read before it is cloned.
     pub async fn files(&self, address: &str) -> Result<Vec<(String, Vec<u8>)>, Fault> {
         let address = self.remotes.web_address(address).map_err(|error| fault(&error))?;
         let network = address.network().map_err(|error| fault(&error))?;
@@ -75,7 +75,8 @@ fn clone_command(address: &RemoteAddress, to: &Path) -> Vec<String> {
     argv
 }
 
-/// Reads through a handle of the folder, so that no link that the repository holds leads out of it.
+/// Reads the files through a handle of the folder, so that no link in the repository leads out of
+/// it.
 async fn read_all(cloned: &IsolatedCommand) -> Result<Vec<(String, Vec<u8>)>, Fault> {
     let objects = LocalObjects::open(&cloned.folder.path().join(FOLDER))?;
     let (mut files, mut bytes) = (Vec::new(), 0);

@@ -1,13 +1,13 @@
-//! A repository's own settings, read by us and never by git: of everything that a repository says,
-//! only what is taken from here reaches a git command.
+//! Reads a repository's own settings, so that git does not have to: only what is taken from here
+//! reaches a git command.
 
-/// Longer files are no settings that a person wrote.
+/// The most bytes of a settings file. A person does not write more.
 const MOST_BYTES: usize = 256 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct GitConfig(Vec<Entry>);
 
-/// Section and name are in lower case; a subsection is as it was written.
+/// A setting. Section and name are in lower case; the subsection is as it was written.
 #[derive(Debug, PartialEq, Eq)]
 struct Entry {
     section: String,
@@ -17,7 +17,7 @@ struct Entry {
 }
 
 impl GitConfig {
-    /// Includes are not followed.
+    /// Parses the settings. Includes are not followed.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         if bytes.len() > MOST_BYTES {
             return Err(format!("it is longer than {MOST_BYTES} bytes"));
@@ -32,7 +32,7 @@ impl GitConfig {
         reader.entries().map(Self).map_err(|why| format!("line {}: {why}", reader.line))
     }
 
-    /// Every value of a key, in the order of the file.
+    /// All values of a key, in the order of the file.
     pub(super) fn all(&self, section: &str, subsection: Option<&str>, name: &str) -> Vec<&str> {
         let is_it = |entry: &&Entry| {
             entry.section == section
@@ -42,12 +42,12 @@ impl GitConfig {
         self.0.iter().filter(is_it).map(|entry| entry.value.as_str()).collect()
     }
 
-    /// The last one counts.
+    /// The value of a key; if it is set several times, the last one counts.
     pub(super) fn get(&self, section: &str, subsection: Option<&str>, name: &str) -> Option<&str> {
         self.all(section, subsection, name).last().copied()
     }
 
-    /// Names of the keys of a section without a subsection.
+    /// The names of the keys in a section without a subsection.
     pub(super) fn names(&self, section: &str) -> impl Iterator<Item = &str> {
         let of_section =
             move |entry: &&Entry| entry.section == section && entry.subsection.is_none();
@@ -129,7 +129,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads from behind the name to the end of the line; a name alone means `true`.
+    /// Reads from after the name to the end of the line. A name alone means `true`.
     fn value(&mut self) -> Result<String, &'static str> {
         self.skip_blanks();
         match self.peek() {
@@ -168,12 +168,13 @@ impl Reader<'_> {
                 }
             }
         }
-        // Blanks at the end of a line are no part of it.
+        // Blanks at the end of a line do not belong to the value.
         value.truncate(kept);
         Ok(value)
     }
 
-    /// What a backslash stands for; at the end of a line it continues the line.
+    /// The character that a backslash sequence means. At the end of a line a backslash continues
+    /// the line.
     fn escaped(&mut self) -> Result<Option<char>, &'static str> {
         match self.take() {
             Some('\n') => Ok(None),
@@ -276,7 +277,8 @@ mod tests {
         }
     }
 
-    /// Settings that read have names that git's own rules allow, so that none can be taken for another.
+    /// Settings are either refused, or their names follow git's rules, so that none is taken for
+    /// another.
     #[test]
     fn whatever_a_repository_says_reads_or_is_refused() {
         let seed =

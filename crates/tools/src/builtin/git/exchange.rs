@@ -1,5 +1,5 @@
-//! What a pull or push would do, worked out before a person is asked and again before it is done:
-//! the exact address, the refs, and for a push every commit that would leave.
+//! What a pull or push would do: the exact address, the refs, and for a push every commit that
+//! would be sent. It is worked out before a person is asked and again before it is done.
 
 use onyx_types::{Address, Hash, PlanTarget, Target};
 
@@ -14,15 +14,15 @@ const MOST_COMMITS: usize = 100;
 pub(super) struct Transfer {
     pub(super) address: RemoteAddress,
     direction: Direction,
-    /// Where what the remote was last seen to hold is remembered.
+    /// The local ref that remembers what the remote last held.
     tracking: String,
-    /// The branch there.
+    /// The branch at the remote.
     theirs: String,
-    /// What the branch holds here; `None` where it has no commit yet.
+    /// The commit of the local branch; `None` if it has no commit yet.
     here: Option<String>,
-    /// What the remote held when it was last seen.
+    /// The commit of the remote branch when it was last seen.
     there: Option<String>,
-    /// The text for people.
+    /// The description for people.
     text: String,
 }
 
@@ -55,7 +55,8 @@ impl Transfer {
         Ok(transfer)
     }
 
-    /// The address, and the refs with what they hold: with another of them it is another plan.
+    /// The address and the refs with their commits. If one of them changes, the plan is another
+    /// one.
     pub(super) fn targets(&self) -> Vec<PlanTarget> {
         let ids = [&self.here, &self.there].map(|id| id.as_deref().unwrap_or("none"));
         let refs = format!("{} at {}", self.theirs, self.address);
@@ -70,7 +71,7 @@ impl Transfer {
         &self.text
     }
 
-    /// The commands that do it, in order; only the first reaches out.
+    /// The commands in order. Only the first uses the network.
     pub(super) fn commands(&self) -> Vec<Vec<String>> {
         let Self { theirs, tracking, .. } = self;
         let url = self.address.as_str();
@@ -79,8 +80,8 @@ impl Transfer {
                 let there = self.there.as_deref().unwrap_or_default();
                 let mut push = words(&["push", "--porcelain", "--no-verify", "--no-signed"]);
                 push.extend(words(&["--no-follow-tags", "--receive-pack=git-receive-pack"]));
-                // The push succeeds only if the remote is as it was shown, because otherwise other
-                // commits would leave.
+                // The push succeeds only if the remote branch is as it was shown. Otherwise other
+                // commits would be sent.
                 push.push(format!("--force-with-lease={theirs}:{there}"));
                 push.extend(words(&["--", url, &format!("{here}:{theirs}")]));
                 vec![push, words(&["update-ref", tracking, here])]
@@ -124,7 +125,7 @@ impl Transfer {
                 }
                 (format!("{there}..{here}"), there.clone())
             }
-            // The id of the empty tree: everything is new.
+            // Compared with the empty tree, everything is new.
             None => (
                 here.clone(),
                 work.said(&words(&["hash-object", "-t", "tree", "/dev/null"]), cx).await?,

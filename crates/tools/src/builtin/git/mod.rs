@@ -1,6 +1,6 @@
-//! The six tools over repositories in the vault. Git runs in the sandbox on a folder of settings of
-//! ours (`repository.rs`), since a repository's own can name programs; those that only read cannot
-//! write, and only pull and push have a network, to the address that a person approved.
+//! The six tools for repositories in the vault. Git runs in the sandbox with settings that we write
+//! (`repository.rs`), because a repository's own settings can name programs. Tools that only read
+//! cannot write. Only pull and push have a network, and only to the address that a person approved.
 
 mod clone;
 mod config;
@@ -72,7 +72,7 @@ pub(super) struct GitArguments {
 }
 
 impl GitArguments {
-    /// `None`: the top of the vault.
+    /// The folder of the repository; `None` is the top of the vault.
     fn folder(&self) -> Option<&str> {
         self.folder.as_deref().filter(|folder| !matches!(*folder, "" | "."))
     }
@@ -167,7 +167,7 @@ impl Command {
         }
     }
 
-    /// `None`: it works on this machine alone.
+    /// Whether the tool pulls or pushes; `None` if it works only on this machine.
     fn direction(self) -> Option<Direction> {
         match self {
             Self::Status | Self::Diff | Self::Log | Self::Commit => None,
@@ -176,7 +176,7 @@ impl Command {
         }
     }
 
-    /// The commands of a call that works on this machine alone, one after the other.
+    /// The commands of a call that works only on this machine, in order.
     fn steps(self, asked: &GitArguments, cx: &ToolCx) -> Result<Vec<Vec<String>>, ToolError> {
         let quiet = "--no-optional-locks";
         Ok(match self {
@@ -215,7 +215,7 @@ impl Command {
     }
 }
 
-/// A path in the form that git reads only as a path, whatever characters it begins with.
+/// A path in a form that git reads only as a path, whatever characters it begins with.
 fn in_repository(path: &str, cx: &ToolCx) -> Result<String, ToolError> {
     match path {
         "." => Ok(path.to_owned()),
@@ -227,7 +227,7 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Git at work in one repository, with what it needs for that.
+/// A repository with everything that git commands in it need.
 struct Work<'a> {
     runtime: &'a Runtime,
     workspace: Arc<Workspace>,
@@ -256,7 +256,7 @@ impl Work<'_> {
         self.runtime.run(order, LIMIT, cx).await
     }
 
-    /// Looks without showing anything of it live.
+    /// Runs a command that only reads, without showing its output to people.
     async fn look(&self, command: &[String], cx: &ToolCx) -> Result<Ran, ToolError> {
         let cx = ToolCx { live: LiveOutput::nowhere(), ..cx.clone() };
         self.run(command, Network::None, &cx).await
@@ -285,8 +285,8 @@ impl Work<'_> {
         let is_id = |line: &&str| line.len() >= 40 && line.chars().all(|c| c.is_ascii_hexdigit());
         match (ran.ending, ran.output.lines().rev().find(is_id)) {
             (Ending::Exited(0), Some(id)) => Ok(Some(id.to_owned())),
-            // Git says in this way that there is no such commit; anything else is a failure to
-            // look.
+            // With this exit code git says that there is no such commit. Any other ending is a
+            // failure.
             (Ending::Exited(1), _) => Ok(None),
             (ending, _) => {
                 let said = ran.output.trim();
@@ -317,7 +317,7 @@ impl Git {
         Ok(Work { runtime, workspace, repository, control, access, tool })
     }
 
-    /// The repository of a call and where git works on it.
+    /// Opens the repository of a call, and the workspace in which git works on it.
     async fn open(
         &self,
         asked: &GitArguments,
@@ -341,7 +341,7 @@ impl Git {
         Transfer::plan(direction, asked, &self.remotes, &work, cx).await
     }
 
-    /// Does exactly what was approved: the same address, the same refs, the same commits.
+    /// Pulls or pushes exactly what was approved: the same address, refs and commits.
     async fn exchange(
         &self,
         direction: Direction,

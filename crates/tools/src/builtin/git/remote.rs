@@ -1,6 +1,6 @@
-//! Where a repository is pulled from and pushed to. An address comes from the repository's own
-//! settings, which anyone may have written. Therefore only https and ssh are allowed, and a
-//! credential is sent only to the host that the owner named it for.
+//! The addresses that a repository is pulled from and pushed to. An address comes from the
+//! repository's own settings, which anyone may have written. Therefore only https and ssh are
+//! allowed, and a credential is sent only to the host for which the owner named it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,18 +15,18 @@ use super::config::GitConfig;
 use crate::runtime::Network;
 use crate::{ToolError, ToolsSettings};
 
-/// `tools.git` of the config, as written.
+/// The `tools.git` section of the config as written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GitSettings {
     /// A secret by host, or host and port: `secret:<name>`. For https the secret is `user:password`
     /// (a token in the place of the password), for ssh a private key.
     pub credentials: BTreeMap<String, String>,
-    /// Lines as in ssh's own `known_hosts`: hosts of ssh that are none of these are not spoken to.
+    /// Lines as in ssh's `known_hosts`. Other ssh hosts are refused.
     pub known_hosts: Vec<String>,
 }
 
-/// Opens what `secret:<name>` refers to; `None` when there is no such secret.
+/// Opens the secret that `secret:<name>` refers to; `None` if there is none.
 pub type OpenSecret = Arc<dyn Fn(&str) -> Result<Option<String>, Fault> + Send + Sync>;
 
 /// A setting in `tools.git` that is not valid.
@@ -35,7 +35,7 @@ pub type OpenSecret = Arc<dyn Fn(&str) -> Result<Option<String>, Fault> + Send +
 pub struct BadGitSettings(String);
 
 impl GitSettings {
-    /// Whether they can be used, before any of them counts.
+    /// Checks the settings before they take effect.
     pub fn check(&self) -> Result<(), BadGitSettings> {
         for (host, reference) in &self.credentials {
             if reference.strip_prefix(SECRET).is_none_or(str::is_empty) {
@@ -53,7 +53,7 @@ impl GitSettings {
 
 const SECRET: &str = "secret:";
 
-/// What the config says of remotes, following it.
+/// The settings for remotes. An edit of the config replaces them.
 #[derive(Clone)]
 pub struct GitRemotes {
     settings: Arc<RwLock<Settings>>,
@@ -73,7 +73,7 @@ impl GitRemotes {
         Ok(remotes)
     }
 
-    /// Takes up an edit of the config, or nothing of it.
+    /// Replaces the settings after an edit of the config. If they are invalid, nothing changes.
     pub fn follow(&self, settings: &ToolsSettings) -> Result<(), BadGitSettings> {
         settings.git.check()?;
         let private = settings.web.allow_private_hosts.clone();
@@ -82,7 +82,7 @@ impl GitRemotes {
         Ok(())
     }
 
-    /// The one address that a remote of this name has.
+    /// The address of a remote, of which there must be exactly one.
     pub(super) fn address(
         &self,
         config: &GitConfig,
@@ -103,7 +103,7 @@ impl GitRemotes {
         }
     }
 
-    /// An address that a person wrote, of a server of the web.
+    /// The address of a web server that a person wrote.
     pub(super) fn web_address(&self, text: &str) -> Result<RemoteAddress, ToolError> {
         let address = RemoteAddress::parse(text).map_err(ToolError::Arguments)?;
         match address.scheme {
@@ -172,18 +172,18 @@ pub(super) enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
     Https,
-    /// Plain HTTP is spoken only to hosts that the owner named.
+    /// Plain HTTP, which is used only for hosts that the owner named.
     Http,
     Ssh,
 }
 
-/// A checked address, with the one host and port that it leads to.
+/// A checked address with its one host and port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RemoteAddress {
     pub(super) scheme: Scheme,
     pub(super) host: String,
     pub(super) port: u16,
-    /// The URL as git is given it and people are shown it.
+    /// The URL that git gets and people are shown.
     url: String,
 }
 
@@ -255,7 +255,7 @@ impl RemoteAddress {
         &self.url
     }
 
-    /// Scheme, host and port, for settings that hold for this server alone.
+    /// Scheme, host and port, for settings that apply to this server only.
     pub(super) fn server(&self) -> String {
         format!("{}://{}/", self.scheme.name(), self.host_and_port())
     }
@@ -264,7 +264,7 @@ impl RemoteAddress {
         self.port == self.scheme.usual_port()
     }
 
-    /// What a command may reach that works with this remote: its one server, through our proxy.
+    /// The network of a command that works with this remote: its server only, through our proxy.
     pub(super) fn network(&self) -> Result<Network, ToolError> {
         let server: HostPort = self
             .host_and_port()

@@ -1,7 +1,7 @@
-//! A repository of the vault, and how git works on it: never through its own settings. Each call
-//! gets a fresh folder of ours as `GIT_DIR`, with settings that we wrote, which leads to the
-//! repository's objects, refs and index and to nothing else of it. So git never learns of a hook,
-//! filter, helper, include or other folder that a repository names.
+//! A repository of the vault, and how git works on it without using the repository's settings. Each
+//! call gets a new folder as `GIT_DIR`, with settings that we write. It links to the repository's
+//! objects, refs and index and to nothing else in it. So git never learns of a hook, filter,
+//! helper, include or other folder that a repository names.
 
 use std::os::unix::fs::{OpenOptionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -16,17 +16,19 @@ use crate::runtime::{Runtime, Workspace};
 use crate::{ToolCx, ToolError};
 
 const ENTRIES: usize = 1_000;
-/// The most bytes of a file of a repository that is read here.
+/// The most bytes that are read of one file of a repository.
 const LARGEST: u64 = 8 * 1024 * 1024;
 const NO_OBJECTS: &str = "its .git holds no objects and refs";
 
-/// The most entries that are looked through for repositories inside of one.
+/// The most entries that are searched for nested repositories.
 const MOST_ENTRIES: usize = 500_000;
 
-/// What git reads and writes of a repository beside objects and index, as far as it is there.
+/// The parts of a repository, besides objects and index, that git reads and writes. They are linked
+/// if they exist.
 const LINKED: [&str; 4] = ["refs", "logs", "packed-refs", "shallow"];
 
-/// How files are compared and written: values that name no program and no path.
+/// Settings about comparing and writing files that are taken from the repository, with their
+/// allowed values. None of them names a program or a path.
 const COPIED: [(&str, &[&str]); 6] = [
     ("filemode", &["true", "false"]),
     ("ignorecase", &["true", "false"]),
@@ -36,10 +38,11 @@ const COPIED: [(&str, &[&str]); 6] = [
     ("eol", &["lf", "crlf", "native"]),
 ];
 
-/// Formats of repositories that need nothing beyond what is linked.
+/// Extensions of repositories that need nothing but what is linked.
 const KNOWN_EXTENSIONS: [&str; 4] = ["noop", "objectformat", "preciousobjects", "worktreeconfig"];
 
-/// Settings under which git starts no other program, asks no person, and works in no other repository.
+/// Settings with which git starts no other program, asks no person, and works in no other
+/// repository.
 const SETTINGS: &str = "\
 [core]
 \tbare = false
@@ -83,20 +86,21 @@ const SETTINGS: &str = "\
 pub(super) struct Repository {
     folder: Option<ObjectKey>,
     pub(super) config: GitConfig,
-    /// The branch that is checked out; `None` when a commit is.
+    /// The branch that is checked out; `None` if a commit is checked out instead.
     pub(super) branch: Option<String>,
     head: Vec<u8>,
     exclude: Vec<u8>,
 }
 
-/// A folder for one call's `GIT_DIR`. It goes when this is dropped.
+/// The folder that is one call's `GIT_DIR`. It is deleted when this is dropped.
 pub(super) struct Control {
     scratch: Scratch,
     environment: Vec<String>,
 }
 
 impl Repository {
-    /// Plainly a repository of the vault: `.git` is a folder of its own with everything in it.
+    /// Opens a repository whose `.git` is a folder that holds everything itself. Any other form is
+    /// refused.
     pub(super) async fn open(
         vault: &dyn Objects,
         folder: Option<&str>,
@@ -112,7 +116,7 @@ impl Repository {
             };
             crate::paths::key(&path)
         };
-        // Links are not listed, so nothing that is found here leads elsewhere.
+        // Links are not listed, so no entry that is found leads elsewhere.
         let Ok(entries) = vault.list(Some(&inside("")?), ENTRIES).await else {
             return Err(none("it has no folder .git"));
         };
@@ -128,7 +132,7 @@ impl Repository {
         };
         match read("/objects/info/alternates").await {
             Ok(None) => {}
-            // A repository is refused if a link in it leads elsewhere.
+            // A repository is refused if its objects lie elsewhere or a link leads out of it.
             Ok(Some(_)) | Err(ToolError::Refused(_)) => {
                 return Err(none("its objects lie elsewhere"));
             }
@@ -147,7 +151,7 @@ impl Repository {
         Ok(Self { folder, config, branch, head, exclude })
     }
 
-    /// The name that people see.
+    /// The repository's name for people.
     pub(super) fn name(&self) -> String {
         self.folder.as_ref().map_or_else(|| "the vault".to_owned(), ToString::to_string)
     }
@@ -156,7 +160,7 @@ impl Repository {
         self.folder.as_ref().map(ObjectKey::as_str)
     }
 
-    /// Its `GIT_DIR` for one call.
+    /// Makes the `GIT_DIR` for one call.
     pub(super) async fn control(
         &self,
         runtime: &Runtime,
@@ -166,7 +170,8 @@ impl Repository {
         let (tree, root) = (self.tree(workspace), runtime.scratch_folder());
         let mut config = self.settings();
         if workspace.is_copy() {
-            // Whether a file can be run is not kept there, so git goes by its own list.
+            // A copy of the files does not keep which of them are executable, so git must not
+            // compare that.
             config.push_str("[core]\n\tfilemode = false\n");
         }
         let mut files = Files {
@@ -186,8 +191,8 @@ impl Repository {
             .ok_or_else(|| no_repository(&self.name(), NO_OBJECTS))
     }
 
-    /// Folders of it that are repositories of their own. Git asks each of them for its state with
-    /// their own settings when it adds changes, so they are left out of every commit.
+    /// Nested repositories. When git adds changes, it asks each nested repository for its state
+    /// with that repository's settings, so all of them are left out of commits.
     pub(super) async fn nested(&self, workspace: &Workspace) -> Result<Vec<String>, ToolError> {
         let tree = self.tree(workspace);
         let found = tokio::task::spawn_blocking(move || nested_in(&tree)).await;
@@ -196,13 +201,13 @@ impl Repository {
             .map_err(|error| ToolError::Failed(format!("the repository: {error}")))
     }
 
-    /// Where its files lie.
+    /// The folder of the repository's files.
     fn tree(&self, workspace: &Workspace) -> PathBuf {
         let root = workspace.root();
         self.folder.as_ref().map_or(root.to_owned(), |folder| root.join(folder.as_str()))
     }
 
-    /// Our own settings, and only the harmless ones of the repository's.
+    /// Our own settings, and those of the repository's that do no harm.
     fn settings(&self) -> String {
         let mut text = SETTINGS.to_owned();
         let own = |name: &str| self.config.get("core", None, name);
@@ -222,7 +227,7 @@ impl Repository {
         text
     }
 
-    /// Which remote branch a branch follows, so that the status can compare them.
+    /// Adds which remote branch each branch follows, so that the status can compare them.
     fn tracking(&self, text: &mut String) {
         for remote in self.config.subsections("remote").into_iter().filter(|name| is_plain(name)) {
             text.push_str(&format!(
@@ -249,19 +254,19 @@ fn no_repository(name: &str, why: &str) -> ToolError {
     ToolError::Refused(format!("{name} is no repository of its own: {why}"))
 }
 
-/// A remote that a call works with, and its credential.
+/// The remote of a call, and the credential for it.
 pub(super) struct RemoteConnection<'a> {
     pub(super) address: &'a RemoteAddress,
     pub(super) remotes: &'a GitRemotes,
     pub(super) credential: Option<String>,
 }
 
-/// What is written into a `GIT_DIR` of ours.
+/// The files that are written into a `GIT_DIR`.
 struct Files {
     config: String,
     head: Vec<u8>,
     exclude: Vec<u8>,
-    /// Secrets that lie beside the rest, for ssh.
+    /// Files with secrets for ssh.
     secrets: Vec<(&'static str, String)>,
 }
 
@@ -293,7 +298,8 @@ impl RemoteConnection<'_> {
     }
 }
 
-/// A secret without a user is a token, for which any user's name does.
+/// The value of basic authentication. A credential without a user is a token, which any user name
+/// may go with.
 fn basic(credential: &str) -> String {
     let has_user = credential.contains(':');
     let whole = if has_user { credential.to_owned() } else { format!("git:{credential}") };
@@ -305,14 +311,14 @@ impl Control {
         self.scratch.path().to_owned()
     }
 
-    /// The argument list of a git command that works in here and nowhere else.
+    /// The argument list of a git command that works only in this folder.
     pub(super) fn argv(&self, command: &[String]) -> Vec<String> {
         let before = ["env".to_owned()].into_iter().chain(self.environment.iter().cloned());
         before.chain(["git".to_owned()]).chain(command.iter().cloned()).collect()
     }
 }
 
-/// `None`: the repository lacks what it is made of, or that leads elsewhere.
+/// Makes the folder. `None` if the repository has no objects or refs, or they lead elsewhere.
 #[allow(clippy::disallowed_methods, reason = "a folder of ours, made new for one command")]
 fn make(
     tree: &Path,
@@ -322,7 +328,7 @@ fn make(
 ) -> std::io::Result<Option<Control>> {
     let scratch = Scratch::make(root)?;
     let (own, repository) = (scratch.path(), tree.join(".git"));
-    // None of these may be a link, so that nothing of the repository leads elsewhere.
+    // These must be folders and not links, so that nothing in the repository leads elsewhere.
     let kind = |name: &str| repository.join(name).symlink_metadata().map(|meta| meta.file_type());
     if !["objects", "refs"].into_iter().all(|name| kind(name).is_ok_and(|kind| kind.is_dir())) {
         return Ok(None);
@@ -365,7 +371,7 @@ fn nested_in(tree: &Path) -> std::io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// Writes the file for its owner alone, because it may hold a credential.
+/// Writes a file that only its owner can read, because it may hold a credential.
 #[allow(clippy::disallowed_methods, reason = "a file of a folder of ours, made new")]
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
@@ -373,7 +379,8 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     std::io::Write::write_all(&mut file, bytes)
 }
 
-/// Ssh speaks through the proxy, which knows one server: without it there is no network at all.
+/// The environment of git. Ssh uses the proxy, which allows one server; without the proxy it has no
+/// network.
 fn environment(own: &Path, tree: &Path, repository: &Path, proxy_command: &str) -> Vec<String> {
     let at = |path: PathBuf| path.display().to_string();
     let quoted = |path: PathBuf| at(path).replace('\'', r"'\''");
@@ -395,7 +402,7 @@ fn environment(own: &Path, tree: &Path, repository: &Path, proxy_command: &str) 
         ("GIT_ATTR_NOSYSTEM", "1".to_owned()),
         ("GIT_TERMINAL_PROMPT", "0".to_owned()),
         ("GIT_NOGLOB_PATHSPECS", "1".to_owned()),
-        // A preview shows the commit itself and not an object that replaces it.
+        // Previews must show the commits themselves and not objects that replace them.
         ("GIT_NO_REPLACE_OBJECTS", "1".to_owned()),
         ("GIT_SSH_VARIANT", "ssh".to_owned()),
         ("GIT_SSH_COMMAND", ssh),
@@ -404,7 +411,7 @@ fn environment(own: &Path, tree: &Path, repository: &Path, proxy_command: &str) 
     .to_vec()
 }
 
-/// `Some(None)`: a commit is checked out. `None`: it is no HEAD.
+/// What HEAD names: `Some(None)` if it is a commit, `None` if it is no valid HEAD.
 #[allow(clippy::option_option, reason = "no HEAD and no branch are two things")]
 fn checked_out(head: &[u8]) -> Option<Option<String>> {
     let head = std::str::from_utf8(head).ok()?.trim_end();
@@ -415,7 +422,7 @@ fn checked_out(head: &[u8]) -> Option<Option<String>> {
     is_id.then_some(None)
 }
 
-/// A remote or branch by its plain name: no option, no address, no mapping to another name.
+/// Whether this is the plain name of a remote or branch: no option, no address, no mapping.
 pub(super) fn is_plain(name: &str) -> bool {
     let known = |c: char| c.is_alphanumeric() || "-_./".contains(c);
     let ends_oddly = name.ends_with(['/', '.']) || name.ends_with(".lock");

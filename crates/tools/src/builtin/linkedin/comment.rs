@@ -13,7 +13,7 @@ use crate::text::one_line;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const LONGEST: usize = 1250;
-/// What can be commented on, as addresses and names of posts have it.
+/// The kinds of posts that can be commented on, as their addresses and URNs name them.
 const KINDS: [&str; 3] = ["activity", "share", "ugcPost"];
 
 pub(in crate::builtin) struct Comment {
@@ -83,7 +83,7 @@ impl TypedTool for Comment {
     }
 }
 
-/// `urn:li:activity:123` of any way in which people name a post.
+/// The URN of a post, from any of the ways in which people name posts.
 fn post_urn(post: &str) -> Result<String, ToolError> {
     for kind in KINDS {
         for mark in [format!("urn:li:{kind}:"), format!("-{kind}-")] {

@@ -1,6 +1,6 @@
-//! The text of a post in LinkedIn's own notation, in which some characters mean something. They are
-//! escaped, so that what is read there is what the person saw and no one is mentioned unseen. A
-//! hashtag stays one, since it reads the same.
+//! Escapes text for LinkedIn's own notation, in which some characters have a meaning. So readers
+//! see exactly what the person saw, and nobody is mentioned by accident. Hashtags are kept, because
+//! they read the same.
 
 const RESERVED: &str = r"\|{}@[]()<>#*_~";
 

@@ -1,6 +1,6 @@
 //! LinkedIn: posts and comments in each person's own account, only with text that the person has
-//! seen whole. Every request goes to the configured address, with the token of the person whose agent
-//! asks, and every post and comment leaves a file in that person's vault.
+//! seen in full. Every request goes to the configured address with the token of the person whose
+//! agent asks, and every post and comment is recorded in a file of that person's vault.
 
 mod comment;
 mod little_text;
@@ -26,27 +26,28 @@ use crate::ToolError;
 use crate::ports::Accounts;
 use crate::web::Web;
 
-/// Where LinkedIn's interface answers.
+/// The address of LinkedIn's API.
 const USUAL_BASE: &str = "https://api.linkedin.com";
-/// The version of LinkedIn's interface: each month has one, and each is answered for about a year.
+/// The default version of LinkedIn's API. There is one each month, and each is supported for about
+/// a year.
 const USUAL_VERSION: &str = "202604";
 const SECRET: &str = "secret:";
 
-/// `tools.linkedin` of the config, as written.
+/// The `tools.linkedin` section of the config as written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct LinkedInSettings {
-    /// The client id of the owner's own application at LinkedIn; without one there is no LinkedIn.
+    /// The client id of the owner's application at LinkedIn; without it LinkedIn is not available.
     pub client_id: Option<String>,
-    /// `secret:<name>`: the application's secret.
+    /// The application's secret as `secret:<name>`.
     pub client_secret: Option<String>,
-    /// What is asked for in place of the usual.
+    /// The scopes to request instead of the default ones.
     pub scopes: Vec<String>,
-    /// Which month's interface is spoken to, as `YYYYMM`.
+    /// The version of the API, as `YYYYMM`.
     pub api_version: Option<String>,
-    /// The address in place of LinkedIn's own page to sign in at.
+    /// The address of the sign-in page instead of LinkedIn's own.
     pub issuer: Option<String>,
-    /// The address in place of LinkedIn's own interface.
+    /// The address of the API instead of LinkedIn's own.
     pub base_url: Option<String>,
 }
 
@@ -56,7 +57,7 @@ pub struct LinkedInSettings {
 pub struct BadLinkedInSettings(String);
 
 impl LinkedInSettings {
-    /// Whether they can be used, before any of them counts.
+    /// Checks the settings before they take effect.
     pub fn check(&self) -> Result<(), BadLinkedInSettings> {
         self.resolved().map(drop)
     }
@@ -66,7 +67,7 @@ impl LinkedInSettings {
         self.client_id.as_deref().filter(|client| !client.is_empty())
     }
 
-    /// The name of the secret that the application is known by.
+    /// The name of the application's secret.
     pub fn secret_name(&self) -> Option<&str> {
         let name = self.client_secret.as_deref().and_then(|secret| secret.strip_prefix(SECRET));
         name.filter(|name| !name.is_empty())
@@ -106,16 +107,16 @@ struct LinkedInApi {
     version: String,
 }
 
-/// What LinkedIn last said of a person's account, since the server started.
+/// The result of LinkedIn's last check of a person's account, since the server started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountCheck {
-    /// When it last took the account's token.
+    /// When LinkedIn last accepted the account's token.
     pub validated_at: Option<Timestamp>,
-    /// Why it did not take the last request; none after one that it took.
+    /// Why LinkedIn refused the last request; `None` after one that it accepted.
     pub error: Option<String>,
 }
 
-/// The client of LinkedIn, following the config.
+/// The client for LinkedIn. An edit of the config replaces its settings.
 #[derive(Clone)]
 pub struct LinkedIn {
     place: Arc<RwLock<Option<LinkedInApi>>>,
@@ -134,7 +135,7 @@ impl LinkedIn {
         Ok(Self { place, web, accounts, checks: Arc::default() })
     }
 
-    /// Takes up an edit of the config, or nothing of it.
+    /// Replaces the settings after an edit of the config. If they are invalid, nothing changes.
     pub fn follow(&self, settings: &LinkedInSettings) -> Result<(), BadLinkedInSettings> {
         let place = settings.resolved()?;
         *self.place.write().unwrap_or_else(PoisonError::into_inner) = place;
@@ -145,12 +146,12 @@ impl LinkedIn {
         self.checks().get(person).cloned().unwrap_or_default()
     }
 
-    /// What was known of an account that is no longer there.
+    /// Forgets the last check of an account that was removed.
     pub fn forget(&self, person: &PersonId) {
         self.checks().remove(person);
     }
 
-    /// Asks LinkedIn whose account it is, and keeps the answer as the person's last check.
+    /// Asks LinkedIn whose account this is, and stores the result as the person's last check.
     pub async fn validate(&self, person: &PersonId, clock: &dyn Clock) -> Result<String, String> {
         let profile = match self.service(person, clock) {
             Ok(service) => service.profile().await,

@@ -14,10 +14,10 @@ const FOLDER: &str = "agent/linkedin";
 pub(super) struct PostDraft<'a> {
     /// `post` or `comment`.
     pub(super) kind: &'static str,
-    /// `urn:li:person:…`, and the name people know.
+    /// The account's URN; `name` is the name that people know.
     pub(super) author: &'a str,
     pub(super) name: &'a str,
-    /// Who sees it, or what it is said to.
+    /// The visibility of a post, or the post that is commented on.
     pub(super) about: &'a str,
     pub(super) text: &'a str,
 }
@@ -60,7 +60,7 @@ impl<'a> Record<'a> {
         Ok(Self { files, key, by })
     }
 
-    /// Where it lies in the vault.
+    /// The path of the record in the vault.
     pub(super) fn path(&self) -> String {
         format!("vault/{}", self.key)
     }
@@ -78,7 +78,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Tells two of the same minute apart.
+/// Distinguishes records of the same minute.
 fn within_minute(at: Timestamp) -> String {
     format!("{:05}", at.as_millis().rem_euclid(60_000))
 }

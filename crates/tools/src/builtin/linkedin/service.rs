@@ -1,5 +1,5 @@
-//! Requests to LinkedIn, and how its answers are read. A request that may have been carried out is
-//! never sent again: a post that appears twice cannot be undone before others see it.
+//! Sends requests to LinkedIn and reads its answers. A request that may have been carried out is
+//! never sent again, because a second copy of a post could not be undone before others see it.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -14,7 +14,8 @@ use crate::ToolError;
 use crate::ports::NoToken;
 use crate::text::one_line;
 
-/// A redirect would take the token elsewhere than the owner said.
+/// Redirects are not followed, because they could take the token to a server that the owner did not
+/// name.
 const BOUNDS: Bounds = Bounds {
     connect: Duration::from_secs(10),
     total: Duration::from_secs(10),
@@ -23,7 +24,7 @@ const BOUNDS: Bounds = Bounds {
 };
 const TRIES: u32 = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// The longest wait within one call.
+/// The longest wait between two tries of one call.
 const LONGEST_WAIT: Duration = Duration::from_secs(8);
 const LONGEST_ID: usize = 200;
 
@@ -43,28 +44,28 @@ pub(super) struct Request<'a> {
 
 pub(super) struct LinkedInReply {
     status: u16,
-    /// What was made, by LinkedIn's own header.
+    /// The id of the new post or comment, from LinkedIn's header.
     id: String,
     retry_after: Option<Duration>,
     body: Vec<u8>,
 }
 
-/// What to do with a request after an answer, or after none.
+/// What to do with a request after its answer, or after no answer.
 enum RequestOutcome {
     Done,
-    /// The token is not taken.
+    /// LinkedIn refused the token.
     TokenRefused,
-    /// It was not carried out; another try may do better.
+    /// The request was not carried out and may be sent again.
     Again {
         after: Option<Duration>,
         words: String,
     },
-    /// It may have been carried out.
+    /// The request may have been carried out.
     Doubt(String),
     Failed(String),
 }
 
-/// Who the account is, as OpenID has it.
+/// The account's owner, in the form of OpenID.
 #[derive(Debug, Deserialize)]
 pub(super) struct Profile {
     sub: String,
@@ -82,7 +83,7 @@ impl Profile {
         self.email.as_deref().filter(|email| !email.is_empty()).map(one_line)
     }
 
-    /// The name by which LinkedIn knows the author of a post.
+    /// The URN by which LinkedIn names the author of a post.
     pub(super) fn urn(&self) -> String {
         format!("urn:li:person:{}", self.sub)
     }
@@ -114,7 +115,7 @@ impl<'a> Service<'a> {
             .ok_or_else(|| self.failed(ToolError::Heard("LinkedIn's answer cannot be read".into())))
     }
 
-    /// Sends it until it is carried out, refused for good, or in doubt.
+    /// Sends the request until it is carried out, refused for good, or in doubt.
     pub(super) async fn ask(&self, request: &Request<'_>) -> Result<LinkedInReply, ToolError> {
         let mut refused: Option<String> = None;
         let (mut tries, mut usual_wait) = (0, FIRST_WAIT);
@@ -180,7 +181,8 @@ impl<'a> Service<'a> {
         answer: &Result<LinkedInReply, EgressError>,
     ) -> RequestOutcome {
         let is_safe = request.method == Method::GET;
-        // It was sent, and its outcome is unknown.
+        // The request was sent, but its outcome is unknown. Only a request that reads may be
+        // repeated.
         let open = |words: String| {
             if is_safe {
                 RequestOutcome::Again { after: None, words }
@@ -233,7 +235,7 @@ impl<'a> Service<'a> {
         }
     }
 
-    /// The health of the account tells of it, too.
+    /// Notes the error, so that the health of the account shows it.
     fn failed(&self, error: ToolError) -> ToolError {
         let mut checks = self.linkedin.checks();
         checks.entry(self.person.clone()).or_default().error = Some(error.to_string());
@@ -242,7 +244,7 @@ impl<'a> Service<'a> {
 }
 
 impl LinkedInReply {
-    /// What was made; `None` where LinkedIn does not say it in a form that can be shown.
+    /// The URN of what was created; `None` if LinkedIn gives none that can be shown.
     pub(super) fn made(&self) -> Option<String> {
         let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
         let fields = ["commentUrn", "id"].iter().filter_map(|name| body[*name].as_str());
@@ -261,7 +263,7 @@ fn gave_up(words: &str, tries: u32, after: Option<Duration>) -> ToolError {
     ToolError::Heard(format!("{words}{tries}{}", until.unwrap_or_default()))
 }
 
-/// What LinkedIn says of an error, short enough for a line.
+/// LinkedIn's message about an error, shortened to a line.
 fn said(body: &[u8]) -> String {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     match value["message"].as_str() {

@@ -1,4 +1,4 @@
-//! What posting and commenting have in common: shown whole, sent once, written down.
+//! The parts that posting and commenting share: the preview, the single request, and the record.
 
 use onyx_types::{
     Capability, Consent, Origin, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec,
@@ -10,8 +10,8 @@ use super::service::{Profile, Request};
 use crate::builtin::acting;
 use crate::{ToolCx, ToolError};
 
-/// A person sees the whole text and as whom it goes. What is out cannot be taken back, so each one
-/// is asked for: allowing one does not allow the next.
+/// The plan to post or comment. The person sees the whole text and the account. What was published
+/// cannot be taken back, so each call needs an approval of its own.
 pub(super) fn plan(
     linkedin: &LinkedIn,
     spec: &ToolSpec,
@@ -27,7 +27,7 @@ pub(super) fn plan(
     Ok(Plan { consent: Consent::Person, ..plan })
 }
 
-/// What is sent, once it is known who sends it.
+/// A post or comment, before it is known in whose name it is sent.
 pub(super) struct Sharing<'a> {
     pub(super) kind: &'static str,
     pub(super) about: &'a str,
@@ -73,7 +73,7 @@ pub(super) fn needing_account(spec: ToolSpec) -> ToolSpec {
     ToolSpec { timeout, needs: vec![Capability::LinkedIn], ..spec }
 }
 
-/// A text of at most this many characters, as people count them.
+/// Checks that a text has at most this many characters, as people count them.
 pub(super) fn checked(text: &str, most: usize) -> Result<(), ToolError> {
     if text.trim().is_empty() {
         return Err(ToolError::Arguments("\"text\" is empty".to_owned()));

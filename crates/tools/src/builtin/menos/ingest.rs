@@ -16,7 +16,7 @@ use crate::builtin::{acting, spec_of, text_argument};
 use crate::text::one_line;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
-/// What a person can still look through before it goes.
+/// The most bytes of a text: as much as a person can check before it is sent.
 const MOST_TEXT: usize = 256 * 1024;
 
 pub(in crate::builtin) struct Ingest {
@@ -37,7 +37,7 @@ pub(in crate::builtin) struct Arguments {
     tags: Vec<String>,
 }
 
-/// What goes to menos: one of two.
+/// What is sent to menos: an address or a text.
 enum Content {
     Address(Address),
     Text { title: String, text: String },
@@ -135,7 +135,7 @@ impl TypedTool for Ingest {
         };
         let outcome = match kept {
             Ok(kept) => ToolOutcome::ok(told(&kept), plan.summary),
-            // It may repeat what the server said.
+            // The error may repeat text of the server; the outcome counts as from outside below.
             Err(error) => ToolOutcome::error(error.to_string()),
         };
         Ok(outcome.from_origin(Origin::External))

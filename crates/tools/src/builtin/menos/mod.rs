@@ -1,5 +1,5 @@
-//! menos, the owner's content vault beside Onyx: searched and added to over its HTTP API. Every
-//! request is signed with the owner's ed25519 key, and no request leads anywhere else.
+//! menos, the owner's content vault beside Onyx. It is searched and added to over its HTTP API.
+//! Every request is signed with the owner's ed25519 key and goes to no other server.
 
 mod ingest;
 mod search;
@@ -21,11 +21,11 @@ use super::OpenSecret;
 use crate::ToolError;
 use crate::web::Web;
 
-/// `tools.menos` of the config, as written.
+/// The `tools.menos` section of the config as written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MenosSettings {
-    /// Where it answers; without one there is no menos.
+    /// The address of menos; without it menos is not available.
     pub base_url: Option<String>,
     /// `secret:<name>`: the private key in OpenSSH's form, without a passphrase. menos knows the
     /// public one.
@@ -40,7 +40,7 @@ pub struct BadMenosSettings(String);
 const SECRET: &str = "secret:";
 
 impl MenosSettings {
-    /// Whether they can be used, before any of them counts.
+    /// Checks the settings before they take effect.
     pub fn check(&self) -> Result<(), BadMenosSettings> {
         self.resolved().map(drop)
     }
@@ -65,12 +65,12 @@ impl MenosSettings {
 #[derive(Clone, Debug)]
 struct MenosServer {
     base: Address,
-    /// The name of the secret.
+    /// The name of the secret that holds the key.
     key: String,
 }
 
-/// The client of menos, following the config. It is for the owner only, because its content is not
-/// for the other members of a household.
+/// The client for menos. An edit of the config replaces its settings. Only the owner may use it,
+/// because its content is not for other members of a household.
 #[derive(Clone)]
 pub struct Menos {
     place: Arc<RwLock<Option<MenosServer>>>,
@@ -90,19 +90,19 @@ impl Menos {
         Ok(Self { place, web, open, owner })
     }
 
-    /// Takes up an edit of the config, or nothing of it.
+    /// Replaces the settings after an edit of the config. If they are invalid, nothing changes.
     pub fn follow(&self, settings: &MenosSettings) -> Result<(), BadMenosSettings> {
         let place = settings.resolved()?;
         *self.place.write().unwrap_or_else(PoisonError::into_inner) = place;
         Ok(())
     }
 
-    /// Where it answers, if there is one.
+    /// The address of menos, if it is configured.
     pub fn address(&self) -> Option<String> {
         self.place().map(|place| place.base.to_string())
     }
 
-    /// Whether requests to it can be signed; `None` where there is no menos.
+    /// Whether requests can be signed; `None` if menos is not configured.
     pub fn is_ready(&self) -> Option<Result<(), String>> {
         self.place().map(|place| self.key(&place).map(drop).map_err(|error| error.to_string()))
     }

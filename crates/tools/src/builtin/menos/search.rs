@@ -80,7 +80,7 @@ impl TypedTool for Search {
             self.menos.service(cx.clock.wall())?.search(&asked.query, &asked.tags, limit).await;
         let mut hits = match hits {
             Ok(hits) => hits,
-            // It may repeat what the server said.
+            // The error may repeat text of the server, so it counts as from outside.
             Err(error) => {
                 return Ok(ToolOutcome::error(error.to_string()).from_origin(Origin::External));
             }

@@ -1,5 +1,5 @@
-//! Requests to menos, and how its answers are read. Nothing it says is trusted: texts in its vault
-//! come from anywhere.
+//! Sends requests to menos and reads its answers. Nothing in them is trusted, because texts in its
+//! vault may come from anywhere.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use crate::ToolError;
 use crate::text::one_line;
 use crate::web::Web;
 
-/// A vault that embeds or fetches takes its time. A redirect would take the texts elsewhere than the
-/// owner said.
+/// menos may take long, because it fetches pages and makes embeddings. Redirects are not followed,
+/// because they could take the texts to a server that the owner did not name.
 const BOUNDS: Bounds = Bounds {
     connect: Duration::from_secs(10),
     total: Duration::from_secs(60),
@@ -22,14 +22,14 @@ const BOUNDS: Bounds = Bounds {
     bytes: 1024 * 1024,
 };
 
-/// The boundary between the parts of a form. No text ends with such a line by chance.
+/// The boundary between the parts of a form. It does not occur in texts by chance.
 const BOUNDARY: &str = "onyx-form-7d1c5f0e9a4b4c1f";
 
 pub(super) struct Service {
     base: Address,
     key: SigningKey,
     egress: Egress,
-    /// When the request is made: an old one is refused.
+    /// The time of the request. menos refuses old requests.
     now: Timestamp,
 }
 
@@ -40,7 +40,7 @@ struct MenosReply {
     body: Vec<u8>,
 }
 
-/// One text of the vault that fits.
+/// A text of the vault that matches.
 #[derive(Debug, Deserialize)]
 pub(super) struct Hit {
     pub(super) id: String,
@@ -57,7 +57,7 @@ struct Hits {
     results: Vec<Hit>,
 }
 
-/// What was put into the vault.
+/// A text that was added to the vault.
 #[derive(Debug, Deserialize)]
 pub(super) struct IngestedText {
     #[serde(alias = "content_id")]
@@ -93,7 +93,7 @@ impl Service {
         }
         let mut answer =
             self.post(&self.at("api/v1/search")?, JSON, body.to_string().into()).await?;
-        // Where there is no such route, the vault may be one of the first, which searched here.
+        // The first versions of menos do not have this route and search with another one.
         if matches!(answer.status, 404 | 405) {
             let limit = limit.to_string();
             let address = self.at("api/v1/content/search")?;
@@ -104,7 +104,7 @@ impl Service {
         Ok(hits.results)
     }
 
-    /// Has menos fetch an address.
+    /// Lets menos fetch an address.
     pub(super) async fn ingest_address(
         &self,
         address: &Address,
@@ -116,7 +116,7 @@ impl Service {
         self.read(&answer)
     }
 
-    /// Puts a text there as a file of markdown.
+    /// Adds a text to the vault as a markdown file.
     pub(super) async fn ingest_text(&self, text: &Text<'_>) -> Result<IngestedText, ToolError> {
         let to = self.at("api/v1/content")?;
         let to = to.asking(&[("content_type", "markdown"), ("title", text.title)]);
@@ -182,7 +182,7 @@ impl Service {
     }
 }
 
-/// What the server says of an error, short enough for a line.
+/// The server's message about an error, shortened to a line.
 fn said(body: &[u8]) -> String {
     let value: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let detail = value.get("detail").or_else(|| value.get("error"));
@@ -199,7 +199,7 @@ fn asking_tags(address: Address, tags: &[String]) -> Address {
     if pairs.is_empty() { address } else { address.asking(&pairs) }
 }
 
-/// The host as the request will name it, and the path without its query.
+/// The host as the request names it, and the path without its query.
 fn authority_and_path(address: &str) -> (&str, &str) {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));

@@ -23,14 +23,14 @@ pub(super) enum BadKey {
     Kind,
 }
 
-/// What is signed of a request.
+/// The parts of a request that are signed.
 pub(super) struct Signed<'a> {
     pub(super) method: &'a str,
     pub(super) path: &'a str,
     /// The host as the request names it.
     pub(super) authority: &'a str,
     pub(super) body: &'a [u8],
-    /// Seconds since 1970; menos takes five minutes either way.
+    /// The time in seconds since 1970. menos accepts a difference of five minutes.
     pub(super) created: u64,
 }
 
@@ -57,7 +57,7 @@ impl SigningKey {
         &self.id
     }
 
-    /// The headers that a request carries beside its own.
+    /// The headers that a signature adds to a request.
     pub(super) fn headers(&self, request: &Signed<'_>) -> Vec<(String, String)> {
         let mut covered = vec![
             ("@method", request.method.to_owned()),
@@ -84,8 +84,8 @@ impl SigningKey {
     }
 }
 
-/// The key's id as menos makes it from a line of its `authorized_keys`: the first half of the
-/// hash's first half.
+/// The key's id, made as menos makes it from a line of its `authorized_keys`: the first eight bytes
+/// of the hash.
 fn key_id(public: &[u8]) -> String {
     const KIND: &[u8] = b"ssh-ed25519";
     let field = |bytes: &[u8]| {

@@ -16,7 +16,8 @@ pub(super) struct Arguments {
     content: String,
 }
 
-/// What a plan holds: the name is chosen once, also when it happens later.
+/// The arguments in a plan. The id is chosen with the plan, so that it stays the same if the call
+/// happens later.
 #[derive(Serialize, Deserialize)]
 struct Named {
     id: String,

@@ -9,7 +9,8 @@ use super::{
 use crate::text::diff::Change;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
-/// Counts as a write, not as a destructive effect: the version before is kept and can be restored.
+/// Deletes a test input. This counts as a write and not as destructive, because the last version is
+/// kept and can be restored.
 pub(super) struct DeleteTestInput(ToolSpec);
 
 impl DeleteTestInput {

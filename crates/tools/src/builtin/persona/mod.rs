@@ -1,5 +1,5 @@
-//! The persona editor's tools. The session decides which persona they work on; a model cannot choose
-//! another.
+//! The persona editor's tools. The session decides on which persona they work, and a model cannot
+//! choose another.
 
 mod create_test_input;
 mod delete_test_input;
@@ -67,7 +67,7 @@ fn timed<Arguments: JsonSchema>(
     ToolSpec { timeout, ..spec_of::<Arguments>(name, PERSONA_GROUP, usual_effect, description) }
 }
 
-/// The persona that the session is about.
+/// The persona that the session edits.
 fn persona(cx: &ToolCx) -> Result<&AgentId, ToolError> {
     let is_editor = |agent: &AgentId| agent.as_str() == PERSONA_EDITOR;
     if is_editor(&cx.agent) && !is_editor(&cx.key.agent) {
@@ -119,7 +119,7 @@ fn change(cx: &ToolCx, tool: &ToolSpec) -> Change {
     }
 }
 
-/// What the only target of a plan held when the plan was made.
+/// The hash of the plan's only target when the plan was made.
 fn base_of(plan: &Plan) -> Option<Hash> {
     plan.targets.first().and_then(|target| target.base)
 }
@@ -132,7 +132,7 @@ fn failed(error: StoreError) -> ToolError {
     }
 }
 
-/// An error of the port is shown to the model, which can correct its call.
+/// Turns an error of the port into a message for the model, which can correct its call.
 fn told(fault: &Fault) -> ToolError {
     ToolError::Arguments(format!("{} {}", fault.message, fault.hint()).trim().to_owned())
 }

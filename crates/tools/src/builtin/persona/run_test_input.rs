@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::{OfOne, existing, files, persona, reading_of, text_argument, timed, told};
 use crate::{Authorised, PersonaPort, ToolCx, ToolError, TypedTool};
 
-/// The persona's own limits end its answer before this does.
+/// The time limit of the tool. It is long enough that the persona's own limits end its answer
+/// first.
 const PATIENCE: Duration = Duration::from_secs(11 * 60);
 
 pub(super) struct RunTestInput {
@@ -21,7 +22,8 @@ impl RunTestInput {
         let description =
             "Say a test input to the persona and see what it answers. It changes nothing.";
         let spec = timed::<OfOne>("run_test_input", ToolEffect::Read, description, PATIENCE);
-        // After a change of the prompt the same input is tried again.
+        // The same input is tried again after each change of the prompt, so equal calls are no
+        // loop.
         Self { spec: ToolSpec { repeats: true, ..spec }, port }
     }
 }

@@ -11,7 +11,7 @@ use super::{reading, spec_of, text_argument};
 use crate::files::AgentFiles;
 use crate::{Authorised, Tool, ToolCx, ToolError, TypedTool};
 
-/// More names at once help no model.
+/// The most entries that are listed. More do not help a model.
 const MOST_ENTRIES: usize = 500;
 
 pub(super) const POSITION: u16 = 10;
@@ -90,7 +90,7 @@ fn folder(asked: &Arguments, cx: &ToolCx) -> Result<Option<ObjectKey>, ToolError
     }
 }
 
-/// Models name the top in many ways, and folders with a slash at the end.
+/// The path without the ways in which models write the top folder, and without a slash at the end.
 fn bare(path: &str) -> &str {
     match path.trim_end_matches('/') {
         "." => "",

@@ -79,7 +79,7 @@ impl TypedTool for MemoryGet {
     }
 }
 
-/// A path within the memory, or as searches cite it, from the person's folder.
+/// The key of a memory file, from a path in the memory or a path as searches give it.
 fn memory_key(wanted: &Arguments, cx: &ToolCx) -> Result<ObjectKey, ToolError> {
     let path = wanted.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(MEMORY_FILE);
     let cited = format!("memory/{}/", cx.agent);
@@ -90,7 +90,7 @@ fn memory_key(wanted: &Arguments, cx: &ToolCx) -> Result<ObjectKey, ToolError> {
     Ok(key)
 }
 
-/// One marked line taints, wherever it stands: a page may show any part of the log.
+/// The origin of a daily log. One marked line taints all of it, because a page may show any part.
 fn origin(text: &str, of_file: Origin) -> Origin {
     if DailyLog::has_tainted_lines(text) { of_file.max(Origin::AgentTainted) } else { of_file }
 }

@@ -36,8 +36,8 @@ struct Arguments {
     replaces: Option<String>,
 }
 
-/// What a model asks for, or what a plan made of it. The two have no field in common that both
-/// need, and no schema lets a model write the second.
+/// The arguments of a call: as a model writes them, or as a plan stores them. The two have
+/// different required fields, and no schema lets a model write the second form.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Wanted {
@@ -45,7 +45,8 @@ enum Wanted {
     New(Arguments),
 }
 
-/// What a plan holds. An entry keeps the day and time it was made, also when it happens later.
+/// The arguments in a plan. An entry keeps the time at which it was planned, even if it is written
+/// later.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Note {
@@ -76,8 +77,8 @@ impl MemoryWrite {
     ) -> Result<Plan, ToolError> {
         let zone = cx.clock.zone_of(&cx.key.person);
         let key = paths::key(&daily_path(at, &zone))?;
-        // An entry is added to the log's content at that time, so it builds on nothing, and blocks
-        // no other entry while it waits for a person.
+        // An entry is added to whatever the log holds when it is written. So it depends on no
+        // version, and other entries need not wait for a person's decision about it.
         let entry = Hash::of(text.as_bytes()).to_string();
         let log = AgentFiles::memory(cx)?.name(&key);
         let name = format!("{log}#{}-{}", at.as_millis(), &entry[..16]);
@@ -147,7 +148,7 @@ impl TypedTool for MemoryWrite {
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let (memory, by) = (AgentFiles::memory(cx)?, Writer { cx, tool: &self.0.name });
-        // The plan's own arguments count, because an entry has the time at which it was planned.
+        // The arguments are taken from the plan, because it holds the time of an entry.
         let key = match arguments(&plan.arguments)? {
             Note::Entry { at, text } => {
                 let zone = cx.clock.zone_of(&cx.key.person);

@@ -1,8 +1,8 @@
-//! The tools that need nothing but what every call is given ([`ToolCx`](crate::ToolCx)): one file
-//! each and nothing else. The list of them is made when the crate is built (`build.rs`).
+//! The tools that need nothing but the context of every call ([`ToolCx`](crate::ToolCx)). Each is
+//! one file, and the list of them is made when the crate is built (`build.rs`).
 //!
-//! A file here has a `POSITION`, which says where agents see the tool among the others, and a
-//! function `tool`. A tool that needs a service of the server stands in the folder above.
+//! Each file has a `POSITION`, which says where agents see the tool among the others, and a
+//! function `tool`. A tool that needs a service of the server belongs in the folder above.
 
 use std::sync::Arc;
 

@@ -63,7 +63,7 @@ impl TypedTool for MoveFile {
         }
         let source = vault.target(cx, &from, file.base);
         let target = vault.target(cx, &to, None);
-        // Text from outside does not become an instruction by getting another name.
+        // A foreign text must not become an instruction by being moved to a path that agents obey.
         let plants = file.origin.taints() && target.instruction;
         let consent = if plants { Consent::Person } else { Consent::Gate };
         let gone = FileChange { target: vault.name(&from), after: None, origin: Origin::Agent };
@@ -73,7 +73,8 @@ impl TypedTool for MoveFile {
         let text = format!("{from} → {to}\n(what it holds stays as it is)");
         Ok(Plan {
             targets: vec![source, target],
-            // A plan that is cut off has the file twice, never not at all.
+            // The new file is written first, so that an interrupted plan leaves two copies and
+            // never none.
             changes: vec![here, gone],
             preview: Preview::Text { text },
             consent,

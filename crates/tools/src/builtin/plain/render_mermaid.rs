@@ -39,7 +39,7 @@ const KINDS: [&str; 24] = [
     "timeline",
 ];
 
-/// What changes how a diagram is drawn or makes it act: nothing that a drawing needs.
+/// Text that changes how a diagram is drawn or makes it run something. No drawing needs it.
 const REFUSED: [&str; 5] = ["%%{", "javascript:", "<script", "<iframe", "data:text/html"];
 
 pub(super) const POSITION: u16 = 100;
@@ -89,7 +89,7 @@ impl TypedTool for RenderMermaid {
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let Arguments { code } = asked;
-        // A code block is what every surface can show; those that can draw do.
+        // Every surface can show a code block; surfaces that can draw diagrams draw it.
         Ok(ToolOutcome::ok(format!("```mermaid\n{}\n```", code.trim()), plan.summary))
     }
 }
@@ -115,7 +115,8 @@ fn check(code: &str) -> Result<(), ToolError> {
     balanced(code).or_else(wrong)
 }
 
-/// Brackets outside of quotes close in order; what does not is drawn by no version of mermaid.
+/// Checks that brackets outside of quotes are balanced. No version of mermaid draws a diagram
+/// otherwise.
 fn balanced(code: &str) -> Result<(), String> {
     for (number, line) in code.lines().enumerate() {
         let quotes = line.matches('"').count();
@@ -125,7 +126,7 @@ fn balanced(code: &str) -> Result<(), String> {
         let outside: String = line.split('"').step_by(2).collect();
         for (open, close) in [('[', ']'), ('(', ')')] {
             let (opened, closed) = (outside.matches(open).count(), outside.matches(close).count());
-            // Arrows of sequence diagrams end in a single bracket.
+            // Arrows of sequence diagrams end in a single bracket, so those are not counted.
             let arrows = outside.matches("-)").count();
             if opened > closed || closed > opened + arrows {
                 return Err(format!(

@@ -33,7 +33,7 @@ struct Arguments {
     path: Option<String>,
 }
 
-/// What was found on the way through the folders.
+/// The matches so far.
 struct FileMatches {
     lines: Vec<String>,
     origin: Origin,
@@ -142,8 +142,8 @@ async fn look_into(
     let key = &entry.key;
     let reading = match vault.read(key).await {
         Ok(Some(reading)) => reading,
-        // The file is gone meanwhile, not text, too long or not plain, so nothing of it could be
-        // quoted.
+        // The file was removed meanwhile, is not text, is too long or is a link, so nothing of it
+        // can be quoted.
         Ok(None) | Err(ToolError::Arguments(_) | ToolError::Refused(_)) => return Ok(()),
         Err(error) => return Err(error),
     };

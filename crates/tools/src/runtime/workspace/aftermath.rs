@@ -1,6 +1,7 @@
-//! What a command leaves in the vault. Its writes are not observed, so the vault is compared with its state before:
-//! what differs is recorded as not the person's own. A change that no person approved does not stay where agents or the
-//! person's own programs would obey it: the file is put back as it was, and the command's change becomes a draft.
+//! Examines what a command did in the vault. Its writes are not observed, so the vault is compared
+//! with its state before, and the differences are recorded as not the person's own. A change that
+//! no person approved does not stay in a file that agents or the person's own programs obey: the
+//! file is put back, and the change becomes a draft.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,24 +14,24 @@ use super::left::{CommandChanges, Steering, change_of, is_git_data, is_in_reposi
 use crate::files::AgentFiles;
 use crate::{ToolCx, ToolError};
 
-/// More files than this are not looked at one by one.
+/// The most files that are compared.
 const MOST_FILES: usize = 200_000;
-/// Changed files that are written down in one go.
+/// How many changed files are recorded at once.
 const BATCH: usize = 200;
-/// What steers agents is kept up to this size in all while a command runs.
+/// The most bytes of files that steer agents and are kept in memory while a command runs.
 const MOST_KEPT_BYTES: usize = 64 * 1024 * 1024;
 
 pub(super) struct Aftermath {
     vault: PathBuf,
     before: Stamps,
-    /// Content of what steers agents, where that is to be kept.
+    /// The content of the files that steer agents, if they are put back afterwards.
     kept: Option<BTreeMap<ObjectKey, Vec<u8>>>,
 }
 
 type Stamps = BTreeMap<ObjectKey, Stamp>;
 
-/// Changes with every write to a file; the last time a file changed cannot be set back. Only the
-/// name of a folder counts.
+/// The state of an entry. It changes with every write to a file, because a file's time of change
+/// cannot be set back. Of a folder only the name counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     device: u64,
@@ -43,7 +44,7 @@ struct Stamp {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     File,
-    /// Its target is what a program would obey, so a link counts like a file.
+    /// Programs follow a link to its target, so a link counts like a file.
     Link,
     Folder,
 }
@@ -96,8 +97,8 @@ impl Aftermath {
         Ok(Some(Self { vault, before, kept }))
     }
 
-    /// Must be called when no process of the command is left. `None`: there are too many files by
-    /// now.
+    /// Compares the vault with its state before. All processes of the command must have ended.
+    /// `None` if there are too many files by now.
     pub(super) async fn settle(
         self,
         tool: &str,
@@ -127,7 +128,7 @@ impl Aftermath {
 }
 
 impl Aftermath {
-    /// Puts every file that steers back as it was, and proposes what the command made of it.
+    /// Puts back every file that steers agents, and proposes the command's changes of them.
     async fn take_back(
         &self,
         kept: &BTreeMap<ObjectKey, Vec<u8>>,
@@ -141,7 +142,8 @@ impl Aftermath {
         let mut changes = Vec::new();
         let gone = self.before.keys().filter(|key| !after.contains_key(key));
         let new = changed(&self.before, after).map(|(key, _)| key);
-        // A folder alone steers nothing, only its files do; a folder in the place of a kept file does not stay.
+        // Only the files in a folder can steer agents. A folder in the place of a kept file is
+        // removed too.
         let is_folder = |key: &ObjectKey| {
             let stamp = after.get(key).or_else(|| self.before.get(key));
             stamp.is_some_and(|stamp| stamp.kind == Kind::Folder)
@@ -175,7 +177,7 @@ fn remove_link(vault: &Path, key: &ObjectKey) -> Result<(), ToolError> {
     removed.map_err(|error| ToolError::Failed(format!("{key} cannot be taken back: {error}")))
 }
 
-/// What is other than before, and whether it is new.
+/// The entries that differ from before, and whether each is new.
 fn changed<'a>(
     before: &'a Stamps,
     after: &'a Stamps,
@@ -186,7 +188,7 @@ fn changed<'a>(
     })
 }
 
-/// `None`: there are too many.
+/// The state of all entries; `None` if there are too many.
 async fn stamps(vault: PathBuf) -> Result<Option<Stamps>, ToolError> {
     let walked = tokio::task::spawn_blocking(move || walk(&vault)).await;
     walked
@@ -201,9 +203,9 @@ fn walk(vault: &Path) -> std::io::Result<Option<Stamps>> {
     while let Some((folder, prefix)) = folders.pop() {
         for entry in std::fs::read_dir(&folder)? {
             let entry = entry?;
-            // A name that is not text cannot be read by a tool.
+            // Tools cannot read an entry whose name is not text.
             let Ok(name) = entry.file_name().into_string() else { continue };
-            // An entry that cannot be asked is gone meanwhile.
+            // An entry without metadata was removed meanwhile.
             let Ok(meta) = entry.metadata() else { continue };
             let path = format!("{prefix}{name}");
             if is_git_data(&path) {

@@ -1,5 +1,6 @@
-//! A copy of a person's files on this machine's disk, for commands of gateways that keep the files in a database: made when
-//! a command begins, compared when it has ended, gone afterwards. It never writes to the store: `write_back.rs` does.
+//! A copy of a person's files on this machine's disk, for commands of gateways that keep the files
+//! in a database. It is made when a command begins, compared when the command has ended, and then
+//! deleted. It never writes to the store: `write_back.rs` does.
 
 use std::collections::BTreeMap;
 use std::fs::DirBuilder;
@@ -15,10 +16,10 @@ use tokio::sync::Mutex;
 
 use crate::{ToolCx, ToolError};
 
-/// The most files of a copy, before a command and after it; folders count too.
+/// The most files and folders of a copy, before a command and after it.
 pub(super) const MOST_FILES: usize = 20_000;
 pub(super) const MOST_BYTES: u64 = 256 * 1024 * 1024;
-/// Files that are read from the store in one go, and how much of them.
+/// How many files, and how many bytes of them, are read from the store at once.
 const BATCH_FILES: usize = 500;
 const BATCH_BYTES: u64 = 16 * 1024 * 1024;
 const HEAD: &str = ".git/HEAD";
@@ -26,11 +27,12 @@ const HEAD: &str = ".git/HEAD";
 pub(super) type Contents = BTreeMap<ObjectKey, Hash>;
 
 pub(super) struct Checkout {
-    /// Stands for the top of the vault.
+    /// The folder that takes the place of the vault's top.
     root: PathBuf,
-    /// What each file held when it was copied, or when it was last written back.
+    /// The hash of each file when it was copied or last written back.
     pub(super) known: Mutex<Contents>,
-    /// The gateway's life when it copied them: in another life it does not write them back.
+    /// The incarnation of the gateway that made the copy. A later incarnation does not write it
+    /// back.
     pub(super) incarnation: i64,
     _scratch: Scratch,
 }
@@ -69,7 +71,8 @@ impl Checkout {
     }
 }
 
-/// The folder, or the repository that holds it: git works on whole repositories.
+/// The folder to copy: the given one, or the repository that holds it, because git needs whole
+/// repositories.
 async fn prefix_of(
     folder: Option<&ObjectKey>,
     objects: &dyn Objects,
@@ -125,7 +128,7 @@ async fn check_folder(
     }
 }
 
-/// Writes every file to the disk; what each of them holds there is what was read.
+/// Writes the files to the disk and notes their hashes.
 async fn copy(
     files: &[TreeEntry],
     root: &Path,
@@ -143,7 +146,7 @@ async fn copy(
         rest = more;
         let keys: Vec<ObjectKey> = batch.iter().map(|entry| entry.key.clone()).collect();
         let found = objects.get_all(&keys).await?;
-        // A file that went meanwhile is not there for the command either.
+        // A file that was deleted meanwhile is left out of the copy.
         let found = keys.into_iter().zip(found).filter_map(|(key, object)| Some((key, object?)));
         let found: Vec<(ObjectKey, Object)> = found.collect();
         known.extend(found.iter().map(|(key, object)| (key.clone(), object.hash)));
@@ -160,18 +163,19 @@ fn write(root: &Path, key: &ObjectKey, object: &Object) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         make_folder(folder)?;
         if path.ends_with(HEAD) {
-            // The store keeps no empty folders, and without these git knows no repository.
+            // The store keeps no empty folders, but git recognises a repository only with these
+            // two.
             make_folder(&folder.join("objects"))?;
             make_folder(&folder.join("refs"))?;
         }
     }
-    // The store knows no modes, so a file is a program if its first bytes say so.
+    // The store keeps no file modes, so a file counts as executable if its first bytes say so.
     let is_program = object.bytes.starts_with(b"#!") || object.bytes.starts_with(b"\x7fELF");
     let mode = if is_program { 0o700 } else { 0o600 };
     let mut options = std::fs::OpenOptions::new();
     let mut file = options.write(true).create_new(true).mode(mode).open(path)?;
     file.write_all(&object.bytes)?;
-    // Programs such as make compare these times.
+    // Programs such as make compare modification times.
     let since = u64::try_from(object.modified.as_millis()).unwrap_or_default();
     file.set_modified(UNIX_EPOCH + Duration::from_millis(since))
 }
@@ -180,7 +184,7 @@ fn make_folder(folder: &Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Work on the copy, which waits for the disk.
+/// Runs work on the copy where it may block.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
 ) -> Result<T, ToolError> {

@@ -1,4 +1,4 @@
-//! What a copy of the files holds after a command has worked in it. No process of the command is left by then.
+//! Reads what a copy of the files holds after all processes of a command have ended.
 
 use std::fs::{DirEntry, Metadata, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,18 +10,18 @@ use onyx_types::Hash;
 use super::checkout::{Contents, MOST_BYTES, MOST_FILES};
 use super::left::is_in_repository;
 
-/// What was found.
+/// The files that a copy holds.
 pub(super) struct Found {
     pub(super) files: Contents,
-    /// What no store can keep, with why.
+    /// Entries that the store cannot keep, with the reasons.
     pub(super) left_out: Vec<String>,
 }
 
-/// The outer error is the disk's; the inner one says that there is too much.
+/// Reads the copy. The outer error is the disk's; the inner one says that the copy holds too much.
 #[allow(clippy::disallowed_methods, reason = "a copy of ours; no link of it is followed")]
 pub(super) fn look(root: &Path) -> std::io::Result<Result<Found, String>> {
     let mut walk = Walk { root, entries: 0, bytes: 0, files: Vec::new(), left_out: Vec::new() };
-    // The command may have shut the folder itself.
+    // The command may have removed the rights to the folder itself.
     std::fs::set_permissions(root, Permissions::from_mode(0o700))?;
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -41,7 +41,7 @@ pub(super) fn look(root: &Path) -> std::io::Result<Result<Found, String>> {
     Ok(Ok(Found { files, left_out: walk.left_out }))
 }
 
-/// What the file of a copy holds.
+/// Reads a file of the copy.
 #[allow(clippy::disallowed_methods, reason = "a plain file of our copy; no process changes it")]
 pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     std::fs::read(path)
@@ -56,7 +56,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Notes a file. Returns a folder, to be looked into.
+    /// Adds a file. If the entry is a folder, returns it to be searched.
     #[allow(
         clippy::disallowed_methods,
         reason = "rights of a folder of our copy, which is no link"
@@ -104,14 +104,14 @@ fn why_not(meta: &Metadata) -> Option<&'static str> {
     (!meta.is_file()).then_some("no plain file")
 }
 
-/// Locks and half-written objects of a git that was ended.
+/// Whether this is a lock or half-written object that an interrupted git left.
 fn is_left_by_git(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_object = path.split('/').any(|part| part == "objects");
     is_in_repository(path) && (name.ends_with(".lock") || (is_object && name.starts_with("tmp_")))
 }
 
-/// A command may take the right to read from what it made: it is ours, so it is given back.
+/// Reads an entry and, if the command removed the right to read it, restores that right first.
 #[allow(clippy::disallowed_methods, reason = "rights of a file of our copy, which is no link")]
 fn readable<T>(path: &Path, look: impl Fn() -> std::io::Result<T>) -> std::io::Result<T> {
     match look() {

@@ -1,5 +1,6 @@
-//! What a command left behind, as the model is shown it, and the rules that hold wherever it worked: which files of a
-//! repository are data, which steer agents or programs, and how a change that no person approved becomes a proposal.
+//! The report of what a command left behind, for the model, and the rules that apply to vaults and
+//! copies alike: which files of a repository are data, which files steer agents or programs, and
+//! how a change without approval becomes a proposal.
 
 use onyx_storage::ObjectKey;
 use onyx_types::{FileChange, Hash, Origin, Plan, ToolEffect};
@@ -8,13 +9,13 @@ use serde_json::json;
 use crate::files::{AgentFiles, diff_to_disk};
 use crate::{ToolCx, ToolError};
 
-/// More of them than this are put back but not proposed.
+/// The most files that are proposed; further ones are only put back.
 const MOST_PROPOSED: usize = 20;
-/// More names than this are counted but not listed.
+/// The most names that are listed; further ones are only counted.
 const MOST_NAMES: usize = 20;
 const REPOSITORY: &str = ".git";
-/// The names inside a repository that git itself writes all the time. Nothing is run from them and
-/// no tool reads them.
+/// Names inside a repository that git itself writes all the time. Nothing in them is run, and no
+/// tool reads them.
 const GIT_DATA: [&str; 12] = [
     "COMMIT_EDITMSG",
     "FETCH_HEAD",
@@ -30,27 +31,28 @@ const GIT_DATA: [&str; 12] = [
     "refs",
 ];
 
-/// May the command change files that steer agents or the person's own programs?
+/// Whether the command may change files that steer agents or the person's own programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Steering {
-    /// A person approved this very command.
+    /// It may, because a person approved this very command.
     Free,
-    /// Such files are put back afterwards.
+    /// It may not: such files are put back afterwards.
     Kept,
 }
 
-/// What was found afterwards, for the model to know.
+/// The result of examining a command's changes, for the model.
 #[derive(Debug, Default)]
 pub(crate) struct CommandChanges {
     pub(super) taken_back: Vec<String>,
     pub(super) too_many: bool,
-    /// Somebody else changed these while the command worked on a copy: the stored ones stay.
+    /// Files that somebody else changed while the command worked on a copy. The stored files are
+    /// kept.
     pub(super) conflicts: Vec<String>,
-    /// What cannot be kept, with why.
+    /// Entries that cannot be stored, with the reasons.
     pub(super) left_out: Vec<String>,
-    /// What the command changed and could not be stored, in a sentence.
+    /// A sentence about changes that could not be stored.
     pub(super) failed: Option<String>,
-    /// What the command made of the files that were put back.
+    /// A plan that makes the changes of files that were put back.
     pub(crate) proposes: Option<Box<Plan>>,
 }
 
@@ -63,12 +65,12 @@ impl CommandChanges {
         Self { failed: Some(why), ..Self::default() }
     }
 
-    /// Is something of what the command wrote not where it should be?
+    /// Whether some of the command's changes are not stored.
     pub(crate) fn is_failure(&self) -> bool {
         self.failed.is_some() || !self.conflicts.is_empty()
     }
 
-    /// This, and what a later step of the same work left.
+    /// Adds the result of a later step of the same work.
     pub(crate) fn and(mut self, next: Self) -> Self {
         for (names, more) in [
             (&mut self.taken_back, next.taken_back),
@@ -118,7 +120,7 @@ impl CommandChanges {
     }
 }
 
-/// Names for a sentence, the first of many.
+/// The names as a text, shortened if there are many.
 pub(super) fn listed(names: &[String]) -> String {
     let (first, more) = names.split_at(names.len().min(MOST_NAMES));
     let mut list = first.join(", ");
@@ -132,13 +134,13 @@ pub(super) fn is_in_repository(path: &str) -> bool {
     path.split('/').any(|part| part == REPOSITORY)
 }
 
-/// Is it of what git itself writes all the time, or in such a folder?
+/// Whether the path is part of the data that git itself writes all the time.
 pub(super) fn is_git_data(path: &str) -> bool {
     let mut parts = path.split('/').skip_while(|part| *part != REPOSITORY).skip(1);
     parts.any(|part| GIT_DATA.contains(&part))
 }
 
-/// The repository that a path lies in, by its `.git`.
+/// The repository of a path in a `.git` folder.
 pub(super) fn repository_of(path: &str) -> Option<&str> {
     let mut end = 0;
     for part in path.split('/') {
@@ -151,7 +153,7 @@ pub(super) fn repository_of(path: &str) -> Option<&str> {
     None
 }
 
-/// What the command made of a file, where a person can be shown it and a tool could write it.
+/// The change of a file, if it can be shown to a person and written by a tool.
 pub(super) fn change_of(
     key: &ObjectKey,
     now: Option<Vec<u8>>,
@@ -163,7 +165,8 @@ pub(super) fn change_of(
     cx.paths.shows(key).then(|| FileChange { target: vault.name(key), after, origin })
 }
 
-/// A draft that, once approved, writes what the command wrote; `base` is what a file held before.
+/// A draft that writes what the command wrote, once it is approved; `base` gives the previous
+/// hashes.
 pub(super) async fn proposed(
     mut changes: Vec<(ObjectKey, FileChange)>,
     base: impl Fn(&ObjectKey) -> Option<Hash>,

@@ -1,5 +1,6 @@
-//! Where a command works on the person's files: in the vault itself where that lies on this machine's disk, else in a copy
-//! of it. Tools see a folder either way; what a command did there is looked at when it has ended.
+//! The place where a command works on the person's files: the vault itself if it is on this
+//! machine's disk, else a copy. Tools see a folder in both cases; the command's changes are
+//! examined when it has ended.
 
 mod aftermath;
 mod checkout;
@@ -20,22 +21,23 @@ use aftermath::Aftermath;
 use checkout::Checkout;
 use write_back::{Author, write_back};
 
-/// A folder that stands for the top of the person's vault. A copy goes when this is dropped.
+/// A folder that takes the place of the vault's top. If it is a copy, it is deleted when this is
+/// dropped.
 pub(crate) struct Workspace {
     root: PathBuf,
-    /// `None`: it is the vault.
+    /// The copy; `None` if the folder is the vault itself.
     checkout: Option<Checkout>,
 }
 
-/// What files are compared by, where their content is not looked at.
+/// How files are compared without reading them.
 pub(crate) enum Stamps {
-    /// Files are compared by what the file system says of them.
+    /// Files are compared by their metadata in the file system.
     FileSystem,
-    /// Files are compared by what they held when they were copied.
+    /// Files are compared by the hashes that they had when they were copied.
     Contents(std::collections::BTreeMap<ObjectKey, Hash>),
 }
 
-/// Says whose work it is what a command writes, and what it may write.
+/// The author and origin of a command's changes, and which files it may change.
 #[derive(Clone, Debug)]
 pub(crate) struct Authorship {
     pub(crate) tool: String,
@@ -43,22 +45,23 @@ pub(crate) struct Authorship {
     pub(crate) steering: Steering,
 }
 
-/// What is looked at again when a command has ended.
+/// What is needed to examine a command's changes when it has ended.
 pub(crate) struct Watch {
     authorship: Authorship,
-    /// `None`: it works on a copy, which is compared with the store.
+    /// The comparison with the vault; `None` for a copy, which is compared with the store.
     here: Option<WatchHere>,
 }
 
 struct WatchHere {
-    /// `None`: the vault holds too many files.
+    /// `None` if the vault holds too many files.
     aftermath: Option<Aftermath>,
-    /// Until the command's end is recorded, every change in the vault may be its work.
+    /// The record that a command is running. Until its end is recorded, every change in the vault
+    /// may be the command's.
     open: OpenCommand,
 }
 
 impl Workspace {
-    /// The vault on this machine's disk; it is made if this is the first that happens in it.
+    /// The vault on this machine's disk. It is created if it does not exist.
     pub(super) async fn here(vault: PathBuf, cx: &ToolCx) -> Result<Self, ToolError> {
         cx.files.objects(&Area::Vault(cx.key.person.clone()))?;
         let root = tokio::task::spawn_blocking(move || onyx_sandbox::real_path(&vault)).await;
@@ -68,7 +71,7 @@ impl Workspace {
         Ok(Self { root, checkout: None })
     }
 
-    /// A copy of a folder of the vault, or of all of it.
+    /// Copies a folder of the vault, or all of it.
     pub(super) async fn copied(
         scratch: PathBuf,
         folder: Option<&ObjectKey>,
@@ -82,12 +85,12 @@ impl Workspace {
         &self.root
     }
 
-    /// A copy has no modes of its own.
+    /// Whether this is a copy, which keeps no file modes.
     pub(crate) fn is_copy(&self) -> bool {
         self.checkout.is_some()
     }
 
-    /// Its files, read without leaving it.
+    /// The files of the workspace. No path leads out of it.
     pub(crate) fn files(&self, cx: &ToolCx) -> Result<Arc<dyn Objects>, ToolError> {
         if self.checkout.is_some() {
             return Ok(Arc::new(LocalObjects::open(&self.root)?));
@@ -102,7 +105,8 @@ impl Workspace {
         }
     }
 
-    /// Must be called before a command begins that may change files.
+    /// Notes the state before a command that may change files. It must be called before the command
+    /// begins.
     pub(super) async fn watch(
         &self,
         authorship: Authorship,
@@ -117,7 +121,7 @@ impl Workspace {
         Ok(Watch { authorship, here: Some(WatchHere { aftermath, open }) })
     }
 
-    /// Must be called when no process of the command is left.
+    /// Examines the changes of a command. All its processes must have ended.
     pub(super) async fn settle(
         &self,
         watch: Watch,
@@ -139,14 +143,15 @@ impl Workspace {
             let area = Area::Person(cx.key.person.clone());
             note_changed(&*cx.files, &area, open.started_at, origin).await?;
         }
-        // If anything above failed, the record stays open, and what changes meanwhile has no known author.
+        // If a step above failed, the record stays open, and changes made meanwhile have no known
+        // author.
         cx.files.origins().end_command(open.id).await?;
         Ok(left.unwrap_or_else(CommandChanges::unwatched))
     }
 }
 
 impl Watch {
-    /// The command did not begin after all.
+    /// Closes the record of a command that did not begin.
     pub(super) async fn end(self, cx: &ToolCx) -> Result<(), ToolError> {
         if let Some(WatchHere { open, .. }) = self.here {
             cx.files.origins().end_command(open.id).await?;

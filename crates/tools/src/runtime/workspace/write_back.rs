@@ -1,6 +1,6 @@
-//! Writes what a command changed in its copy of the files back into the store, each file only where the stored one is
-//! still what was copied. Ordinary files come first; a repository goes back whole or not at all, its branches last, so
-//! that no branch ever names a missing object.
+//! Writes a command's changes of its copy back into the store, each file only if the stored one is
+//! still the one that was copied. Ordinary files come first. A repository is written completely or
+//! not at all, its branches last, so that no branch refers to a missing object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,13 +16,13 @@ use super::left::{
 use crate::files::{AgentFiles, CommandStep, StepEnd, Writer};
 use crate::{ToolCx, ToolError};
 
-/// Files that are stored in one go, and how much of them.
+/// How many files, and how many bytes of them, are stored at once.
 const BATCH_FILES: usize = 200;
 const BATCH_BYTES: usize = 16 * 1024 * 1024;
-/// Larger ones are not shown to people.
+/// The most bytes of a file that is shown to people.
 const MOST_SHOWN: usize = 8 * 1024 * 1024;
 
-/// What a command did to one file.
+/// The change that a command made to one file.
 #[derive(Clone)]
 struct Delta {
     key: ObjectKey,
@@ -30,14 +30,14 @@ struct Delta {
     after: Option<Hash>,
 }
 
-/// Who changed the files, and what they may change.
+/// The author of the changes, and which files they may change.
 pub(super) struct Author<'a> {
     pub(super) tool: &'a str,
     pub(super) origin: Origin,
     pub(super) steering: Steering,
 }
 
-/// Must be called when no process of the command is left.
+/// Writes the changes back. All processes of the command must have ended.
 pub(super) async fn write_back(
     checkout: &Checkout,
     author: &Author<'_>,
@@ -66,7 +66,7 @@ pub(super) async fn write_back(
     let mut left = CommandChanges { left_out, ..CommandChanges::default() };
     left.failed = failed.map(|error| work.half_done(&open, &error));
     if let Some(why) = &left.failed {
-        // The failure is logged, because whoever asked for the command may be gone by now.
+        // The failure is logged too, because the caller may be gone by now.
         tracing::warn!(person = %cx.key.person, tool = author.tool, "{why}");
     }
     for (key, end) in &work.ends {
@@ -103,12 +103,12 @@ struct WriteBack<'a> {
     by: Writer<'a>,
     author: &'a Author<'a>,
     cx: &'a ToolCx,
-    /// What happened to files so far.
+    /// The outcomes for the files so far.
     ends: Vec<(ObjectKey, StepEnd)>,
 }
 
 impl WriteBack<'_> {
-    /// Does it steer agents or programs, and has no person approved its change?
+    /// Whether the file steers agents or programs and no person approved its change.
     fn is_kept(&self, delta: &Delta) -> bool {
         self.author.steering == Steering::Kept
             && !is_git_data(delta.key.as_str())
@@ -121,7 +121,8 @@ impl WriteBack<'_> {
         self.store(&written).await?;
         self.store(&gone).await?;
         self.remove_folders(&gone).await?;
-        // A file in the place of a folder, or below what was a file, finds its place only now.
+        // A file that replaces a folder, or lies below a path that was a file, can be stored only
+        // now.
         let again = self.take_refused();
         let again: Vec<Delta> =
             written.into_iter().filter(|delta| again.contains(&delta.key)).collect();
@@ -137,7 +138,7 @@ impl WriteBack<'_> {
         Ok(())
     }
 
-    /// What was refused so far, as if it had not been tried.
+    /// Removes the refused files from the outcomes, so that they can be tried again.
     fn take_refused(&mut self) -> BTreeSet<ObjectKey> {
         let is_refused = |end: &StepEnd| matches!(end, StepEnd::Refused(_));
         let refused = self.ends.extract_if(.., |(_, end)| is_refused(end));
@@ -173,7 +174,8 @@ impl WriteBack<'_> {
         blocking(move || found::read(&path)).await
     }
 
-    /// A gateway that was silent for too long has lost its leases; the gateway that took over decides.
+    /// Checks that the gateway still holds its leases. If it was silent for too long, the gateway
+    /// that took over decides.
     fn check_life(&self) -> Result<(), ToolError> {
         if self.cx.files.incarnation()? == self.checkout.incarnation {
             return Ok(());
@@ -183,7 +185,7 @@ impl WriteBack<'_> {
         Err(ToolError::Failed(why.to_owned()))
     }
 
-    /// Folders that went with what was in them.
+    /// Removes folders whose files were all removed.
     async fn remove_folders(&self, gone: &[Delta]) -> Result<(), ToolError> {
         let mut folders: BTreeSet<&str> = BTreeSet::new();
         for delta in gone {
@@ -223,14 +225,15 @@ impl WriteBack<'_> {
             let is_stored = end == StepEnd::Stored;
             self.ends.push((delta.key.clone(), end));
             if !is_stored {
-                // The rest may depend on this file. New objects that are already stored do no harm.
+                // Later files may depend on this one, so they are not stored. New objects in the
+                // store do no harm.
                 return Ok(());
             }
         }
         Ok(())
     }
 
-    /// What of the changes is stored and what is not, in a sentence.
+    /// A sentence about which changes are stored and which are not.
     fn half_done(&self, open: &[Delta], error: &ToolError) -> String {
         let done: BTreeSet<&ObjectKey> = self.ends.iter().map(|(key, _)| key).collect();
         let missing = open.iter().filter(|delta| !done.contains(&delta.key));
@@ -244,7 +247,7 @@ impl WriteBack<'_> {
         )
     }
 
-    /// Reports changes that no person approved, and proposes them.
+    /// Reports and proposes changes that no person approved.
     async fn propose(&self, kept: &[Delta], left: &mut CommandChanges) -> Result<(), ToolError> {
         let mut changes = Vec::new();
         for delta in kept {
@@ -262,7 +265,8 @@ impl WriteBack<'_> {
     }
 }
 
-/// Objects first, then what git keeps beside them, branches and HEAD last.
+/// The order in which a repository's files are stored: objects first, then other data, branches and
+/// HEAD last.
 fn rank(key: &ObjectKey, repository: &str) -> u8 {
     let inside = key.as_str().strip_prefix(repository).unwrap_or(key.as_str());
     let mut parts = inside.trim_start_matches('/').split('/');

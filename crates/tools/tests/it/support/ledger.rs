@@ -7,7 +7,7 @@ use onyx_storage::{
 };
 use onyx_types::{AgentId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
 
-/// A ledger whose audit rows fail from the given one on.
+/// A ledger that fails to write audit rows from the given one on.
 pub(crate) struct BrokenAudit {
     pub(crate) inner: Arc<dyn Ledger>,
     pub(crate) good_rows: u64,

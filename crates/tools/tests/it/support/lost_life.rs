@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use onyx_storage::{Area, Files, Objects, Origins, StoreError};
 use onyx_types::{AgentId, PersonId};
 
-/// The files of a gateway that others have taken over from. They themselves refuse nothing here.
+/// The files of a gateway whose leases were taken over. Here the files themselves refuse nothing.
 pub(crate) struct LostLife(pub(crate) Arc<dyn Files>);
 
 #[async_trait]

@@ -7,7 +7,7 @@ use onyx_storage::{
 };
 use onyx_types::{AgentId, Hash, PersonId};
 
-/// Somebody else who writes to a file of the vault at a chosen moment of a call.
+/// Another writer that changes a file of the vault at a chosen moment of a call.
 pub(crate) struct Meddling {
     inner: Arc<dyn Files>,
     when: When,
@@ -23,7 +23,7 @@ impl Meddling {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum When {
-    /// Just before a file is read for the n-th time (from 1).
+    /// The write happens just before the n-th read of a file, counted from 1.
     BeforeGet(usize),
     BeforePut,
 }

@@ -26,7 +26,7 @@ pub(crate) use lost_life::LostLife;
 pub(crate) use meddling::{Meddling, When};
 pub(crate) use probe::{Behaviour, Probe};
 
-/// A real home in a temporary folder, with a toolbox over it and a run of Ada's agent `main`.
+/// A real home in a temporary folder, with a toolbox and a run of Ada's agent `main`.
 pub(crate) struct World {
     pub(crate) folder: TempDir,
     pub(crate) store: Store,
@@ -38,12 +38,12 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The built-in tools, at tier `act`.
+    /// A world with the built-in tools, at tier `act`.
     pub(crate) async fn new() -> Self {
         Self::with(builtin_tools(), Masker::default()).await
     }
 
-    /// With an index over the home as well.
+    /// A world that also has an index over the home.
     pub(crate) async fn indexed() -> Self {
         let mut world = Self::new().await;
         let settings = IndexSettings {
@@ -124,28 +124,28 @@ impl World {
             .await
     }
 
-    /// The output of a call that works.
+    /// Makes a call that must succeed and returns its output.
     pub(crate) async fn done(&self, tool: &str, input: Value) -> String {
         let outcome = self.call(tool, input).await;
         assert!(!outcome.is_error, "{}", outcome.output);
         outcome.output
     }
 
-    /// The words of a call that does not work.
+    /// Makes a call that must fail and returns its message.
     pub(crate) async fn failed(&self, tool: &str, input: Value) -> String {
         let outcome = self.call(tool, input).await;
         assert!(outcome.is_error, "{}", outcome.output);
         outcome.output
     }
 
-    /// What is left for a person to decide: its summary.
+    /// Makes a call that must wait for a person and returns its summary.
     pub(crate) async fn asked(&self, tool: &str, input: Value) -> String {
         let outcome = self.call(tool, input).await;
         assert!(outcome.draft.is_some(), "{}", outcome.output);
         outcome.summary
     }
 
-    /// Everything of the person's.
+    /// The folder of the person's files.
     pub(crate) fn own(&self) -> PathBuf {
         self.folder.path().join("people/ada")
     }
@@ -158,7 +158,7 @@ impl World {
         self.own().join("memory/main")
     }
 
-    /// As the person with an editor.
+    /// Writes a file of the vault as the person does with an editor.
     pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.vault().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -169,7 +169,7 @@ impl World {
         std::fs::read_to_string(self.vault().join(path)).unwrap()
     }
 
-    /// Oldest first.
+    /// The audit rows, oldest first.
     pub(crate) async fn audit(&self) -> Vec<AuditRow> {
         let mut rows = self.store.ledger.audit(&self.cx.key.person, None, 1_000).await.unwrap();
         rows.reverse();
@@ -198,8 +198,8 @@ pub(crate) fn call(tool: &str, input: Value) -> ToolCall {
 }
 
 pub(crate) fn policy(tier: Tier, toolbox: &Toolbox) -> Policy {
-    // Only an agent whose config names Docker's tools has them. Where there are none, whatever comes later
-    // is allowed too.
+    // Only an agent whose config names Docker's tools has them. Without Docker all tools are
+    // allowed, also later ones.
     let tools = toolbox.tools();
     let specs = tools.specs();
     let has_docker = specs.iter().any(|spec| spec.group == "docker");

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use std::sync::Mutex;
 use tokio::sync::Notify;
 
-/// A tool that does what a test says and remembers what it saw.
+/// A tool that behaves as a test demands and remembers what it saw.
 pub(crate) struct Probe {
     spec: ToolSpec,
     behaviour: Behaviour,
     pub(crate) seen: Mutex<Seen>,
-    /// Told when `invoke` has begun.
+    /// Notified when `invoke` has begun.
     pub(crate) begun: Notify,
     ledger: Mutex<Option<Arc<dyn Ledger>>>,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Probe {
 pub(crate) struct Seen {
     pub(crate) plans: usize,
     pub(crate) invokes: usize,
-    /// The newest audit row while the tool worked.
+    /// The newest audit row while the tool was working.
     pub(crate) row_during: Option<AuditRow>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Behaviour {
     Complains(String),
     Fails,
     Hangs,
-    /// Ends by itself once it is cancelled.
+    /// The tool ends by itself once it is cancelled.
     Obeys,
 }
 
@@ -64,7 +64,7 @@ impl Probe {
         Self::specified(Behaviour::Fails, |spec| spec.input_schema = schema.into())
     }
 
-    /// With another spec.
+    /// A probe with a changed spec.
     pub(crate) fn specified(behaviour: Behaviour, change: impl FnOnce(&mut ToolSpec)) -> Arc<Self> {
         let probe = Self::new(ToolEffect::Read, behaviour);
         let mut probe = Arc::into_inner(probe).unwrap();

@@ -185,7 +185,7 @@ impl Parts {
                 let id = ToolUseId(tool_use_id);
                 self.turns.push(ClientTurn::ToolResult { id, output, is_error });
             }
-            // They are reported as not read.
+            // Thinking is not used, and the client is told that it was not read.
             (Block::Thinking {} | Block::RedactedThinking {}, _) => {}
             (Block::ServerToolUse {}, _) => self.left_out.push("server_tool_use"),
             (Block::McpToolUse {}, _) => self.left_out.push("mcp_tool_use"),
@@ -205,8 +205,8 @@ impl Parts {
         Ok(())
     }
 
-    /// A tool's result as text. Images and documents in it are shown after the results, because
-    /// most formats accept only text as a result.
+    /// A tool's result as text. Its images and documents are shown after the results, because most
+    /// formats accept only text as a result.
     fn result(&mut self, content: Option<ResultContent>, path: &str) -> Result<String, Problem> {
         let blocks = match content {
             None => return Ok(String::new()),

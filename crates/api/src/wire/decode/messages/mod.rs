@@ -19,7 +19,7 @@ use blocks::Content;
 
 pub(super) const FIELDS: Fields = Fields {
     known: &[
-        // Onyx itself marks what a provider may cache.
+        // Onyx marks itself what a provider may cache, so the client's marks are not needed.
         "cache_control",
         "max_tokens",
         "messages[].content[].cache_control",
@@ -212,7 +212,7 @@ impl Request {
         });
         let level = self.output_config.as_ref().and_then(|config| config.effort.as_deref());
         let level = level.map(|word| effort("output_config.effort", word)).transpose()?;
-        // A model that cannot think does not, so turning it off is always possible.
+        // Turning thinking off is always possible, also for a model that cannot think.
         let thinks = thinking.is_some_and(|thinking| thinking != Effort::None);
         asked.note(Knob::Effort, "thinking", thinks);
         asked.note(Knob::Effort, "output_config.effort", level.is_some());

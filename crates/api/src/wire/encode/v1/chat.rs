@@ -1,4 +1,4 @@
-//! OpenAI chat completions.
+//! Encodes answers as OpenAI chat completions.
 
 use bytes::Bytes;
 use onyx_types::Usage;

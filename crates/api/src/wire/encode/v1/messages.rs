@@ -1,4 +1,4 @@
-//! Anthropic messages.
+//! Encodes answers as Anthropic messages.
 
 use bytes::Bytes;
 use onyx_types::Usage;
@@ -9,8 +9,8 @@ use super::whole::WholeAnswer;
 use super::{AnswerHead, AnswerWriter, named_frame};
 use crate::problem::anthropic_error;
 
-/// `message_start` to `message_stop`. Reasoning is left out: a thinking block needs a signature
-/// that only its maker can create.
+/// Encodes a stream, from `message_start` to `message_stop`. Reasoning is left out, because a
+/// thinking block needs a signature that only its maker can create.
 #[derive(Debug)]
 pub struct MessageEvents {
     head: AnswerHead,
@@ -124,7 +124,7 @@ const fn stop_reason(finish: Finish) -> &'static str {
     }
 }
 
-/// Anthropic counts cached tokens apart from the others.
+/// The usage as Anthropic counts it: cached tokens are separate from the others.
 fn usage_view(usage: &Usage) -> Value {
     let cached = usage.cache_read + usage.cache_write;
     json!({

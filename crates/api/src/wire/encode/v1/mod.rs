@@ -82,7 +82,7 @@ impl<W: AnswerWriter> Encoder for Streamed<W> {
     }
 }
 
-/// Every token of the prompt, the cached ones included, as OpenAI counts them.
+/// All tokens of the prompt, including the cached ones, as OpenAI counts them.
 fn openai_total(usage: &Usage) -> u64 {
     usage.input + usage.output
 }
@@ -91,7 +91,7 @@ fn data_frame(body: &Value) -> Bytes {
     format!("data: {body}\n\n").into()
 }
 
-/// An event under the name that its `type` has.
+/// An event whose name is the `type` of its body.
 fn named_frame(body: &Value) -> Bytes {
     format!("event: {}\ndata: {body}\n\n", body["type"].as_str().unwrap_or_default()).into()
 }

@@ -54,8 +54,8 @@ impl AnswerFold {
         parts.filter_map(|part| self.answer_part(&part)).collect()
     }
 
-    /// A feed that ended early is reported as such: a client must not take half an answer for a
-    /// whole one.
+    /// Returns a failure if the feed ended without an end, because a client must not take half an
+    /// answer for a whole one.
     pub fn finish(&mut self) -> Vec<AnswerPart> {
         let parts = self.fold.finish();
         parts.filter_map(|part| self.answer_part(&part)).collect()

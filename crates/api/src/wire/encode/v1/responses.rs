@@ -1,4 +1,4 @@
-//! OpenAI responses.
+//! Encodes answers as OpenAI responses.
 
 use bytes::Bytes;
 use onyx_types::{ErrorCode, Fault, Usage};
@@ -23,7 +23,8 @@ const REPEATED: [&str; 10] = [
     "user",
 ];
 
-/// `response.created` to `response.completed`, `response.incomplete` or `response.failed`.
+/// Encodes a stream, from `response.created` to `response.completed`, `response.incomplete` or
+/// `response.failed`.
 #[derive(Debug)]
 pub struct ResponseEvents {
     head: AnswerHead,
@@ -161,7 +162,7 @@ impl AnswerWriter for ResponseEvents {
                     whole.push_str(text);
                 }
             }
-            // Reasoning is summarised in this format; what we have is not a summary.
+            // The format has a place for summaries of reasoning only, and ours is not a summary.
             AnswerPart::Reasoning(_) => {}
             AnswerPart::Call { id, name, arguments } => {
                 self.close_text("completed", &mut frames);

@@ -22,7 +22,7 @@ pub struct WholeFold {
 }
 
 impl WholeFold {
-    /// The answer, or why there is none, at the last part.
+    /// Adds a part. After the last one, returns the answer, or why there is none.
     pub fn add(&mut self, part: AnswerPart) -> Option<Result<WholeAnswer, Fault>> {
         match part {
             AnswerPart::Begin => {}
