@@ -17,8 +17,8 @@ use crate::postgres::{
 use crate::s3::Bucket;
 use crate::{
     AuditWitnesses, DatabaseReport, DatabaseUrl, Duties, GatewayOverview, GatewayRow,
-    GatewaySettings, Heard, News, Objects, ObjectsUrl, Owned, PendingEntries, S3Settings, Sealing,
-    ServerError, SharedConfig, SharedFailures, Steps, Store, StoreError, inspect_database,
+    GatewaySettings, News, Objects, ObjectsUrl, Owned, PendingEntries, PollPosition, S3Settings,
+    Sealing, ServerError, SharedConfig, SharedFailures, Steps, Store, StoreError, inspect_database,
 };
 
 /// Unreferenced objects are kept this long, because their writer may be about to refer to them.
@@ -180,7 +180,11 @@ impl Membership {
 
     /// What the other gateways did since `heard`, and tells them what this one did. Notices are
     /// hints: nothing may rely on one.
-    pub async fn news(&self, heard: &mut Heard, told: &[String]) -> Result<News, StoreError> {
+    pub async fn news(
+        &self,
+        heard: &mut PollPosition,
+        told: &[String],
+    ) -> Result<News, StoreError> {
         self.gateway.news(heard, told).await
     }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use onyx_agent::Notice;
-use onyx_storage::{Heard, News};
+use onyx_storage::{News, PollPosition};
 use onyx_types::{Cancel, Fault};
 use tokio::sync::{Notify, mpsc};
 
@@ -43,7 +43,7 @@ struct Look<'a> {
 
 impl Look<'_> {
     async fn again_and_again(&self, waiting: &WaitingNotices) {
-        let mut heard = Heard::default();
+        let mut heard = PollPosition::default();
         // The first poll reads everything once, because changes between the start and this poll
         // would be missed.
         let mut news = News { accounts: true, secrets: true, sign_ins: true, ..News::default() };

@@ -28,7 +28,7 @@ pub use agreed::{SharedConfig, read_shared_config};
 pub use boot_clock::BootClock;
 pub(in crate::postgres) use leases::MayWait;
 pub(crate) use leases::PostgresLeases;
-pub use news::{Heard, News};
+pub use news::{News, PollPosition};
 pub use overview::{GatewayOverview, GatewayState};
 pub(crate) use overview::{ask_to_drain, overview};
 

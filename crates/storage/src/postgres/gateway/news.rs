@@ -17,7 +17,7 @@ const KEPT_SECONDS: f64 = 120.0;
 
 /// What a gateway has heard so far.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct PollPosition {
     counters: BTreeMap<String, i64>,
     /// Notices by their numbers, and when they were heard.
     notices: BTreeMap<i64, Duration>,
@@ -25,7 +25,7 @@ pub struct Heard {
     polled: Option<Duration>,
 }
 
-impl Heard {
+impl PollPosition {
     /// How many seconds the next poll looks back: further after a time without polls, because notices
     /// of that time were not heard.
     fn look_back(&self, now: Duration) -> f64 {
@@ -60,7 +60,7 @@ impl Gateway {
     /// only learns the current position and returns no news.
     pub(crate) async fn news(
         &self,
-        heard: &mut Heard,
+        heard: &mut PollPosition,
         told: &[String],
     ) -> Result<News, StoreError> {
         let client = self.database.relaxed_client().await?;

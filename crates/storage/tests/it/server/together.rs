@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use onyx_storage::{
-    Expect, GatewaySettings, Heard, JobSlot, News, PersonRow, Role, SealedSecret, SecretId,
+    Expect, GatewaySettings, JobSlot, News, PersonRow, PollPosition, Role, SealedSecret, SecretId,
     ServerSettings, SlotClaim, SlotTrigger, StoreError,
 };
 use onyx_types::Timestamp;
@@ -36,7 +36,7 @@ async fn the_config_has_one_writer_a_version_and_all_hear_of_it() {
     let database = TestDatabase::migrated().await;
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);
     assert_eq!(one.membership.config().await.unwrap(), None);
-    let mut heard = Heard::default();
+    let mut heard = PollPosition::default();
     assert_eq!(two.membership.news(&mut heard, &[]).await.unwrap(), News::default());
     assert_eq!(one.membership.put_config(0, "{ a: 1 }").await.unwrap(), 1);
     let (left, right) = tokio::join!(
@@ -61,7 +61,7 @@ async fn the_config_has_one_writer_a_version_and_all_hear_of_it() {
 async fn every_change_of_accounts_and_secrets_is_heard_of() {
     let database = TestDatabase::migrated().await;
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);
-    let (mut make, mut heard) = (Maker::new(), Heard::default());
+    let (mut make, mut heard) = (Maker::new(), PollPosition::default());
     two.membership.news(&mut heard, &[]).await.unwrap();
     let accounts = &one.store.accounts;
     let anna: onyx_types::PersonId = "anna".parse().unwrap();
@@ -101,7 +101,7 @@ async fn every_change_of_accounts_and_secrets_is_heard_of() {
 async fn notices_reach_the_others_once_and_are_forgotten() {
     let database = TestDatabase::migrated().await;
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);
-    let (mut of_one, mut of_two) = (Heard::default(), Heard::default());
+    let (mut of_one, mut of_two) = (PollPosition::default(), PollPosition::default());
     one.membership.news(&mut of_one, &["before".to_owned()]).await.unwrap();
     assert_eq!(
         two.membership.news(&mut of_two, &[]).await.unwrap().notices,
@@ -132,7 +132,7 @@ async fn notices_reach_the_others_once_and_are_forgotten() {
 async fn a_gateway_that_could_not_poll_hears_once_what_it_missed() {
     let database = TestDatabase::migrated().await;
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);
-    let (mut of_one, mut of_two) = (Heard::default(), Heard::default());
+    let (mut of_one, mut of_two) = (PollPosition::default(), PollPosition::default());
     two.membership.news(&mut of_two, &[]).await.unwrap();
     one.membership.news(&mut of_one, &["heard".to_owned()]).await.unwrap();
     assert_eq!(two.membership.news(&mut of_two, &[]).await.unwrap().notices, ["heard"]);
