@@ -33,8 +33,8 @@ pub(crate) use connectors::PostgresConnectors;
 pub(crate) use drafts::PostgresDrafts;
 pub(crate) use files::{Blobs, PostgresFiles};
 pub use gateway::{
-    BootClock, GatewayOverview, GatewayRow, GatewaySettings, GatewayState, News, PollPosition,
-    SharedConfig, list_gateways, read_shared_config,
+    BootClock, ClusterChanges, GatewayOverview, GatewayRow, GatewaySettings, GatewayState,
+    PollPosition, SharedConfig, list_gateways, read_shared_config,
 };
 pub(crate) use gateway::{Gateway, HeartbeatTask, PostgresLeases, ask_to_drain, overview};
 pub(crate) use jobs::PostgresJobs;

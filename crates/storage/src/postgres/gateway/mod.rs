@@ -4,9 +4,9 @@
 mod agreed;
 mod boot_clock;
 mod leases;
-mod news;
 mod overview;
 mod owners;
+mod poll;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -28,9 +28,9 @@ pub use agreed::{SharedConfig, read_shared_config};
 pub use boot_clock::BootClock;
 pub(in crate::postgres) use leases::MayWait;
 pub(crate) use leases::PostgresLeases;
-pub use news::{News, PollPosition};
 pub use overview::{GatewayOverview, GatewayState};
 pub(crate) use overview::{ask_to_drain, overview};
+pub use poll::{ClusterChanges, PollPosition};
 
 /// How this gateway is known to the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
