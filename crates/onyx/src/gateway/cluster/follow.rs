@@ -23,7 +23,7 @@ const MOST_NOTICES: usize = 10_000;
 pub(super) async fn follow(live: &Live, shared: &SharedStorage, asked_to_drain: &Cancel) {
     let (config, (notices, heard)) = (Notify::new(), mpsc::channel(MOST_NOTICES));
     let waiting = WaitingNotices::default();
-    let look = Look { live, shared, asked_to_drain, config: &config, notices };
+    let look = ClusterFollower { live, shared, asked_to_drain, config: &config, notices };
     tokio::select! {
         () = waiting.gather(live) => {}
         () = look.again_and_again(&waiting) => {}
@@ -33,7 +33,7 @@ pub(super) async fn follow(live: &Live, shared: &SharedStorage, asked_to_drain: 
 }
 
 /// What the polling task needs to pass changes on to the parts of this process.
-struct Look<'a> {
+struct ClusterFollower<'a> {
     live: &'a Live,
     shared: &'a SharedStorage,
     asked_to_drain: &'a Cancel,
@@ -41,7 +41,7 @@ struct Look<'a> {
     notices: mpsc::Sender<String>,
 }
 
-impl Look<'_> {
+impl ClusterFollower<'_> {
     async fn again_and_again(&self, waiting: &WaitingNotices) {
         let mut heard = PollPosition::default();
         // The first poll reads everything once, because changes between the start and this poll
