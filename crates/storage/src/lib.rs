@@ -57,9 +57,9 @@ pub use objects::{
     TreeEntry, Wanted,
 };
 pub use postgres::{
-    BootClock, ClusterChanges, CopiedContent, CopiedFile, CopiedLog, DatabaseReport, DatabaseUrl,
-    FailureBucket, GatewayOverview, GatewayRow, GatewaySettings, GatewayState, MoveError,
-    MoveExtras, Moved, MovingServer, OpenRuns, Overflow, PollPosition, Room, SCHEMA_VERSION,
+    Admission, BootClock, ClusterChanges, CopiedContent, CopiedFile, CopiedLog, DatabaseReport,
+    DatabaseUrl, FailureBucket, GatewayOverview, GatewayRow, GatewaySettings, GatewayState,
+    MoveError, MoveExtras, Moved, MovingServer, OpenRuns, Overflow, PollPosition, SCHEMA_VERSION,
     Sealing, ServerAdditions, ServerCopy, ServerError, SharedConfig, SharedFailures,
     inspect_database, list_gateways, migrate_database, read_shared_config, server_secrets,
 };

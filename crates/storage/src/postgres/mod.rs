@@ -47,6 +47,6 @@ pub use moving::{
 pub use schema::{DatabaseReport, SCHEMA_VERSION, inspect_database, migrate_database};
 pub(crate) use secrets::PostgresSecrets;
 pub(crate) use sign_ins::PostgresPending;
-pub use sign_ins::{FailureBucket, Overflow, Room, SharedFailures};
+pub use sign_ins::{Admission, FailureBucket, Overflow, SharedFailures};
 pub(crate) use turns::PostgresTurnLog;
 pub use turns::Sealing;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures::future::{BoxFuture, FutureExt};
 use onyx_identity::{Sealer, Secrets};
 use onyx_providers::{Secret, SharedSignIns, SignInTurn};
-use onyx_storage::{Owned, PendingEntries, PendingEntry, PendingKind};
+use onyx_storage::{OwnedDuty, PendingEntries, PendingEntry, PendingKind};
 use onyx_types::{ErrorCode, Fault, Hash};
 use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedMutexGuard;
@@ -35,7 +35,7 @@ pub(crate) struct SharedLogins {
     changing: tokio::sync::Mutex<()>,
     /// The database lets a gateway take the same lease twice, so its own tasks wait for each other here.
     turns: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<()>>>>,
-    asking: Mutex<BTreeMap<String, Owned>>,
+    asking: Mutex<BTreeMap<String, OwnedDuty>>,
 }
 
 /// A pending sign-in, sealed in the database.
@@ -184,7 +184,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The lease on a sign-in. It is given back in the background when it is dropped.
 pub(in crate::gateway) struct Turn {
-    held: Option<(Owned, OwnedMutexGuard<()>)>,
+    held: Option<(OwnedDuty, OwnedMutexGuard<()>)>,
     shared: Arc<SharedStorage>,
 }
 
