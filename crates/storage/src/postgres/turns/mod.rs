@@ -22,7 +22,7 @@ use crate::{Lease, LiveText, LogState, Page, Pos, StoreError, TurnLog};
 
 use append::Appended;
 pub(super) use append::{AppendStatement, Written, added_lines, appended_columns, is_held};
-use page::Most;
+use page::ReadLimits;
 pub use seal::Sealing;
 use seal::SegmentCache;
 pub(super) use seal::{pack, unpack};
@@ -92,7 +92,7 @@ impl TurnLog for PostgresTurnLog {
         before: Option<Pos>,
         n: usize,
     ) -> Result<Page, StoreError> {
-        self.page(key, before, Most { turns: n, bytes: u64::MAX }).await
+        self.page(key, before, ReadLimits { turns: n, bytes: u64::MAX }).await
     }
 
     async fn tail_within(
@@ -101,7 +101,7 @@ impl TurnLog for PostgresTurnLog {
         before: Option<Pos>,
         bytes: u64,
     ) -> Result<Page, StoreError> {
-        self.page(key, before, Most { turns: usize::MAX, bytes }).await
+        self.page(key, before, ReadLimits { turns: usize::MAX, bytes }).await
     }
 
     /// Knows only the state of a log that this gateway holds, because no other gateway can have
