@@ -15,7 +15,7 @@ use super::convert::{
     count, get, hash, integer, named_if_any, parsed, parsed_if_any, shown, shown_if_any, timestamp,
 };
 use super::query::{execute, read_all, row, rows};
-use super::transaction::{Trouble, transact};
+use super::transaction::{TransactionError, transact};
 
 /// The chains, and the witnesses that record every row. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl AuditChains {
         &self,
         transaction: &Transaction<'_>,
         person: &PersonId,
-    ) -> Result<HeldChain, Trouble> {
+    ) -> Result<HeldChain, TransactionError> {
         let held = row(
             transaction,
             "INSERT INTO audit_heads (person, seq, hash) VALUES ($1, 0, $2)
@@ -73,7 +73,7 @@ impl AuditChains {
         transaction: &Transaction<'_>,
         held: HeldChain,
         entry: &AuditEntry,
-    ) -> Result<AuditRow, Trouble> {
+    ) -> Result<AuditRow, TransactionError> {
         let seal = self.witnesses.seal();
         let row = held.head.next(entry.clone(), seal);
         insert(transaction, &row, seal.map(AuditSeal::name)).await?;
@@ -168,7 +168,7 @@ async fn insert(
     transaction: &Transaction<'_>,
     row: &AuditRow,
     key: Option<&str>,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let entry = &row.entry;
     execute(
         transaction,

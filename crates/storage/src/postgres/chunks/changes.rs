@@ -5,7 +5,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use crate::postgres::connect::Database;
 use crate::postgres::convert::{count, get, integer};
 use crate::postgres::query::{execute, read_all, row, rows};
-use crate::postgres::transaction::{Trouble, at_once};
+use crate::postgres::transaction::{TransactionError, at_once};
 use crate::{SourceChange, SourceId, StoreError};
 
 /// What is new of a source.
@@ -20,7 +20,7 @@ pub(super) async fn note(
     transaction: &Transaction<'_>,
     sources: &[i64],
     what: What,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     execute(
         transaction,
         "INSERT INTO source_changes (source, is_text, noted)

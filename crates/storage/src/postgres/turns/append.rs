@@ -7,7 +7,7 @@ use super::{LogKey, PostgresTurnLog};
 use crate::local::encode_line;
 use crate::postgres::convert::{count, get, integer};
 use crate::postgres::query::{Given, row_if_any};
-use crate::postgres::transaction::{Tries, Trouble, may_have_happened};
+use crate::postgres::transaction::{TransactionError, Tries, may_have_happened};
 use crate::{Lease, LogState, Pos, StoreError};
 
 /// A turn as its bytes.
@@ -134,7 +134,7 @@ impl PostgresTurnLog {
                 Some(end) if end > 0 => Err(StoreError::Conflict),
                 Some(_) | None => Err(self.leases.lost(lease)),
             },
-            Err(unsure) => Err(Trouble::from(unsure).into()),
+            Err(unsure) => Err(TransactionError::from(unsure).into()),
         }
     }
 
@@ -145,12 +145,12 @@ impl PostgresTurnLog {
         lease: &Lease,
         lines: &[NewLine],
         statement: &AppendStatement<'_>,
-    ) -> Result<Written, Trouble> {
+    ) -> Result<Written, TransactionError> {
         let fence = self.leases.fence(lease)?;
         match self.put(lease, fence, lines, statement).await {
             Err(Unsure::Unknown(_)) if cfg!(onyx_broken = "reappend") => {
                 let again = self.put(lease, fence, lines, statement).await;
-                again.map_err(Trouble::from)?.ok_or_else(|| self.leases.lost(lease).into())
+                again.map_err(TransactionError::from)?.ok_or_else(|| self.leases.lost(lease).into())
             }
             Err(Unsure::Unknown(error)) => {
                 tracing::warn!(%error, "whether turns were written is not known; asking");
@@ -204,7 +204,7 @@ impl PostgresTurnLog {
         lease: &Lease,
         lines: &[NewLine],
         statement: &AppendStatement<'_>,
-    ) -> Result<Written, Trouble> {
+    ) -> Result<Written, TransactionError> {
         let Some(last) = lines.last() else { return Err(StoreError::LeaseLost.into()) };
         let raised = self.leases.raise(lease).await;
         let (key, turn) = (LogKey::of(&lease.key), last.turn.to_string());
@@ -252,11 +252,11 @@ impl Written {
 
 /// Why a statement failed, and whether it may have happened all the same.
 enum Unsure {
-    Known(Trouble),
+    Known(TransactionError),
     Unknown(Error),
 }
 
-impl From<Unsure> for Trouble {
+impl From<Unsure> for TransactionError {
     fn from(unsure: Unsure) -> Self {
         match unsure {
             Unsure::Known(trouble) => trouble,

@@ -16,7 +16,7 @@ use super::convert::{count, get, parsed};
 use super::files::Blobs;
 use super::gateway::PostgresLeases;
 use super::query::{execute, row_if_any, rows};
-use super::transaction::Trouble;
+use super::transaction::TransactionError;
 use crate::local::{live_lines, put_live_together};
 use crate::{Lease, LiveText, LogState, Page, Pos, StoreError, TurnLog};
 
@@ -220,7 +220,7 @@ impl PostgresTurnLog {
         lease: &Lease,
         batch: &[Turn],
         statement: &AppendStatement<'_>,
-    ) -> Result<Written, Trouble> {
+    ) -> Result<Written, TransactionError> {
         let written = self.write(lease, &append::lines(batch)?, statement).await?;
         self.seal_if_due(&lease.key, &written.appended).await;
         Ok(written)
