@@ -7,7 +7,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::PersonId;
 use tokio_postgres::{IsolationLevel, Row};
 
-use crate::audit::{Head, Walk};
+use crate::audit::{ChainCheck, Head};
 use crate::{AuditEntry, AuditRow, AuditSeal, AuditWitnesses, ChainState, StoreError};
 
 use super::connect::Database;
@@ -114,7 +114,7 @@ impl AuditChains {
         let seal = self.witnesses.seal();
         // The sealed head is read before the view is taken, so rows that come meanwhile are in the
         // view or in neither.
-        let mut walk = Walk::new(seal, seal.and_then(|seal| seal.head(person)));
+        let mut walk = ChainCheck::new(seal, seal.and_then(|seal| seal.head(person)));
         let mut client = self.database.client().await?;
         // One view of both tables, while others write.
         let view = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
