@@ -10,7 +10,7 @@ use onyx_agent::{MailWriter, PeerWriter, Unsent};
 use onyx_api::{Dependency, DependencyKind};
 use onyx_connectors::{
     AccountState, AccountStatus, CommandPlace, ConnectorSetup, Connectors, Letter, MailError,
-    Mailer, Plan, Tempo, WeakConnectors,
+    Mailer, Plan, WaitTimes, WeakConnectors,
 };
 use onyx_egress::{Bounds, Egress, SystemResolver};
 use onyx_identity::Secrets;
@@ -33,7 +33,7 @@ pub(super) fn open(
         port: Arc::new(door),
         clock: Arc::clone(clock),
         egress: Egress::new(Arc::new(SystemResolver), Vec::new(), Bounds::default()),
-        tempo: Tempo::default(),
+        wait_times: WaitTimes::default(),
         commands: Some(CommandPlace {
             sandbox: super::sandbox(),
             scratch: home.join("cache/scratch"),
