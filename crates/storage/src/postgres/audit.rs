@@ -114,7 +114,7 @@ impl AuditChains {
         let seal = self.witnesses.seal();
         // The sealed head is read before the view is taken, so rows that come meanwhile are in the
         // view or in neither.
-        let mut walk = ChainCheck::new(seal, seal.and_then(|seal| seal.head(person)));
+        let mut check = ChainCheck::new(seal, seal.and_then(|seal| seal.head(person)));
         let mut client = self.database.client().await?;
         // One view of both tables, while others write.
         let view = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
@@ -133,8 +133,8 @@ impl AuditChains {
             after = get(last, 1)?;
             for found in &page {
                 match audit_row(found) {
-                    Ok(row) if walk.accepts(&row, get(found, 15)?) => {}
-                    Ok(_) | Err(_) => return Ok(walk.broken()),
+                    Ok(row) if check.accepts(&row, get(found, 15)?) => {}
+                    Ok(_) | Err(_) => return Ok(check.broken()),
                 }
             }
         }
@@ -143,7 +143,7 @@ impl AuditChains {
             Some(found) => Head { seq: count(found, 0)?, hash: hash(found, 1)? },
             None => Head::EMPTY,
         };
-        Ok(walk.state(head))
+        Ok(check.state(head))
     }
 }
 
