@@ -10,7 +10,7 @@ use onyx_types::{AgentId, ErrorCode, Fault, PersonId, RunId, SessionId};
 use super::content::content;
 use super::files::file_parts;
 use super::fold::{AnswerFold, AnswerStep};
-use super::grower::{Grower, GrowingPlace};
+use super::growing_message::{GrowingMessage, GrowingPlace};
 use super::proposals::proposal_parts;
 use crate::connector::Incoming;
 use crate::context::AccountContext;
@@ -228,7 +228,7 @@ async fn follow(
         thread: asked.thread().to_owned(),
         message: update.growing.clone(),
     };
-    let grower = Grower::start(Arc::clone(context), place);
+    let grower = GrowingMessage::start(Arc::clone(context), place);
     let mut fold = AnswerFold::default();
     context.takes_words(update.id);
     while let Some(envelope) = events.next().await {
