@@ -230,7 +230,7 @@ impl AgentDoor {
             }
             Err(fault) => return Err(fault),
         };
-        Ok(PromisedRun::Told { run, session, events })
+        Ok(PromisedRun::Found { run, session, events })
     }
 
     /// Whether a message waits in a session's inbox and no run has read it.
