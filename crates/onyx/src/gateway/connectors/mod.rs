@@ -19,14 +19,14 @@ use onyx_types::{Clock, ErrorCode, Fault, PersonId};
 
 use crate::config::{Config, ConfigError, Environment};
 
-pub(super) use port::AgentDoor;
+pub(super) use port::ConnectorsAgent;
 
 /// Creates connectors that are idle until they get a plan.
 pub(super) fn open(
     store: &Store,
     home: &Path,
     clock: &Arc<dyn Clock>,
-    door: AgentDoor,
+    door: ConnectorsAgent,
 ) -> Connectors {
     Connectors::new(ConnectorSetup {
         ledger: Arc::clone(&store.connectors),
