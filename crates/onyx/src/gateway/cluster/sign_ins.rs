@@ -30,7 +30,7 @@ pub(crate) struct SharedLogins {
     pending: Arc<dyn PendingEntries>,
     sealer: Sealer,
     /// Pending sign-ins by provider, as last read.
-    attempts: RwLock<BTreeMap<String, Told>>,
+    attempts: RwLock<BTreeMap<String, PendingAttempt>>,
     /// Held while `attempts` and the database change together.
     changing: tokio::sync::Mutex<()>,
     /// The database lets a gateway take the same lease twice, so its own tasks wait for each other here.
@@ -40,7 +40,7 @@ pub(crate) struct SharedLogins {
 
 /// A pending sign-in, sealed in the database.
 #[derive(Clone, Serialize, Deserialize)]
-struct Told {
+struct PendingAttempt {
     provider: String,
     id: String,
     attempt: String,
@@ -70,7 +70,8 @@ impl SharedLogins {
             // An entry that was sealed with another key, or has the form of a newer gateway, is
             // ignored.
             let opened = self.sealer.open(&entry.value).ok();
-            let told = opened.and_then(|text| serde_json::from_str::<Told>(text.reveal()).ok());
+            let told =
+                opened.and_then(|text| serde_json::from_str::<PendingAttempt>(text.reveal()).ok());
             if let Some(told) = told {
                 attempts.insert(told.provider.clone(), told);
             }
@@ -121,11 +122,11 @@ impl SharedLogins {
         Ok(Some(self.sealer.open(&taken)?.reveal().to_owned()))
     }
 
-    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Told>)) {
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, PendingAttempt>)) {
         change(&mut self.attempts.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    async fn put(&self, told: Told, life: Duration) -> Result<(), Fault> {
+    async fn put(&self, told: PendingAttempt, life: Duration) -> Result<(), Fault> {
         let _one_by_one = self.changing.lock().await;
         let text = serde_json::to_string(&told)
             .map_err(|error| Fault::new(ErrorCode::Internal, error.to_string()))?;
@@ -236,7 +237,7 @@ impl SharedSignIns for SharedLogins {
         attempt: &'a Secret,
         life: Duration,
     ) -> BoxFuture<'a, Result<(), Fault>> {
-        let told = Told {
+        let told = PendingAttempt {
             provider: provider.to_owned(),
             id: id.to_owned(),
             attempt: attempt.reveal().to_owned(),
