@@ -82,7 +82,7 @@ impl SharedLogins {
 
     /// Takes the right to change the stored tokens of a sign-in. Waits while another gateway has
     /// it, then reads the latest tokens.
-    pub(in crate::gateway) async fn turn(&self, name: &str) -> Result<Turn, Fault> {
+    pub(in crate::gateway) async fn turn(&self, name: &str) -> Result<SignInLease, Fault> {
         let here = Arc::clone(lock(&self.turns).entry(name.to_owned()).or_default());
         let here = here.lock_owned().await;
         let owner = Duty::RenewSignIn(name.to_owned()).to_string();
@@ -98,7 +98,7 @@ impl SharedLogins {
             tokio::time::sleep(LOOK_AGAIN).await;
         };
         let held = Some((owned, here));
-        let turn = Turn { held, shared: Arc::clone(&self.shared) };
+        let turn = SignInLease { held, shared: Arc::clone(&self.shared) };
         self.secrets.refresh().await?;
         Ok(turn)
     }
@@ -184,18 +184,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The lease on a sign-in. It is given back in the background when it is dropped.
-pub(in crate::gateway) struct Turn {
+pub(in crate::gateway) struct SignInLease {
     held: Option<(OwnedDuty, OwnedMutexGuard<()>)>,
     shared: Arc<SharedStorage>,
 }
 
-impl Turn {
+impl SignInLease {
     pub(in crate::gateway) fn is_held(&self) -> bool {
         self.held.as_ref().is_some_and(|(owned, _)| self.shared.membership.still_owns(owned))
     }
 }
 
-impl Drop for Turn {
+impl Drop for SignInLease {
     fn drop(&mut self) {
         let Some((owned, here)) = self.held.take() else { return };
         let shared = Arc::clone(&self.shared);
@@ -210,7 +210,7 @@ impl Drop for Turn {
     }
 }
 
-impl SignInTurn for Turn {
+impl SignInTurn for SignInLease {
     fn still_holds(&self) -> bool {
         self.is_held()
     }
