@@ -110,7 +110,7 @@ impl fmt::Display for Ending {
     }
 }
 
-pub(crate) struct Ran {
+pub(crate) struct CommandResult {
     pub(crate) output: String,
     pub(crate) ending: Ending,
     pub(crate) left: CommandChanges,
@@ -282,7 +282,7 @@ impl Runtime {
         order: Order<'_>,
         limit: Duration,
         cx: &ToolCx,
-    ) -> Result<Ran, ToolError> {
+    ) -> Result<CommandResult, ToolError> {
         let (at_work, cx) = (self.start(order, Stdio::null(), cx).await?, cx.clone());
         // The command runs in its own task, so that its changes are examined even if the caller
         // goes away.
@@ -302,7 +302,7 @@ impl AtWork {
         mut self,
         limit: Duration,
         cx: &ToolCx,
-    ) -> Result<Ran, ToolError> {
+    ) -> Result<CommandResult, ToolError> {
         let mut gathered = OutputBuffer::default();
         let ending = tokio::select! {
             biased;
@@ -311,7 +311,7 @@ impl AtWork {
             () = cx.clock.sleep(limit) => Ending::TimedOut,
         };
         let left = self.end(cx).await?;
-        Ok(Ran { output: gathered.finish(), ending, left })
+        Ok(CommandResult { output: gathered.finish(), ending, left })
     }
 
     /// Ends the rest of the command and examines its changes.

@@ -25,7 +25,7 @@ use super::exec::outcome;
 use super::{acting, spec_of, text_argument};
 use crate::gate::AuthorisedBy;
 use crate::runtime::{
-    Access, CommandChanges, Ending, Network, Order, Ran, Runtime, Steering, Workspace,
+    Access, CommandChanges, CommandResult, Ending, Network, Order, Runtime, Steering, Workspace,
 };
 use crate::text::argv::quoted;
 use crate::{Authorised, LiveOutput, ToolCx, ToolError, TypedTool};
@@ -243,7 +243,7 @@ impl Work<'_> {
         command: &[String],
         network: Network,
         cx: &ToolCx,
-    ) -> Result<Ran, ToolError> {
+    ) -> Result<CommandResult, ToolError> {
         let order = Order {
             argv: self.control.argv(command),
             workspace: Arc::clone(&self.workspace),
@@ -257,7 +257,7 @@ impl Work<'_> {
     }
 
     /// Runs a command that only reads, without showing its output to people.
-    async fn look(&self, command: &[String], cx: &ToolCx) -> Result<Ran, ToolError> {
+    async fn look(&self, command: &[String], cx: &ToolCx) -> Result<CommandResult, ToolError> {
         let cx = ToolCx { live: LiveOutput::nowhere(), ..cx.clone() };
         self.run(command, Network::None, &cx).await
     }
@@ -349,7 +349,7 @@ impl Git {
         plan: &Plan,
         access: Access,
         cx: &ToolCx,
-    ) -> Result<Ran, ToolError> {
+    ) -> Result<CommandResult, ToolError> {
         let (repository, workspace) = self.open(asked, cx).await?;
         let transfer = self.transfer(direction, asked, &repository, &workspace, cx).await?;
         if !plan.has_targets(&transfer.targets()) {
@@ -375,7 +375,7 @@ impl Git {
         asked: &GitArguments,
         access: Access,
         cx: &ToolCx,
-    ) -> Result<Ran, ToolError> {
+    ) -> Result<CommandResult, ToolError> {
         let mut steps = self.command.steps(asked, cx)?;
         let (repository, workspace) = self.open(asked, cx).await?;
         if let (Command::Commit, Some(add)) = (self.command, steps.first_mut()) {
@@ -394,11 +394,15 @@ impl Git {
     }
 }
 
-fn nothing_yet() -> Ran {
-    Ran { output: String::new(), ending: Ending::Exited(0), left: CommandChanges::default() }
+fn nothing_yet() -> CommandResult {
+    CommandResult {
+        output: String::new(),
+        ending: Ending::Exited(0),
+        left: CommandChanges::default(),
+    }
 }
 
-fn follow(all: &mut Ran, next: Ran) {
+fn follow(all: &mut CommandResult, next: CommandResult) {
     all.output.push_str(&next.output);
     all.ending = next.ending;
     all.left = std::mem::take(&mut all.left).and(next.left);
