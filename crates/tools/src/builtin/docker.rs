@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::exec::outcome;
 use super::{acting, spec_of, text_argument};
-use crate::runtime::AtWork;
+use crate::runtime::RunningCommand;
 use crate::text::argv::{quoted, shown};
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
@@ -215,7 +215,7 @@ impl TypedTool for DockerTool {
         let plan = plan.into_inner();
         let words = self.command.words(&asked)?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let at_work = AtWork::trusted(self.docker.program()?, &words)?;
+        let at_work = RunningCommand::trusted(self.docker.program()?, &words)?;
         Ok(outcome(&at_work.until_end(LIMIT, cx).await?, plan.summary))
     }
 }

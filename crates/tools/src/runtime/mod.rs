@@ -117,7 +117,7 @@ pub(crate) struct CommandResult {
 }
 
 /// A running command with everything that must live as long as it does.
-pub(crate) struct AtWork {
+pub(crate) struct RunningCommand {
     pub(crate) running: Running,
     _scratch: Option<Scratch>,
     /// The workspace in which it works.
@@ -199,7 +199,7 @@ impl Runtime {
         order: Order<'_>,
         stdin: Stdio,
         cx: &ToolCx,
-    ) -> Result<AtWork, ToolError> {
+    ) -> Result<RunningCommand, ToolError> {
         self.repositories.forget(&cx.key.person);
         let Order { argv, workspace, folder, access, network, beside, tool } = order;
         let folder = folder.map(|folder| cx.paths.check(folder)).transpose()?;
@@ -230,7 +230,7 @@ impl Runtime {
         match self.start_answered(job, stdin, network).await {
             Ok((running, proxy)) => {
                 let (scratch, workspace) = (Some(scratch), Some(workspace));
-                Ok(AtWork { running, _scratch: scratch, workspace, watch, _proxy: proxy })
+                Ok(RunningCommand { running, _scratch: scratch, workspace, watch, _proxy: proxy })
             }
             Err(error) => {
                 if let Some(watch) = watch {
@@ -291,7 +291,7 @@ impl Runtime {
     }
 }
 
-impl AtWork {
+impl RunningCommand {
     /// Starts a program of the owner, which works in no folder of the vault.
     pub(crate) fn trusted(program: &Path, arguments: &[&str]) -> Result<Self, ToolError> {
         let running = onyx_sandbox::trusted(program, arguments).map_err(|error| not_run(&error))?;

@@ -9,7 +9,7 @@ use onyx_types::{Cancel, SessionKey};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Notify, mpsc};
 
-use super::{AtWork, Order, OutputBuffer, Runtime};
+use super::{Order, OutputBuffer, RunningCommand, Runtime};
 use crate::{LiveOutput, ToolCx, ToolError};
 
 /// The most processes of one session.
@@ -197,7 +197,7 @@ impl ProcessOutput {
 }
 
 struct Follow {
-    at_work: AtWork,
+    at_work: RunningCommand,
     waiting: mpsc::Receiver<String>,
     heard: Arc<SharedOutput>,
 }
