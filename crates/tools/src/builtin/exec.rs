@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{command_plan, spec_of};
 use crate::gate::AuthorisedBy;
-use crate::runtime::{Access, CommandResult, Ending, Network, Order, Runtime, Steering};
+use crate::runtime::{Access, CommandRequest, CommandResult, Ending, Network, Runtime, Steering};
 use crate::text::argv::shown;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
@@ -83,7 +83,7 @@ impl TypedTool for Exec {
         if by == AuthorisedBy::Person {
             workspace.still_executes(&plan, &argv, folder.as_deref(), cx).await?;
         }
-        let order = Order {
+        let order = CommandRequest {
             argv,
             workspace,
             folder: folder.as_deref(),

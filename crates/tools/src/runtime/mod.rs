@@ -57,7 +57,7 @@ enum Vaults {
 }
 
 /// A command that a tool wants to run.
-pub(crate) struct Order<'a> {
+pub(crate) struct CommandRequest<'a> {
     pub(crate) argv: Vec<String>,
     pub(crate) workspace: Arc<Workspace>,
     /// The folder in the vault; `None` is the top of the vault.
@@ -196,12 +196,12 @@ impl Runtime {
 
     pub(crate) async fn start(
         &self,
-        order: Order<'_>,
+        order: CommandRequest<'_>,
         stdin: Stdio,
         cx: &ToolCx,
     ) -> Result<RunningCommand, ToolError> {
         self.repositories.forget(&cx.key.person);
-        let Order { argv, workspace, folder, access, network, beside, tool } = order;
+        let CommandRequest { argv, workspace, folder, access, network, beside, tool } = order;
         let folder = folder.map(|folder| cx.paths.check(folder)).transpose()?;
         let scratch = self.make_scratch().await?;
         let top = workspace.root().to_owned();
@@ -279,7 +279,7 @@ impl Runtime {
     /// Runs a command to its end and shows its output meanwhile. The command ends with the run.
     pub(crate) async fn run(
         &self,
-        order: Order<'_>,
+        order: CommandRequest<'_>,
         limit: Duration,
         cx: &ToolCx,
     ) -> Result<CommandResult, ToolError> {

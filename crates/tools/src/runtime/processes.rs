@@ -9,7 +9,7 @@ use onyx_types::{Cancel, SessionKey};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Notify, mpsc};
 
-use super::{Order, OutputBuffer, RunningCommand, Runtime};
+use super::{CommandRequest, OutputBuffer, RunningCommand, Runtime};
 use crate::{LiveOutput, ToolCx, ToolError};
 
 /// The most processes of one session.
@@ -56,7 +56,7 @@ impl Processes {
     pub(crate) async fn start(
         &self,
         runtime: &Runtime,
-        order: Order<'_>,
+        order: CommandRequest<'_>,
         cx: &ToolCx,
     ) -> Result<Started, ToolError> {
         self.room(&cx.key)?;

@@ -11,7 +11,7 @@ use onyx_test_support::{Page, Site};
 use onyx_types::{Cancel, IdGenerator, Scope, ScopeSet, SessionKey, SystemClock, Taint};
 use serde_json::json;
 
-use super::{Access, CommandResult, Ending, Network, Order, Runtime};
+use super::{Access, CommandRequest, CommandResult, Ending, Network, Runtime};
 use crate::{Decisions, LiveOutput, Offered, PathRules, ToolCx, ToolError, Web, WebSettings};
 
 /// The commands below start in this test: the sandbox runs this test program again.
@@ -78,7 +78,8 @@ async fn curl(
     let (access, network) = (Access::Look, Network::Servers(servers));
     let tool = "exec".to_owned();
     let workspace = runtime.workspace(None, &cx).await?;
-    let order = Order { argv, workspace, folder: None, access, network, beside: None, tool };
+    let order =
+        CommandRequest { argv, workspace, folder: None, access, network, beside: None, tool };
     runtime.run(order, Duration::from_secs(60), &cx).await
 }
 

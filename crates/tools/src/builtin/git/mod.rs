@@ -25,7 +25,8 @@ use super::exec::outcome;
 use super::{acting, spec_of, text_argument};
 use crate::gate::AuthorisedBy;
 use crate::runtime::{
-    Access, CommandChanges, CommandResult, Ending, Network, Order, Runtime, Steering, Workspace,
+    Access, CommandChanges, CommandRequest, CommandResult, Ending, Network, Runtime, Steering,
+    Workspace,
 };
 use crate::text::argv::quoted;
 use crate::{Authorised, LiveOutput, ToolCx, ToolError, TypedTool};
@@ -244,7 +245,7 @@ impl Work<'_> {
         network: Network,
         cx: &ToolCx,
     ) -> Result<CommandResult, ToolError> {
-        let order = Order {
+        let order = CommandRequest {
             argv: self.control.argv(command),
             workspace: Arc::clone(&self.workspace),
             folder: self.repository.folder(),
