@@ -45,7 +45,7 @@ struct Nothing {}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct OfOne {
+struct TestInputArguments {
     /// Of the test input
     id: String,
 }
