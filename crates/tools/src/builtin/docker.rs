@@ -90,7 +90,7 @@ pub(super) struct Arguments {
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[allow(dead_code, reason = "only its schema counts")]
-struct Nothing {}
+struct NoArguments {}
 
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -118,9 +118,11 @@ impl Command {
     fn spec(self) -> ToolSpec {
         let (group, read) = ("docker", ToolEffect::Read);
         match self {
-            Self::Ps => spec_of::<Nothing>("docker_ps", group, read, "List containers."),
+            Self::Ps => spec_of::<NoArguments>("docker_ps", group, read, "List containers."),
             Self::Logs => spec_of::<Logs>("docker_logs", group, read, "A container's last lines."),
-            Self::Stats => spec_of::<Nothing>("docker_stats", group, read, "What containers use."),
+            Self::Stats => {
+                spec_of::<NoArguments>("docker_stats", group, read, "What containers use.")
+            }
             Self::Exec => {
                 let description = "Run a command in a container.";
                 spec_of::<Exec>("docker_exec", group, ToolEffect::Execute, description)

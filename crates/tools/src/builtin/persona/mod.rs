@@ -41,7 +41,7 @@ pub(super) fn tools(port: &Arc<dyn PersonaPort>) -> Vec<Arc<dyn Tool>> {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct NoArguments {}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
