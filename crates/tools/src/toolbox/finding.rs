@@ -37,7 +37,7 @@ pub(super) struct Need {
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[allow(dead_code, reason = "only its schema is used: the call becomes another one")]
-struct CallOf {
+struct CalledTool {
     /// As find_tool names it
     name: String,
     arguments: Option<serde_json::Map<String, Value>>,
@@ -50,7 +50,7 @@ pub fn find_tools() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(ToolboxTool(spec::<Need>(FIND_TOOL, ToolEffect::Read, find))),
         // The effect of `call_tool` is the effect of the tool that it calls.
-        Arc::new(ToolboxTool(spec::<CallOf>(CALL_TOOL, ToolEffect::Execute, call))),
+        Arc::new(ToolboxTool(spec::<CalledTool>(CALL_TOOL, ToolEffect::Execute, call))),
     ]
 }
 
