@@ -230,7 +230,7 @@ pub(super) async fn run(
 ) -> Result<Outcome, Fault> {
     let mut run = shared.setup.runs.start(request).await?;
     let (session, canceller) = (run.session_id, run.canceller());
-    let mut heard = Heard::default();
+    let mut heard = RunResult::default();
     loop {
         tokio::select! {
             event = run.events.next() => match event {
@@ -249,7 +249,7 @@ pub(super) async fn run(
 
 /// What was heard from a run: its answer, cost and end.
 #[derive(Default)]
-struct Heard {
+struct RunResult {
     answer: String,
     status: Option<RunStatus>,
     fault: Option<(ErrorCode, String)>,
@@ -257,7 +257,7 @@ struct Heard {
     is_stopped: bool,
 }
 
-impl Heard {
+impl RunResult {
     fn hear(&mut self, event: &Event) {
         match event {
             Event::TextComplete { text, .. } if !text.trim().is_empty() => {
