@@ -265,7 +265,7 @@ async fn fire(shared: Arc<JobsCore>, firing: perform::Firing) {
     let work = std::panic::AssertUnwindSafe(perform::perform(&shared, &firing)).catch_unwind();
     let outcome = work.await.unwrap_or_else(|_| {
         tracing::error!(job = %key.job, "a job's firing panicked");
-        perform::Outcome::failed(Fault::plain(onyx_types::ErrorCode::Internal).message)
+        perform::SlotOutcome::failed(Fault::plain(onyx_types::ErrorCode::Internal).message)
     });
     let outcome = if firing.cancel.is_cancelled() { outcome.replaced(REPLACED) } else { outcome };
     if let Err(fault) = perform::finish(&shared, &firing, outcome).await {
