@@ -5,7 +5,7 @@ use onyx_types::{Fault, Timestamp, UserContent};
 
 use super::JobsCore;
 use super::listing::read_heartbeat;
-use super::perform::{self, Firing, SlotOutcome};
+use super::perform::{self, ClaimedSlot, SlotOutcome};
 use crate::runs::{LightPrompt, RunInput, RunRequest, RunTerms};
 
 /// The whole system prompt. Together with the tools it stays under 4 KB.
@@ -20,7 +20,7 @@ const TOOLS: [&str; 4] = ["list_files", "read_file", "search_files", "memory_sea
 
 pub(super) async fn beat(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     max_cost_per_day: Option<f64>,
 ) -> Result<SlotOutcome, Fault> {
     let roster = shared.setup.roster.get();
@@ -57,7 +57,7 @@ pub(super) async fn beat(
     Ok(outcome)
 }
 
-async fn spent_today(shared: &JobsCore, firing: &Firing) -> Result<f64, Fault> {
+async fn spent_today(shared: &JobsCore, firing: &ClaimedSlot) -> Result<f64, Fault> {
     let person = &firing.row.person;
     let (zone, now) = (shared.setup.clock.zone_of(person), shared.setup.clock.wall());
     let today = zone.date(now);

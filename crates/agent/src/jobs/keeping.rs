@@ -4,11 +4,11 @@
 use onyx_types::Fault;
 
 use super::JobsCore;
-use super::perform::{self, Firing, SlotOutcome};
+use super::perform::{self, ClaimedSlot, SlotOutcome};
 use crate::memory::keeping_request;
 use crate::runs::{RunRequest, RunTerms};
 
-pub(super) async fn keep(shared: &JobsCore, firing: &Firing) -> Result<SlotOutcome, Fault> {
+pub(super) async fn keep(shared: &JobsCore, firing: &ClaimedSlot) -> Result<SlotOutcome, Fault> {
     let roster = shared.setup.roster.get();
     let agent = firing.spec.agent.clone().unwrap_or_else(|| roster.default_agent().id.clone());
     let person = firing.row.person.clone();

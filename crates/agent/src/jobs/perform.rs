@@ -26,7 +26,7 @@ const MOST_FAILURES: u32 = 3;
 const NOTHING: [&str; 2] = ["NO_REPLY", "HEARTBEAT_OK"];
 
 /// A slot that this process has claimed.
-pub(super) struct Firing {
+pub(super) struct ClaimedSlot {
     pub(super) spec: JobSpec,
     pub(super) row: JobRow,
     pub(super) slot: JobSlot,
@@ -71,14 +71,14 @@ pub(super) fn asks_model(system: &SystemWork) -> bool {
     }
 }
 
-pub(super) async fn perform(shared: &JobsCore, firing: &Firing) -> SlotOutcome {
+pub(super) async fn perform(shared: &JobsCore, firing: &ClaimedSlot) -> SlotOutcome {
     match check_and_work(shared, firing).await {
         Ok(outcome) => outcome,
         Err(fault) => SlotOutcome::failed(fault.message),
     }
 }
 
-async fn check_and_work(shared: &JobsCore, firing: &Firing) -> Result<SlotOutcome, Fault> {
+async fn check_and_work(shared: &JobsCore, firing: &ClaimedSlot) -> Result<SlotOutcome, Fault> {
     if let Some(check) = &firing.spec.when
         && let Some(why_not) = says_no(shared, firing, check).await?
     {
@@ -103,7 +103,7 @@ async fn check_and_work(shared: &JobsCore, firing: &Firing) -> Result<SlotOutcom
 /// The reason why the check found nothing to do, or `None` if there is something to do.
 async fn says_no(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     check: &Check,
 ) -> Result<Option<String>, Fault> {
     match check {
@@ -129,7 +129,7 @@ async fn says_no(
 
 async fn run_command(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     argv: &[String],
 ) -> Result<SlotOutcome, Fault> {
     let limit = Duration::from_secs(COMMAND_SECONDS);
@@ -144,7 +144,7 @@ async fn run_command(
 }
 
 /// The context of a job's command: it works for the person, unattended and without an agent.
-fn command_context(shared: &JobsCore, firing: &Firing) -> ToolCx {
+fn command_context(shared: &JobsCore, firing: &ClaimedSlot) -> ToolCx {
     let setup = &shared.setup;
     let roster = setup.roster.get();
     let agent = roster.default_agent().id.clone();
@@ -157,7 +157,7 @@ fn command_context(shared: &JobsCore, firing: &Firing) -> ToolCx {
 
 async fn run_prompt(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     prompt: &str,
 ) -> Result<SlotOutcome, Fault> {
     let JobRow { person, job, .. } = &firing.row;
@@ -173,7 +173,7 @@ async fn run_prompt(
 
 async fn run_action(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     action: &str,
 ) -> Result<SlotOutcome, Fault> {
     let ask = ActionRequest {
@@ -195,10 +195,10 @@ async fn run_action(
 /// The request for the run of this firing.
 pub(super) async fn request(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     input: RunInput,
 ) -> Result<RunRequest, Fault> {
-    let Firing { spec, row, slot, .. } = firing;
+    let ClaimedSlot { spec, row, slot, .. } = firing;
     let agents = spec.agent.iter().cloned().collect();
     let fresh = SessionRef::New { origin: SessionOrigin::Job, agents };
     let kept = row.session.filter(|_| spec.session == SessionUse::Kept);
@@ -233,7 +233,7 @@ pub(super) async fn request(
 
 pub(super) async fn run(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     request: RunRequest,
 ) -> Result<SlotOutcome, Fault> {
     let mut run = shared.setup.runs.start(request).await?;
@@ -315,7 +315,7 @@ fn is_nothing(answer: &str) -> bool {
 
 async fn pending_drafts(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     session: SessionId,
     run: RunId,
 ) -> Result<usize, Fault> {
@@ -331,10 +331,10 @@ async fn pending_drafts(
 /// Writes the outcome of a slot, and its consequences for the job.
 pub(super) async fn finish(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     outcome: SlotOutcome,
 ) -> Result<(), Fault> {
-    let Firing { spec, row, slot, .. } = firing;
+    let ClaimedSlot { spec, row, slot, .. } = firing;
     let failures = match outcome.state {
         SlotState::Failed => row.failures + 1,
         SlotState::Done | SlotState::Nothing => 0,

@@ -7,7 +7,7 @@ use onyx_storage::{SessionFilter, SessionMeta, SlotState};
 use onyx_types::{ErrorCode, Fault, PersonId, Timestamp};
 
 use super::JobsCore;
-use super::perform::{Firing, SlotOutcome};
+use super::perform::{ClaimedSlot, SlotOutcome};
 use super::spec::BackupPlan;
 
 const PAGE: u32 = 200;
@@ -27,7 +27,7 @@ pub(super) async fn sync(shared: &JobsCore) -> Result<SlotOutcome, Fault> {
 /// Makes a backup. A success is not reported to the person; a failed or incomplete backup is.
 pub(super) async fn back_up(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     plan: &BackupPlan,
 ) -> Result<SlotOutcome, Fault> {
     let Some(backups) = shared.backups.get() else {

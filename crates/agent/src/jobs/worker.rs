@@ -179,7 +179,7 @@ impl Worker {
         if !self.shared.setup.jobs.claim_slot(claim).await? {
             return Ok(());
         }
-        let firing = perform::Firing {
+        let firing = perform::ClaimedSlot {
             spec: spec.clone(),
             row: row.clone(),
             slot: JobSlot { run, started_at: Some(now), state: SlotState::Running, ..slot },
@@ -259,7 +259,7 @@ fn may_start(job: &Job, slot: &JobSlot) -> bool {
 }
 
 /// Fires one slot to its end. The end is written even if the firing panics.
-async fn fire(shared: Arc<JobsCore>, firing: perform::Firing) {
+async fn fire(shared: Arc<JobsCore>, firing: perform::ClaimedSlot) {
     use futures::FutureExt as _;
     let key = firing.slot.key();
     let work = std::panic::AssertUnwindSafe(perform::perform(&shared, &firing)).catch_unwind();
