@@ -7,7 +7,7 @@ use std::time::Duration;
 use onyx_storage::{JobChange, JobRow, JobSlot, SlotClaim, SlotEnding, SlotKey, SlotState};
 use onyx_types::{Cancel, Fault, Hash, JobId, JobKind, PersonId, RunStatus, Timestamp};
 
-use super::due::{Busy, due, next_firing};
+use super::due::{JobActivity, due, next_firing};
 use super::listing::Job;
 use super::spec::{Overlap, Work};
 use super::{JobsCore, deliver, perform};
@@ -58,7 +58,7 @@ impl Worker {
             open.iter().map(|slot| (slot.person.clone(), slot.job.clone())).collect();
         let now = self.shared.setup.clock.wall();
         for (key, job) in &jobs {
-            let at_work = if busy.contains(key) { Busy::AtWork } else { Busy::Idle };
+            let at_work = if busy.contains(key) { JobActivity::AtWork } else { JobActivity::Idle };
             self.settle(job, at_work, now).await?;
         }
         self.start_waiting(&jobs).await?;
@@ -92,7 +92,7 @@ impl Worker {
         Ok(())
     }
 
-    async fn settle(&self, job: &Job, busy: Busy, now: Timestamp) -> Result<(), Fault> {
+    async fn settle(&self, job: &Job, busy: JobActivity, now: Timestamp) -> Result<(), Fault> {
         let (Ok(spec), Some(row)) = (&job.spec, &job.row) else { return Ok(()) };
         if !job.is_active() {
             return Ok(());
