@@ -21,7 +21,7 @@ const MOST_OUTLINED: usize = 16 * 1024 * 1024;
 #[derive(Default)]
 pub(crate) struct FinishedFeeds {
     outlined: VecDeque<Ended<Outline>>,
-    whole: VecDeque<Ended<Whole>>,
+    whole: VecDeque<Ended<WholeFeed>>,
     outlined_bytes: usize,
     whole_bytes: usize,
 }
@@ -32,7 +32,7 @@ struct Ended<T> {
     kept: T,
 }
 
-struct Whole {
+struct WholeFeed {
     person: PersonId,
     feed: Arc<Feed>,
     weight: usize,
@@ -47,9 +47,9 @@ pub(crate) enum KeptFeed {
 
 impl FinishedFeeds {
     pub(crate) fn keep(&mut self, run: RunId, person: PersonId, feed: Arc<Feed>, now: Duration) {
-        let weight = feed.weight() + size_of::<Ended<Whole>>();
+        let weight = feed.weight() + size_of::<Ended<WholeFeed>>();
         self.whole_bytes += weight;
-        self.whole.push_back(Ended { run, at: now, kept: Whole { person, feed, weight } });
+        self.whole.push_back(Ended { run, at: now, kept: WholeFeed { person, feed, weight } });
         // The newest feed always stays, because its reader may be reconnecting.
         while self.whole_bytes > MOST_WHOLE
             && self.whole.len() > 1
