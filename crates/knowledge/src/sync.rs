@@ -9,7 +9,7 @@ use onyx_storage::{Files, StorePosition};
 use onyx_types::{PersonId, Timestamp};
 
 use crate::KnowledgeError;
-use crate::backlog::{Backlog, Looks};
+use crate::backlog::{Backlog, FilesToCheck};
 use crate::files::indexer::{FileIndexer, SyncReport};
 use crate::files::watch::FolderWatch;
 use crate::indexing::{Indexing, Look};
@@ -127,16 +127,16 @@ impl TableSync {
     /// another task's check is over.
     async fn look_through_waiting(&self) -> Result<(), KnowledgeError> {
         let _one_at_a_time = self.one_look_at_a_time.lock().await;
-        let Looks { everything, people } = self.backlog.take_looks().await;
+        let FilesToCheck { everything, people } = self.backlog.take_looks().await;
         if everything {
             let outcome = self.look_through_all(Look::Changes).await.map(drop);
             if outcome.is_err() {
-                self.backlog.return_looks(Looks { everything, ..Looks::default() });
+                self.backlog.return_looks(FilesToCheck { everything, ..FilesToCheck::default() });
             }
             return outcome;
         }
         let mut outcome = Ok(());
-        let mut failed = Looks::default();
+        let mut failed = FilesToCheck::default();
         for person in people {
             // A person whose look failed is looked at again next time; the others do not wait for
             // it.
