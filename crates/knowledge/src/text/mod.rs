@@ -33,7 +33,7 @@ use tantivy::{
 use crate::KnowledgeError;
 use crate::chunk::searched_text;
 use crate::visible::Visible;
-use best::Best;
+use best::TopScores;
 use committed::Committed;
 use query::{Needed, TextQuery};
 use stop_words::StopWords;
@@ -243,7 +243,7 @@ impl TextIndex {
         let mut parts: Vec<_> = searcher.segment_readers().iter().zip(&self.now.columns).collect();
         // The largest segments come first: what they find lets more of the others be skipped.
         parts.sort_by_key(|(part, _)| std::cmp::Reverse(part.num_docs()));
-        let mut best = Best::new(limit);
+        let mut best = TopScores::new(limit);
         for (part, columns) in parts {
             // What may not be seen is left out here and not by the query, because tantivy skips
             // what cannot be among the best only for a query that holds nothing but words.
