@@ -12,7 +12,7 @@ pub(super) struct Period {
 
 /// A part of a month, a season or a year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Third {
+pub(super) enum PeriodThird {
     First,
     Middle,
     Last,
@@ -136,13 +136,13 @@ impl Period {
         Self::between(today.checked_sub(from).ok()?, last.tomorrow().ok()?)
     }
 
-    pub(super) fn third(self, third: Third) -> Option<Self> {
+    pub(super) fn third(self, third: PeriodThird) -> Option<Self> {
         let days = self.to.since(self.from).ok()?.get_days();
         let at = |share: i32| self.from.checked_add((days * share / 3).days()).ok();
         let (from, to) = match third {
-            Third::First => (self.from, at(1)?),
-            Third::Middle => (at(1)?, at(2)?),
-            Third::Last => (at(2)?, self.to),
+            PeriodThird::First => (self.from, at(1)?),
+            PeriodThird::Middle => (at(1)?, at(2)?),
+            PeriodThird::Last => (at(2)?, self.to),
         };
         Some(Self { from, to })
     }

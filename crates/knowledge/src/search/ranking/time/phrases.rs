@@ -3,7 +3,7 @@
 use jiff::ToSpan as _;
 use jiff::civil::{Date, DateTime, Weekday};
 
-use super::calendar::{Period, PeriodChoice, Third};
+use super::calendar::{Period, PeriodChoice, PeriodThird};
 
 const MONTHS: [&str; 12] = [
     "january",
@@ -141,12 +141,12 @@ fn the_weekend(word: &str, today: Date) -> Option<(Period, usize)> {
 fn part(words: &[&str], now: DateTime) -> Option<(Period, usize)> {
     let (first, rest) = words.split_first()?;
     let (third, before) = match *first {
-        "early" => (Third::First, 1),
-        "mid" => (Third::Middle, 1),
-        "late" => (Third::Last, 1),
-        "beginning" | "start" if rest.first() == Some(&"of") => (Third::First, 2),
-        "middle" if rest.first() == Some(&"of") => (Third::Middle, 2),
-        "end" if rest.first() == Some(&"of") => (Third::Last, 2),
+        "early" => (PeriodThird::First, 1),
+        "mid" => (PeriodThird::Middle, 1),
+        "late" => (PeriodThird::Last, 1),
+        "beginning" | "start" if rest.first() == Some(&"of") => (PeriodThird::First, 2),
+        "middle" if rest.first() == Some(&"of") => (PeriodThird::Middle, 2),
+        "end" if rest.first() == Some(&"of") => (PeriodThird::Last, 2),
         _ => return None,
     };
     let (whole, length) = bare_period_at(words.get(before..)?, now)?;
