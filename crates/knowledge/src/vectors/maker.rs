@@ -27,7 +27,7 @@ struct Known {
     /// the bound.
     embedded: Option<EverythingEmbedded>,
     /// While the first vectors of a model are made: how far.
-    made: Option<Made>,
+    made: Option<VectorProgress>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ struct EverythingEmbedded {
 }
 
 /// Up to which chunk there are vectors of a model.
-struct Made {
+struct VectorProgress {
     epoch: u64,
     model: String,
     through: ChunkId,
@@ -167,7 +167,7 @@ impl VectorMaker {
             if !self.embed_chunks(&*embedder, &model, &missing).await? {
                 return Ok(());
             }
-            let made = Made { epoch: done.epoch, model: model.clone(), through: after };
+            let made = VectorProgress { epoch: done.epoch, model: model.clone(), through: after };
             self.known().made = Some(made);
         }
     }
