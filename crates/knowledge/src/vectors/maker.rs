@@ -6,7 +6,7 @@ use std::time::Duration;
 use onyx_storage::{ChunkId, ChunkStore, StoredChunk};
 use onyx_types::{Embedded, Embedder, ModelFailure, TokenVectors};
 
-use super::embedders::{Embedders, Serving};
+use super::embedders::{Embedders, ServingVectors};
 use super::tokens::codes;
 use crate::KnowledgeError;
 use crate::chunk::embedded_text;
@@ -99,7 +99,8 @@ impl VectorMaker {
         text: &str,
         served: Option<String>,
     ) -> Result<Result<QueryVector, String>, KnowledgeError> {
-        let Some(Serving { model, embedder, is_whole }) = self.embedders.serving(served) else {
+        let Some(ServingVectors { model, embedder, is_whole }) = self.embedders.serving(served)
+        else {
             let failing = self.embedders.failure();
             return Ok(Err(failing.unwrap_or_else(|| "no embedder is configured".to_owned())));
         };
