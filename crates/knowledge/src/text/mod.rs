@@ -38,7 +38,7 @@ use committed::Committed;
 use query::{Needed, TextQuery};
 use stop_words::StopWords;
 use words::{
-    Forms, LANGUAGES, LanguageDetector, forms, forms_analyzer, in_language, plain_analyzer,
+    LANGUAGES, LanguageDetector, WordForms, forms, forms_analyzer, in_language, plain_analyzer,
     stem_analyzer, terms,
 };
 
@@ -328,7 +328,7 @@ impl TextIndex {
     }
 
     /// The words of a question, with their stems in its own language and in those that the texts are in.
-    fn forms_of(&mut self, words: &str, language: usize) -> Vec<Forms> {
+    fn forms_of(&mut self, words: &str, language: usize) -> Vec<WordForms> {
         let languages = &self.now.languages;
         let stems = self.stems.iter_mut().enumerate();
         let known = stems.filter(|(place, _)| *place == language || languages.contains(place));
