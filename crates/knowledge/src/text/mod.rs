@@ -62,7 +62,7 @@ const PHRASE_WEIGHT: f32 = 2.0;
 
 /// How far the index has followed. Kept with each commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Followed {
+pub(crate) struct FollowPosition {
     pub(crate) epoch: u64,
     pub(crate) seq: u64,
 }
@@ -81,7 +81,7 @@ pub(crate) struct TextIndex {
     stop_words: StopWords,
     /// Chunks that were put since the last commit.
     pub(crate) uncommitted: usize,
-    pub(crate) followed: Followed,
+    pub(crate) followed: FollowPosition,
 }
 
 struct Fields {
@@ -133,14 +133,14 @@ impl TextIndex {
         fs::create_dir_all(folder)?;
         let (schema, fields) = schema();
         let index = Index::create_in_dir(folder, schema)?;
-        Self::with(folder, index, fields, Followed { epoch, ..Followed::default() })
+        Self::with(folder, index, fields, FollowPosition { epoch, ..FollowPosition::default() })
     }
 
     fn with(
         folder: &Path,
         index: Index,
         fields: Fields,
-        followed: Followed,
+        followed: FollowPosition,
     ) -> Result<Self, KnowledgeError> {
         index.tokenizers().register(PLAIN, plain_analyzer());
         index.tokenizers().register(FORMS, forms_analyzer());
