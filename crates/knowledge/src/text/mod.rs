@@ -35,7 +35,7 @@ use crate::chunk::searched_text;
 use crate::visible::Visible;
 use best::TopScores;
 use committed::Committed;
-use query::{Needed, TextQuery};
+use query::{RequiredWords, TextQuery};
 use stop_words::StopWords;
 use words::{
     LANGUAGES, LanguageDetector, WordForms, forms, forms_analyzer, in_language, plain_analyzer,
@@ -272,11 +272,11 @@ impl TextIndex {
         let language = self.detector.of(&wanted.words);
         let asked = self.stop_words.without(language, &wanted.words);
         match wanted.needed {
-            Needed::All => {
+            RequiredWords::All => {
                 let words = self.each_word(&asked, language);
                 clauses.extend(words.into_iter().map(|query| (Occur::Must, query)));
             }
-            Needed::Any => {
+            RequiredWords::Any => {
                 let words = self.any_word(&asked, language)?;
                 clauses.extend(words.into_iter().map(|query| (Occur::Should, query)));
             }
