@@ -21,7 +21,7 @@ pub(crate) use maker::{QueryVector, VectorMaker};
 use products::has_avx2;
 #[cfg(target_arch = "x86_64")]
 use signs::prefetch;
-use signs::{LONGEST, Signs, Slots};
+use signs::{LONGEST, Signs, VectorSlots};
 
 /// If there are at most this many vectors, all of them are ranked by their bytes. That is exact but
 /// for the rounding, which the last ranking corrects.
@@ -38,7 +38,7 @@ pub(crate) struct VectorSet {
     by_source: HashMap<SourceId, Vec<usize>>,
     groups: Vec<GroupId>,
     /// Slots that hold something.
-    taken: Slots,
+    taken: VectorSlots,
     /// Chunks that are in a slot; a set, because a search asks about many.
     known: FxHashSet<ChunkId>,
     /// How many vectors there are of each group.
@@ -118,7 +118,7 @@ impl VectorSet {
         for (group, size) in sizes {
             *(if seen.allows(group) { &mut visible } else { &mut hidden }) += size;
         }
-        let chosen: Slots;
+        let chosen: VectorSlots;
         let among = match hidden {
             0 => &self.taken,
             _ => {
