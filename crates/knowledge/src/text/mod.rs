@@ -32,7 +32,7 @@ use tantivy::{
 
 use crate::KnowledgeError;
 use crate::chunk::searched_text;
-use crate::visible::Visible;
+use crate::visible::VisibleGroups;
 use best::TopScores;
 use committed::Committed;
 use query::{RequiredWords, TextQuery};
@@ -233,7 +233,7 @@ impl TextIndex {
     pub(crate) fn search(
         &mut self,
         wanted: &TextQuery,
-        seen: &Visible,
+        seen: &VisibleGroups,
         limit: usize,
     ) -> Result<Vec<(ChunkId, f32)>, KnowledgeError> {
         let Some(query) = self.query(wanted)? else { return Ok(Vec::new()) };

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use onyx_storage::{ChunkId, GroupId, SourceId, StoredVector};
 use rustc_hash::FxHashSet;
 
-use crate::visible::Visible;
+use crate::visible::VisibleGroups;
 pub(crate) use embedders::{EmbedderChange, Embedders};
 pub(crate) use maker::{QueryVector, VectorMaker};
 #[cfg(target_arch = "x86_64")]
@@ -107,7 +107,7 @@ impl VectorSet {
     pub(crate) fn nearest(
         &self,
         query: &[f32],
-        seen: &Visible,
+        seen: &VisibleGroups,
         limit: usize,
     ) -> Vec<(ChunkId, f32)> {
         if query.len() != self.dims {
@@ -261,7 +261,7 @@ mod tests {
         near.into_iter().map(|(chunk, _)| chunk).collect()
     }
 
-    fn everything() -> Visible {
+    fn everything() -> VisibleGroups {
         (0..3).map(GroupId).collect()
     }
 
@@ -293,7 +293,7 @@ mod tests {
     fn the_nearest_of_what_may_be_seen_are_among_those_found() {
         let (set, vectors) = set(900, 100);
         let query = vector(77_777, 100);
-        let near = set.nearest(&query, &Visible::from_iter([GroupId(1)]), 60);
+        let near = set.nearest(&query, &VisibleGroups::from_iter([GroupId(1)]), 60);
         for (chunk, likeness) in &near {
             let exact = cosine(&query, &vectors[chunk.0 as usize]);
             assert!((likeness - exact).abs() < 0.01, "{likeness} for {exact}");
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn among_so_many_that_signs_pick_first_the_nearest_is_found_and_most_of_the_next() {
         let (set, vectors) = set(3 * (ALL_RANKED as u64 + 500), 64);
-        let seen = Visible::from_iter([GroupId(2)]);
+        let seen = VisibleGroups::from_iter([GroupId(2)]);
         let (mut found, mut wanted) = (0, 0);
         for near in (2..vectors.len()).step_by(3_000) {
             // The query lies near this vector, as a question lies near what answers it. All others
