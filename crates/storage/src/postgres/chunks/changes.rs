@@ -10,7 +10,7 @@ use crate::{SourceChange, SourceId, StoreError};
 
 /// What is new of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ChangedPart {
     Text,
     /// When its text changed stays what it was.
     Vectors,
@@ -19,7 +19,7 @@ pub(super) enum What {
 pub(super) async fn note(
     transaction: &Transaction<'_>,
     sources: &[i64],
-    what: What,
+    what: ChangedPart,
 ) -> Result<(), TransactionError> {
     execute(
         transaction,
@@ -27,7 +27,7 @@ pub(super) async fn note(
          SELECT source, $2::BOOLEAN, clock_timestamp() FROM unnest($1::BIGINT[]) AS source
          ON CONFLICT (source) DO UPDATE SET seq = NULL,
              is_text = source_changes.is_text OR excluded.is_text, noted = excluded.noted",
-        &[&sources, &(what == What::Text)],
+        &[&sources, &(what == ChangedPart::Text)],
     )
     .await?;
     Ok(())

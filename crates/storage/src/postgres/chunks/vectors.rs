@@ -4,7 +4,7 @@
 use deadpool_postgres::{GenericClient, Transaction};
 use tokio_postgres::Row;
 
-use super::changes::{self, What};
+use super::changes::{self, ChangedPart};
 use super::read::{group, select_stored, stored_chunk};
 use super::write::SET_MARK;
 use crate::postgres::convert::{count, get, integer};
@@ -138,7 +138,7 @@ pub(super) async fn keep(
         kept.iter().map(|row| get(row, 0)).collect::<Result<_, StoreError>>()?;
     sources.sort_unstable();
     sources.dedup();
-    changes::note(transaction, &sources, What::Vectors).await
+    changes::note(transaction, &sources, ChangedPart::Vectors).await
 }
 
 pub(super) async fn after(

@@ -3,7 +3,7 @@ use onyx_types::{Scope, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::changes::{self, What};
+use super::changes::{self, ChangedPart};
 use super::person_column;
 use crate::postgres::convert::{get, integer, shown, shown_if_any};
 use crate::postgres::query::{execute, row, row_if_any, rows};
@@ -37,7 +37,7 @@ pub(super) async fn replace(
             keep_known(transaction, chunk_id, id, known).await?;
         }
     }
-    changes::note(transaction, &[id], What::Text).await
+    changes::note(transaction, &[id], ChangedPart::Text).await
 }
 
 async fn put_source(
@@ -210,7 +210,7 @@ pub(super) async fn remove(
     let remove = "DELETE FROM sources WHERE person = $1 AND path = $2 RETURNING id";
     let person = person_column(key.person.as_ref());
     if let Some(removed) = row_if_any(transaction, remove, &[&person, &key.path]).await? {
-        changes::note(transaction, &[get(&removed, 0)?], What::Text).await?;
+        changes::note(transaction, &[get(&removed, 0)?], ChangedPart::Text).await?;
     }
     Ok(())
 }
@@ -228,7 +228,7 @@ pub(super) async fn remove_under(
     )
     .await?;
     let ids: Vec<i64> = removed.iter().map(|row| get(row, 0)).collect::<Result<_, StoreError>>()?;
-    changes::note(transaction, &ids, What::Text).await?;
+    changes::note(transaction, &ids, ChangedPart::Text).await?;
     Ok(ids.len() as u64)
 }
 
