@@ -41,11 +41,11 @@ pub use drafts::{ApprovalOptions, ApprovalScope, Approvals, DraftLeases, RunChan
 pub use drive::ActionName;
 pub use feed::{EventReader, Feed};
 pub use jobs::{
-    BackupDone, BackupPlan, BackupSettings, Busy, Check, CheckedJobsSettings, CleanupSettings,
-    Deliver, HeartbeatSettings, HomeBackups, Job, JobChangeWaiting, JobEdit, JobFlaw, JobNotice,
-    JobSpec, JobState, Jobs, JobsSettings, KeepingSettings, MailWriter, Misfire, Overlap,
-    PeerWriter, Period, Rule, Schedule, SessionUse, SyncSettings, SystemWork, Timing, Unsent, Work,
-    describe, due, fires_at, front_of, moment,
+    BackupDone, BackupPlan, BackupSettings, Check, CheckedJobsSettings, CleanupSettings, Deliver,
+    HeartbeatSettings, HomeBackups, Job, JobActivity, JobChangeWaiting, JobEdit, JobFlaw,
+    JobNotice, JobSpec, JobState, Jobs, JobsSettings, KeepingSettings, MailWriter, Misfire,
+    Overlap, PeerWriter, Period, Rule, Schedule, SessionUse, SyncSettings, SystemWork, Timing,
+    Unsent, Work, describe, due, fires_at, front_of, moment,
 };
 pub use notices::{Notice, NoticeKind, Notifier};
 pub use onyx_tools::NotApproved;

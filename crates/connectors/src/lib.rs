@@ -46,5 +46,5 @@ pub use settings::{
     NETWORKS, NetworkSettings, PeerMatch, PeerName, Plan, ProvidedConnector, Secret,
     TranscriberPlan, TranscriberSettings, Visitors, plan,
 };
-pub use setup::{CommandPlace, ConnectorSetup, Tempo};
+pub use setup::{CommandPlace, ConnectorSetup, WaitTimes};
 pub use text::{Block, Rendered, Span, Style, TextFormat, TextLimits, pack};

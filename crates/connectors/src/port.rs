@@ -115,7 +115,7 @@ pub enum PromisedRun {
     Unknown,
     /// The run is at work, or its events are still available. A message that waited may have got
     /// another run than the promised one.
-    Told { run: RunId, session: SessionId, events: Box<dyn RunEvents> },
+    Found { run: RunId, session: SessionId, events: Box<dyn RunEvents> },
     /// Another run has read the message that it was promised to: that run's answer is the answer.
     Read,
     /// The message waits for a run that is at work and has not read it yet.

@@ -14,7 +14,7 @@ use crate::port::AgentPort;
 
 /// All waiting times, so that tests can shorten them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tempo {
+pub struct WaitTimes {
     /// How long a network may wait with its answer to a question for updates.
     pub poll: Duration,
     /// How long any other question may take.
@@ -27,7 +27,7 @@ pub struct Tempo {
     pub pace: Option<PaceLimits>,
 }
 
-impl Default for Tempo {
+impl Default for WaitTimes {
     fn default() -> Self {
         Self {
             poll: Duration::from_secs(50),
@@ -47,7 +47,7 @@ pub struct ConnectorSetup {
     pub clock: Arc<dyn Clock>,
     /// The way to the networks.
     pub egress: Egress,
-    pub tempo: Tempo,
+    pub wait_times: WaitTimes,
     /// Where commands of the config run; `None`: nowhere.
     pub commands: Option<CommandPlace>,
 }

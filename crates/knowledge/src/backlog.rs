@@ -18,7 +18,7 @@ pub(crate) struct Backlog {
 struct Pending {
     files: BTreeSet<SourceKey>,
     sessions: BTreeSet<(PersonId, SessionId)>,
-    looks: Looks,
+    looks: FilesToCheck,
     /// The file that was taken to be indexed. A search still waits for it.
     file_at_work: Option<SourceKey>,
     /// The sessions that were taken to be indexed. A search still waits for them.
@@ -27,7 +27,7 @@ struct Pending {
 
 /// The files that must be looked through, because it is not known which of them changed.
 #[derive(Default)]
-pub(crate) struct Looks {
+pub(crate) struct FilesToCheck {
     pub(crate) people: BTreeSet<PersonId>,
     /// The files of all people, and the shared ones.
     pub(crate) everything: bool,
@@ -45,7 +45,7 @@ impl Backlog {
     /// A process that starts knows nothing of what was written before, so everything is to be looked
     /// through.
     pub(crate) fn new() -> Self {
-        let looks = Looks { everything: true, ..Looks::default() };
+        let looks = FilesToCheck { everything: true, ..FilesToCheck::default() };
         Self {
             pending: Mutex::new(Pending { looks, ..Pending::default() }),
             added: Notify::new(),
@@ -135,14 +135,14 @@ impl Backlog {
         Some(taken)
     }
 
-    pub(crate) async fn take_looks(&self) -> Looks {
+    pub(crate) async fn take_looks(&self) -> FilesToCheck {
         let looks = std::mem::take(&mut self.pending().looks);
         self.pause("index.look").await;
         looks
     }
 
     /// A check that failed is due again. This wakes no task, so that a failure is not repeated at once.
-    pub(crate) fn return_looks(&self, looks: Looks) {
+    pub(crate) fn return_looks(&self, looks: FilesToCheck) {
         let mut pending = self.pending();
         pending.looks.everything |= looks.everything;
         pending.looks.people.extend(looks.people);

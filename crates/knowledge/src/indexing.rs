@@ -12,7 +12,7 @@ use crate::{Chunking, Ruler};
 
 /// How much of what was indexed before is read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum RereadScope {
     /// What differs.
     Changes,
     /// Everything, and nothing that the index holds is taken for true.

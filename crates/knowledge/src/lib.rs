@@ -30,7 +30,7 @@ mod visible;
 
 pub use chunk::{Chunking, Document, Piece, Ruler};
 pub use error::KnowledgeError;
-pub use files::changes::Touched;
+pub use files::changes::WrittenPlace;
 pub use files::indexer::SyncReport;
 pub use graph::{EntityPage, Fact, FactFinder, FactPassage, FoundFact, FoundFacts};
 pub use index::{Index, IndexSettings};

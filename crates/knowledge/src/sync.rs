@@ -9,10 +9,10 @@ use onyx_storage::{Files, StorePosition};
 use onyx_types::{PersonId, Timestamp};
 
 use crate::KnowledgeError;
-use crate::backlog::{Backlog, Looks};
+use crate::backlog::{Backlog, FilesToCheck};
 use crate::files::indexer::{FileIndexer, SyncReport};
 use crate::files::watch::FolderWatch;
-use crate::indexing::{Indexing, Look};
+use crate::indexing::{Indexing, RereadScope};
 use crate::sessions::SessionIndexer;
 use crate::status::{IndexWork, Watching};
 
@@ -118,7 +118,10 @@ impl TableSync {
     }
 
     /// Checks everything. Returns what was found.
-    pub(crate) async fn look_through(&self, how: Look) -> Result<SyncReport, KnowledgeError> {
+    pub(crate) async fn look_through(
+        &self,
+        how: RereadScope,
+    ) -> Result<SyncReport, KnowledgeError> {
         let _one_at_a_time = self.one_look_at_a_time.lock().await;
         self.look_through_all(how).await
     }
@@ -127,16 +130,16 @@ impl TableSync {
     /// another task's check is over.
     async fn look_through_waiting(&self) -> Result<(), KnowledgeError> {
         let _one_at_a_time = self.one_look_at_a_time.lock().await;
-        let Looks { everything, people } = self.backlog.take_looks().await;
+        let FilesToCheck { everything, people } = self.backlog.take_looks().await;
         if everything {
-            let outcome = self.look_through_all(Look::Changes).await.map(drop);
+            let outcome = self.look_through_all(RereadScope::Changes).await.map(drop);
             if outcome.is_err() {
-                self.backlog.return_looks(Looks { everything, ..Looks::default() });
+                self.backlog.return_looks(FilesToCheck { everything, ..FilesToCheck::default() });
             }
             return outcome;
         }
         let mut outcome = Ok(());
-        let mut failed = Looks::default();
+        let mut failed = FilesToCheck::default();
         for person in people {
             // A person whose look failed is looked at again next time; the others do not wait for
             // it.
@@ -151,10 +154,10 @@ impl TableSync {
 
     async fn look_through_person(&self, person: &PersonId) -> Result<(), KnowledgeError> {
         let _shown = self.indexing.show_progress();
-        self.files.look_through(Some(person), Look::Changes).await.map(drop)
+        self.files.look_through(Some(person), RereadScope::Changes).await.map(drop)
     }
 
-    async fn look_through_all(&self, how: Look) -> Result<SyncReport, KnowledgeError> {
+    async fn look_through_all(&self, how: RereadScope) -> Result<SyncReport, KnowledgeError> {
         let _shown = self.indexing.show_progress();
         let epoch = self.indexing.chunks.epoch().await?;
         let mut report = self.files.look_through(None, how).await?;

@@ -4,11 +4,11 @@ use onyx_storage::GroupId;
 
 /// One flag for each group, by its number; there are few groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Visible {
+pub(crate) struct VisibleGroups {
     groups: Vec<bool>,
 }
 
-impl Visible {
+impl VisibleGroups {
     #[inline]
     pub(crate) fn allows(&self, group: GroupId) -> bool {
         self.groups.get(group.0 as usize).copied().unwrap_or(false)
@@ -19,7 +19,7 @@ impl Visible {
     }
 }
 
-impl FromIterator<GroupId> for Visible {
+impl FromIterator<GroupId> for VisibleGroups {
     fn from_iter<Groups: IntoIterator<Item = GroupId>>(groups: Groups) -> Self {
         let mut visible = Self::default();
         for group in groups {

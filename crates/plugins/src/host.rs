@@ -22,7 +22,7 @@ const PROTOCOL: u64 = 1;
 
 /// All waiting times, so that tests can shorten them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tempo {
+pub struct WaitTimes {
     /// How long the answer to `start` may take.
     pub start: Duration,
     /// The time between two health checks; `health_answer` is how long an answer may take.
@@ -42,7 +42,7 @@ pub struct Tempo {
     pub look: Duration,
 }
 
-impl Default for Tempo {
+impl Default for WaitTimes {
     fn default() -> Self {
         Self {
             start: Duration::from_secs(20),
@@ -79,7 +79,7 @@ pub(crate) struct HostSetup {
     pub(crate) config: Map<String, Value>,
     pub(crate) launcher: Launcher,
     pub(crate) secrets: OpenSecret,
-    pub(crate) tempo: Tempo,
+    pub(crate) wait_times: WaitTimes,
     pub(crate) log: ProgramLog,
 }
 
@@ -264,8 +264,8 @@ impl Host {
         };
         self.is_slow.store(false, Ordering::Relaxed);
         self.phase.send_replace(Phase::Running(Arc::clone(&connection)));
-        let (tempo, clock) = (self.setup.tempo, &self.setup.launcher.clock);
-        let mut next_question = clock.sleep(tempo.health);
+        let (wait_times, clock) = (self.setup.wait_times, &self.setup.launcher.clock);
+        let mut next_question = clock.sleep(wait_times.health);
         loop {
             tokio::select! {
                 () = self.stop.cancelled() => {
@@ -279,14 +279,14 @@ impl Host {
                 }
                 Some(arrived) = inbox.recv() => self.put_in_mailbox(&connection, arrived).await,
                 () = &mut next_question => {
-                    let asked = connection.request("health", &json!({}), tempo.health_answer).await;
+                    let asked = connection.request("health", &json!({}), wait_times.health_answer).await;
                     if let Err(error) = asked {
                         let why = format!("it did not report its status: {error}");
                         connection.end(&why);
                         return Ending::Failed(PluginError::Gone(why));
                     }
                     self.is_slow.store(false, Ordering::Relaxed);
-                    next_question = clock.sleep(tempo.health);
+                    next_question = clock.sleep(wait_times.health);
                 }
             }
         }
@@ -294,7 +294,7 @@ impl Host {
 
     /// Starts the program and waits until it has identified itself.
     async fn started(&self, inbox: mpsc::Sender<Arrived>) -> Result<Connection, PluginError> {
-        let HostSetup { package, folders, config, launcher, tempo, log, .. } = &self.setup;
+        let HostSetup { package, folders, config, launcher, wait_times, log, .. } = &self.setup;
         let mut command = package.part.command.clone();
         if let Some(program) = command.first_mut() {
             *program = folders.program(program);
@@ -313,7 +313,7 @@ impl Host {
             "protocol": PROTOCOL, "onyx": env!("CARGO_PKG_VERSION"), "plugin": package.name,
             "config": config, "secrets": secrets,
         });
-        let told = connection.request("start", &params, tempo.start).await?;
+        let told = connection.request("start", &params, wait_times.start).await?;
         check_identity(package, &told)?;
         if self.wants(HookEvent::OnStart) {
             connection.notify("hook.on_start", &json!({})).await?;
@@ -338,7 +338,7 @@ impl Host {
             // The program is ended anyway, so a failure is ignored.
             let _ = connection.notify("hook.on_stop", &json!({})).await;
         }
-        let _ = connection.request("stop", &json!({}), self.setup.tempo.stop).await;
+        let _ = connection.request("stop", &json!({}), self.setup.wait_times.stop).await;
     }
 
     async fn put_in_mailbox(&self, connection: &Arc<Connection>, arrived: Arrived) {
@@ -388,7 +388,7 @@ impl Mailbox {
 /// Runs the program again and again until it is switched off.
 async fn look_after(host: Arc<Host>) {
     let clock = Arc::clone(&host.setup.launcher.clock);
-    let tempo = host.setup.tempo;
+    let wait_times = host.setup.wait_times;
     let mut failures = 0;
     loop {
         // A program that is being tried again counts as failing until it works.
@@ -401,18 +401,21 @@ async fn look_after(host: Arc<Host>) {
             Ending::Failed(error) => error,
         };
         let lived = clock.now().mono.saturating_sub(began);
-        failures = if lived >= tempo.settled { 1 } else { failures + 1 };
+        failures = if lived >= wait_times.settled { 1 } else { failures + 1 };
         let plugin = host.name();
         host.setup.log.note(&error.to_string());
         tracing::warn!(plugin, %error, failures, "a plugin failed");
         let is_lie = matches!(error, PluginError::Lie(_));
-        let wait = if is_lie || failures >= tempo.most_failures {
+        let wait = if is_lie || failures >= wait_times.most_failures {
             tracing::error!(plugin, %error, "a plugin failed too often and is no longer started");
             host.phase.send_replace(Phase::Parked(error.to_string()));
             Duration::MAX
         } else {
             host.phase.send_replace(Phase::Failing(error.to_string()));
-            tempo.first_wait.saturating_mul(1 << (failures - 1).min(16)).min(tempo.longest_wait)
+            wait_times
+                .first_wait
+                .saturating_mul(1 << (failures - 1).min(16))
+                .min(wait_times.longest_wait)
         };
         tokio::select! {
             () = host.stop.cancelled() => return,

@@ -21,7 +21,7 @@ mod process;
 mod settings;
 
 pub use error::PluginError;
-pub use host::{PluginStatus, Tempo};
+pub use host::{PluginStatus, WaitTimes};
 pub use package::{
     ConnectorPart, GrantedFolders, Grants, Hook, HookEvent, PackageFiles, ServerPart,
 };

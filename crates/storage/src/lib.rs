@@ -57,11 +57,11 @@ pub use objects::{
     TreeEntry, Wanted,
 };
 pub use postgres::{
-    BootClock, CopiedContent, CopiedFile, CopiedLog, DatabaseReport, DatabaseUrl, FailureBucket,
-    GatewayOverview, GatewayRow, GatewaySettings, GatewayState, Heard, MoveError, MoveExtras,
-    Moved, MovingServer, News, OpenRuns, Overflow, Room, SCHEMA_VERSION, Sealing, ServerAdditions,
-    ServerCopy, ServerError, SharedConfig, SharedFailures, inspect_database, list_gateways,
-    migrate_database, read_shared_config, server_secrets,
+    Admission, BootClock, ClusterChanges, CopiedContent, CopiedFile, CopiedLog, DatabaseReport,
+    DatabaseUrl, FailureBucket, GatewayOverview, GatewayRow, GatewaySettings, GatewayState,
+    MoveError, MoveExtras, Moved, MovingServer, OpenRuns, Overflow, PollPosition, SCHEMA_VERSION,
+    Sealing, ServerAdditions, ServerCopy, ServerError, SharedConfig, SharedFailures,
+    inspect_database, list_gateways, migrate_database, read_shared_config, server_secrets,
 };
 pub use provenance::{
     Change, ContentRecord, FileStep, History, MemoryOrigins, OpenCommand, OriginNote, Origins,

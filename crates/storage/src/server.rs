@@ -16,9 +16,10 @@ use crate::postgres::{
 };
 use crate::s3::Bucket;
 use crate::{
-    AuditWitnesses, DatabaseReport, DatabaseUrl, Duties, GatewayOverview, GatewayRow,
-    GatewaySettings, Heard, News, Objects, ObjectsUrl, Owned, PendingEntries, S3Settings, Sealing,
-    ServerError, SharedConfig, SharedFailures, Steps, Store, StoreError, inspect_database,
+    AuditWitnesses, ClusterChanges, DatabaseReport, DatabaseUrl, Duties, GatewayOverview,
+    GatewayRow, GatewaySettings, Objects, ObjectsUrl, Owned, PendingEntries, PollPosition,
+    S3Settings, Sealing, ServerError, SharedConfig, SharedFailures, Steps, Store, StoreError,
+    inspect_database,
 };
 
 /// Unreferenced objects are kept this long, because their writer may be about to refer to them.
@@ -180,8 +181,12 @@ impl Membership {
 
     /// What the other gateways did since `heard`, and tells them what this one did. Notices are
     /// hints: nothing may rely on one.
-    pub async fn news(&self, heard: &mut Heard, told: &[String]) -> Result<News, StoreError> {
-        self.gateway.news(heard, told).await
+    pub async fn poll(
+        &self,
+        heard: &mut PollPosition,
+        told: &[String],
+    ) -> Result<ClusterChanges, StoreError> {
+        self.gateway.poll(heard, told).await
     }
 
     /// Deletes the hints that every gateway has read. Returns how many.

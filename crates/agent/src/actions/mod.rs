@@ -19,7 +19,7 @@ use onyx_types::{
 use crate::agents::CurrentRoster;
 use crate::drive::ActionName;
 use crate::runs::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
-use template::Values;
+use template::TemplateValues;
 
 pub use past_runs::{PastRun, PastRunRecord};
 
@@ -261,7 +261,7 @@ pub(crate) fn fill_in(
     let (zone, now) = (clock.zone_of(person), clock.wall());
     let (date, time) = (zone.date(now), zone.time(now));
     let person = person.as_str();
-    template::render(prompt, &Values { date: &date, time: &time, person, selection })
+    template::render(prompt, &TemplateValues { date: &date, time: &time, person, selection })
 }
 
 /// The files of the folder with their ids, by name.

@@ -2,14 +2,14 @@
 
 pub(super) const NAMES: [&str; 4] = ["date", "time", "person", "selection"];
 
-pub(super) struct Values<'a> {
+pub(super) struct TemplateValues<'a> {
     pub(super) date: &'a str,
     pub(super) time: &'a str,
     pub(super) person: &'a str,
     pub(super) selection: &'a str,
 }
 
-impl<'a> Values<'a> {
+impl<'a> TemplateValues<'a> {
     fn get(&self, name: &str) -> Option<&'a str> {
         match name {
             "date" => Some(self.date),
@@ -22,7 +22,7 @@ impl<'a> Values<'a> {
 }
 
 /// Fills in the template. If the template has no place for the selection, it is added at the end.
-pub(super) fn render(template: &str, values: &Values<'_>) -> String {
+pub(super) fn render(template: &str, values: &TemplateValues<'_>) -> String {
     let mut text = String::new();
     let mut rest = template;
     let mut has_selection = false;
@@ -88,8 +88,12 @@ fn next(text: &str) -> Option<(&str, &str, &str)> {
 mod tests {
     use super::*;
 
-    const VALUES: Values<'_> =
-        Values { date: "2026-11-15", time: "09:30", person: "anna", selection: "{{date}} it" };
+    const VALUES: TemplateValues<'_> = TemplateValues {
+        date: "2026-11-15",
+        time: "09:30",
+        person: "anna",
+        selection: "{{date}} it",
+    };
 
     #[test]
     fn each_name_is_filled_in_once_and_others_stay() {
@@ -104,6 +108,6 @@ mod tests {
     #[test]
     fn a_selection_without_a_place_follows() {
         assert_eq!(render("Tidy.", &VALUES), "Tidy.\n\n{{date}} it");
-        assert_eq!(render("Tidy.", &Values { selection: " ", ..VALUES }), "Tidy.");
+        assert_eq!(render("Tidy.", &TemplateValues { selection: " ", ..VALUES }), "Tidy.");
     }
 }

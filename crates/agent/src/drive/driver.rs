@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use super::decisions::await_decision;
 use super::messages::RunMessage;
 use super::parts::{
-    BookState, Books, DriveServices, LIVE_OUTPUT_QUEUE, LaneActor, Mailbox, Outlet, SessionHold,
+    BookState, Books, DriveServices, LIVE_OUTPUT_QUEUE, LaneActor, Mailbox, RunOutput, SessionHold,
     UnderWay,
 };
 use crate::agents::{ModelChoice, Payer};
@@ -35,7 +35,7 @@ pub(crate) struct Driver {
     pub(crate) services: Arc<DriveServices>,
     pub(crate) session: SessionHold,
     pub(crate) mailbox: Mailbox,
-    pub(crate) outlet: Outlet,
+    pub(crate) outlet: RunOutput,
     pub(crate) books: Books,
     pub(crate) under_way: UnderWay,
 }

@@ -19,8 +19,8 @@ pub(crate) use driver::Driver;
 pub(crate) use live_text::LiveNotes;
 pub(crate) use messages::{MessageSender, messages};
 pub(crate) use parts::{
-    BookState, Books, DriveServices, LaneActor, LaneTools, Mailbox, Outlet, SessionHold, UnderWay,
-    Withheld,
+    BookState, Books, DriveServices, LaneActor, LaneTools, Mailbox, RunOutput, SessionHold,
+    UnderWay, Withheld,
 };
 pub use report::ActionName;
 pub(crate) use report::PAGES_FOLDER;

@@ -146,7 +146,7 @@ pub(crate) struct Mailbox {
 }
 
 /// Where the run's events go.
-pub(crate) struct Outlet {
+pub(crate) struct RunOutput {
     pub(crate) feed: Arc<Feed>,
     pub(crate) live_text: LiveNotes,
     /// The page that the run of an action leaves behind.

@@ -20,19 +20,19 @@ const MOST_OUTLINED: usize = 16 * 1024 * 1024;
 
 #[derive(Default)]
 pub(crate) struct FinishedFeeds {
-    outlined: VecDeque<Ended<Outline>>,
-    whole: VecDeque<Ended<Whole>>,
+    outlined: VecDeque<EndedRun<Outline>>,
+    whole: VecDeque<EndedRun<WholeFeed>>,
     outlined_bytes: usize,
     whole_bytes: usize,
 }
 
-struct Ended<T> {
+struct EndedRun<T> {
     run: RunId,
     at: Duration,
     kept: T,
 }
 
-struct Whole {
+struct WholeFeed {
     person: PersonId,
     feed: Arc<Feed>,
     weight: usize,
@@ -47,18 +47,18 @@ pub(crate) enum KeptFeed {
 
 impl FinishedFeeds {
     pub(crate) fn keep(&mut self, run: RunId, person: PersonId, feed: Arc<Feed>, now: Duration) {
-        let weight = feed.weight() + size_of::<Ended<Whole>>();
+        let weight = feed.weight() + size_of::<EndedRun<WholeFeed>>();
         self.whole_bytes += weight;
-        self.whole.push_back(Ended { run, at: now, kept: Whole { person, feed, weight } });
+        self.whole.push_back(EndedRun { run, at: now, kept: WholeFeed { person, feed, weight } });
         // The newest feed always stays, because its reader may be reconnecting.
         while self.whole_bytes > MOST_WHOLE
             && self.whole.len() > 1
-            && let Some(Ended { run, at, kept }) = self.whole.pop_front()
+            && let Some(EndedRun { run, at, kept }) = self.whole.pop_front()
         {
             self.whole_bytes -= kept.weight;
             let outline = Outline::of(&kept.feed);
             self.outlined_bytes += weight_of(&outline);
-            self.outlined.push_back(Ended { run, at, kept: outline });
+            self.outlined.push_back(EndedRun { run, at, kept: outline });
         }
         self.forget(now);
     }
@@ -93,7 +93,7 @@ impl FinishedFeeds {
 }
 
 fn weight_of(outline: &Outline) -> usize {
-    outline.weight() + size_of::<Ended<Outline>>()
+    outline.weight() + size_of::<EndedRun<Outline>>()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ const MOST_QUEUED: usize = 1_000;
 
 /// Whether the job is at work or has a slot that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Busy {
+pub enum JobActivity {
     Idle,
     AtWork,
 }
@@ -28,7 +28,7 @@ struct Range {
 }
 
 /// The slots that are to be settled by now; `None` if there are none.
-pub fn due(timing: &Timing, job: &JobRow, busy: Busy, now: Timestamp) -> Option<Settling> {
+pub fn due(timing: &Timing, job: &JobRow, busy: JobActivity, now: Timestamp) -> Option<Settling> {
     if now < job.settled {
         // The clock was set back. Slots that were left out beyond the new time come again when it
         // is reached.
@@ -76,20 +76,20 @@ struct Decision<'a> {
     job: &'a JobRow,
     now: Timestamp,
     slots: Vec<JobSlot>,
-    busy: Busy,
+    busy: JobActivity,
 }
 
 impl Decision<'_> {
     fn queue(&mut self, time: Timestamp) {
         let (person, job) = (self.job.person.clone(), self.job.job.clone());
         self.slots.push(JobSlot::queued(person, job, time, SlotTrigger::Schedule));
-        self.busy = Busy::AtWork;
+        self.busy = JobActivity::AtWork;
     }
 
     fn queue_if_idle(&mut self, time: Timestamp) {
         match self.busy {
-            Busy::Idle => self.queue(time),
-            Busy::AtWork => {
+            JobActivity::Idle => self.queue(time),
+            JobActivity::AtWork => {
                 let range = Range { first: time, last: time, count: 1 };
                 self.leave_out(&range, SlotState::Skipped, STILL_AT_WORK);
             }

@@ -27,7 +27,7 @@ pub(super) enum PastMoment {
 }
 
 /// What the fields are checked against: the person, the time, and what is known.
-pub(super) struct Reading<'a> {
+pub(super) struct FieldRules<'a> {
     /// The time zone of a job that names none: the person's.
     pub(super) zone: &'a Zone,
     pub(super) now: Timestamp,
@@ -43,7 +43,7 @@ pub(super) struct Reading<'a> {
 pub(super) fn read(
     fields: &Map<String, Value>,
     prompt: &str,
-    reading: &Reading<'_>,
+    reading: &FieldRules<'_>,
 ) -> Result<JobSpec, JobFlaw> {
     let zone = match text(fields, "timezone")? {
         Some(name) => Zone::named(name).map_err(|error| flaw("timezone", error.to_string()))?,
@@ -95,7 +95,11 @@ fn not_both(spec: &JobSpec) -> Result<(), JobFlaw> {
 }
 
 /// Reads `cron`, `every` or `at`. Together with `every`, `at` is the first time.
-fn rule(fields: &Map<String, Value>, zone: &Zone, reading: &Reading<'_>) -> Result<Rule, JobFlaw> {
+fn rule(
+    fields: &Map<String, Value>,
+    zone: &Zone,
+    reading: &FieldRules<'_>,
+) -> Result<Rule, JobFlaw> {
     let now = reading.now;
     let [cron, every, at] = ["cron", "every", "at"].map(|name| text(fields, name));
     let (cron, every, at) = (cron?, every?, at?);
@@ -187,7 +191,7 @@ fn command(field: &'static str, value: &Value) -> Result<Vec<String>, JobFlaw> {
     Ok(argv)
 }
 
-fn check(value: &Value, reading: &Reading<'_>) -> Result<Check, JobFlaw> {
+fn check(value: &Value, reading: &FieldRules<'_>) -> Result<Check, JobFlaw> {
     let Value::Object(asked) = value else { return command("when", value).map(Check::Command) };
     let known = ["command", "url", "status", "contains"];
     if let Some(odd) = asked.keys().find(|key| !known.contains(&key.as_str())) {
@@ -220,7 +224,7 @@ fn check(value: &Value, reading: &Reading<'_>) -> Result<Check, JobFlaw> {
 fn deliver(
     value: Option<&Value>,
     work: &Work,
-    reading: &Reading<'_>,
+    reading: &FieldRules<'_>,
 ) -> Result<Vec<Deliver>, JobFlaw> {
     let asks_model = !matches!(work, Work::Command(_));
     let Some(value) = value.filter(|value| !value.is_null()) else {
@@ -257,7 +261,7 @@ fn peer(address: &str) -> Result<String, JobFlaw> {
     Err(flaw("deliver", why).with_example(PEER_EXAMPLE))
 }
 
-fn deliver_one(value: &Value, reading: &Reading<'_>) -> Result<Deliver, JobFlaw> {
+fn deliver_one(value: &Value, reading: &FieldRules<'_>) -> Result<Deliver, JobFlaw> {
     let (kind, to) = match value {
         Value::String(kind) => (kind.as_str(), None),
         Value::Object(one) if one.len() == 1 => {
@@ -301,7 +305,7 @@ fn deliver_one(value: &Value, reading: &Reading<'_>) -> Result<Deliver, JobFlaw>
     }
 }
 
-fn agent(name: &str, reading: &Reading<'_>) -> Result<AgentId, JobFlaw> {
+fn agent(name: &str, reading: &FieldRules<'_>) -> Result<AgentId, JobFlaw> {
     let id: AgentId = name.parse().map_err(|error| flaw("agent", format!("{error}")))?;
     if (reading.knows_agent)(&id) {
         Ok(id)

@@ -5,7 +5,7 @@ use onyx_types::{Fault, Timestamp, UserContent};
 
 use super::JobsCore;
 use super::listing::read_heartbeat;
-use super::perform::{self, Firing, Outcome};
+use super::perform::{self, ClaimedSlot, SlotOutcome};
 use crate::runs::{LightPrompt, RunInput, RunRequest, RunTerms};
 
 /// The whole system prompt. Together with the tools it stays under 4 KB.
@@ -20,15 +20,15 @@ const TOOLS: [&str; 4] = ["list_files", "read_file", "search_files", "memory_sea
 
 pub(super) async fn beat(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     max_cost_per_day: Option<f64>,
-) -> Result<Outcome, Fault> {
+) -> Result<SlotOutcome, Fault> {
     let roster = shared.setup.roster.get();
     let agent = firing.spec.agent.clone().unwrap_or_else(|| roster.default_agent().id.clone());
     let workspace = roster.get(&agent).and_then(|profile| profile.workspace.as_deref());
     let file = read_heartbeat(&*shared.setup.files, &agent, workspace).await?.unwrap_or_default();
     if says_nothing(&file) {
-        return Ok(Outcome::nothing("HEARTBEAT.md is empty."));
+        return Ok(SlotOutcome::nothing("HEARTBEAT.md is empty."));
     }
     let left = match max_cost_per_day {
         Some(most) => {
@@ -36,7 +36,7 @@ pub(super) async fn beat(
             if left <= 0.0 {
                 let why =
                     format!("Skipped: the heartbeat has spent its limit of {most:.2} for the day.");
-                return Ok(Outcome::new(SlotState::Skipped, why));
+                return Ok(SlotOutcome::new(SlotState::Skipped, why));
             }
             Some(left)
         }
@@ -52,12 +52,12 @@ pub(super) async fn beat(
         && let Some(session) = outcome.session
     {
         shared.setup.sessions.delete(&firing.row.person, session).await?;
-        return Ok(Outcome { session: None, ..outcome });
+        return Ok(SlotOutcome { session: None, ..outcome });
     }
     Ok(outcome)
 }
 
-async fn spent_today(shared: &JobsCore, firing: &Firing) -> Result<f64, Fault> {
+async fn spent_today(shared: &JobsCore, firing: &ClaimedSlot) -> Result<f64, Fault> {
     let person = &firing.row.person;
     let (zone, now) = (shared.setup.clock.zone_of(person), shared.setup.clock.wall());
     let today = zone.date(now);

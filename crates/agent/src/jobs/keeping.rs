@@ -4,16 +4,16 @@
 use onyx_types::Fault;
 
 use super::JobsCore;
-use super::perform::{self, Firing, Outcome};
+use super::perform::{self, ClaimedSlot, SlotOutcome};
 use crate::memory::keeping_request;
 use crate::runs::{RunRequest, RunTerms};
 
-pub(super) async fn keep(shared: &JobsCore, firing: &Firing) -> Result<Outcome, Fault> {
+pub(super) async fn keep(shared: &JobsCore, firing: &ClaimedSlot) -> Result<SlotOutcome, Fault> {
     let roster = shared.setup.roster.get();
     let agent = firing.spec.agent.clone().unwrap_or_else(|| roster.default_agent().id.clone());
     let person = firing.row.person.clone();
     let Some(asked) = keeping_request(&*shared.setup.files, person, agent).await? else {
-        return Ok(Outcome::nothing("There are no daily logs to look at."));
+        return Ok(SlotOutcome::nothing("There are no daily logs to look at."));
     };
     let request = perform::request(shared, firing, asked.input).await?;
     let terms =

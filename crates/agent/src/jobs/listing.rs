@@ -9,7 +9,7 @@ use onyx_tools::{JOBS_FOLDER, JobOutside};
 use onyx_types::{AgentId, ErrorCode, Fault, Hash, JobId, JobKind, PersonId, Timestamp, slug};
 use serde_json::{Map, Value, json};
 
-use super::fields::{self, PastMoment, Reading};
+use super::fields::{self, FieldRules, PastMoment};
 use super::file::{self, LONGEST_FRONT};
 use super::schedule::{Rule, Schedule};
 use super::settings::SystemJob;
@@ -229,7 +229,7 @@ impl JobsCore {
     ) -> Result<JobSpec, JobFlaw> {
         let roster = self.setup.roster.get();
         let mail = self.mail();
-        let reading = Reading {
+        let reading = FieldRules {
             zone: &self.setup.clock.zone_of(person),
             now: self.setup.clock.wall(),
             past,

@@ -39,7 +39,7 @@ use crate::agents::CurrentRoster;
 use crate::runs::Runs;
 use crate::sessions::{Ids, Sessions};
 
-pub use due::{Busy, due, fires_at};
+pub use due::{JobActivity, due, fires_at};
 pub use edit::JobEdit;
 pub use file::front_of;
 pub use listing::{Job, JobChangeWaiting, JobState};

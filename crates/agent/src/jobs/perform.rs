@@ -26,7 +26,7 @@ const MOST_FAILURES: u32 = 3;
 const NOTHING: [&str; 2] = ["NO_REPLY", "HEARTBEAT_OK"];
 
 /// A slot that this process has claimed.
-pub(super) struct Firing {
+pub(super) struct ClaimedSlot {
     pub(super) spec: JobSpec,
     pub(super) row: JobRow,
     pub(super) slot: JobSlot,
@@ -35,7 +35,7 @@ pub(super) struct Firing {
 
 /// The outcome of a slot.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Outcome {
+pub(super) struct SlotOutcome {
     pub(super) state: SlotState,
     pub(super) detail: String,
     pub(super) session: Option<SessionId>,
@@ -44,7 +44,7 @@ pub(super) struct Outcome {
     pub(super) over_budget: bool,
 }
 
-impl Outcome {
+impl SlotOutcome {
     pub(super) fn new(state: SlotState, detail: impl Into<String>) -> Self {
         let detail = shortened(&detail.into());
         Self { state, detail, session: None, cost: None, over_budget: false }
@@ -71,18 +71,18 @@ pub(super) fn asks_model(system: &SystemWork) -> bool {
     }
 }
 
-pub(super) async fn perform(shared: &JobsCore, firing: &Firing) -> Outcome {
+pub(super) async fn perform(shared: &JobsCore, firing: &ClaimedSlot) -> SlotOutcome {
     match check_and_work(shared, firing).await {
         Ok(outcome) => outcome,
-        Err(fault) => Outcome::failed(fault.message),
+        Err(fault) => SlotOutcome::failed(fault.message),
     }
 }
 
-async fn check_and_work(shared: &JobsCore, firing: &Firing) -> Result<Outcome, Fault> {
+async fn check_and_work(shared: &JobsCore, firing: &ClaimedSlot) -> Result<SlotOutcome, Fault> {
     if let Some(check) = &firing.spec.when
         && let Some(why_not) = says_no(shared, firing, check).await?
     {
-        return Ok(Outcome::nothing(why_not));
+        return Ok(SlotOutcome::nothing(why_not));
     }
     match &firing.spec.work {
         Work::Prompt(prompt) => run_prompt(shared, firing, prompt).await,
@@ -103,7 +103,7 @@ async fn check_and_work(shared: &JobsCore, firing: &Firing) -> Result<Outcome, F
 /// The reason why the check found nothing to do, or `None` if there is something to do.
 async fn says_no(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     check: &Check,
 ) -> Result<Option<String>, Fault> {
     match check {
@@ -129,22 +129,22 @@ async fn says_no(
 
 async fn run_command(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     argv: &[String],
-) -> Result<Outcome, Fault> {
+) -> Result<SlotOutcome, Fault> {
     let limit = Duration::from_secs(COMMAND_SECONDS);
     let cx = command_context(shared, firing);
     let end = shared.outside().command(argv.to_vec(), CommandAccess::Change, limit, &cx).await?;
     let said = end.output.trim();
     Ok(match (end.succeeded, said.is_empty()) {
-        (true, true) => Outcome::nothing("It said nothing."),
-        (true, false) => Outcome::new(SlotState::Done, said),
-        (false, _) => Outcome::failed(format!("{}\n{said}", end.why.unwrap_or_default())),
+        (true, true) => SlotOutcome::nothing("It said nothing."),
+        (true, false) => SlotOutcome::new(SlotState::Done, said),
+        (false, _) => SlotOutcome::failed(format!("{}\n{said}", end.why.unwrap_or_default())),
     })
 }
 
 /// The context of a job's command: it works for the person, unattended and without an agent.
-fn command_context(shared: &JobsCore, firing: &Firing) -> ToolCx {
+fn command_context(shared: &JobsCore, firing: &ClaimedSlot) -> ToolCx {
     let setup = &shared.setup;
     let roster = setup.roster.get();
     let agent = roster.default_agent().id.clone();
@@ -155,7 +155,11 @@ fn command_context(shared: &JobsCore, firing: &Firing) -> ToolCx {
     ToolCx { cancel: firing.cancel.clone(), ..cx.of_this_life() }
 }
 
-async fn run_prompt(shared: &JobsCore, firing: &Firing, prompt: &str) -> Result<Outcome, Fault> {
+async fn run_prompt(
+    shared: &JobsCore,
+    firing: &ClaimedSlot,
+    prompt: &str,
+) -> Result<SlotOutcome, Fault> {
     let JobRow { person, job, .. } = &firing.row;
     let words = fill_in(prompt, &*shared.setup.clock, person, "");
     let at = words::moment(firing.slot.scheduled_at, &firing.spec.timing.schedule.zone);
@@ -167,7 +171,11 @@ async fn run_prompt(shared: &JobsCore, firing: &Firing, prompt: &str) -> Result<
     run(shared, firing, request).await
 }
 
-async fn run_action(shared: &JobsCore, firing: &Firing, action: &str) -> Result<Outcome, Fault> {
+async fn run_action(
+    shared: &JobsCore,
+    firing: &ClaimedSlot,
+    action: &str,
+) -> Result<SlotOutcome, Fault> {
     let ask = ActionRequest {
         person: firing.row.person.clone(),
         action: action.to_owned(),
@@ -187,10 +195,10 @@ async fn run_action(shared: &JobsCore, firing: &Firing, action: &str) -> Result<
 /// The request for the run of this firing.
 pub(super) async fn request(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     input: RunInput,
 ) -> Result<RunRequest, Fault> {
-    let Firing { spec, row, slot, .. } = firing;
+    let ClaimedSlot { spec, row, slot, .. } = firing;
     let agents = spec.agent.iter().cloned().collect();
     let fresh = SessionRef::New { origin: SessionOrigin::Job, agents };
     let kept = row.session.filter(|_| spec.session == SessionUse::Kept);
@@ -225,12 +233,12 @@ pub(super) async fn request(
 
 pub(super) async fn run(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     request: RunRequest,
-) -> Result<Outcome, Fault> {
+) -> Result<SlotOutcome, Fault> {
     let mut run = shared.setup.runs.start(request).await?;
     let (session, canceller) = (run.session_id, run.canceller());
-    let mut heard = Heard::default();
+    let mut heard = RunResult::default();
     loop {
         tokio::select! {
             event = run.events.next() => match event {
@@ -244,12 +252,12 @@ pub(super) async fn run(
         }
     }
     let drafts = pending_drafts(shared, firing, session, run.run_id).await?;
-    Ok(Outcome { session: Some(session), ..heard.outcome(drafts) })
+    Ok(SlotOutcome { session: Some(session), ..heard.outcome(drafts) })
 }
 
 /// What was heard from a run: its answer, cost and end.
 #[derive(Default)]
-struct Heard {
+struct RunResult {
     answer: String,
     status: Option<RunStatus>,
     fault: Option<(ErrorCode, String)>,
@@ -257,7 +265,7 @@ struct Heard {
     is_stopped: bool,
 }
 
-impl Heard {
+impl RunResult {
     fn hear(&mut self, event: &Event) {
         match event {
             Event::TextComplete { text, .. } if !text.trim().is_empty() => {
@@ -272,31 +280,31 @@ impl Heard {
         }
     }
 
-    fn outcome(self, drafts: usize) -> Outcome {
+    fn outcome(self, drafts: usize) -> SlotOutcome {
         let cost = self.cost;
         let answer = self.answer.trim();
         let outcome = match (self.status, self.fault) {
             (Some(RunStatus::Done), _) if drafts > 0 => {
                 let waits = if drafts == 1 { "One change waits" } else { "Changes wait" };
                 let told = if is_nothing(answer) { "" } else { answer };
-                Outcome::new(SlotState::Done, format!("{waits} for your approval. {told}"))
+                SlotOutcome::new(SlotState::Done, format!("{waits} for your approval. {told}"))
             }
             (Some(RunStatus::Done), _) if is_nothing(answer) => {
-                Outcome::nothing("Nothing to report.")
+                SlotOutcome::nothing("Nothing to report.")
             }
-            (Some(RunStatus::Done), _) => Outcome::new(SlotState::Done, answer),
+            (Some(RunStatus::Done), _) => SlotOutcome::new(SlotState::Done, answer),
             (Some(RunStatus::Interrupted | RunStatus::Cancelled), _) | (None, None) => {
-                Outcome::new(SlotState::Interrupted, "Stopped before its end.")
+                SlotOutcome::new(SlotState::Interrupted, "Stopped before its end.")
             }
             (_, Some((code, message))) => {
                 let over_budget = code == ErrorCode::LimitBudget;
-                Outcome { over_budget, ..Outcome::failed(message) }
+                SlotOutcome { over_budget, ..SlotOutcome::failed(message) }
             }
             (Some(RunStatus::Error | RunStatus::AwaitingClient), None) => {
-                Outcome::failed("It ended without an answer.")
+                SlotOutcome::failed("It ended without an answer.")
             }
         };
-        Outcome { cost, ..outcome }
+        SlotOutcome { cost, ..outcome }
     }
 }
 
@@ -307,7 +315,7 @@ fn is_nothing(answer: &str) -> bool {
 
 async fn pending_drafts(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     session: SessionId,
     run: RunId,
 ) -> Result<usize, Fault> {
@@ -323,10 +331,10 @@ async fn pending_drafts(
 /// Writes the outcome of a slot, and its consequences for the job.
 pub(super) async fn finish(
     shared: &JobsCore,
-    firing: &Firing,
-    outcome: Outcome,
+    firing: &ClaimedSlot,
+    outcome: SlotOutcome,
 ) -> Result<(), Fault> {
-    let Firing { spec, row, slot, .. } = firing;
+    let ClaimedSlot { spec, row, slot, .. } = firing;
     let failures = match outcome.state {
         SlotState::Failed => row.failures + 1,
         SlotState::Done | SlotState::Nothing => 0,

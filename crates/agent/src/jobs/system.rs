@@ -7,45 +7,45 @@ use onyx_storage::{SessionFilter, SessionMeta, SlotState};
 use onyx_types::{ErrorCode, Fault, PersonId, Timestamp};
 
 use super::JobsCore;
-use super::perform::{Firing, Outcome};
+use super::perform::{ClaimedSlot, SlotOutcome};
 use super::spec::BackupPlan;
 
 const PAGE: u32 = 200;
 
-pub(super) async fn sync(shared: &JobsCore) -> Result<Outcome, Fault> {
+pub(super) async fn sync(shared: &JobsCore) -> Result<SlotOutcome, Fault> {
     let Some(index) = shared.index.get() else {
-        return Ok(Outcome::nothing("There is no index here."));
+        return Ok(SlotOutcome::nothing("There is no index here."));
     };
     match index.sync().await {
-        Ok(SyncReport { checked, indexed, removed }) => Ok(Outcome::nothing(format!(
+        Ok(SyncReport { checked, indexed, removed }) => Ok(SlotOutcome::nothing(format!(
             "{checked} files were compared with the index: {indexed} read again, {removed} removed."
         ))),
-        Err(error) => Ok(Outcome::failed(error.to_string())),
+        Err(error) => Ok(SlotOutcome::failed(error.to_string())),
     }
 }
 
 /// Makes a backup. A success is not reported to the person; a failed or incomplete backup is.
 pub(super) async fn back_up(
     shared: &JobsCore,
-    firing: &Firing,
+    firing: &ClaimedSlot,
     plan: &BackupPlan,
-) -> Result<Outcome, Fault> {
+) -> Result<SlotOutcome, Fault> {
     let Some(backups) = shared.backups.get() else {
-        return Ok(Outcome::failed("This server does not make backups."));
+        return Ok(SlotOutcome::failed("This server does not make backups."));
     };
     let done = match backups.back_up(plan, firing.cancel.clone()).await {
         Ok(done) => done,
         // The server shuts down, or a person stopped the backup.
         Err(fault) if fault.code == ErrorCode::Cancelled => {
-            return Ok(Outcome::new(SlotState::Interrupted, "Stopped before its end."));
+            return Ok(SlotOutcome::new(SlotState::Interrupted, "Stopped before its end."));
         }
         Err(fault) => return Err(fault),
     };
     if done.unreadable.is_empty() {
-        return Ok(Outcome::nothing(done.summary));
+        return Ok(SlotOutcome::nothing(done.summary));
     }
     let names = done.unreadable.join("\n");
-    Ok(Outcome::failed(format!("{} These files could not be read:\n{names}", done.summary)))
+    Ok(SlotOutcome::failed(format!("{} These files could not be read:\n{names}", done.summary)))
 }
 
 /// Deletes sessions that are too old, and each person's sessions beyond the newest `keep_newest`.
@@ -53,7 +53,7 @@ pub(super) async fn clean_up(
     shared: &JobsCore,
     older_than: Option<Duration>,
     keep_newest: Option<usize>,
-) -> Result<Outcome, Fault> {
+) -> Result<SlotOutcome, Fault> {
     let now = shared.setup.clock.wall();
     let oldest = older_than.map(|age| {
         let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
@@ -64,9 +64,9 @@ pub(super) async fn clean_up(
         removed += clean_up_of(shared, &person, oldest, keep_newest).await?;
     }
     Ok(match removed {
-        0 => Outcome::nothing("No session was old enough."),
-        1 => Outcome::new(SlotState::Nothing, "One session was removed."),
-        many => Outcome::new(SlotState::Nothing, format!("{many} sessions were removed.")),
+        0 => SlotOutcome::nothing("No session was old enough."),
+        1 => SlotOutcome::new(SlotState::Nothing, "One session was removed."),
+        many => SlotOutcome::new(SlotState::Nothing, format!("{many} sessions were removed.")),
     })
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use onyx_storage::{JobChange, JobRow, JobSlot, SlotClaim, SlotEnding, SlotKey, SlotState};
 use onyx_types::{Cancel, Fault, Hash, JobId, JobKind, PersonId, RunStatus, Timestamp};
 
-use super::due::{Busy, due, next_firing};
+use super::due::{JobActivity, due, next_firing};
 use super::listing::Job;
 use super::spec::{Overlap, Work};
 use super::{JobsCore, deliver, perform};
@@ -58,7 +58,7 @@ impl Worker {
             open.iter().map(|slot| (slot.person.clone(), slot.job.clone())).collect();
         let now = self.shared.setup.clock.wall();
         for (key, job) in &jobs {
-            let at_work = if busy.contains(key) { Busy::AtWork } else { Busy::Idle };
+            let at_work = if busy.contains(key) { JobActivity::AtWork } else { JobActivity::Idle };
             self.settle(job, at_work, now).await?;
         }
         self.start_waiting(&jobs).await?;
@@ -92,7 +92,7 @@ impl Worker {
         Ok(())
     }
 
-    async fn settle(&self, job: &Job, busy: Busy, now: Timestamp) -> Result<(), Fault> {
+    async fn settle(&self, job: &Job, busy: JobActivity, now: Timestamp) -> Result<(), Fault> {
         let (Ok(spec), Some(row)) = (&job.spec, &job.row) else { return Ok(()) };
         if !job.is_active() {
             return Ok(());
@@ -179,7 +179,7 @@ impl Worker {
         if !self.shared.setup.jobs.claim_slot(claim).await? {
             return Ok(());
         }
-        let firing = perform::Firing {
+        let firing = perform::ClaimedSlot {
             spec: spec.clone(),
             row: row.clone(),
             slot: JobSlot { run, started_at: Some(now), state: SlotState::Running, ..slot },
@@ -259,13 +259,13 @@ fn may_start(job: &Job, slot: &JobSlot) -> bool {
 }
 
 /// Fires one slot to its end. The end is written even if the firing panics.
-async fn fire(shared: Arc<JobsCore>, firing: perform::Firing) {
+async fn fire(shared: Arc<JobsCore>, firing: perform::ClaimedSlot) {
     use futures::FutureExt as _;
     let key = firing.slot.key();
     let work = std::panic::AssertUnwindSafe(perform::perform(&shared, &firing)).catch_unwind();
     let outcome = work.await.unwrap_or_else(|_| {
         tracing::error!(job = %key.job, "a job's firing panicked");
-        perform::Outcome::failed(Fault::plain(onyx_types::ErrorCode::Internal).message)
+        perform::SlotOutcome::failed(Fault::plain(onyx_types::ErrorCode::Internal).message)
     });
     let outcome = if firing.cancel.is_cancelled() { outcome.replaced(REPLACED) } else { outcome };
     if let Err(fault) = perform::finish(&shared, &firing, outcome).await {

@@ -16,7 +16,7 @@ use super::plan::{RunPlan, SessionAddress};
 use super::request::{DryRun, Privacy, RunInput, RunRequest, RunTerms, SessionRef};
 use super::retrieval::{RetrievedContext, known_addresses, retrieve};
 use crate::drive::{
-    BookState, Books, DriveServices, Driver, LaneActor, LiveNotes, Mailbox, Outlet, RunReport,
+    BookState, Books, DriveServices, Driver, LaneActor, LiveNotes, Mailbox, RunOutput, RunReport,
     SessionHold, UnderWay, messages,
 };
 use crate::feed::Feed;
@@ -164,7 +164,7 @@ fn assemble(
         under_way: UnderWay::new(actors.len()),
         lanes: actors,
         mailbox: Mailbox { cancel, messages: receiver },
-        outlet: Outlet { feed, live_text: LiveNotes::new(model), report },
+        outlet: RunOutput { feed, live_text: LiveNotes::new(model), report },
         books: Books { title, spent },
         state: run_state(runs, &plan, opened, context),
         session: SessionHold {

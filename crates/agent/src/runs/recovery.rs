@@ -87,10 +87,10 @@ impl Recovery {
 
     async fn close_in_log(&self, lease: &Lease, row: &RunRow) -> Result<RunOutcome, Fault> {
         let marks = self.find_marks(lease, row.run).await?;
-        let wrote = !matches!(marks, Marks::Absent);
+        let wrote = !matches!(marks, LogProgress::Absent);
         let (status, used) = match marks {
-            Marks::Ended(status, used) => (status, used),
-            Marks::Started(used) => {
+            LogProgress::Ended(status, used) => (status, used),
+            LogProgress::Started(used) => {
                 let mut turns = self.interrupted_text(lease, row.run).await?;
                 turns.push(self.interrupted(row.run, &used));
                 self.turns.append(lease, &turns).await?;
@@ -99,7 +99,7 @@ impl Recovery {
             // The crash came before the run's first write, so the log has nothing to close.
             // Appending nothing still tells whether the log is read-only after a failed sync; then
             // the run is closed by the next process.
-            Marks::Absent => {
+            LogProgress::Absent => {
                 self.turns.append(lease, &[]).await?;
                 (RunStatus::Interrupted, UsedSoFar::default())
             }
@@ -150,10 +150,10 @@ impl Recovery {
         Ok((messages, title))
     }
 
-    async fn find_marks(&self, lease: &Lease, run: RunId) -> Result<Marks, Fault> {
+    async fn find_marks(&self, lease: &Lease, run: RunId) -> Result<LogProgress, Fault> {
         let page = match self.turns.tail(&lease.key, None, LOOK_BACK).await {
             Ok(page) => page,
-            Err(StoreError::NotFound) => return Ok(Marks::Absent),
+            Err(StoreError::NotFound) => return Ok(LogProgress::Absent),
             Err(error) => return Err(error.into()),
         };
         let mut used = None;
@@ -161,7 +161,7 @@ impl Recovery {
             let used = used.get_or_insert_with(UsedSoFar::default);
             if let TurnBody::RunEnd(RunEnd { status, usage, model, .. }) = &turn.body {
                 let used = UsedSoFar { usage: *usage, model: model.clone() };
-                return Ok(Marks::Ended(*status, used));
+                return Ok(LogProgress::Ended(*status, used));
             }
             if let Some(so_far) = turn.extra.get(USED_SO_FAR)
                 && let Ok(so_far) = UsedSoFar::deserialize(so_far)
@@ -169,7 +169,7 @@ impl Recovery {
                 *used = so_far;
             }
         }
-        Ok(used.map_or(Marks::Absent, Marks::Started))
+        Ok(used.map_or(LogProgress::Absent, LogProgress::Started))
     }
 
     /// The text that the run was streaming when it was cut off, as far as notes were saved.
@@ -222,7 +222,7 @@ impl Recovery {
 }
 
 /// How far the log got with a run.
-enum Marks {
+enum LogProgress {
     Absent,
     Started(UsedSoFar),
     /// The run ended, and only the ledger does not say so.

@@ -10,7 +10,7 @@ use onyx_types::{
 };
 
 use super::input::Effect;
-use super::lane::{FLUSH_TOOL, Phase, Response, Room, SummaryUnderWay};
+use super::lane::{FLUSH_TOOL, Phase, PromptRoom, Response, SummaryUnderWay};
 use super::request::request;
 use super::state::{Next, RunState};
 use super::taint;
@@ -43,11 +43,11 @@ pub(super) fn is_needed(state: &RunState, lane: LaneId) -> bool {
 /// Starts to make room. If there is nothing to summarise, or a summary failed before, the model is
 /// called with what fits.
 pub(super) fn start(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -> Next {
-    if state.lane(lane).room == Room::CutToFit {
+    if state.lane(lane).room == PromptRoom::CutToFit {
         return Next::CallModel(lane);
     }
     let Some(range) = older_part(state, lane) else {
-        state.lane(lane).room = Room::CutToFit;
+        state.lane(lane).room = PromptRoom::CutToFit;
         return Next::CallModel(lane);
     };
     effects.push(status(lane, "Making room: summarising the older conversation."));
@@ -73,7 +73,7 @@ pub(super) fn after_overflow(state: &mut RunState, lane: LaneId, fault: Fault) -
     match lane_state.overflows {
         1 => Next::MakeRoom(lane),
         2 => {
-            lane_state.room = Room::CutToFit;
+            lane_state.room = PromptRoom::CutToFit;
             Next::CallModel(lane)
         }
         _ => Next::EndLane(lane, TextStatus::Error, Some(fault)),
@@ -150,7 +150,7 @@ fn not_summarised(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>)
         let usage = failed.usage;
         state.spend(lane, &usage);
     }
-    state.lane(lane).room = Room::CutToFit;
+    state.lane(lane).room = PromptRoom::CutToFit;
     let message = "A summary could not be made; older parts are shortened or left out.";
     effects.push(status(lane, message));
     Next::CallModel(lane)

@@ -49,7 +49,7 @@ pub(super) struct Lane {
     /// Which model answers now: the configured one or a fallback.
     pub(super) answering: String,
     pub(super) last_calls: LastCalls,
-    pub(super) room: Room,
+    pub(super) room: PromptRoom,
     /// How often the provider said that the prompt was too long.
     pub(super) overflows: u32,
     /// Whether the flush took place in this run.
@@ -108,7 +108,7 @@ pub(super) struct LastCalls {
 
 /// A lane's progress in making room in its prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum PromptRoom {
     #[default]
     Enough,
     /// A summary failed in this run, so the prompt is cut to fit instead.
@@ -133,7 +133,7 @@ impl Lane {
             phase: Phase::Waiting,
             response: Response::default(),
             last_calls: LastCalls::default(),
-            room: Room::default(),
+            room: PromptRoom::default(),
             overflows: 0,
             flushed: false,
             silent: false,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onyx_types::{LaneId, Message, ModelRequest, Role, ToolOffer};
 
-use super::lane::{LaneSetup, Room};
+use super::lane::{LaneSetup, PromptRoom};
 use super::state::RunState;
 use crate::prompt;
 
@@ -17,8 +17,8 @@ pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
     let lane = &state.lanes[usize::from(lane.0)];
     let setup = &lane.setup;
     let mut messages = match lane.room {
-        Room::Enough => state.history.messages(&setup.agent, &lane.answering),
-        Room::CutToFit => {
+        PromptRoom::Enough => state.history.messages(&setup.agent, &lane.answering),
+        PromptRoom::CutToFit => {
             let window = prompt::window(setup.context_window);
             let room = (window * 6 / 10) as f64 / setup.tokens.scale();
             let budget = (room as usize).saturating_sub(lane.fixed_tokens);

@@ -118,8 +118,8 @@ impl Authenticator {
     pub(crate) async fn authenticate(&self, parts: &Parts) -> Result<Option<AuthContext>, Problem> {
         let peer = parts.extensions.get::<Peer>();
         let sent = match peer {
-            Some(Peer::LocalUser) => Some(Sent::LocalUser),
-            Some(Peer::Network { .. }) | None => Sent::of(&parts.headers)?,
+            Some(Peer::LocalUser) => Some(PresentedCredential::LocalUser),
+            Some(Peer::Network { .. }) | None => PresentedCredential::of(&parts.headers)?,
         };
         let Some(sent) = sent else { return Ok(None) };
         let attempt = Attempt {
@@ -144,14 +144,14 @@ pub(crate) fn address_of(peer: Option<&Peer>) -> Option<IpAddr> {
 }
 
 /// A credential as a request carries it.
-enum Sent {
+enum PresentedCredential {
     LocalUser,
     Bearer(String),
     Session { cookie: String, page_key: Option<String> },
     Basic { person: String, password: String },
 }
 
-impl Sent {
+impl PresentedCredential {
     /// A credential that was sent on purpose takes precedence over the browser's cookie; two
     /// different ones are refused.
     fn of(headers: &HeaderMap) -> Result<Option<Self>, Problem> {
@@ -191,7 +191,7 @@ impl Sent {
 }
 
 /// The scheme of the header is compared without regard to case, as HTTP demands.
-fn authorization(value: &str) -> Option<Sent> {
+fn authorization(value: &str) -> Option<PresentedCredential> {
     let (scheme, rest) = value.split_once(' ')?;
     if scheme.eq_ignore_ascii_case("bearer") {
         return bearer(rest);
@@ -201,11 +201,11 @@ fn authorization(value: &str) -> Option<Sent> {
     }
     let decoded = String::from_utf8(BASE64.decode(rest.trim()).ok()?).ok()?;
     let (person, password) = decoded.split_once(':')?;
-    Some(Sent::Basic { person: person.to_owned(), password: password.to_owned() })
+    Some(PresentedCredential::Basic { person: person.to_owned(), password: password.to_owned() })
 }
 
-fn bearer(token: &str) -> Option<Sent> {
-    Some(Sent::Bearer(token.trim().to_owned()))
+fn bearer(token: &str) -> Option<PresentedCredential> {
+    Some(PresentedCredential::Bearer(token.trim().to_owned()))
 }
 
 /// The page key. Only a page of our own origin can read it and send it: a page on another port

@@ -9,7 +9,7 @@ use crate::ApiState;
 
 /// The means of a sign-in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum By {
+pub(crate) enum SignInMeans {
     Password,
     Link,
     Pairing,
@@ -26,14 +26,14 @@ pub(crate) enum Outcome {
 pub(crate) async fn note(
     state: &ApiState,
     person: &PersonId,
-    by: By,
+    by: SignInMeans,
     from: Option<IpAddr>,
     outcome: Outcome,
 ) {
     let by = match by {
-        By::Password => "password",
-        By::Link => "link",
-        By::Pairing => "pairing",
+        SignInMeans::Password => "password",
+        SignInMeans::Link => "link",
+        SignInMeans::Pairing => "pairing",
     };
     let (what, result) = match outcome {
         Outcome::SignedIn => ("sign-in", "ok"),

@@ -15,7 +15,7 @@ use crate::access::Scheme;
 use crate::access::address_of;
 use crate::access::cookie;
 use crate::access::is_on_this_machine;
-use crate::access::sign_in_audit::{self, By, Outcome};
+use crate::access::sign_in_audit::{self, Outcome, SignInMeans};
 use crate::serve::Peer;
 use crate::wire::Json;
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
@@ -102,7 +102,14 @@ async fn signed_in_by_link(
     };
     let identity = state.auth.identity();
     let session = identity.redeem_link(code, from).await?;
-    sign_in_audit::note(state, &identity.owner()?, By::Link, Some(from), Outcome::SignedIn).await;
+    sign_in_audit::note(
+        state,
+        &identity.owner()?,
+        SignInMeans::Link,
+        Some(from),
+        Outcome::SignedIn,
+    )
+    .await;
     let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, scheme)?)];
     Ok((cookie, LINK_HEADERS, Html(link_page(&session))).into_response())
 }
@@ -160,13 +167,21 @@ pub(super) async fn login(
             // Attempts are recorded only for existing people: anyone can invent a name.
             let meant = identity.people().into_iter().find(|it| it.id.as_str() == login.person);
             if let Some(meant) = meant.filter(|_| fault.code == ErrorCode::Unauthenticated) {
-                sign_in_audit::note(&state, &meant.id, By::Password, from, Outcome::Refused).await;
+                sign_in_audit::note(
+                    &state,
+                    &meant.id,
+                    SignInMeans::Password,
+                    from,
+                    Outcome::Refused,
+                )
+                .await;
             }
             return Err(fault.into());
         }
     };
     let session = identity.create_session(&caller, browser_of(&headers)).await?;
-    sign_in_audit::note(&state, &caller.person, By::Password, from, Outcome::SignedIn).await;
+    sign_in_audit::note(&state, &caller.person, SignInMeans::Password, from, Outcome::SignedIn)
+        .await;
     let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, scheme)?)];
     let page_key = session.page_key.reveal().to_owned();
     let signed_in = SignedIn { me: Me::of(&state, &caller.into()), page_key };
@@ -288,7 +303,8 @@ pub(super) async fn pairing(
         let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
         let paired =
             state.auth.identity().caller(Attempt { proof, from, speaks_for: None }).await?;
-        sign_in_audit::note(&state, &paired.person, By::Pairing, from, Outcome::SignedIn).await;
+        sign_in_audit::note(&state, &paired.person, SignInMeans::Pairing, from, Outcome::SignedIn)
+            .await;
     }
     let reply = PairingReply { status, token: None, page_key: None };
     Ok(match picked_up {
@@ -387,8 +403,14 @@ pub(super) async fn set_own_password(
         async move {
             let person = caller.person.clone();
             state.auth.identity().set_password(&maker, &person, &new.password).await?;
-            sign_in_audit::note(&state, &person, By::Password, from, Outcome::PasswordChanged)
-                .await;
+            sign_in_audit::note(
+                &state,
+                &person,
+                SignInMeans::Password,
+                from,
+                Outcome::PasswordChanged,
+            )
+            .await;
             Ok::<_, Fault>(())
         }
     });

@@ -62,9 +62,9 @@ pub(crate) struct LinkedInView {
 }
 
 /// The address at which browsers reach the server: the public address, or the one of this request.
-struct Reached(String);
+struct ServerAddress(String);
 
-impl FromRequestParts<ApiState> for Reached {
+impl FromRequestParts<ApiState> for ServerAddress {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Infallible> {
@@ -78,7 +78,7 @@ impl FromRequestParts<ApiState> for Reached {
     }
 }
 
-impl Reached {
+impl ServerAddress {
     fn callback(&self) -> String {
         format!("{}{CALLBACK}", self.0)
     }
@@ -92,7 +92,7 @@ impl Reached {
 async fn show(
     State(state): State<ApiState>,
     caller: AuthContext,
-    reached: Reached,
+    reached: ServerAddress,
 ) -> Json<LinkedInView> {
     reached.view(&state, &caller)
 }
@@ -100,7 +100,7 @@ async fn show(
 async fn begin(
     State(state): State<ApiState>,
     caller: AuthContext,
-    reached: Reached,
+    reached: ServerAddress,
 ) -> Result<(StatusCode, Json<LoginBegun>), Problem> {
     let page = reached.callback();
     let begun = state.extensions.linkedin.begin(&caller.person, &page).await?;
@@ -136,7 +136,7 @@ async fn callback(QueryOf(back): QueryOf<LinkedInReturn>) -> Response {
 async fn finish(
     State(state): State<ApiState>,
     caller: AuthContext,
-    reached: Reached,
+    reached: ServerAddress,
     JsonBody(back): JsonBody<LinkedInReturn>,
 ) -> Result<Json<LinkedInView>, Problem> {
     state.extensions.linkedin.finish(&caller.person, &back.fields())?;
@@ -146,7 +146,7 @@ async fn finish(
 async fn check(
     State(state): State<ApiState>,
     caller: AuthContext,
-    reached: Reached,
+    reached: ServerAddress,
 ) -> Json<LinkedInView> {
     state.extensions.linkedin.check(&caller.person).await;
     reached.view(&state, &caller)

@@ -7,7 +7,7 @@ use crate::connector::{Incoming, Press};
 use crate::settings::GroupRule;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Approach {
+pub(crate) enum MessageAction {
     /// The message is not for an agent.
     Ignore,
     /// The peer is unknown: it gets a pairing code and nothing else.
@@ -37,27 +37,33 @@ impl PeerStanding {
     }
 }
 
-pub(crate) fn decide(incoming: &Incoming, standing: PeerStanding, groups: GroupRule) -> Approach {
+pub(crate) fn decide(
+    incoming: &Incoming,
+    standing: PeerStanding,
+    groups: GroupRule,
+) -> MessageAction {
     let is_group = incoming.kind == PeerKind::Group;
     if standing == PeerStanding::Blocked || (is_group && groups == GroupRule::Off) {
-        return Approach::Ignore;
+        return MessageAction::Ignore;
     }
     if let Some(press) = &incoming.press {
         return match standing {
-            PeerStanding::Known => Approach::Press(press.clone()),
-            PeerStanding::Stranger | PeerStanding::Blocked => Approach::Ignore,
+            PeerStanding::Known => MessageAction::Press(press.clone()),
+            PeerStanding::Stranger | PeerStanding::Blocked => MessageAction::Ignore,
         };
     }
     if is_group && !incoming.is_addressed {
-        return Approach::Ignore;
+        return MessageAction::Ignore;
     }
     if standing == PeerStanding::Stranger {
-        return Approach::GiveCode;
+        return MessageAction::GiveCode;
     }
     match Command::parse(&incoming.text) {
-        Some(command) => Approach::Command(command),
-        None if incoming.text.trim().is_empty() && incoming.files.is_empty() => Approach::Ignore,
-        None => Approach::Answer,
+        Some(command) => MessageAction::Command(command),
+        None if incoming.text.trim().is_empty() && incoming.files.is_empty() => {
+            MessageAction::Ignore
+        }
+        None => MessageAction::Answer,
     }
 }
 
@@ -88,14 +94,18 @@ mod tests {
         let rule = GroupRule::Mention;
         for text in ["hello", "/new", "/approve 1", "/pair ABCD2345"] {
             let said = message(text, PeerKind::Person, true);
-            assert_eq!(decide(&said, PeerStanding::Stranger, rule), Approach::GiveCode, "{text}");
+            assert_eq!(
+                decide(&said, PeerStanding::Stranger, rule),
+                MessageAction::GiveCode,
+                "{text}"
+            );
         }
         let press = Press { id: "1".to_owned(), data: "approve:x".to_owned() };
         let pressed = Incoming { press: Some(press), ..message("", PeerKind::Person, true) };
-        assert_eq!(decide(&pressed, PeerStanding::Stranger, rule), Approach::Ignore);
+        assert_eq!(decide(&pressed, PeerStanding::Stranger, rule), MessageAction::Ignore);
         assert_eq!(
             decide(&message("hello", PeerKind::Person, true), PeerStanding::Blocked, rule),
-            Approach::Ignore
+            MessageAction::Ignore
         );
     }
 
@@ -103,9 +113,12 @@ mod tests {
     fn a_group_is_answered_when_it_speaks_to_the_bot() {
         let (quiet, spoken) =
             (message("hi", PeerKind::Group, false), message("hi", PeerKind::Group, true));
-        assert_eq!(decide(&quiet, PeerStanding::Known, GroupRule::Mention), Approach::Ignore);
-        assert_eq!(decide(&spoken, PeerStanding::Known, GroupRule::Mention), Approach::Answer);
-        assert_eq!(decide(&spoken, PeerStanding::Known, GroupRule::Off), Approach::Ignore);
-        assert_eq!(decide(&quiet, PeerStanding::Stranger, GroupRule::Mention), Approach::Ignore);
+        assert_eq!(decide(&quiet, PeerStanding::Known, GroupRule::Mention), MessageAction::Ignore);
+        assert_eq!(decide(&spoken, PeerStanding::Known, GroupRule::Mention), MessageAction::Answer);
+        assert_eq!(decide(&spoken, PeerStanding::Known, GroupRule::Off), MessageAction::Ignore);
+        assert_eq!(
+            decide(&quiet, PeerStanding::Stranger, GroupRule::Mention),
+            MessageAction::Ignore
+        );
     }
 }

@@ -7,7 +7,7 @@ use onyx_storage::{
 use onyx_types::{ErrorCode, Fault, PersonId};
 
 use super::commands::{Command, HELP};
-use super::decision::{Approach, PeerStanding, decide};
+use super::decision::{MessageAction, PeerStanding, decide};
 use super::proposals::pressed;
 use super::pursue::{PeerMessage, answering_agent, is_passing, pursue};
 use crate::connector::{Incoming, Press};
@@ -50,17 +50,17 @@ async fn act(
     let is_allowed = context.allows(&incoming.peer);
     let standing = PeerStanding::of(known.as_ref(), is_allowed);
     match decide(incoming, standing, context.account.groups) {
-        Approach::Ignore => context.finish(update.id, Vec::new()).await,
-        Approach::GiveCode => give_code(context, update, incoming, known).await,
-        Approach::Command(command) => {
+        MessageAction::Ignore => context.finish(update.id, Vec::new()).await,
+        MessageAction::GiveCode => give_code(context, update, incoming, known).await,
+        MessageAction::Command(command) => {
             let (peer, person) = acquainted(context, update, incoming, known).await?;
             obey(context, update, incoming, &peer, &person, command).await
         }
-        Approach::Press(press) => {
+        MessageAction::Press(press) => {
             let (peer, person) = acquainted(context, update, incoming, known).await?;
             press_button(context, update, incoming, &peer, &person, &press).await
         }
-        Approach::Answer => {
+        MessageAction::Answer => {
             let (peer, person) = acquainted(context, update, incoming, known).await?;
             pursue(context, PeerMessage { update, incoming, peer: &peer, person }).await
         }

@@ -7,7 +7,7 @@ mod content;
 mod decision;
 mod files;
 mod fold;
-mod grower;
+mod growing_message;
 mod handle;
 mod proposals;
 mod pursue;

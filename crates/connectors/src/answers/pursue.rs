@@ -10,7 +10,7 @@ use onyx_types::{AgentId, ErrorCode, Fault, PersonId, RunId, SessionId};
 use super::content::content;
 use super::files::file_parts;
 use super::fold::{AnswerFold, AnswerStep};
-use super::grower::{Grower, GrowingPlace};
+use super::growing_message::{GrowingMessage, GrowingPlace};
 use super::proposals::proposal_parts;
 use crate::connector::Incoming;
 use crate::context::AccountContext;
@@ -43,32 +43,32 @@ pub(super) async fn pursue(
     // The message was answered already.
     let Some((person, run)) = promised else { return Ok(()) };
     let conversation = ledger.conversation(asked.peer.id, asked.thread()).await?;
-    let promised = Promised { person, session: conversation.session, run };
-    let told = match take_up(context, &asked, &conversation, &promised).await? {
-        TakenUp::Told(told) => told,
-        TakenUp::Elsewhere => return context.finish(update.id, Vec::new()).await,
-        TakenUp::Refused(fault) => return refuse(context, &asked, &fault).await,
+    let promised = PromisedTo { person, session: conversation.session, run };
+    let answering = match take_up(context, &asked, &conversation, &promised).await? {
+        AnswerSource::Run(answering) => answering,
+        AnswerSource::Elsewhere => return context.finish(update.id, Vec::new()).await,
+        AnswerSource::Refused(fault) => return refuse(context, &asked, &fault).await,
     };
-    if conversation.session != Some(told.session) {
-        let row = ConversationRow { session: Some(told.session), ..conversation };
+    if conversation.session != Some(answering.session) {
+        let row = ConversationRow { session: Some(answering.session), ..conversation };
         ledger.put_conversation(asked.peer.id, asked.thread(), row).await?;
     }
     place.is_first().await;
-    context.note_followed(told.run);
-    follow(context, &asked, told.events).await
+    context.note_followed(answering.run);
+    follow(context, &asked, answering.events).await
 }
 
 /// How a message is answered.
-enum TakenUp {
+enum AnswerSource {
     /// The answer of this run answers it.
-    Told(Told),
+    Run(AnsweringRun),
     /// The answer to an earlier message answers it, because that run has read this one too.
     Elsewhere,
     /// The reason why there is no answer.
     Refused(Fault),
 }
 
-struct Told {
+struct AnsweringRun {
     run: RunId,
     session: SessionId,
     events: Box<dyn RunEvents>,
@@ -78,8 +78,8 @@ async fn take_up(
     context: &Arc<AccountContext>,
     asked: &PeerMessage<'_>,
     conversation: &ConversationRow,
-    promised: &Promised,
-) -> Result<TakenUp, Fault> {
+    promised: &PromisedTo,
+) -> Result<AnswerSource, Fault> {
     let was_promised = asked.update.run.is_some();
     let promised_run = if was_promised {
         promised.promised_run(context, promised.run).await?
@@ -87,10 +87,10 @@ async fn take_up(
         PromisedRun::Unknown
     };
     match promised_run {
-        PromisedRun::Told { run, session, events } => {
-            return Ok(TakenUp::Told(Told { run, session, events }));
+        PromisedRun::Found { run, session, events } => {
+            return Ok(AnswerSource::Run(AnsweringRun { run, session, events }));
         }
-        PromisedRun::Read => return Ok(TakenUp::Elsewhere),
+        PromisedRun::Read => return Ok(AnswerSource::Elsewhere),
         PromisedRun::Waits => return Err(Fault::plain(ErrorCode::SessionBusy)),
         PromisedRun::Unknown => {}
     }
@@ -98,18 +98,20 @@ async fn take_up(
     let started = match start(context, asked, conversation, promised).await {
         Ok(started) => started,
         Err(fault) if is_passing(fault.code) => return Err(fault),
-        Err(fault) => return Ok(TakenUp::Refused(fault)),
+        Err(fault) => return Ok(AnswerSource::Refused(fault)),
     };
     match started {
-        StartedRun::Own { session, events } => Ok(TakenUp::Told(Told { run, session, events })),
+        StartedRun::Own { session, events } => {
+            Ok(AnswerSource::Run(AnsweringRun { run, session, events }))
+        }
         StartedRun::Joined { run: other } if context.has_followed(other) => {
             join(context, asked.update.id, promised, other).await?;
-            Ok(TakenUp::Elsewhere)
+            Ok(AnswerSource::Elsewhere)
         }
         // The run was started from another surface, so no other task sends its answer to this chat.
         StartedRun::Joined { run: other } => match promised.promised_run(context, other).await? {
-            PromisedRun::Told { run, session, events } => {
-                Ok(TakenUp::Told(Told { run, session, events }))
+            PromisedRun::Found { run, session, events } => {
+                Ok(AnswerSource::Run(AnsweringRun { run, session, events }))
             }
             PromisedRun::Read | PromisedRun::Waits | PromisedRun::Unknown => {
                 Err(Fault::plain(ErrorCode::SessionBusy))
@@ -119,13 +121,13 @@ async fn take_up(
 }
 
 /// A run that was promised to a message.
-struct Promised {
+struct PromisedTo {
     person: PersonId,
     session: Option<SessionId>,
     run: RunId,
 }
 
-impl Promised {
+impl PromisedTo {
     async fn promised_run(
         &self,
         context: &AccountContext,
@@ -140,17 +142,17 @@ impl Promised {
 async fn join(
     context: &Arc<AccountContext>,
     update: i64,
-    promised: &Promised,
+    promised: &PromisedTo,
     other: RunId,
 ) -> Result<(), Fault> {
     context.takes_words(update);
-    if let PromisedRun::Told { mut events, .. } = promised.promised_run(context, other).await? {
+    if let PromisedRun::Found { mut events, .. } = promised.promised_run(context, other).await? {
         while events.next().await.is_some() {}
     }
     context.takes_no_words(update);
     match promised.promised_run(context, promised.run).await? {
         PromisedRun::Read => Ok(()),
-        PromisedRun::Told { .. } | PromisedRun::Waits | PromisedRun::Unknown => {
+        PromisedRun::Found { .. } | PromisedRun::Waits | PromisedRun::Unknown => {
             Err(Fault::plain(ErrorCode::SessionBusy))
         }
     }
@@ -165,7 +167,7 @@ async fn start(
     context: &Arc<AccountContext>,
     asked: &PeerMessage<'_>,
     conversation: &ConversationRow,
-    promised: &Promised,
+    promised: &PromisedTo,
 ) -> Result<StartedRun, Fault> {
     let incoming = asked.incoming;
     let content = content(context, incoming).await;
@@ -228,13 +230,13 @@ async fn follow(
         thread: asked.thread().to_owned(),
         message: update.growing.clone(),
     };
-    let grower = Grower::start(Arc::clone(context), place);
+    let growing_message = GrowingMessage::start(Arc::clone(context), place);
     let mut fold = AnswerFold::default();
     context.takes_words(update.id);
     while let Some(envelope) = events.next().await {
         for step in fold.read(&envelope) {
             match step {
-                AnswerStep::Grew => grower.show(fold.growing()),
+                AnswerStep::Grew => growing_message.show(fold.growing()),
                 AnswerStep::Proposal(proposal) => {
                     let parts =
                         proposal_parts(context, asked.peer, asked.thread(), update.id, &proposal)
@@ -247,7 +249,7 @@ async fn follow(
     }
     context.takes_no_words(update.id);
     fold.finish();
-    let growing = grower.finish().await;
+    let growing = growing_message.finish().await;
     let name = format!("in:{}", update.id);
     let to = Destination { peer: &update.peer, thread: asked.thread(), name: &name };
     let answer = fold.answer();

@@ -14,7 +14,7 @@ use crate::context::{AccountContext, HomeContext};
 use crate::outbox::{Pace, SendListener, Sender};
 use crate::peers::{MOST_VISITORS, forget_idle_visitors};
 use crate::settings::Account;
-use crate::setup::Tempo;
+use crate::setup::WaitTimes;
 
 /// Updates that were answered and messages that were sent are deleted after this time.
 const KEPT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
@@ -28,7 +28,7 @@ const FAREWELL: Duration = Duration::from_secs(40);
 pub(super) struct RunningAccount {
     pub(super) context: Arc<AccountContext>,
     health: Arc<Health>,
-    tempo: Tempo,
+    wait_times: WaitTimes,
     stop: Cancel,
     tasks: tokio::sync::Mutex<JoinSet<()>>,
 }
@@ -41,7 +41,7 @@ impl RunningAccount {
         hub: Weak<Shared>,
     ) -> Self {
         let setup = &home.setup;
-        let limits = setup.tempo.pace.unwrap_or(connector.traits().pace);
+        let limits = setup.wait_times.pace.unwrap_or(connector.traits().pace);
         let pace = Pace::new(limits, setup.clock.now().mono);
         let ids = IdGenerator::new(seed());
         let context =
@@ -49,10 +49,11 @@ impl RunningAccount {
         let (health, stop) = (Arc::new(Health::default()), Cancel::new());
         health.begin(&*setup.clock);
         let mut tasks = JoinSet::new();
-        let tempo = setup.tempo;
-        let work = Work { context: Arc::clone(&context), health: Arc::clone(&health), tempo, hub };
+        let wait_times = setup.wait_times;
+        let work =
+            Work { context: Arc::clone(&context), health: Arc::clone(&health), wait_times, hub };
         tasks.spawn(work.run(stop.clone()));
-        Self { context, health, tempo, stop, tasks: tokio::sync::Mutex::new(tasks) }
+        Self { context, health, wait_times, stop, tasks: tokio::sync::Mutex::new(tasks) }
     }
 
     pub(super) fn key(&self) -> &AccountKey {
@@ -79,7 +80,7 @@ impl RunningAccount {
     }
 
     pub(super) async fn status(&self) -> Result<AccountStatus, onyx_types::Fault> {
-        let view = self.health.view(&*self.context.clock, deafness(&self.context, self.tempo));
+        let view = self.health.view(&*self.context.clock, deafness(&self.context, self.wait_times));
         let (name, link) = view.identity.unzip();
         Ok(AccountStatus {
             key: self.key().clone(),
@@ -102,9 +103,9 @@ fn seed() -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-fn deafness(context: &AccountContext, tempo: Tempo) -> Option<Duration> {
+fn deafness(context: &AccountContext, wait_times: WaitTimes) -> Option<Duration> {
     match context.connector.traits().listening {
-        Listening::Polls => Some(tempo.deaf),
+        Listening::Polls => Some(wait_times.deaf),
         Listening::Pushed => None,
     }
 }
@@ -113,7 +114,7 @@ fn deafness(context: &AccountContext, tempo: Tempo) -> Option<Duration> {
 struct Work {
     context: Arc<AccountContext>,
     health: Arc<Health>,
-    tempo: Tempo,
+    wait_times: WaitTimes,
     /// All accounts; a weak reference, because they own this one.
     hub: Weak<Shared>,
 }
@@ -130,7 +131,7 @@ impl Work {
             port: Arc::clone(&context.port),
             clock: Arc::clone(&context.clock),
             pace: Arc::clone(&context.pace),
-            backoff: self.tempo.backoff / 2,
+            backoff: self.wait_times.backoff / 2,
             wake: Arc::clone(&context.outgoing),
             heard: heard(context),
         });
@@ -146,10 +147,11 @@ impl Work {
 
     /// Keeps a listener running; a listener that received nothing for too long is ended and restarted.
     async fn watch(&self, stop: &Cancel) {
-        let Self { context, health, tempo, .. } = self;
+        let Self { context, health, wait_times, .. } = self;
         while !stop.is_cancelled() {
             let ended = stop.child();
-            let listening = listen(Arc::clone(context), Arc::clone(health), *tempo, ended.clone());
+            let listening =
+                listen(Arc::clone(context), Arc::clone(health), *wait_times, ended.clone());
             let listener = tokio::spawn(listening);
             self.until_deaf(&listener, stop).await;
             ended.cancel();
@@ -161,7 +163,7 @@ impl Work {
                 let key = context.key();
                 tracing::warn!(account = %key, "the network was silent for too long; the listener was restarted");
                 if health.should_tell() {
-                    let silent = tempo.deaf.as_secs();
+                    let silent = wait_times.deaf.as_secs();
                     self.tell_everywhere(format!(
                         "{key} has received nothing for {silent} s and was restarted."
                     ))
@@ -175,7 +177,7 @@ impl Work {
     /// time.
     async fn until_deaf(&self, listener: &JoinHandle<()>, stop: &Cancel) {
         let clock = &self.context.clock;
-        let most = deafness(&self.context, self.tempo);
+        let most = deafness(&self.context, self.wait_times);
         loop {
             let waited = self.health.waiting(&**clock);
             let left = most.map(|most| most.saturating_sub(waited));
@@ -183,7 +185,7 @@ impl Work {
                 return;
             }
             // This is checked from time to time, because a listener that ends sends no signal.
-            let look = self.tempo.deaf / 8;
+            let look = self.wait_times.deaf / 8;
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = clock.sleep(left.map_or(look, |left| left.min(look))) => {}

@@ -9,7 +9,7 @@ use onyx_types::{Cancel, ErrorCode, Fault};
 use super::health::Health;
 use crate::connector::{Batch, NetworkError};
 use crate::context::AccountContext;
-use crate::setup::Tempo;
+use crate::setup::WaitTimes;
 
 const LONGEST_BACKOFF: u32 = 60;
 
@@ -17,7 +17,7 @@ const LONGEST_BACKOFF: u32 = 60;
 pub(super) async fn listen(
     context: Arc<AccountContext>,
     health: Arc<Health>,
-    tempo: Tempo,
+    wait_times: WaitTimes,
     stop: Cancel,
 ) {
     let mut failures = 0;
@@ -38,7 +38,7 @@ pub(super) async fn listen(
                 failures += 1;
                 tracing::warn!(account = %context.key(), %error, "updates could not be read from the network");
                 health.failed(&error);
-                backoff(tempo.backoff, failures, &error)
+                backoff(wait_times.backoff, failures, &error)
             }
         };
         tokio::select! {

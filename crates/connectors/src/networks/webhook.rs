@@ -20,7 +20,7 @@ use crate::connector::{
     OutgoingKind, PaceLimits, Pushed, Update,
 };
 use crate::settings::{Account, Secret};
-use crate::setup::{ConnectorSetup, Tempo};
+use crate::setup::{ConnectorSetup, WaitTimes};
 use crate::text::{TextFormat, TextLimits};
 
 /// A signature is good for so long in either direction.
@@ -31,7 +31,7 @@ pub(super) struct Webhook {
     /// None where no address for answers is configured.
     http: Option<Http>,
     secret: Secret,
-    tempo: Tempo,
+    wait_times: WaitTimes,
     clock: Arc<dyn Clock>,
     name: String,
 }
@@ -61,8 +61,8 @@ impl Webhook {
             None => None,
         };
         let name = account.key.account.clone();
-        let (tempo, clock) = (setup.tempo, Arc::clone(&setup.clock));
-        Ok(Self { http, secret: account.secret.clone(), tempo, clock, name })
+        let (wait_times, clock) = (setup.wait_times, Arc::clone(&setup.clock));
+        Ok(Self { http, secret: account.secret.clone(), wait_times, clock, name })
     }
 
     fn mac(&self, seconds: i64, body: &[u8]) -> Option<Hmac<Sha256>> {
@@ -181,7 +181,7 @@ impl Connector for Webhook {
         let body = body.to_string().into_bytes();
         let mut headers = self.signed(&body);
         headers.push(("idempotency-key", message.key.clone()));
-        let answer = http.post("", &headers, body, self.tempo.request).await?;
+        let answer = http.post("", &headers, body, self.wait_times.request).await?;
         match answer.status {
             200..300 => Ok(message.key.clone()),
             408 | 429 | 500.. => {

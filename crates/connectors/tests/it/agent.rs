@@ -243,7 +243,7 @@ impl AgentPort for TestAgent {
         let known = self.runs.lock().unwrap().get(&run).cloned();
         if let Some(Recorded { session, events }) = known {
             let events = Box::new(Reader { events, next: 0 });
-            return Ok(PromisedRun::Told { run, session, events });
+            return Ok(PromisedRun::Found { run, session, events });
         }
         let words = self.words.lock().unwrap();
         Ok(if words.read.contains(&run) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use onyx_connectors::{
     AccountStatus, Binding, ConnectorSetup, Connectors, ConnectorsSettings, PaceLimits, Plan,
-    Tempo, plan,
+    WaitTimes, plan,
 };
 use onyx_egress::{Bounds, Egress, SystemResolver};
 use onyx_storage::{AccountKey, Home, Store};
@@ -24,7 +24,7 @@ pub(crate) const SOON: Duration = Duration::from_secs(60);
 pub(crate) const GAP: Duration = Duration::from_millis(30);
 
 /// A second of the real thing takes milliseconds here.
-pub(crate) const TEMPO: Tempo = Tempo {
+pub(crate) const TEMPO: WaitTimes = WaitTimes {
     poll: Duration::from_millis(200),
     request: Duration::from_millis(400),
     deaf: Duration::from_secs(2),
@@ -78,17 +78,17 @@ impl Process {
         home: &Path,
         agent: &Arc<TestAgent>,
         plan: Plan,
-        tempo: Tempo,
+        wait_times: WaitTimes,
     ) -> Self {
         let clock = Arc::new(SystemClock::in_zone(Zone::utc()));
-        Self::start_by(home, agent, plan, tempo, clock).await
+        Self::start_by(home, agent, plan, wait_times, clock).await
     }
 
     pub(crate) async fn start_by(
         home: &Path,
         agent: &Arc<TestAgent>,
         plan: Plan,
-        tempo: Tempo,
+        wait_times: WaitTimes,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -110,7 +110,7 @@ impl Process {
             let egress = Egress::new(Arc::new(SystemResolver), Vec::new(), Bounds::default());
             let ledger = Arc::clone(&store.connectors);
             let commands = Some(crate::sandboxed::place(&scratch));
-            let setup = ConnectorSetup { ledger, port, clock, egress, tempo, commands };
+            let setup = ConnectorSetup { ledger, port, clock, egress, wait_times, commands };
             let connectors = Connectors::new(setup);
             connectors.follow(plan).await;
             (connectors, store)

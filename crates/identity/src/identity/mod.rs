@@ -21,7 +21,7 @@ use crate::attempt::{Attempt, Proof};
 use crate::caller::{Caller, CallerKind};
 use crate::credentials::{KnownCredential, Password, Register};
 use crate::jwt::{self, Signer};
-use crate::limiter::{Guess, Limits, Room, too_many};
+use crate::limiter::{Admission, Guess, Limits, too_many};
 use crate::links::Links;
 use crate::pairing::Pairings;
 use crate::passwords::Passwords;
@@ -238,8 +238,8 @@ impl Identity {
         let guess = Guess::new(person, from);
         let room = self.limits.guess(guess).await?;
         let opened = match room {
-            Room::Free => self.compare(person, password).await?,
-            Room::Crowded => self.compare_in_a_crowd(person, password).await?,
+            Admission::Free => self.compare(person, password).await?,
+            Admission::Crowded => self.compare_in_a_crowd(person, password).await?,
         };
         if opened.is_some() {
             self.limits.guessed_right(guess).await?;

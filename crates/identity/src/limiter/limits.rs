@@ -3,12 +3,12 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use onyx_storage::{FailureBucket, Overflow, Room as Shared, SharedFailures};
+use onyx_storage::{Admission as SharedAdmission, FailureBucket, Overflow, SharedFailures};
 use onyx_types::{Clock, Fault, Hash};
 
 use super::{
-    Guess, Limiter, MAX_KNOWN_NETWORKS, NAME_FROM_EVERYWHERE, NAME_FROM_NETWORK, NETWORK, PAIRINGS,
-    Rate, Room, too_many,
+    Admission, Guess, Limiter, MAX_KNOWN_NETWORKS, NAME_FROM_EVERYWHERE, NAME_FROM_NETWORK,
+    NETWORK, PAIRINGS, Rate, too_many,
 };
 use crate::network::Network;
 
@@ -28,13 +28,13 @@ impl Limits {
     }
 
     /// Counts a guess at a password.
-    pub(crate) async fn guess(&self, guess: Guess) -> Result<Room, Fault> {
+    pub(crate) async fn guess(&self, guess: Guess) -> Result<Admission, Fault> {
         let Some(shared) = &self.shared else { return self.here().guess(guess, &*self.clock) };
         let is_known = shared.knows(guess.name, &guess.network.to_string()).await?;
         match shared.count(&buckets(guess, is_known)).await? {
-            Shared::Free => Ok(Room::Free),
-            Shared::Crowded => Ok(Room::Crowded),
-            Shared::Refused => Err(too_many()),
+            SharedAdmission::Free => Ok(Admission::Free),
+            SharedAdmission::Crowded => Ok(Admission::Crowded),
+            SharedAdmission::Refused => Err(too_many()),
         }
     }
 
@@ -55,8 +55,8 @@ impl Limits {
         let network = Network::of(from).to_string();
         let key = Hash::of_parts([b"pairings".as_slice(), network.as_bytes()]);
         match shared.count(&[bucket(key, PAIRINGS, Overflow::Refuses)]).await? {
-            Shared::Free | Shared::Crowded => Ok(()),
-            Shared::Refused => Err(too_many()),
+            SharedAdmission::Free | Shared::Crowded => Ok(()),
+            SharedAdmission::Refused => Err(too_many()),
         }
     }
 

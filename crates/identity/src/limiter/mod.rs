@@ -56,7 +56,7 @@ pub(crate) struct Guess {
 
 /// Whether there is room for a guess, and how it is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Room {
+pub(crate) enum Admission {
     Free,
     /// Too many guesses at other names came from the same network. A person's own password is still
     /// checked, and every wrong guess gets the same answer after the same time, so that the answers
@@ -73,7 +73,7 @@ impl Guess {
 
 impl Limiter {
     /// Counts a guess before it is checked, so that many guesses at once do not count as one.
-    pub(crate) fn guess(&mut self, guess: Guess, clock: &dyn Clock) -> Result<Room, Fault> {
+    pub(crate) fn guess(&mut self, guess: Guess, clock: &dyn Clock) -> Result<Admission, Fault> {
         let now = clock.now().mono;
         let own = (guess.name, guess.network);
         let known = self.known.get(&guess.name).is_some_and(|all| all.contains(&guess.network));
@@ -85,10 +85,10 @@ impl Limiter {
         self.names_from_networks.add(own, NAME_FROM_NETWORK, now);
         self.names.add(guess.name, NAME_FROM_EVERYWHERE, now);
         if self.networks.is_full(guess.network, NETWORK, now) {
-            return Ok(Room::Crowded);
+            return Ok(Admission::Crowded);
         }
         self.networks.add(guess.network, NETWORK, now);
-        Ok(Room::Free)
+        Ok(Admission::Free)
     }
 
     /// Takes back the count of a guess that was right. Failures of others stay counted.
@@ -185,12 +185,12 @@ mod tests {
         let from = |number: usize| IpAddr::from(u32::try_from(number << 8).unwrap().to_be_bytes());
         let held = Guess::new("anna", from(0));
         for _ in 0..10 {
-            assert_eq!(limiter.guess(held, &clock), Ok(Room::Free));
+            assert_eq!(limiter.guess(held, &clock), Ok(Admission::Free));
         }
         for number in 1..3 * MAX_REMEMBERED {
             clock.advance(Duration::from_micros(1));
             let guess = Guess::new(&format!("name {number}"), from(number));
-            assert_eq!(limiter.guess(guess, &clock), Ok(Room::Free));
+            assert_eq!(limiter.guess(guess, &clock), Ok(Admission::Free));
             let _ = limiter.failed(from(number), &clock);
             let _ = limiter.pairing(from(number), &clock);
         }
@@ -205,7 +205,7 @@ mod tests {
         assert!(limiter.known.is_empty());
         // The largest count is kept rather than smaller ones: time has passed, so there is room for
         // exactly one more guess.
-        assert_eq!(limiter.guess(held, &clock), Ok(Room::Free));
+        assert_eq!(limiter.guess(held, &clock), Ok(Admission::Free));
         assert_eq!(limiter.guess(held, &clock), Err(too_many()));
     }
 }

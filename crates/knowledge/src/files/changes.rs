@@ -13,7 +13,7 @@ use crate::files::places::place_of;
 
 /// Where something was written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Touched {
+pub enum WrittenPlace {
     /// An agent's own files.
     Agents,
     /// Files that searches see: a person's, or the shared ones.
@@ -23,7 +23,7 @@ pub enum Touched {
 pub(crate) struct FileChanges {
     backlog: Arc<Backlog>,
     /// What was written since the listener asked last.
-    touched: Mutex<BTreeSet<Touched>>,
+    touched: Mutex<BTreeSet<WrittenPlace>>,
     wake_listener: Notify,
 }
 
@@ -35,7 +35,7 @@ impl FileChanges {
     /// A file of a person was written, or a shared one.
     pub(crate) fn file_changed(&self, key: SourceKey) {
         if place_of(&key).is_some() {
-            self.touch(Touched::Files(key.person.clone()));
+            self.touch(WrittenPlace::Files(key.person.clone()));
             self.backlog.add_file(key);
         }
     }
@@ -50,14 +50,14 @@ impl FileChanges {
         self.backlog.add_everything();
     }
 
-    pub(crate) fn touch(&self, what: Touched) {
+    pub(crate) fn touch(&self, what: WrittenPlace) {
         self.touched.lock().unwrap_or_else(PoisonError::into_inner).insert(what);
         self.wake_listener.notify_one();
     }
 
     /// Waits until something was written since this was asked last, and returns it. Only one
     /// listener may ask.
-    pub(crate) async fn touched(&self) -> BTreeSet<Touched> {
+    pub(crate) async fn touched(&self) -> BTreeSet<WrittenPlace> {
         loop {
             let touched = {
                 let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);

@@ -15,7 +15,7 @@ use crate::KnowledgeError;
 use crate::backlog::Backlog;
 use crate::files::places::{PERSON_FOLDERS, PlacedFile, area_of, place_of};
 use crate::files::reading::{File, FileReader, Reading};
-use crate::indexing::{Indexing, Look};
+use crate::indexing::{Indexing, RereadScope};
 
 /// How many files, and how much text, are written to the table together. A search waits for no more.
 const FILES_AT_ONCE: usize = 64;
@@ -76,7 +76,7 @@ impl FileIndexer {
     pub(crate) async fn look_through(
         &self,
         person: Option<&PersonId>,
-        how: Look,
+        how: RereadScope,
     ) -> Result<SyncReport, KnowledgeError> {
         let reader = self.reader(person)?;
         let listed = list(&*reader.objects, person).await?;
@@ -89,7 +89,7 @@ impl FileIndexer {
         let mut changed = Vec::new();
         for (meta, place) in listed {
             let before = known.remove(meta.key.as_str());
-            let unread = how == Look::Changes
+            let unread = how == RereadScope::Changes
                 && before.as_ref().is_some_and(|row| is_unchanged(row, &meta, &reader));
             if !unread {
                 changed.push(Changed { meta, place, before });
@@ -126,7 +126,7 @@ impl FileIndexer {
         person: Option<&PersonId>,
         reader: &FileReader,
         mut batch: Vec<Changed>,
-        how: Look,
+        how: RereadScope,
         indexed_singly: u64,
     ) -> Result<u64, KnowledgeError> {
         let _one_at_a_time = self.indexing.lock().await;
@@ -164,7 +164,7 @@ impl FileIndexer {
         let before = self.indexing.chunks.source(key).await?;
         let reader = self.reader(key.person.as_ref())?;
         let key = key.clone();
-        let how = Look::Changes;
+        let how = RereadScope::Changes;
         let file = File { key, path: &path, place, listed: None, before, how };
         let reading = reader.read(file).await?;
         self.indexed_singly.fetch_add(1, Ordering::AcqRel);

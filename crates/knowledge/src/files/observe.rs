@@ -8,7 +8,7 @@ use onyx_storage::{
 };
 use onyx_types::{AgentId, Hash, PersonId};
 
-use crate::files::changes::{FileChanges, Touched};
+use crate::files::changes::{FileChanges, WrittenPlace};
 use crate::files::places::key_in;
 
 /// The same files; every write through them is reported to `changes`.
@@ -70,7 +70,7 @@ impl ObservedObjects {
     /// Called after a failed write too, because part of it may have been written.
     fn wrote(&self, key: &ObjectKey) {
         if matches!(self.area, Area::Agent(_)) {
-            self.changes.touch(Touched::Agents);
+            self.changes.touch(WrittenPlace::Agents);
         }
         if let Some(key) = key_in(&self.area, key.as_str()) {
             self.changes.file_changed(key);

@@ -12,7 +12,7 @@ use onyx_types::{Clock, Hash, Origin, Timestamp, Zone};
 use crate::chunk::{indexed_text, is_date, zone_of};
 use crate::files::places::{PlacedFile, is_binary_name};
 use crate::files::transcript::{self, TranscriptMessage};
-use crate::indexing::Look;
+use crate::indexing::RereadScope;
 use crate::{Chunking, Document, KnowledgeError, Ruler};
 
 /// Longer files are not read: they are no notes, and would take too much memory.
@@ -29,7 +29,7 @@ pub(crate) struct File<'a> {
     pub(crate) listed: Option<Stamp>,
     /// What the table holds of it.
     pub(crate) before: Option<SourceRow>,
-    pub(crate) how: Look,
+    pub(crate) how: RereadScope,
 }
 
 /// Reads the files of one person, or the shared ones.
@@ -96,7 +96,7 @@ impl FileReader {
         // The same bytes may have another origin by now: another writer wrote them too, or a person
         // accepted them.
         let is_known = before.as_ref().is_some_and(|before| before.origin == row.origin);
-        if is_same && is_known && how == Look::Changes {
+        if is_same && is_known && how == RereadScope::Changes {
             return Ok(Reading::Same { key: row.key, stamp, at: row.indexed_at });
         }
         match text {
@@ -219,11 +219,16 @@ fn transcript_of(kind: SourceKind, text: &str, zone: &Zone) -> Option<Vec<Transc
     }
 }
 
-fn problem(mut row: SourceRow, before: Option<SourceRow>, why: String, how: Look) -> Reading {
+fn problem(
+    mut row: SourceRow,
+    before: Option<SourceRow>,
+    why: String,
+    how: RereadScope,
+) -> Reading {
     let is_same = before.as_ref().is_some_and(|before| before.problem.as_ref() == Some(&why));
     // A row that was cut in another way would be read again with every look.
     let is_known = before.is_some_and(|before| before.chunking == row.chunking) && is_same;
-    if is_known && how == Look::Changes {
+    if is_known && how == RereadScope::Changes {
         return Reading::Same { key: row.key, stamp: row.stamp, at: row.indexed_at };
     }
     row.problem = Some(why);

@@ -7,7 +7,7 @@ use onyx_storage::{ChunkId, GroupId, OutlinedChunk, SourceId};
 use onyx_types::{PersonId, Timestamp};
 
 use super::positions::Positions;
-use crate::visible::Visible;
+use crate::visible::VisibleGroups;
 
 /// The number of an author.
 pub(crate) type AuthorId = u32;
@@ -173,7 +173,7 @@ impl Outline {
     }
 
     /// Authors whose names stand among the words, of those whose messages may be seen.
-    pub(crate) fn named_in(&self, words: &str, seen: &Visible) -> HashSet<AuthorId> {
+    pub(crate) fn named_in(&self, words: &str, seen: &VisibleGroups) -> HashSet<AuthorId> {
         let is_meant =
             |word: &&str| word.chars().count() >= SURE_NAME || word.starts_with(char::is_uppercase);
         let named = name_words(words).filter(is_meant).map(str::to_lowercase);
@@ -260,7 +260,7 @@ mod tests {
             outline.add(&chunk(id, 1, id, author));
         }
         let named = |words: &str, group: u32| {
-            let seen = Visible::from_iter([GroupId(group)]);
+            let seen = VisibleGroups::from_iter([GroupId(group)]);
             let mut named: Vec<_> = outline.named_in(words, &seen).into_iter().collect();
             named.sort_unstable();
             named

@@ -13,7 +13,7 @@ use crate::backlog::Backlog;
 use crate::files::indexer::SyncReport;
 use crate::follow::ChangeFollower;
 use crate::graph::FactReader;
-use crate::indexing::Look;
+use crate::indexing::RereadScope;
 use crate::sync::TableSync;
 use crate::vectors::{Embedders, VectorMaker};
 
@@ -133,7 +133,7 @@ impl Maintenance {
 
     /// Looks through all files and sessions for changes.
     pub(super) async fn sync(&self) -> Result<SyncReport, KnowledgeError> {
-        let report = self.sync.look_through(Look::Changes).await?;
+        let report = self.sync.look_through(RereadScope::Changes).await?;
         self.follower.follow_to_the_end().await?;
         Ok(report)
     }
@@ -141,7 +141,7 @@ impl Maintenance {
     /// Reads and cuts every file and conversation again, even those that are up to date, a few at a
     /// time: what it held serves until then. Vectors of what says the same are kept.
     pub(super) async fn rebuild(&self) -> Result<SyncReport, KnowledgeError> {
-        let report = self.sync.look_through(Look::Anew).await?;
+        let report = self.sync.look_through(RereadScope::Anew).await?;
         if let Err(error) = self.follower.follow_to_the_end().await {
             tracing::warn!(%error, "the text index cannot be repaired and is rebuilt");
             self.follower.forget_text().await?;

@@ -13,7 +13,7 @@ use onyx_types::{Cancel, Clock, Embedder, Pauses, PersonId, ScopeSet, SessionId}
 use tokio::sync::Notify;
 
 use crate::backlog::Backlog;
-use crate::files::changes::{FileChanges, Touched};
+use crate::files::changes::{FileChanges, WrittenPlace};
 use crate::files::indexer::{FileIndexer, SyncReport};
 use crate::files::observe::ObservedFiles;
 use crate::files::watch::FolderWatch;
@@ -187,7 +187,7 @@ impl Index {
 
     /// Waits until something was written since this was asked last, and returns it. Only one
     /// listener may ask.
-    pub async fn touched(&self) -> BTreeSet<Touched> {
+    pub async fn touched(&self) -> BTreeSet<WrittenPlace> {
         self.parts.changes.touched().await
     }
 

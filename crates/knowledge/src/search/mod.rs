@@ -21,7 +21,7 @@ use crate::text::query::TextQuery;
 use crate::text::snippet::Marker;
 use crate::vectors::tokens::AskedTokens;
 use crate::vectors::{Embedders, QueryVector, VectorMaker, cosine};
-use crate::visible::Visible;
+use crate::visible::VisibleGroups;
 use hit::hit;
 use ranking::{
     CANDIDATES, Candidates, Hints, LEAST_LIKENESS, RANKED_BY_TOKENS, RankedChunk, Ranking,
@@ -153,7 +153,7 @@ impl Searcher {
         tables: &SearchTables,
         query: Option<&QueryVector>,
         found: &Candidates<'_>,
-        seen: &Visible,
+        seen: &VisibleGroups,
     ) -> Result<Vec<RankedChunk>, KnowledgeError> {
         let nothing = Outline::default();
         let outline = tables.outline.as_ref().map_or(&nothing, |followed| &followed.outline);
@@ -292,7 +292,7 @@ impl Searcher {
 }
 
 /// The groups a search may see. Everything it finds is found within them.
-pub(crate) fn visible(groups: &[Group], search: &Search) -> Visible {
+pub(crate) fn visible(groups: &[Group], search: &Search) -> VisibleGroups {
     let kind_wanted = |kind: SourceKind| search.kinds.is_empty() || search.kinds.contains(&kind);
     let of = |group: &Group| {
         let key = SourceKey { person: group.person.clone(), path: String::new() };

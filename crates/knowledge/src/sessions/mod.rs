@@ -14,7 +14,7 @@ use onyx_types::{PersonId, Scope, SessionId, SessionOrigin, SpaceId};
 
 use crate::KnowledgeError;
 use crate::backlog::Backlog;
-use crate::indexing::{Indexing, Look};
+use crate::indexing::{Indexing, RereadScope};
 use batch::{Batch, IndexedSession};
 use mark::{
     Mark, SEEN, SESSIONS, SessionsMark, by_message, chunking_of, companions_name, mark_name,
@@ -96,10 +96,10 @@ impl SessionIndexer {
     }
 
     /// Indexes the sessions that changed since the last look; all of them where that is not known.
-    pub(crate) async fn look_through(&self, how: Look) -> Result<(), KnowledgeError> {
+    pub(crate) async fn look_through(&self, how: RereadScope) -> Result<(), KnowledgeError> {
         // The position is read first, so that what moves meanwhile is looked at next time.
         let sequence = self.ledger.session_sequence().await?;
-        let seen = match sequence.filter(|_| how == Look::Changes) {
+        let seen = match sequence.filter(|_| how == RereadScope::Changes) {
             Some(sequence) => self.sessions_seen(sequence).await?,
             None => None,
         };
@@ -155,7 +155,7 @@ impl SessionIndexer {
     async fn look_through_all(
         &self,
         person: &PersonId,
-        how: Look,
+        how: RereadScope,
         spaces: &Companions,
     ) -> Result<(), KnowledgeError> {
         let ledger = &self.ledger;
@@ -193,7 +193,7 @@ impl SessionIndexer {
     async fn known_sessions(
         &self,
         person: &PersonId,
-        how: Look,
+        how: RereadScope,
     ) -> Result<BTreeMap<SessionId, IndexedSession>, KnowledgeError> {
         let chunks = &self.indexing.chunks;
         let start = mark_start(person);
@@ -201,12 +201,12 @@ impl SessionIndexer {
         for (name, mark) in chunks.marks(&start).await? {
             let session = name[start.len()..].parse().ok().filter(|_| !mark.is_empty());
             let mark = match how {
-                Look::Changes => IndexedSession::read(&mark),
-                Look::Anew => IndexedSession::Something,
+                RereadScope::Changes => IndexedSession::read(&mark),
+                RereadScope::Anew => IndexedSession::Something,
             };
             known.extend(session.map(|session| (session, mark)));
         }
-        if how == Look::Anew {
+        if how == RereadScope::Anew {
             let paths = chunks.paths_under(Some(person), SESSIONS).await?;
             let sessions = paths.iter().filter_map(|path| path.split('/').nth(1)?.parse().ok());
             known.extend(sessions.map(|session| (session, IndexedSession::Something)));

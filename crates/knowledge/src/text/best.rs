@@ -4,7 +4,7 @@ use std::collections::BinaryHeap;
 use onyx_storage::ChunkId;
 
 /// The best of many, without keeping the others.
-pub(crate) struct Best {
+pub(crate) struct TopScores {
     limit: usize,
     /// A heap with the worst of them on top.
     kept: BinaryHeap<Reverse<(Score, Reverse<ChunkId>)>>,
@@ -13,7 +13,7 @@ pub(crate) struct Best {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Score(f32);
 
-impl Best {
+impl TopScores {
     pub(crate) fn new(limit: usize) -> Self {
         Self { limit: limit.max(1), kept: BinaryHeap::with_capacity(limit + 1) }
     }

@@ -12,7 +12,7 @@ use tantivy::{IndexReader, Searcher, SegmentReader, TantivyError, Term};
 use super::words::LANGUAGES;
 use super::{CHUNK, Fields, GROUP};
 use crate::KnowledgeError;
-use crate::visible::Visible;
+use crate::visible::VisibleGroups;
 
 /// One in so many texts must be in a language before the words of every question are stemmed in it: what
 /// a few texts are taken for is often wrong.
@@ -101,7 +101,7 @@ impl Bm25StatisticsProvider for Committed {
 }
 
 impl Columns {
-    pub(super) fn is_seen(&self, document: u32, seen: &Visible) -> bool {
+    pub(super) fn is_seen(&self, document: u32, seen: &VisibleGroups) -> bool {
         let group = self.group.first(document).and_then(|group| u32::try_from(group).ok());
         group.is_some_and(|group| seen.allows(GroupId(group)))
     }

@@ -32,13 +32,13 @@ use tantivy::{
 
 use crate::KnowledgeError;
 use crate::chunk::searched_text;
-use crate::visible::Visible;
-use best::Best;
+use crate::visible::VisibleGroups;
+use best::TopScores;
 use committed::Committed;
-use query::{Needed, TextQuery};
+use query::{RequiredWords, TextQuery};
 use stop_words::StopWords;
 use words::{
-    Forms, LANGUAGES, LanguageDetector, forms, forms_analyzer, in_language, plain_analyzer,
+    LANGUAGES, LanguageDetector, WordForms, forms, forms_analyzer, in_language, plain_analyzer,
     stem_analyzer, terms,
 };
 
@@ -62,7 +62,7 @@ const PHRASE_WEIGHT: f32 = 2.0;
 
 /// How far the index has followed. Kept with each commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Followed {
+pub(crate) struct FollowPosition {
     pub(crate) epoch: u64,
     pub(crate) seq: u64,
 }
@@ -81,7 +81,7 @@ pub(crate) struct TextIndex {
     stop_words: StopWords,
     /// Chunks that were put since the last commit.
     pub(crate) uncommitted: usize,
-    pub(crate) followed: Followed,
+    pub(crate) followed: FollowPosition,
 }
 
 struct Fields {
@@ -133,14 +133,14 @@ impl TextIndex {
         fs::create_dir_all(folder)?;
         let (schema, fields) = schema();
         let index = Index::create_in_dir(folder, schema)?;
-        Self::with(folder, index, fields, Followed { epoch, ..Followed::default() })
+        Self::with(folder, index, fields, FollowPosition { epoch, ..FollowPosition::default() })
     }
 
     fn with(
         folder: &Path,
         index: Index,
         fields: Fields,
-        followed: Followed,
+        followed: FollowPosition,
     ) -> Result<Self, KnowledgeError> {
         index.tokenizers().register(PLAIN, plain_analyzer());
         index.tokenizers().register(FORMS, forms_analyzer());
@@ -233,7 +233,7 @@ impl TextIndex {
     pub(crate) fn search(
         &mut self,
         wanted: &TextQuery,
-        seen: &Visible,
+        seen: &VisibleGroups,
         limit: usize,
     ) -> Result<Vec<(ChunkId, f32)>, KnowledgeError> {
         let Some(query) = self.query(wanted)? else { return Ok(Vec::new()) };
@@ -243,7 +243,7 @@ impl TextIndex {
         let mut parts: Vec<_> = searcher.segment_readers().iter().zip(&self.now.columns).collect();
         // The largest segments come first: what they find lets more of the others be skipped.
         parts.sort_by_key(|(part, _)| std::cmp::Reverse(part.num_docs()));
-        let mut best = Best::new(limit);
+        let mut best = TopScores::new(limit);
         for (part, columns) in parts {
             // What may not be seen is left out here and not by the query, because tantivy skips
             // what cannot be among the best only for a query that holds nothing but words.
@@ -272,11 +272,11 @@ impl TextIndex {
         let language = self.detector.of(&wanted.words);
         let asked = self.stop_words.without(language, &wanted.words);
         match wanted.needed {
-            Needed::All => {
+            RequiredWords::All => {
                 let words = self.each_word(&asked, language);
                 clauses.extend(words.into_iter().map(|query| (Occur::Must, query)));
             }
-            Needed::Any => {
+            RequiredWords::Any => {
                 let words = self.any_word(&asked, language)?;
                 clauses.extend(words.into_iter().map(|query| (Occur::Should, query)));
             }
@@ -328,7 +328,7 @@ impl TextIndex {
     }
 
     /// The words of a question, with their stems in its own language and in those that the texts are in.
-    fn forms_of(&mut self, words: &str, language: usize) -> Vec<Forms> {
+    fn forms_of(&mut self, words: &str, language: usize) -> Vec<WordForms> {
         let languages = &self.now.languages;
         let stems = self.stems.iter_mut().enumerate();
         let known = stems.filter(|(place, _)| *place == language || languages.contains(place));

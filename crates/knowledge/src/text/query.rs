@@ -2,7 +2,7 @@
 
 /// Which words of a query a text must hold to be found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Needed {
+pub(crate) enum RequiredWords {
     /// One is enough; more of them make the match better.
     #[default]
     Any,
@@ -13,7 +13,7 @@ pub(crate) enum Needed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TextQuery {
     pub(crate) words: String,
-    pub(crate) needed: Needed,
+    pub(crate) needed: RequiredWords,
     pub(crate) phrases: Vec<String>,
     pub(crate) beginnings: Vec<String>,
 }
@@ -39,7 +39,7 @@ impl TextQuery {
 
     /// What a person typed to filter a list: only entries that hold all of it match.
     pub(crate) fn all_of(text: &str) -> Self {
-        Self { needed: Needed::All, ..Self::read(text) }
+        Self { needed: RequiredWords::All, ..Self::read(text) }
     }
 
     /// The text of a message: quotes and stars in it have no meaning.

@@ -183,7 +183,7 @@ pub(crate) fn terms(analyzer: &mut TextAnalyzer, text: &str) -> Vec<String> {
 
 /// A word as it is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Forms {
+pub(crate) struct WordForms {
     pub(crate) word: String,
     /// What is left of it in each of the languages, once each; may be the word itself.
     pub(crate) stems: Vec<String>,
@@ -194,11 +194,11 @@ pub(crate) fn forms<'a>(
     plain: &mut TextAnalyzer,
     stems: impl Iterator<Item = &'a mut TextAnalyzer>,
     text: &str,
-) -> Vec<Forms> {
-    let mut words: Vec<Forms> = Vec::new();
+) -> Vec<WordForms> {
+    let mut words: Vec<WordForms> = Vec::new();
     let mut stream = plain.token_stream(text);
     while stream.advance() {
-        words.push(Forms { word: stream.token().text.clone(), stems: Vec::new() });
+        words.push(WordForms { word: stream.token().text.clone(), stems: Vec::new() });
     }
     for analyzer in stems {
         // The filters change words and drop none, so words at the same position are the same word.

@@ -25,7 +25,7 @@ struct EmbedderState {
 
 /// Which vectors searches go by.
 #[derive(Clone)]
-pub(crate) struct Serving {
+pub(crate) struct ServingVectors {
     pub(crate) model: String,
     pub(super) embedder: Arc<dyn Embedder>,
     /// Every chunk had its vector once.
@@ -106,17 +106,17 @@ impl Embedders {
 
     /// Which vectors searches go by where the table serves those of this model. `None`: there is
     /// no embedder.
-    pub(crate) fn serving(&self, served: Option<String>) -> Option<Serving> {
+    pub(crate) fn serving(&self, served: Option<String>) -> Option<ServingVectors> {
         let state = self.now();
         let is_whole = served.as_ref() == Some(&state.model);
         if let Some(model) = served.filter(|_| !is_whole) {
             let old = state.retired.iter().find(|old| fingerprint(&***old) == model);
             if let Some(embedder) = old.cloned() {
-                return Some(Serving { model, embedder, is_whole: true });
+                return Some(ServingVectors { model, embedder, is_whole: true });
             }
         }
         let model = state.model;
-        state.embedder.map(|embedder| Serving { model, embedder, is_whole })
+        state.embedder.map(|embedder| ServingVectors { model, embedder, is_whole })
     }
 
     /// The vectors of this model serve from now on, so those of older ones are not needed.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use onyx_storage::{ChunkId, ChunkStore, StoredChunk};
 use onyx_types::{Embedded, Embedder, ModelFailure, TokenVectors};
 
-use super::embedders::{Embedders, Serving};
+use super::embedders::{Embedders, ServingVectors};
 use super::tokens::codes;
 use crate::KnowledgeError;
 use crate::chunk::embedded_text;
@@ -27,7 +27,7 @@ struct Known {
     /// the bound.
     embedded: Option<EverythingEmbedded>,
     /// While the first vectors of a model are made: how far.
-    made: Option<Made>,
+    made: Option<VectorProgress>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ struct EverythingEmbedded {
 }
 
 /// Up to which chunk there are vectors of a model.
-struct Made {
+struct VectorProgress {
     epoch: u64,
     model: String,
     through: ChunkId,
@@ -99,7 +99,8 @@ impl VectorMaker {
         text: &str,
         served: Option<String>,
     ) -> Result<Result<QueryVector, String>, KnowledgeError> {
-        let Some(Serving { model, embedder, is_whole }) = self.embedders.serving(served) else {
+        let Some(ServingVectors { model, embedder, is_whole }) = self.embedders.serving(served)
+        else {
             let failing = self.embedders.failure();
             return Ok(Err(failing.unwrap_or_else(|| "no embedder is configured".to_owned())));
         };
@@ -167,7 +168,7 @@ impl VectorMaker {
             if !self.embed_chunks(&*embedder, &model, &missing).await? {
                 return Ok(());
             }
-            let made = Made { epoch: done.epoch, model: model.clone(), through: after };
+            let made = VectorProgress { epoch: done.epoch, model: model.clone(), through: after };
             self.known().made = Some(made);
         }
     }

@@ -14,14 +14,14 @@ use std::collections::HashMap;
 use onyx_storage::{ChunkId, GroupId, SourceId, StoredVector};
 use rustc_hash::FxHashSet;
 
-use crate::visible::Visible;
+use crate::visible::VisibleGroups;
 pub(crate) use embedders::{EmbedderChange, Embedders};
 pub(crate) use maker::{QueryVector, VectorMaker};
 #[cfg(target_arch = "x86_64")]
 use products::has_avx2;
 #[cfg(target_arch = "x86_64")]
 use signs::prefetch;
-use signs::{LONGEST, Signs, Slots};
+use signs::{LONGEST, Signs, VectorSlots};
 
 /// If there are at most this many vectors, all of them are ranked by their bytes. That is exact but
 /// for the rounding, which the last ranking corrects.
@@ -38,7 +38,7 @@ pub(crate) struct VectorSet {
     by_source: HashMap<SourceId, Vec<usize>>,
     groups: Vec<GroupId>,
     /// Slots that hold something.
-    taken: Slots,
+    taken: VectorSlots,
     /// Chunks that are in a slot; a set, because a search asks about many.
     known: FxHashSet<ChunkId>,
     /// How many vectors there are of each group.
@@ -107,7 +107,7 @@ impl VectorSet {
     pub(crate) fn nearest(
         &self,
         query: &[f32],
-        seen: &Visible,
+        seen: &VisibleGroups,
         limit: usize,
     ) -> Vec<(ChunkId, f32)> {
         if query.len() != self.dims {
@@ -118,7 +118,7 @@ impl VectorSet {
         for (group, size) in sizes {
             *(if seen.allows(group) { &mut visible } else { &mut hidden }) += size;
         }
-        let chosen: Slots;
+        let chosen: VectorSlots;
         let among = match hidden {
             0 => &self.taken,
             _ => {
@@ -261,7 +261,7 @@ mod tests {
         near.into_iter().map(|(chunk, _)| chunk).collect()
     }
 
-    fn everything() -> Visible {
+    fn everything() -> VisibleGroups {
         (0..3).map(GroupId).collect()
     }
 
@@ -293,7 +293,7 @@ mod tests {
     fn the_nearest_of_what_may_be_seen_are_among_those_found() {
         let (set, vectors) = set(900, 100);
         let query = vector(77_777, 100);
-        let near = set.nearest(&query, &Visible::from_iter([GroupId(1)]), 60);
+        let near = set.nearest(&query, &VisibleGroups::from_iter([GroupId(1)]), 60);
         for (chunk, likeness) in &near {
             let exact = cosine(&query, &vectors[chunk.0 as usize]);
             assert!((likeness - exact).abs() < 0.01, "{likeness} for {exact}");
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn among_so_many_that_signs_pick_first_the_nearest_is_found_and_most_of_the_next() {
         let (set, vectors) = set(3 * (ALL_RANKED as u64 + 500), 64);
-        let seen = Visible::from_iter([GroupId(2)]);
+        let seen = VisibleGroups::from_iter([GroupId(2)]);
         let (mut found, mut wanted) = (0, 0);
         for near in (2..vectors.len()).step_by(3_000) {
             // The query lies near this vector, as a question lies near what answers it. All others

@@ -36,7 +36,7 @@ pub(crate) struct Signs {
 
 /// Vectors, a bit each.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Slots(Vec<Lanes>);
+pub(crate) struct VectorSlots(Vec<Lanes>);
 
 /// A number of the query: its place, and its sign in every bit.
 type Sign = (usize, u64);
@@ -63,7 +63,7 @@ impl Signs {
 
     /// The slots whose signs differ least from the query's where it is strong: `count` of them, and
     /// all others that differ as little.
-    pub(crate) fn nearest(&self, query: &[f32], among: &Slots, count: usize) -> Vec<usize> {
+    pub(crate) fn nearest(&self, query: &[f32], among: &VectorSlots, count: usize) -> Vec<usize> {
         let signs = by_weight(query);
         let most = signs.iter().rev().fold(0, |most, signs| most * 2 + signs.len());
         let digits = digits_of(most).max(1);
@@ -95,7 +95,7 @@ impl Signs {
     }
 }
 
-impl Slots {
+impl VectorSlots {
     pub(crate) fn set(&mut self, slot: usize, is_in: bool) {
         if self.0.len() <= slot / BLOCK {
             self.0.resize(slot / BLOCK + 1, NONE);
@@ -110,7 +110,7 @@ impl Slots {
     }
 }
 
-impl FromIterator<bool> for Slots {
+impl FromIterator<bool> for VectorSlots {
     fn from_iter<Bools: IntoIterator<Item = bool>>(bools: Bools) -> Self {
         let mut slots = Self::default();
         for (slot, is_in) in bools.into_iter().enumerate() {
@@ -275,7 +275,7 @@ fn carry(digits: &mut [Lanes], mut carried: Lanes) {
 
 /// The smallest count that at least `count` slots do not exceed. It is found a digit at a time, the
 /// highest first.
-fn bound(counts: &[Lanes], digits: usize, among: &Slots, count: usize) -> usize {
+fn bound(counts: &[Lanes], digits: usize, among: &VectorSlots, count: usize) -> usize {
     let mut bound = 0;
     let mut smaller = 0;
     // Those whose higher digits are those of the bound.
@@ -329,7 +329,7 @@ mod tests {
         // Vector n differs from the query in n % 97 of its signs.
         let dims = 100;
         let mut signs = Signs::new(dims);
-        let mut slots = Slots::default();
+        let mut slots = VectorSlots::default();
         for slot in 0..1_500 {
             let vector: Vec<f32> =
                 (0..dims).map(|at| if at < slot % 97 { -1.0 } else { 1.0 }).collect();
@@ -340,7 +340,7 @@ mod tests {
         let near = signs.nearest(&query, &slots, 20);
         let expected: Vec<usize> = (0..1_500).filter(|slot| slot % 97 <= 1).collect();
         assert_eq!(near, expected);
-        let mut slots: Slots = (0..1_500).map(|slot| slot % 2 == 1).collect();
+        let mut slots: VectorSlots = (0..1_500).map(|slot| slot % 2 == 1).collect();
         slots.set(97, false);
         let near = signs.nearest(&query, &slots, 8);
         let odd = expected.into_iter().filter(|slot| slot % 2 == 1 && *slot != 97);
@@ -389,7 +389,7 @@ mod tests {
         // last three numbers count nothing.
         signs.set(0, &flipped(&[0]));
         signs.set(1, &flipped(&[1, 2, 3, 4, 5, 6]));
-        let slots: Slots = [true, true].into_iter().collect();
+        let slots: VectorSlots = [true, true].into_iter().collect();
         assert_eq!(signs.nearest(&query, &slots, 1), [1]);
     }
 }

@@ -54,7 +54,7 @@ use tokio::task::JoinSet;
 use crate::config::{self, ConfigError};
 use crate::home::HomeFolder;
 use cluster::SharedLogins;
-use connectors::AgentDoor;
+use connectors::ConnectorsAgent;
 use health::Machine;
 use live::Live;
 use parts::{GatewayBase, Parts};
@@ -172,7 +172,7 @@ impl Gateway {
             &store,
             folder.path(),
             &clock,
-            AgentDoor {
+            ConnectorsAgent {
                 agent: agent.clone(),
                 store: store.clone(),
                 auth: Arc::clone(&auth),

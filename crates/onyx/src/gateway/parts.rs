@@ -14,7 +14,7 @@ use onyx_knowledge::{Index, MemorySettings};
 use onyx_mcp::oauth::TokenKeeper;
 use onyx_mcp::serving::Endpoint;
 use onyx_mcp::{McpServers, McpSettings, McpSetup};
-use onyx_plugins::{Plugins, PluginsSettings, PluginsSetup, Tempo};
+use onyx_plugins::{Plugins, PluginsSettings, PluginsSetup, WaitTimes};
 use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
@@ -296,7 +296,7 @@ fn plugins(base: &GatewayBase<'_>, web: &Web, skills: &Skills, owner: PersonId) 
         acceptances: Arc::clone(&base.store.acceptances),
         clock: Arc::clone(base.clock),
         owner,
-        tempo: Tempo::default(),
+        wait_times: WaitTimes::default(),
     })
 }
 

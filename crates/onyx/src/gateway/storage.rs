@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use onyx_connectors::Account;
 use onyx_identity::MasterKey;
 use onyx_storage::{
-    BootClock, Home, Membership, Owned, ServerClocks, ServerError, ServerSettings, SharedConfig,
-    Store, StoreError,
+    BootClock, Home, Membership, OwnedDuty, ServerClocks, ServerError, ServerSettings,
+    SharedConfig, Store, StoreError,
 };
 use onyx_types::{Clock, Fault, Hash};
 
@@ -39,7 +39,7 @@ pub(crate) struct SharedStorage {
     pub(super) advertise: Option<String>,
     /// The drafts that this gateway works on now. The database lets a gateway take the same lease
     /// twice, so this set separates its own tasks.
-    drafts: Mutex<BTreeMap<String, Owned>>,
+    drafts: Mutex<BTreeMap<String, OwnedDuty>>,
     /// The `onyx.json` that all gateways share.
     config: Mutex<SharedConfig>,
     /// Accounts on other networks that this gateway serves.
@@ -119,7 +119,7 @@ impl SharedStorage {
         }
     }
 
-    fn drafts(&self) -> MutexGuard<'_, BTreeMap<String, Owned>> {
+    fn drafts(&self) -> MutexGuard<'_, BTreeMap<String, OwnedDuty>> {
         self.drafts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 
 use crate::PluginsSettings;
 use crate::hooks::Guard;
-use crate::host::Tempo;
+use crate::host::WaitTimes;
 use crate::process::Launcher;
 
 use acceptances::{PluginAcceptances, row_of};
@@ -49,7 +49,7 @@ pub struct PluginsSetup {
     pub clock: Arc<dyn Clock>,
     /// The owner, who accepts plugins because all people here use them.
     pub owner: PersonId,
-    pub tempo: Tempo,
+    pub wait_times: WaitTimes,
 }
 
 /// The plugins of this home. Cheap to clone.
@@ -94,14 +94,14 @@ impl Plugins {
             acceptances,
             clock,
             owner,
-            tempo,
+            wait_times,
         } = setup;
         let folder = Arc::new(PluginFolder::new(folder, cache));
         let opener = SlotOpener {
             folder: Arc::clone(&folder),
             launcher: Launcher { sandbox, scratch, web, clock: Arc::clone(&clock) },
             secrets,
-            tempo,
+            wait_times,
             logs: ProgramLogs::default(),
         };
         let parts = Parts {
@@ -144,14 +144,14 @@ impl Plugins {
 
     /// Watches for packages that change, until `stop` is cancelled.
     pub async fn tend(&self, stop: &Cancel) {
-        let SlotOpener { launcher, tempo, .. } = &self.parts.opener;
+        let SlotOpener { launcher, wait_times, .. } = &self.parts.opener;
         // The first check always reads all files, because they may have changed since they were
         // read.
         let mut seen = None;
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = launcher.clock.sleep(tempo.look) => {}
+                () = launcher.clock.sleep(wait_times.look) => {}
             }
             let now = Some(self.parts.folder.fingerprints().await);
             if now == seen {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::folder::PluginFolder;
 use super::slots::{Accepted, Slot};
 use crate::connector::PluginConnector;
-use crate::host::{Host, HostSetup, Tempo};
+use crate::host::{Host, HostSetup, WaitTimes};
 use crate::package::{AcceptedFacts, Package, PackageFolders};
 use crate::process::Launcher;
 
@@ -20,7 +20,7 @@ pub(super) struct SlotOpener {
     pub(super) folder: Arc<PluginFolder>,
     pub(super) launcher: Launcher,
     pub(super) secrets: OpenSecret,
-    pub(super) tempo: Tempo,
+    pub(super) wait_times: WaitTimes,
     pub(super) logs: ProgramLogs,
 }
 
@@ -91,7 +91,7 @@ impl SlotOpener {
                 config: config.clone(),
                 launcher: self.launcher.clone(),
                 secrets: Arc::clone(&self.secrets),
-                tempo: self.tempo,
+                wait_times: self.wait_times,
                 log: self.logs.of(&package.name),
             }))
         });

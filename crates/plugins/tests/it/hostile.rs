@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use onyx_plugins::{PluginStatus, Tempo};
+use onyx_plugins::{PluginStatus, WaitTimes};
 use onyx_test_support::wait_for;
 use serde_json::{Value, json};
 
@@ -187,13 +187,13 @@ async fn the_last_words_of_a_plugin_that_ends_are_told() {
 
 #[tokio::test]
 async fn a_plugin_that_does_not_say_how_it_is_is_started_anew() {
-    let tempo = Tempo {
+    let wait_times = WaitTimes {
         health: Duration::from_millis(100),
         health_answer: Duration::from_millis(200),
         most_failures: 100,
         ..quick()
     };
-    let house = House::on(None, tempo).await;
+    let house = House::on(None, wait_times).await;
     house.enable("unwell", guard(), json!({"mode": "unwell"})).await;
     let log = house.wait_for_log("unwell", "it did not report its status").await;
     assert!(log.iter().any(|line| line.contains("no answer within 200 ms")), "{log:?}");

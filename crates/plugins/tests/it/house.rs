@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use onyx_egress::SystemResolver;
 use onyx_plugins::{
-    PackageFiles, PluginStatus, PluginView, Plugins, PluginsSettings, PluginsSetup, Tempo,
+    PackageFiles, PluginStatus, PluginView, Plugins, PluginsSettings, PluginsSetup, WaitTimes,
 };
 use onyx_sandbox::{Program, Sandbox, SandboxKind};
 use onyx_storage::{Home, Store};
@@ -33,7 +33,7 @@ impl House {
         Self::on(None, quick()).await
     }
 
-    pub(crate) async fn on(kind: Option<SandboxKind>, tempo: Tempo) -> Self {
+    pub(crate) async fn on(kind: Option<SandboxKind>, wait_times: WaitTimes) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::in_zone(Zone::utc()));
         let home = Home::open(&folder.path().join("home")).unwrap();
@@ -58,7 +58,7 @@ impl House {
             acceptances: Arc::clone(&store.acceptances),
             clock,
             owner: owner(),
-            tempo,
+            wait_times,
         });
         Self { folder, _store: store, plugins, skills }
     }
@@ -153,15 +153,15 @@ pub(crate) fn approver() -> Approver {
 }
 
 /// Waiting times that are as short as possible.
-pub(crate) fn quick() -> Tempo {
-    Tempo {
+pub(crate) fn quick() -> WaitTimes {
+    WaitTimes {
         start: Duration::from_secs(20),
         first_wait: Duration::from_millis(20),
         longest_wait: Duration::from_millis(100),
         most_failures: 3,
         stop: Duration::from_millis(500),
         look: Duration::from_millis(100),
-        ..Tempo::default()
+        ..WaitTimes::default()
     }
 }
 

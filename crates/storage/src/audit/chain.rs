@@ -43,7 +43,7 @@ fn visible_entry(mut entry: AuditEntry) -> AuditEntry {
 }
 
 /// How far a chain was checked.
-pub(crate) struct Walk<'a> {
+pub(crate) struct ChainCheck<'a> {
     seal: Option<&'a AuditSeal>,
     /// The last row of the chain as the seal file outside the home has it.
     sealed: Option<SealedHead>,
@@ -52,7 +52,7 @@ pub(crate) struct Walk<'a> {
     first: Option<u64>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ChainCheck<'a> {
     /// Begins at the start of a chain. `sealed` must be asked for before the rows are read, so that
     /// rows that come meanwhile are in both or in neither.
     pub(crate) fn new(seal: Option<&'a AuditSeal>, sealed: Option<SealedHead>) -> Self {

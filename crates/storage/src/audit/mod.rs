@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::AuditRow;
 
-pub(crate) use chain::{Head, Walk};
+pub(crate) use chain::{ChainCheck, Head};
 pub use export::AuditExport;
 pub use seal::AuditSeal;
 

@@ -18,7 +18,7 @@ pub(crate) struct ReadPage {
 
 /// How much of a log is read at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Most {
+pub(crate) struct ReadLimits {
     pub(crate) turns: usize,
     /// The bound on bytes, which one line at most may pass.
     pub(crate) bytes: u64,
@@ -29,16 +29,16 @@ pub(crate) fn read(
     ops: &dyn FileOps,
     file: &File,
     end: u64,
-    most: Most,
+    limits: ReadLimits,
 ) -> Result<ReadPage, StoreError> {
     let mut lines = Backwards::new(ops, file, end);
-    if most.turns > 0 && !matches!(lines.last_byte()?, None | Some(b'\n')) {
+    if limits.turns > 0 && !matches!(lines.last_byte()?, None | Some(b'\n')) {
         return Err(StoreError::Refused("not a position of this log".to_owned()));
     }
     let mut found = FoundTurns::default();
     let mut start = end;
-    while found.turns.len() < most.turns
-        && end - start < most.bytes
+    while found.turns.len() < limits.turns
+        && end - start < limits.bytes
         && let Some((at, bytes)) = lines.next_line()?
     {
         found.take(at, bytes);

@@ -12,7 +12,7 @@ use crate::{Damage, Lease, LiveText, LogState, Page, Pos, StoreError, TurnLog};
 use super::beneath::{Access, Dir, classify};
 use super::leases::LocalLeases;
 use super::ops::{AppendFault, FileOps, append_whole};
-use super::page::{Most, ReadPage};
+use super::page::{ReadLimits, ReadPage};
 use super::session::{LogPlace, Need, OpenLog, Slot, Slots};
 use super::{aside, copy, line, live, page};
 
@@ -73,8 +73,8 @@ impl TurnLog for LocalTurnLog {
         before: Option<Pos>,
         n: usize,
     ) -> Result<Page, StoreError> {
-        let (key, most) = (key.clone(), Most { turns: n, bytes: u64::MAX });
-        self.run(move |logs| logs.tail(&key, before, most)).await
+        let (key, limits) = (key.clone(), ReadLimits { turns: n, bytes: u64::MAX });
+        self.run(move |logs| logs.tail(&key, before, limits)).await
     }
 
     async fn tail_within(
@@ -83,8 +83,8 @@ impl TurnLog for LocalTurnLog {
         before: Option<Pos>,
         bytes: u64,
     ) -> Result<Page, StoreError> {
-        let (key, most) = (key.clone(), Most { turns: usize::MAX, bytes });
-        self.run(move |logs| logs.tail(&key, before, most)).await
+        let (key, limits) = (key.clone(), ReadLimits { turns: usize::MAX, bytes });
+        self.run(move |logs| logs.tail(&key, before, limits)).await
     }
 
     fn state_now(&self, key: &SessionKey) -> Option<LogState> {
@@ -193,14 +193,19 @@ impl Logs {
         Ok(log.map(|log| Pos(log.len)))
     }
 
-    fn tail(&self, key: &SessionKey, before: Option<Pos>, most: Most) -> Result<Page, StoreError> {
+    fn tail(
+        &self,
+        key: &SessionKey,
+        before: Option<Pos>,
+        limits: ReadLimits,
+    ) -> Result<Page, StoreError> {
         let place = LogPlace::of(key);
         let shared = self.slots.get(key);
-        let (mut read, torn) = match self.read_page(&shared, &place, before, most) {
+        let (mut read, torn) = match self.read_page(&shared, &place, before, limits) {
             // An edit that kept the length took the last newline: opening again mends the tail.
             Err(StoreError::Refused(_)) if before.is_none() => {
                 lock(&shared).log = None;
-                self.read_page(&shared, &place, before, most)
+                self.read_page(&shared, &place, before, limits)
             }
             read => read,
         }?;
@@ -218,7 +223,7 @@ impl Logs {
         slot: &Mutex<Slot>,
         place: &LogPlace,
         before: Option<Pos>,
-        most: Most,
+        limits: ReadLimits,
     ) -> Result<(ReadPage, Option<Damage>), StoreError> {
         // The file is read outside the lock, because what lies before the length never changes
         // under us.
@@ -230,7 +235,7 @@ impl Logs {
             }
         };
         let end = before.map_or(len, |pos| pos.0.min(len));
-        Ok((page::read(&*self.ops, &file, end, most)?, torn))
+        Ok((page::read(&*self.ops, &file, end, limits)?, torn))
     }
 
     /// Copies unreadable lines aside, each once. The lines stay in the log and in every report, so

@@ -85,7 +85,7 @@ impl Wanted {
 pub enum FoundObject {
     Nothing,
     File(Object),
-    End(End),
+    End(FileEnd),
     Folder(Vec<ObjectMeta>),
 }
 

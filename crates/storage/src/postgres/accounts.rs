@@ -10,7 +10,7 @@ use super::convert::{
     get, hash, named, parsed, parsed_if_any, timestamp, timestamp_if_any, unreadable,
 };
 use super::query::{execute, read_all, rows};
-use super::transaction::{Trouble, transact};
+use super::transaction::{TransactionError, transact};
 
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresAccounts {
@@ -138,7 +138,7 @@ impl Accounts for PostgresAccounts {
 
 /// Raises the counter in the same transaction. Each gateway looks at it, so none lets in who was
 /// shut out.
-async fn tell_others(transaction: &Transaction<'_>) -> Result<(), Trouble> {
+async fn tell_others(transaction: &Transaction<'_>) -> Result<(), TransactionError> {
     let bump = "UPDATE counters SET value = value + 1 WHERE name = 'accounts'";
     execute(transaction, bump, &[]).await?;
     Ok(())

@@ -7,7 +7,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::PersonId;
 use tokio_postgres::{IsolationLevel, Row};
 
-use crate::audit::{Head, Walk};
+use crate::audit::{ChainCheck, Head};
 use crate::{AuditEntry, AuditRow, AuditSeal, AuditWitnesses, ChainState, StoreError};
 
 use super::connect::Database;
@@ -15,7 +15,7 @@ use super::convert::{
     count, get, hash, integer, named_if_any, parsed, parsed_if_any, shown, shown_if_any, timestamp,
 };
 use super::query::{execute, read_all, row, rows};
-use super::transaction::{Trouble, transact};
+use super::transaction::{TransactionError, transact};
 
 /// The chains, and the witnesses that record every row. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl AuditChains {
         &self,
         transaction: &Transaction<'_>,
         person: &PersonId,
-    ) -> Result<HeldChain, Trouble> {
+    ) -> Result<HeldChain, TransactionError> {
         let held = row(
             transaction,
             "INSERT INTO audit_heads (person, seq, hash) VALUES ($1, 0, $2)
@@ -73,7 +73,7 @@ impl AuditChains {
         transaction: &Transaction<'_>,
         held: HeldChain,
         entry: &AuditEntry,
-    ) -> Result<AuditRow, Trouble> {
+    ) -> Result<AuditRow, TransactionError> {
         let seal = self.witnesses.seal();
         let row = held.head.next(entry.clone(), seal);
         insert(transaction, &row, seal.map(AuditSeal::name)).await?;
@@ -114,7 +114,7 @@ impl AuditChains {
         let seal = self.witnesses.seal();
         // The sealed head is read before the view is taken, so rows that come meanwhile are in the
         // view or in neither.
-        let mut walk = Walk::new(seal, seal.and_then(|seal| seal.head(person)));
+        let mut check = ChainCheck::new(seal, seal.and_then(|seal| seal.head(person)));
         let mut client = self.database.client().await?;
         // One view of both tables, while others write.
         let view = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
@@ -133,8 +133,8 @@ impl AuditChains {
             after = get(last, 1)?;
             for found in &page {
                 match audit_row(found) {
-                    Ok(row) if walk.accepts(&row, get(found, 15)?) => {}
-                    Ok(_) | Err(_) => return Ok(walk.broken()),
+                    Ok(row) if check.accepts(&row, get(found, 15)?) => {}
+                    Ok(_) | Err(_) => return Ok(check.broken()),
                 }
             }
         }
@@ -143,7 +143,7 @@ impl AuditChains {
             Some(found) => Head { seq: count(found, 0)?, hash: hash(found, 1)? },
             None => Head::EMPTY,
         };
-        Ok(walk.state(head))
+        Ok(check.state(head))
     }
 }
 
@@ -168,7 +168,7 @@ async fn insert(
     transaction: &Transaction<'_>,
     row: &AuditRow,
     key: Option<&str>,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let entry = &row.entry;
     execute(
         transaction,

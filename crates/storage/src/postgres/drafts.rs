@@ -18,7 +18,7 @@ use super::convert::{
 };
 use super::gateway::{MayWait, PostgresLeases};
 use super::query::{execute, read_all, row_if_any, rows};
-use super::transaction::{Trouble, transact};
+use super::transaction::{TransactionError, transact};
 
 const PAGE: u32 = 50;
 
@@ -159,7 +159,7 @@ async fn put(
     transaction: &Transaction<'_>,
     draft: &Draft,
     replaces: &[DraftId],
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let open = open(transaction, &draft.key).await?;
     let in_the_way: HashSet<_> =
         open.iter().filter(|other| other.touches(&draft.plan)).map(|other| other.id).collect();
@@ -180,7 +180,7 @@ async fn put(
     insert(transaction, draft).await
 }
 
-async fn insert(transaction: &Transaction<'_>, draft: &Draft) -> Result<(), Trouble> {
+async fn insert(transaction: &Transaction<'_>, draft: &Draft) -> Result<(), TransactionError> {
     execute(
         transaction,
         "INSERT INTO drafts (person, draft, log_agent, session, agent, run, call, input, tainted,
@@ -221,7 +221,7 @@ async fn advance(
     person: &PersonId,
     id: DraftId,
     step: &DraftMove,
-) -> Result<Draft, Trouble> {
+) -> Result<Draft, TransactionError> {
     let select = "SELECT * FROM drafts WHERE person = $1 AND draft = $2 FOR UPDATE";
     let found = row_if_any(transaction, select, &[&person.as_str(), &id.to_string()]).await?;
     let draft = draft_row(&found.ok_or(StoreError::NotFound)?)?;

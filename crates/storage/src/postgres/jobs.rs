@@ -21,7 +21,7 @@ use super::convert::{
 };
 use super::gateway::Gateway;
 use super::query::{execute, read_all, row, row_if_any, rows};
-use super::transaction::{Trouble, transact};
+use super::transaction::{TransactionError, transact};
 
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresJobs {
@@ -250,7 +250,7 @@ impl JobLedger for PostgresJobs {
     }
 }
 
-async fn put(transaction: &Transaction<'_>, row: &JobRow) -> Result<(), Trouble> {
+async fn put(transaction: &Transaction<'_>, row: &JobRow) -> Result<(), TransactionError> {
     execute(
         transaction,
         "INSERT INTO jobs (person, job, accepted_hash, accepted_text, accepted_at, anchor, settled,
@@ -284,7 +284,7 @@ async fn alter(
     person: &PersonId,
     job: &JobId,
     change: &JobChange,
-) -> Result<bool, Trouble> {
+) -> Result<bool, TransactionError> {
     let paused = change.paused.as_ref().and_then(|paused| paused.as_deref());
     let changed = execute(
         transaction,
@@ -310,7 +310,10 @@ async fn alter(
     Ok(changed > 0)
 }
 
-async fn settle(transaction: &Transaction<'_>, settling: &Settling) -> Result<bool, Trouble> {
+async fn settle(
+    transaction: &Transaction<'_>,
+    settling: &Settling,
+) -> Result<bool, TransactionError> {
     let Settling { person, job, from, to, slots } = settling;
     let moved = execute(
         transaction,
@@ -342,7 +345,7 @@ async fn forget_oldest(
     transaction: &Transaction<'_>,
     person: &PersonId,
     job: &JobId,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     execute(
         transaction,
         "DELETE FROM job_slots WHERE person = $1 AND job = $2
@@ -362,7 +365,7 @@ async fn reopen(
     person: &PersonId,
     job: &JobId,
     after: Timestamp,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     for statement in [
         "DELETE FROM job_slots WHERE person = $1 AND job = $2 AND scheduled_at > $3
            AND state IN ('skipped', 'missed')",
@@ -375,7 +378,7 @@ async fn reopen(
     Ok(())
 }
 
-async fn add(transaction: &Transaction<'_>, slot: &JobSlot) -> Result<bool, Trouble> {
+async fn add(transaction: &Transaction<'_>, slot: &JobSlot) -> Result<bool, TransactionError> {
     let added = execute(
         transaction,
         "INSERT INTO job_slots
@@ -409,7 +412,7 @@ async fn take(
     claim: &SlotClaim,
     gateway: &str,
     incarnation: i64,
-) -> Result<bool, Trouble> {
+) -> Result<bool, TransactionError> {
     // Two claims of different slots would each see the other's not yet running.
     let hold = "SELECT value FROM counters WHERE name = 'jobs' FOR UPDATE";
     row(transaction, hold, &[]).await?;
@@ -439,7 +442,7 @@ async fn take(
     Ok(claimed > 0)
 }
 
-async fn end(transaction: &Transaction<'_>, ending: &SlotEnding) -> Result<bool, Trouble> {
+async fn end(transaction: &Transaction<'_>, ending: &SlotEnding) -> Result<bool, TransactionError> {
     let ended = execute(
         transaction,
         "UPDATE job_slots SET state = $5, session = coalesce($6, session), ended_at = $7,

@@ -33,8 +33,8 @@ pub(crate) use connectors::PostgresConnectors;
 pub(crate) use drafts::PostgresDrafts;
 pub(crate) use files::{Blobs, PostgresFiles};
 pub use gateway::{
-    BootClock, GatewayOverview, GatewayRow, GatewaySettings, GatewayState, Heard, News,
-    SharedConfig, list_gateways, read_shared_config,
+    BootClock, ClusterChanges, GatewayOverview, GatewayRow, GatewaySettings, GatewayState,
+    PollPosition, SharedConfig, list_gateways, read_shared_config,
 };
 pub(crate) use gateway::{Gateway, HeartbeatTask, PostgresLeases, ask_to_drain, overview};
 pub(crate) use jobs::PostgresJobs;
@@ -47,6 +47,6 @@ pub use moving::{
 pub use schema::{DatabaseReport, SCHEMA_VERSION, inspect_database, migrate_database};
 pub(crate) use secrets::PostgresSecrets;
 pub(crate) use sign_ins::PostgresPending;
-pub use sign_ins::{FailureBucket, Overflow, Room, SharedFailures};
+pub use sign_ins::{Admission, FailureBucket, Overflow, SharedFailures};
 pub(crate) use turns::PostgresTurnLog;
 pub use turns::Sealing;

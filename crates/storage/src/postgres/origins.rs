@@ -9,7 +9,7 @@ use crate::{ContentRecord, OpenCommand, OriginNote, Origins, StoreError, TICK_MS
 use super::connect::Database;
 use super::convert::{count, get, named, timestamp, timestamp_if_any};
 use super::query::{execute, read_all, row, row_if_any, rows};
-use super::transaction::{Trouble, transact};
+use super::transaction::{TransactionError, transact};
 
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresOrigins {
@@ -159,14 +159,18 @@ impl Origins for PostgresOrigins {
 
 /// What would be answered of an owner changes in this transaction. The row is held until its end, so that the version is
 /// new when the change is visible.
-async fn changed(transaction: &Transaction<'_>, owner: &str) -> Result<(), Trouble> {
+async fn changed(transaction: &Transaction<'_>, owner: &str) -> Result<(), TransactionError> {
     let change = "INSERT INTO origin_owners (owner, version) VALUES ($1, 1)
                   ON CONFLICT (owner) DO UPDATE SET version = origin_owners.version + 1";
     execute(transaction, change, &[&owner]).await?;
     Ok(())
 }
 
-async fn put(transaction: &Transaction<'_>, owner: &str, note: &OriginNote) -> Result<(), Trouble> {
+async fn put(
+    transaction: &Transaction<'_>,
+    owner: &str,
+    note: &OriginNote,
+) -> Result<(), TransactionError> {
     let origin = note.origin.as_str();
     if !note.path.is_empty() {
         put_content(transaction, owner, note, origin).await?;
@@ -188,7 +192,7 @@ async fn put_content(
     owner: &str,
     note: &OriginNote,
     origin: &str,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let hash = note.hash.map(|hash| hash.to_string()).unwrap_or_default();
     let at = SystemClock::new().wall().as_millis();
     execute(

@@ -7,7 +7,7 @@ use crate::{SealedSecret, SealedSecrets, SecretId, StoreError};
 use super::connect::Database;
 use super::convert::{get, parsed, timestamp};
 use super::query::{execute, read_all, rows};
-use super::transaction::{Trouble, transact};
+use super::transaction::{TransactionError, transact};
 
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresSecrets {
@@ -77,7 +77,7 @@ impl SealedSecrets for PostgresSecrets {
 }
 
 /// Raises the counter in the same transaction. Each gateway watches it and opens the secrets again.
-async fn tell_others(transaction: &Transaction<'_>) -> Result<(), Trouble> {
+async fn tell_others(transaction: &Transaction<'_>) -> Result<(), TransactionError> {
     let bump = "UPDATE counters SET value = value + 1 WHERE name = 'secrets'";
     execute(transaction, bump, &[]).await?;
     Ok(())

@@ -14,29 +14,29 @@ use crate::StoreError;
 
 /// Why the work of a transaction stopped.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum TransactionError {
     /// What was asked for cannot be; never tried again.
     Store(StoreError),
     Database(tokio_postgres::Error),
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for TransactionError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl From<tokio_postgres::Error> for Trouble {
+impl From<tokio_postgres::Error> for TransactionError {
     fn from(error: tokio_postgres::Error) -> Self {
         Self::Database(error)
     }
 }
 
-impl From<Trouble> for StoreError {
-    fn from(trouble: Trouble) -> Self {
+impl From<TransactionError> for StoreError {
+    fn from(trouble: TransactionError) -> Self {
         match trouble {
-            Trouble::Store(error) => error,
-            Trouble::Database(error) => error.into(),
+            TransactionError::Store(error) => error,
+            TransactionError::Database(error) => error.into(),
         }
     }
 }
@@ -82,7 +82,7 @@ fn is_of_the_network(error: &tokio_postgres::Error) -> bool {
     false
 }
 
-impl Trouble {
+impl TransactionError {
     /// Nothing was written, and the same work may succeed when it is done again.
     fn lost_a_race(&self) -> bool {
         match self {
@@ -116,8 +116,8 @@ impl Tries {
     pub(super) async fn end<T>(
         &mut self,
         transaction: Transaction<'_>,
-        number: Result<TransactionNumber, Trouble>,
-        worked: Result<T, Trouble>,
+        number: Result<TransactionNumber, TransactionError>,
+        worked: Result<T, TransactionError>,
     ) -> Ended<T> {
         let trouble = match (worked, number) {
             (Ok(value), Ok(number)) => match transaction.commit().await {
@@ -140,7 +140,7 @@ impl Tries {
     }
 
     /// Is it to be done again? Waits a moment before it says yes.
-    pub(super) async fn again(&mut self, trouble: &Trouble) -> bool {
+    pub(super) async fn again(&mut self, trouble: &TransactionError) -> bool {
         if !trouble.lost_a_race() || self.0 >= MOST_TRIES {
             return false;
         }
@@ -173,7 +173,7 @@ pub(super) struct TransactionNumber {
 }
 
 impl TransactionNumber {
-    pub(super) async fn of(transaction: &Transaction<'_>) -> Result<Self, Trouble> {
+    pub(super) async fn of(transaction: &Transaction<'_>) -> Result<Self, TransactionError> {
         let select = "SELECT pg_current_xact_id()::TEXT,
                              extract(epoch FROM pg_postmaster_start_time())::TEXT";
         let row = row(transaction, select, &[]).await?;
@@ -236,7 +236,7 @@ pub(super) async fn at_once(client: &Object, statements: &str) -> Result<(), Sto
     let mut tries = Tries::default();
     loop {
         let Err(error) = client.batch_execute(statements).await else { return Ok(()) };
-        let trouble = Trouble::from(error);
+        let trouble = TransactionError::from(error);
         if !tries.again(&trouble).await {
             return Err(trouble.into());
         }
@@ -254,7 +254,7 @@ macro_rules! transact {
             let mut client = $database.client().await?;
             let $transaction = client.transaction().await?;
             let numbered = TransactionNumber::of(&$transaction);
-            let (number, worked): (_, Result<_, $crate::postgres::transaction::Trouble>) =
+            let (number, worked): (_, Result<_, $crate::postgres::transaction::TransactionError>) =
                 tokio::join!(biased; numbered, async { $work });
             let ended = tries.end($transaction, number, worked).await;
             drop(client);

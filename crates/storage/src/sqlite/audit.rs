@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use onyx_types::PersonId;
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
-use crate::audit::{Head, Walk};
+use crate::audit::{ChainCheck, Head};
 use crate::{AuditEntry, AuditRow, AuditSeal, ChainState, StoreError};
 
 use super::convert::{count, hash, integer, named_if_any, parsed, parsed_if_any, timestamp};
@@ -116,19 +116,19 @@ pub(crate) fn verify(
                 diff_summary, result, previous, hash, key
          FROM audit WHERE person = ?1 ORDER BY seq",
     )?;
-    let mut walk = Walk::new(seal, sealed);
+    let mut check = ChainCheck::new(seal, sealed);
     let read = |row: &Row<'_>| Ok((audit_row(row)?, row.get::<_, Option<String>>(15)?));
     for row in statement.query_map([person.as_str()], read)? {
         match row {
-            Ok((row, key)) if walk.accepts(&row, key.as_deref()) => {}
+            Ok((row, key)) if check.accepts(&row, key.as_deref()) => {}
             Ok(_) | Err(rusqlite::Error::FromSqlConversionFailure(..)) => {
-                return Ok(walk.broken());
+                return Ok(check.broken());
             }
             Err(error) => return Err(error.into()),
         }
     }
     let head = head(&snapshot, person)?.unwrap_or(Head::EMPTY);
-    Ok(walk.state(head))
+    Ok(check.state(head))
 }
 
 fn audit_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {

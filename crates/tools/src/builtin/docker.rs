@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::exec::outcome;
 use super::{acting, spec_of, text_argument};
-use crate::runtime::AtWork;
+use crate::runtime::RunningCommand;
 use crate::text::argv::{quoted, shown};
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
@@ -90,7 +90,7 @@ pub(super) struct Arguments {
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[allow(dead_code, reason = "only its schema counts")]
-struct Nothing {}
+struct NoArguments {}
 
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -118,9 +118,11 @@ impl Command {
     fn spec(self) -> ToolSpec {
         let (group, read) = ("docker", ToolEffect::Read);
         match self {
-            Self::Ps => spec_of::<Nothing>("docker_ps", group, read, "List containers."),
+            Self::Ps => spec_of::<NoArguments>("docker_ps", group, read, "List containers."),
             Self::Logs => spec_of::<Logs>("docker_logs", group, read, "A container's last lines."),
-            Self::Stats => spec_of::<Nothing>("docker_stats", group, read, "What containers use."),
+            Self::Stats => {
+                spec_of::<NoArguments>("docker_stats", group, read, "What containers use.")
+            }
             Self::Exec => {
                 let description = "Run a command in a container.";
                 spec_of::<Exec>("docker_exec", group, ToolEffect::Execute, description)
@@ -215,7 +217,7 @@ impl TypedTool for DockerTool {
         let plan = plan.into_inner();
         let words = self.command.words(&asked)?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let at_work = AtWork::trusted(self.docker.program()?, &words)?;
+        let at_work = RunningCommand::trusted(self.docker.program()?, &words)?;
         Ok(outcome(&at_work.until_end(LIMIT, cx).await?, plan.summary))
     }
 }

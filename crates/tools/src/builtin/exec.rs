@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{command_plan, spec_of};
 use crate::gate::AuthorisedBy;
-use crate::runtime::{Access, Ending, Network, Order, Ran, Runtime, Steering};
+use crate::runtime::{Access, CommandRequest, CommandResult, Ending, Network, Runtime, Steering};
 use crate::text::argv::shown;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
@@ -83,7 +83,7 @@ impl TypedTool for Exec {
         if by == AuthorisedBy::Person {
             workspace.still_executes(&plan, &argv, folder.as_deref(), cx).await?;
         }
-        let order = Order {
+        let order = CommandRequest {
             argv,
             workspace,
             folder: folder.as_deref(),
@@ -110,7 +110,7 @@ pub(super) fn changing(plan: &Authorised<Plan>) -> Access {
 }
 
 /// The output of a command and how it ended, for a model.
-pub(super) fn outcome(ran: &Ran, summary: String) -> ToolOutcome {
+pub(super) fn outcome(ran: &CommandResult, summary: String) -> ToolOutcome {
     let note = match ran.ending {
         Ending::Exited(0) => String::new(),
         ending => ending.to_string(),

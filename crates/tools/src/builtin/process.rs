@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::exec::changing;
 use super::{acting, command_plan, reading, spec_of, text_argument};
 use crate::gate::AuthorisedBy;
-use crate::runtime::{Network, Order, Processes, Runtime, Started};
+use crate::runtime::{CommandRequest, Network, Processes, Runtime, Started};
 use crate::text::argv::shown;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
@@ -155,7 +155,7 @@ impl TypedTool for Process {
                 if by == AuthorisedBy::Person {
                     workspace.still_executes(&plan, argv, folder, cx).await?;
                 }
-                let order = Order {
+                let order = CommandRequest {
                     argv: argv.to_vec(),
                     workspace,
                     folder,

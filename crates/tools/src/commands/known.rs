@@ -7,7 +7,7 @@
 
 /// Whether a command can run other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Runs {
+pub(crate) enum ProgramReach {
     OnlyItself,
     Anything,
 }
@@ -255,11 +255,11 @@ const TREE: Options = Options::Only {
 };
 
 /// Whether this command can run other programs.
-pub(crate) fn runs(argv: &[String]) -> Runs {
-    let Some((program, words)) = argv.split_first() else { return Runs::Anything };
+pub(crate) fn runs(argv: &[String]) -> ProgramReach {
+    let Some((program, words)) = argv.split_first() else { return ProgramReach::Anything };
     match options(program) {
-        Some(options) if options.allow(words) => Runs::OnlyItself,
-        Some(_) | None => Runs::Anything,
+        Some(options) if options.allow(words) => ProgramReach::OnlyItself,
+        Some(_) | None => ProgramReach::Anything,
     }
 }
 
@@ -323,7 +323,7 @@ mod tests {
             "rg -n --glob *.md word",
             "sort -- --compress-program=sh",
         ] {
-            assert_eq!(runs(&words(line)), Runs::OnlyItself, "{line}");
+            assert_eq!(runs(&words(line)), ProgramReach::OnlyItself, "{line}");
         }
     }
 
@@ -366,8 +366,8 @@ mod tests {
             "/usr/bin/../../home/ls",
             "LS",
         ] {
-            assert_eq!(runs(&words(line)), Runs::Anything, "{line}");
+            assert_eq!(runs(&words(line)), ProgramReach::Anything, "{line}");
         }
-        assert_eq!(runs(&[]), Runs::Anything);
+        assert_eq!(runs(&[]), ProgramReach::Anything);
     }
 }

@@ -4,5 +4,5 @@
 mod known;
 mod rule;
 
-pub(crate) use known::{Runs, runs};
+pub(crate) use known::{ProgramReach, runs};
 pub(crate) use rule::CommandRule;

@@ -8,13 +8,13 @@
 
 use onyx_types::{ErrorCode, Fault, Taint};
 
-use super::{Runs, runs};
+use super::{ProgramReach, runs};
 use crate::text::argv::quoted;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommandRule {
     words: Vec<String>,
-    runs: Runs,
+    runs: ProgramReach,
 }
 
 const SHELLS: [&str; 14] = [
@@ -147,8 +147,8 @@ impl CommandRule {
     /// The warning for the author of the rule, if there is one.
     pub(crate) fn warning(&self) -> Option<String> {
         match self.runs {
-            Runs::OnlyItself => None,
-            Runs::Anything => Some(format!(
+            ProgramReach::OnlyItself => None,
+            ProgramReach::Anything => Some(format!(
                 "tools.commands allows `{}`, and this program can run anything: by an option, a \
                  setting or a file that it finds. The rule stands only until a run has read \
                  something from outside; after that it asks",
@@ -159,8 +159,8 @@ impl CommandRule {
 
     pub(crate) fn permits(&self, argv: &[String], taint: Taint) -> bool {
         let stands = match self.runs {
-            Runs::OnlyItself => runs(argv) == Runs::OnlyItself,
-            Runs::Anything => taint == Taint::Clean,
+            ProgramReach::OnlyItself => runs(argv) == ProgramReach::OnlyItself,
+            ProgramReach::Anything => taint == Taint::Clean,
         };
         stands && argv.starts_with(&self.words)
     }
@@ -310,7 +310,7 @@ mod tests {
                         assert!(argv.starts_with(&rule.words), "{argv:?}");
                         assert!(!runs_anything(&argv[0]), "{argv:?}");
                         assert!(
-                            taint == Taint::Clean || runs(&argv) == Runs::OnlyItself,
+                            taint == Taint::Clean || runs(&argv) == ProgramReach::OnlyItself,
                             "{argv:?}"
                         );
                     }

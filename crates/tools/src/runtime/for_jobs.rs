@@ -5,7 +5,7 @@ use std::time::Duration;
 use onyx_egress::Address;
 use onyx_types::{ErrorCode, Fault, Origin};
 
-use super::{Access, Ending, Network, Order, Runtime, Steering};
+use super::{Access, CommandRequest, Ending, Network, Runtime, Steering};
 use crate::{ToolCx, ToolError, Web};
 
 /// The most bytes of an answer that are searched.
@@ -66,7 +66,7 @@ impl JobOutside {
             CommandAccess::Change => Access::Change(Origin::AgentTainted, Steering::Kept),
         };
         let fault = |error: ToolError| Fault::new(ErrorCode::ToolFailed, error.to_string());
-        let order = Order {
+        let order = CommandRequest {
             argv,
             workspace: runtime.workspace(None, cx).await.map_err(fault)?,
             folder: None,

@@ -57,7 +57,7 @@ enum Vaults {
 }
 
 /// A command that a tool wants to run.
-pub(crate) struct Order<'a> {
+pub(crate) struct CommandRequest<'a> {
     pub(crate) argv: Vec<String>,
     pub(crate) workspace: Arc<Workspace>,
     /// The folder in the vault; `None` is the top of the vault.
@@ -110,14 +110,14 @@ impl fmt::Display for Ending {
     }
 }
 
-pub(crate) struct Ran {
+pub(crate) struct CommandResult {
     pub(crate) output: String,
     pub(crate) ending: Ending,
     pub(crate) left: CommandChanges,
 }
 
 /// A running command with everything that must live as long as it does.
-pub(crate) struct AtWork {
+pub(crate) struct RunningCommand {
     pub(crate) running: Running,
     _scratch: Option<Scratch>,
     /// The workspace in which it works.
@@ -196,12 +196,12 @@ impl Runtime {
 
     pub(crate) async fn start(
         &self,
-        order: Order<'_>,
+        order: CommandRequest<'_>,
         stdin: Stdio,
         cx: &ToolCx,
-    ) -> Result<AtWork, ToolError> {
+    ) -> Result<RunningCommand, ToolError> {
         self.repositories.forget(&cx.key.person);
-        let Order { argv, workspace, folder, access, network, beside, tool } = order;
+        let CommandRequest { argv, workspace, folder, access, network, beside, tool } = order;
         let folder = folder.map(|folder| cx.paths.check(folder)).transpose()?;
         let scratch = self.make_scratch().await?;
         let top = workspace.root().to_owned();
@@ -230,7 +230,7 @@ impl Runtime {
         match self.start_answered(job, stdin, network).await {
             Ok((running, proxy)) => {
                 let (scratch, workspace) = (Some(scratch), Some(workspace));
-                Ok(AtWork { running, _scratch: scratch, workspace, watch, _proxy: proxy })
+                Ok(RunningCommand { running, _scratch: scratch, workspace, watch, _proxy: proxy })
             }
             Err(error) => {
                 if let Some(watch) = watch {
@@ -279,10 +279,10 @@ impl Runtime {
     /// Runs a command to its end and shows its output meanwhile. The command ends with the run.
     pub(crate) async fn run(
         &self,
-        order: Order<'_>,
+        order: CommandRequest<'_>,
         limit: Duration,
         cx: &ToolCx,
-    ) -> Result<Ran, ToolError> {
+    ) -> Result<CommandResult, ToolError> {
         let (at_work, cx) = (self.start(order, Stdio::null(), cx).await?, cx.clone());
         // The command runs in its own task, so that its changes are examined even if the caller
         // goes away.
@@ -291,7 +291,7 @@ impl Runtime {
     }
 }
 
-impl AtWork {
+impl RunningCommand {
     /// Starts a program of the owner, which works in no folder of the vault.
     pub(crate) fn trusted(program: &Path, arguments: &[&str]) -> Result<Self, ToolError> {
         let running = onyx_sandbox::trusted(program, arguments).map_err(|error| not_run(&error))?;
@@ -302,7 +302,7 @@ impl AtWork {
         mut self,
         limit: Duration,
         cx: &ToolCx,
-    ) -> Result<Ran, ToolError> {
+    ) -> Result<CommandResult, ToolError> {
         let mut gathered = OutputBuffer::default();
         let ending = tokio::select! {
             biased;
@@ -311,7 +311,7 @@ impl AtWork {
             () = cx.clock.sleep(limit) => Ending::TimedOut,
         };
         let left = self.end(cx).await?;
-        Ok(Ran { output: gathered.finish(), ending, left })
+        Ok(CommandResult { output: gathered.finish(), ending, left })
     }
 
     /// Ends the rest of the command and examines its changes.

@@ -9,7 +9,7 @@ use onyx_types::{Cancel, SessionKey};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Notify, mpsc};
 
-use super::{AtWork, Order, OutputBuffer, Runtime};
+use super::{CommandRequest, OutputBuffer, RunningCommand, Runtime};
 use crate::{LiveOutput, ToolCx, ToolError};
 
 /// The most processes of one session.
@@ -32,13 +32,13 @@ struct Table {
 struct Process {
     session: SessionKey,
     words: mpsc::Sender<String>,
-    heard: Arc<Heard>,
+    heard: Arc<SharedOutput>,
     stop: Cancel,
 }
 
 /// The output that was not polled yet, and how the process ended.
 #[derive(Default)]
-struct Heard {
+struct SharedOutput {
     said: Mutex<ProcessOutput>,
     news: Notify,
 }
@@ -56,13 +56,13 @@ impl Processes {
     pub(crate) async fn start(
         &self,
         runtime: &Runtime,
-        order: Order<'_>,
+        order: CommandRequest<'_>,
         cx: &ToolCx,
     ) -> Result<Started, ToolError> {
         self.room(&cx.key)?;
         let at_work = runtime.start(order, Stdio::piped(), cx).await?;
         let (words, waiting) = mpsc::channel(WORDS_WAITING);
-        let (heard, stop) = (Arc::<Heard>::default(), Cancel::new());
+        let (heard, stop) = (Arc::<SharedOutput>::default(), Cancel::new());
         let mut follow = Follow { at_work, waiting, heard: Arc::clone(&heard) };
         // The call that started the process is over when the process ends, so nothing is shown live
         // then.
@@ -175,7 +175,7 @@ impl Drop for Table {
     }
 }
 
-impl Heard {
+impl SharedOutput {
     fn said(&self) -> MutexGuard<'_, ProcessOutput> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -197,9 +197,9 @@ impl ProcessOutput {
 }
 
 struct Follow {
-    at_work: AtWork,
+    at_work: RunningCommand,
     waiting: mpsc::Receiver<String>,
-    heard: Arc<Heard>,
+    heard: Arc<SharedOutput>,
 }
 
 impl Follow {

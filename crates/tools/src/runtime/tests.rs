@@ -11,7 +11,7 @@ use onyx_test_support::{Page, Site};
 use onyx_types::{Cancel, IdGenerator, Scope, ScopeSet, SessionKey, SystemClock, Taint};
 use serde_json::json;
 
-use super::{Access, Ending, Network, Order, Ran, Runtime};
+use super::{Access, CommandRequest, CommandResult, Ending, Network, Runtime};
 use crate::{Decisions, LiveOutput, Offered, PathRules, ToolCx, ToolError, Web, WebSettings};
 
 /// The commands below start in this test: the sandbox runs this test program again.
@@ -60,7 +60,11 @@ fn context(store: &Store) -> ToolCx {
 
 /// Runs curl in a sandbox that may reach these servers. The config allows all servers of this
 /// machine, so only the list can keep the command from one.
-async fn curl(kind: SandboxKind, servers: Vec<HostPort>, words: &[&str]) -> Result<Ran, ToolError> {
+async fn curl(
+    kind: SandboxKind,
+    servers: Vec<HostPort>,
+    words: &[&str],
+) -> Result<CommandResult, ToolError> {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
     let store = Store::open_embedded(home, Arc::new(SystemClock::new())).await.unwrap();
@@ -74,7 +78,8 @@ async fn curl(kind: SandboxKind, servers: Vec<HostPort>, words: &[&str]) -> Resu
     let (access, network) = (Access::Look, Network::Servers(servers));
     let tool = "exec".to_owned();
     let workspace = runtime.workspace(None, &cx).await?;
-    let order = Order { argv, workspace, folder: None, access, network, beside: None, tool };
+    let order =
+        CommandRequest { argv, workspace, folder: None, access, network, beside: None, tool };
     runtime.run(order, Duration::from_secs(60), &cx).await
 }
 

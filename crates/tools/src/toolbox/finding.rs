@@ -37,7 +37,7 @@ pub(super) struct Need {
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[allow(dead_code, reason = "only its schema is used: the call becomes another one")]
-struct CallOf {
+struct CalledTool {
     /// As find_tool names it
     name: String,
     arguments: Option<serde_json::Map<String, Value>>,
@@ -48,13 +48,13 @@ pub fn find_tools() -> Vec<Arc<dyn Tool>> {
     let find = "There are more tools than are shown. Find those that do something.";
     let call = "Call a tool that find_tool named.";
     vec![
-        Arc::new(OfToolbox(spec::<Need>(FIND_TOOL, ToolEffect::Read, find))),
+        Arc::new(ToolboxTool(spec::<Need>(FIND_TOOL, ToolEffect::Read, find))),
         // The effect of `call_tool` is the effect of the tool that it calls.
-        Arc::new(OfToolbox(spec::<CallOf>(CALL_TOOL, ToolEffect::Execute, call))),
+        Arc::new(ToolboxTool(spec::<CalledTool>(CALL_TOOL, ToolEffect::Execute, call))),
     ]
 }
 
-struct OfToolbox(ToolSpec);
+struct ToolboxTool(ToolSpec);
 
 fn spec<Arguments: JsonSchema>(
     name: &'static str,
@@ -74,7 +74,7 @@ fn spec<Arguments: JsonSchema>(
     }
 }
 
-impl Tool for OfToolbox {
+impl Tool for ToolboxTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }

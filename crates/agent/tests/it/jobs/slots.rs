@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_agent::{Busy, Misfire, Overlap, Rule, Schedule, Timing, due};
+use onyx_agent::{JobActivity, Misfire, Overlap, Rule, Schedule, Timing, due};
 use onyx_storage::{
     AuditEntry, JobChange, JobLedger, JobRow, JobSlot, SlotClaim, SlotEnding, SlotKey, SlotState,
 };
@@ -155,7 +155,7 @@ impl World {
     async fn look(&mut self) {
         let row = self.ledger.job(&self.person, &self.job).await.unwrap().unwrap();
         let open = self.ledger.open_slots().await.unwrap();
-        let busy = if open.is_empty() { Busy::Idle } else { Busy::AtWork };
+        let busy = if open.is_empty() { JobActivity::Idle } else { JobActivity::AtWork };
         if let Some(settling) = due(&self.timing, &row, busy, self.clock.wall()) {
             // Another gateway may have settled the same slots first.
             let twice = settling.clone();

@@ -74,7 +74,7 @@ pub(crate) async fn import(
     let import = reading.await.map_err(|_| failed("reading the export failed"))?;
     let import = import.map_err(Fault::from)?;
     let mode = if query.dry_run { Mode::DryRun } else { Mode::Write };
-    let bringing = Bringing { state, caller, source: from, import, mode };
+    let bringing = RunningImport { state, caller, source: from, import, mode };
     if query.progress {
         let work = move |told| async move { bringing.bring(Progress::to(told)).await };
         return Ok(lines(names, work));
@@ -83,7 +83,7 @@ pub(crate) async fn import(
 }
 
 /// An import whose data was read and is now written into the home.
-struct Bringing {
+struct RunningImport {
     state: ApiState,
     caller: AuthContext,
     source: Source,
@@ -91,7 +91,7 @@ struct Bringing {
     mode: Mode,
 }
 
-impl Bringing {
+impl RunningImport {
     async fn bring(&self, progress: Progress) -> Result<ImportReport, Problem> {
         let Self { state, caller, source, import, mode } = self;
         let report = write(state, caller, *source, import, *mode, progress).await?;

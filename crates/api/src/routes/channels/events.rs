@@ -70,13 +70,13 @@ struct Follower {
     told: mpsc::Sender<SseFrame>,
     notices: Receiver<Notice>,
     /// Notices that arrived while a run was being streamed.
-    later: VecDeque<Heard>,
+    later: VecDeque<ThreadNotice>,
     /// Runs that were streamed already, because the notice of a run's beginning may arrive after
     /// its end.
     followed: HashSet<RunId>,
 }
 
-enum Heard {
+enum ThreadNotice {
     Notice(NoticeKind),
     /// Notices were missed.
     Missed,
@@ -107,20 +107,20 @@ impl Follower {
                 },
             };
             match heard {
-                Heard::Over => return,
-                Heard::Notice(NoticeKind::RunStarted(run)) => self.run(run, 0).await,
-                Heard::Notice(NoticeKind::MessageWithdrawn(message)) => {
+                ThreadNotice::Over => return,
+                ThreadNotice::Notice(NoticeKind::RunStarted(run)) => self.run(run, 0).await,
+                ThreadNotice::Notice(NoticeKind::MessageWithdrawn(message)) => {
                     self.withdrawn(message).await
                 }
-                Heard::Notice(NoticeKind::SessionDeleted) => break,
+                ThreadNotice::Notice(NoticeKind::SessionDeleted) => break,
                 // The end of the thread may have been missed; the newest run is looked up again.
-                Heard::Missed => {
+                ThreadNotice::Missed => {
                     let there = self.agent.sessions.meta(&self.person, self.session).await;
                     if there.is_err_and(|fault| fault.code == ErrorCode::NotFound) {
                         break;
                     }
                 }
-                Heard::Notice(
+                ThreadNotice::Notice(
                     NoticeKind::RunEnded(_) | NoticeKind::SessionChanged | NoticeKind::Draft(_),
                 ) => {}
             }
@@ -194,8 +194,8 @@ impl Follower {
             let ready = tokio::select! {
                 () = self.told.closed() => return,
                 heard = hear(&mut self.notices, self.session) => match heard {
-                    Heard::Over => return,
-                    Heard::Notice(NoticeKind::MessageWithdrawn(message)) => {
+                    ThreadNotice::Over => return,
+                    ThreadNotice::Notice(NoticeKind::MessageWithdrawn(message)) => {
                         self.withdrawn(message).await;
                         continue;
                     }
@@ -261,13 +261,13 @@ impl Follower {
 }
 
 /// The next notice about a session.
-async fn hear(notices: &mut Receiver<Notice>, session: SessionId) -> Heard {
+async fn hear(notices: &mut Receiver<Notice>, session: SessionId) -> ThreadNotice {
     loop {
         match notices.recv().await {
-            Ok(notice) if notice.session == session => return Heard::Notice(notice.kind),
+            Ok(notice) if notice.session == session => return ThreadNotice::Notice(notice.kind),
             Ok(_) => {}
-            Err(RecvError::Lagged(_)) => return Heard::Missed,
-            Err(RecvError::Closed) => return Heard::Over,
+            Err(RecvError::Lagged(_)) => return ThreadNotice::Missed,
+            Err(RecvError::Closed) => return ThreadNotice::Over,
         }
     }
 }

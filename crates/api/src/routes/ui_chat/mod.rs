@@ -111,7 +111,7 @@ pub(super) async fn chat(
     let events = model.stream(asked, Cancel::new());
     let frames = UiMessageFrames::new(state.agent.fresh_id());
     let under_way = state.pass_through.begin();
-    let mut told = Told {
+    let mut told = AnswerStream {
         answer: ModelAnswer::new(events, under_way),
         frames,
         ready: Vec::new(),
@@ -125,7 +125,7 @@ pub(super) async fn chat(
         return Err(fault.clone().into());
     }
     told.ready = first;
-    Ok((stream_headers(), Body::from_stream(unfold(told, Told::next))).into_response())
+    Ok((stream_headers(), Body::from_stream(unfold(told, AnswerStream::next))).into_response())
 }
 
 fn stream_headers() -> [(HeaderName, &'static str); 3] {
@@ -146,14 +146,14 @@ fn weight(message: &Message) -> usize {
     message.content.iter().map(block).sum()
 }
 
-struct Told {
+struct AnswerStream {
     answer: ModelAnswer,
     frames: UiMessageFrames,
     ready: Vec<AnswerPart>,
     over: bool,
 }
 
-impl Told {
+impl AnswerStream {
     async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
         if self.over {
             return None;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::choice::{Mode, tool_use};
 use super::fields::Fields;
-use super::knobs::{ReadKnobs, StopWords, effort, verbosity};
+use super::knobs::{RequestedKnobs, StopWords, effort, verbosity};
 use super::media::{document, image};
 use super::{ClientRequest, arguments, content, joined, text_input_schema};
 use crate::Problem;
@@ -318,8 +318,8 @@ struct Offered {
 }
 
 impl Request {
-    fn asked(&mut self) -> Result<ReadKnobs, Problem> {
-        let mut asked = ReadKnobs::default();
+    fn asked(&mut self) -> Result<RequestedKnobs, Problem> {
+        let mut asked = RequestedKnobs::default();
         asked.top_p(self.top_p);
         asked.top_k(self.top_k);
         asked.stop(self.stop.take().map(StopWords::words).unwrap_or_default(), "stop");

@@ -9,12 +9,12 @@ use crate::Problem;
 
 /// The requested settings, each with the field that asked for it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ReadKnobs {
+pub(super) struct RequestedKnobs {
     pub(super) sampling: Sampling,
     pub(super) knobs: Vec<(Knob, &'static str)>,
 }
 
-impl ReadKnobs {
+impl RequestedKnobs {
     /// Records that a field asks for this setting, if it does.
     pub(super) fn note(&mut self, knob: Knob, field: &'static str, asked: bool) {
         if asked {

@@ -29,7 +29,7 @@ use crate::connector::{
     PaceLimits, Update,
 };
 use crate::settings::Account;
-use crate::setup::{ConnectorSetup, Tempo};
+use crate::setup::{ConnectorSetup, WaitTimes};
 use crate::text::{TextFormat, TextLimits};
 use api::Rest;
 use gateway::{Gateway, IdentifyQueue};
@@ -61,7 +61,7 @@ const PACE: PaceLimits = PaceLimits {
 
 pub(super) struct Discord {
     rest: Rest,
-    tempo: Tempo,
+    wait_times: WaitTimes,
     clock: Arc<dyn Clock>,
     me: OnceLock<User>,
     /// The open connection. None while it is being read, and after a failure.
@@ -87,12 +87,12 @@ impl Discord {
         let base = account.api_base.as_deref().unwrap_or(API);
         let http = Http::new(&setup.egress, base, &token)?;
         Ok(Self {
-            rest: Rest { http, token, within: setup.tempo.request },
-            tempo: setup.tempo,
+            rest: Rest { http, token, within: setup.wait_times.request },
+            wait_times: setup.wait_times,
             clock: Arc::clone(&setup.clock),
             me: OnceLock::new(),
             gateway: Mutex::default(),
-            queue: IdentifyQueue::new(setup.tempo.backoff * 5),
+            queue: IdentifyQueue::new(setup.wait_times.backoff * 5),
             is_resume_url_bad: AtomicBool::new(false),
             has_commands: AtomicBool::new(false),
             places: Mutex::default(),
@@ -310,7 +310,7 @@ impl Connector for Discord {
             can_edit: true,
             largest_file: LARGEST_SENT,
             listening: Listening::Polls,
-            pace: self.tempo.pace.unwrap_or(PACE),
+            pace: self.wait_times.pace.unwrap_or(PACE),
         }
     }
 
@@ -358,7 +358,7 @@ impl Connector for Discord {
         if !is_theirs {
             return Err(refused("its address does not belong to Discord"));
         }
-        let fetched = self.rest.http.fetch(&address, self.tempo.request, LARGEST_FILE).await?;
+        let fetched = self.rest.http.fetch(&address, self.wait_times.request, LARGEST_FILE).await?;
         if fetched.status != 200 || fetched.is_cut {
             return Err(refused(&format!("it answered {}", fetched.status)));
         }

@@ -21,7 +21,7 @@ use crate::connector::{
     OutgoingKind, PaceLimits, Pushed,
 };
 use crate::settings::{Account, Mode, Secret};
-use crate::setup::{ConnectorSetup, Tempo};
+use crate::setup::{ConnectorSetup, WaitTimes};
 use crate::text::{Rendered, TextFormat, TextLimits};
 use wire::{Bot, FileInfo};
 
@@ -43,7 +43,7 @@ const PACE: PaceLimits = PaceLimits {
 pub(super) struct Telegram {
     http: Http,
     token: Secret,
-    tempo: Tempo,
+    wait_times: WaitTimes,
     /// The address to which Telegram sends updates, in the mode `webhook`.
     webhook: Option<WebhookAddress>,
     me: OnceLock<Bot>,
@@ -97,7 +97,7 @@ impl Telegram {
         Ok(Self {
             http,
             token,
-            tempo: setup.tempo,
+            wait_times: setup.wait_times,
             webhook,
             me: OnceLock::new(),
             is_chosen: AtomicBool::new(false),
@@ -120,7 +120,7 @@ impl Telegram {
         if let Some(me) = self.me.get() {
             return Ok(me);
         }
-        let me = self.call("getMe", json!({}), self.tempo.request).await?;
+        let me = self.call("getMe", json!({}), self.wait_times.request).await?;
         let me: Bot = serde_json::from_value(me)
             .map_err(|error| NetworkError::Failed(format!("getMe: {error}")))?;
         Ok(self.me.get_or_init(|| me))
@@ -139,7 +139,7 @@ impl Telegram {
             }
             None => ("deleteWebhook", json!({"drop_pending_updates": false})),
         };
-        self.call(method, body, self.tempo.request).await?;
+        self.call(method, body, self.wait_times.request).await?;
         self.is_chosen.store(true, Ordering::Release);
         Ok(())
     }
@@ -147,8 +147,8 @@ impl Telegram {
     /// Telegram pushes the updates, so only its report is fetched, which says whether it can reach
     /// us.
     async fn check_webhook(&self) -> Result<Batch, NetworkError> {
-        tokio::time::sleep(self.tempo.poll).await;
-        let info = self.call("getWebhookInfo", json!({}), self.tempo.request).await?;
+        tokio::time::sleep(self.wait_times.poll).await;
+        let info = self.call("getWebhookInfo", json!({}), self.wait_times.request).await?;
         let waiting = info["pending_update_count"].as_u64().unwrap_or(0);
         match info["last_error_message"].as_str() {
             Some(why) if waiting > 0 => {
@@ -171,7 +171,7 @@ impl Connector for Telegram {
             can_edit: true,
             largest_file: LARGEST_SENT,
             listening: Listening::Polls,
-            pace: self.tempo.pace.unwrap_or(PACE),
+            pace: self.wait_times.pace.unwrap_or(PACE),
         }
     }
 
@@ -191,14 +191,14 @@ impl Connector for Telegram {
         let offset: i64 = cursor.and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
         // The first answer comes at once, so that an account is soon known to work.
         let has_heard = self.has_heard.load(Ordering::Acquire);
-        let patience = if has_heard { self.tempo.poll } else { Duration::ZERO };
+        let patience = if has_heard { self.wait_times.poll } else { Duration::ZERO };
         let body = json!({
             "offset": offset,
             "timeout": patience.as_secs(),
             "limit": 100,
             "allowed_updates": ["message", "callback_query"],
         });
-        let within = self.tempo.poll + self.tempo.request;
+        let within = self.wait_times.poll + self.wait_times.request;
         let updates = self.call("getUpdates", body, within).await?;
         self.has_heard.store(true, Ordering::Release);
         Ok(incoming::batch(&updates, me))
@@ -220,7 +220,7 @@ impl Connector for Telegram {
     }
 
     async fn send(&self, message: &Outgoing) -> Result<String, NetworkError> {
-        let request = self.tempo.request;
+        let request = self.wait_times.request;
         match &message.what {
             OutgoingKind::Text { text, buttons } => {
                 let mut body = text_body(text);
@@ -271,7 +271,7 @@ impl Connector for Telegram {
         }
         let (kind, body) = form.file(field, &file.name, &file.media_type, bytes).finish();
         let path = format!("/bot{}/{method}", self.token.reveal());
-        let within = self.tempo.request * 2;
+        let within = self.wait_times.request * 2;
         let sent = self.http.post_as(&kind, &path, &[], body, within).await?;
         let sent = api::result(&sent).map_err(|error| error.masked(|t| self.http.masked(t)))?;
         Ok(sent["message_id"].to_string())
@@ -282,11 +282,12 @@ impl Connector for Telegram {
         if let Ok(thread) = thread.parse::<i64>() {
             body["message_thread_id"] = json!(thread);
         }
-        self.call("sendChatAction", body, self.tempo.request).await.map(drop)
+        self.call("sendChatAction", body, self.wait_times.request).await.map(drop)
     }
 
     async fn download(&self, file: &FileRef) -> Result<Vec<u8>, NetworkError> {
-        let found = self.call("getFile", json!({"file_id": file.id}), self.tempo.request).await?;
+        let found =
+            self.call("getFile", json!({"file_id": file.id}), self.wait_times.request).await?;
         let found: FileInfo = serde_json::from_value(found)
             .map_err(|error| NetworkError::Refused(format!("getFile: {error}")))?;
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
@@ -294,7 +295,7 @@ impl Connector for Telegram {
             return Err(NetworkError::Refused("the file has an unusual path".to_owned()));
         }
         let path = format!("/file/bot{}/{}", self.token.reveal(), found.file_path);
-        let fetched = self.http.get(&path, self.tempo.request, LARGEST_FILE).await?;
+        let fetched = self.http.get(&path, self.wait_times.request, LARGEST_FILE).await?;
         if fetched.status != 200 || fetched.is_cut {
             return Err(NetworkError::Refused(format!("it answered {}", fetched.status)));
         }

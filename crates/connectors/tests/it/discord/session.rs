@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use onyx_connectors::{AccountState, Tempo};
+use onyx_connectors::{AccountState, WaitTimes};
 use onyx_test_support::networks::{FakeDiscord, Trouble};
 use onyx_test_support::{wait_for, wait_until};
 use serde_json::json;
@@ -58,10 +58,10 @@ async fn what_was_said_while_no_session_lived_is_asked_for_in_order() {
 async fn a_gateway_that_says_nothing_any_more_is_noticed_told_and_healed() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeDiscord::start().await, TestAgent::echo());
-    let mut tempo = crate::process::TEMPO;
-    tempo.deaf = std::time::Duration::from_millis(800);
+    let mut wait_times = crate::process::TEMPO;
+    wait_times.deaf = std::time::Duration::from_millis(800);
     let plan = discord_plan(&fake, json!({"allow": [7]}));
-    let process = Process::start_at(home.path(), &agent, plan, tempo).await;
+    let process = Process::start_at(home.path(), &agent, plan, wait_times).await;
     listening(&fake).await;
     fake.say(7, "first");
     said(&process, &fake, 7, "You said: first").await;
@@ -125,7 +125,7 @@ async fn a_silent_gateway_is_noticed_after_120_seconds_and_not_before() {
         (tempfile::tempdir().unwrap(), FakeDiscord::start().await, TestAgent::echo());
     let (plan, clock) = (discord_plan(&fake, json!({"allow": [7]})), SteppedClock::new());
     let process =
-        Process::start_by(home.path(), &agent, plan, Tempo::default(), clock.clone()).await;
+        Process::start_by(home.path(), &agent, plan, WaitTimes::default(), clock.clone()).await;
     listening(&fake).await;
     // Less than its patience: what it hears now counts, or it would be deaf long before the end.
     clock.advance(Duration::from_secs(100));

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use onyx_connectors::{AccountState, Plan, Tempo};
+use onyx_connectors::{AccountState, Plan, WaitTimes};
 use onyx_test_support::networks::FakeTelegram;
 use onyx_test_support::{wait_for, wait_until};
 use serde_json::json;
@@ -13,12 +13,12 @@ use crate::process::{Process, SOON, telegram_plan};
 async fn deaf_but_connected_is_noticed_shown_told_and_healed() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let mut tempo = crate::process::TEMPO;
+    let mut wait_times = crate::process::TEMPO;
     // Longer than an account may be deaf: nothing but the watch can notice.
-    tempo.request = std::time::Duration::from_secs(60);
-    tempo.deaf = std::time::Duration::from_millis(800);
+    wait_times.request = std::time::Duration::from_secs(60);
+    wait_times.deaf = std::time::Duration::from_millis(800);
     let plan = telegram_plan(&fake, json!({"allow": [1]}), json!([]));
-    let process = Process::start_at(home.path(), &agent, plan, tempo).await;
+    let process = Process::start_at(home.path(), &agent, plan, wait_times).await;
     fake.say(1, "first");
     process.settled(&fake).await;
     assert_eq!(process.status().await.state, AccountState::Listening);
@@ -64,15 +64,15 @@ async fn a_dead_network_is_told_over_another_that_works() {
     let (home, dead, well) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, FakeTelegram::start().await);
     let agent = TestAgent::echo();
-    let mut tempo = crate::process::TEMPO;
-    tempo.deaf = std::time::Duration::from_millis(2_500);
+    let mut wait_times = crate::process::TEMPO;
+    wait_times.deaf = std::time::Duration::from_millis(2_500);
     let mut plan = telegram_plan(&dead, json!({"allow": [1]}), json!([]));
     let mut second = telegram_plan(&well, json!({"allow": [1]}), json!([])).accounts.remove(0);
     second.key.account = "second".to_owned();
     second.token = onyx_connectors::Secret::new("4242:test_token_of_a_bot");
     plan.accounts[0].token = onyx_connectors::Secret::new("4243:another_token");
     plan.accounts.push(second);
-    let process = Process::start_at(home.path(), &agent, plan, tempo).await;
+    let process = Process::start_at(home.path(), &agent, plan, wait_times).await;
     well.say(1, "hello");
     wait_for("the notice", SOON, async || {
         let texts = well.texts(1);
@@ -91,7 +91,7 @@ async fn deafness_is_noticed_after_120_seconds_and_not_before() {
     let (plan, clock) =
         (telegram_plan(&fake, json!({"allow": [1]}), json!([])), SteppedClock::new());
     let process =
-        Process::start_by(home.path(), &agent, plan, Tempo::default(), clock.clone()).await;
+        Process::start_by(home.path(), &agent, plan, WaitTimes::default(), clock.clone()).await;
     // A while passes, so that the limit counts from the last poll and not from the start.
     for _ in 0..3 {
         let polls = fake.polls();

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::follow::outline::{AuthorId, ChunkPosition, ConversationId, MessagePosition, Outline};
 use crate::settings::Weights;
-use crate::visible::Visible;
+use crate::visible::VisibleGroups;
 
 pub(crate) use time::{TimeRange, times_in};
 
@@ -152,7 +152,7 @@ impl<'a> Ranking<'a> {
         outline: &Outline,
         hints: &'a Hints,
         found: &Candidates<'_>,
-        seen: &Visible,
+        seen: &VisibleGroups,
     ) -> Self {
         let mut ranking = Self {
             hints,
@@ -185,7 +185,7 @@ impl<'a> Ranking<'a> {
 
     /// Adds the messages around those that were found: one of them may be meant although it matches
     /// nothing itself.
-    fn add_around(&mut self, outline: &Outline, seen: &Visible) {
+    fn add_around(&mut self, outline: &Outline, seen: &VisibleGroups) {
         for place in 0..self.candidates.len() {
             let Some(message) = self.candidates[place].message() else { continue };
             outline.around_message(message, 1, |_, near| {

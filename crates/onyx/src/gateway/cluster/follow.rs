@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use onyx_agent::Notice;
-use onyx_storage::{Heard, News};
+use onyx_storage::{ClusterChanges, PollPosition};
 use onyx_types::{Cancel, Fault};
 use tokio::sync::{Notify, mpsc};
 
@@ -23,7 +23,7 @@ const MOST_NOTICES: usize = 10_000;
 pub(super) async fn follow(live: &Live, shared: &SharedStorage, asked_to_drain: &Cancel) {
     let (config, (notices, heard)) = (Notify::new(), mpsc::channel(MOST_NOTICES));
     let waiting = WaitingNotices::default();
-    let look = Look { live, shared, asked_to_drain, config: &config, notices };
+    let look = ClusterFollower { live, shared, asked_to_drain, config: &config, notices };
     tokio::select! {
         () = waiting.gather(live) => {}
         () = look.again_and_again(&waiting) => {}
@@ -33,7 +33,7 @@ pub(super) async fn follow(live: &Live, shared: &SharedStorage, asked_to_drain: 
 }
 
 /// What the polling task needs to pass changes on to the parts of this process.
-struct Look<'a> {
+struct ClusterFollower<'a> {
     live: &'a Live,
     shared: &'a SharedStorage,
     asked_to_drain: &'a Cancel,
@@ -41,17 +41,22 @@ struct Look<'a> {
     notices: mpsc::Sender<String>,
 }
 
-impl Look<'_> {
+impl ClusterFollower<'_> {
     async fn again_and_again(&self, waiting: &WaitingNotices) {
-        let mut heard = Heard::default();
+        let mut heard = PollPosition::default();
         // The first poll reads everything once, because changes between the start and this poll
         // would be missed.
-        let mut news = News { accounts: true, secrets: true, sign_ins: true, ..News::default() };
+        let mut changes = ClusterChanges {
+            accounts: true,
+            secrets: true,
+            sign_ins: true,
+            ..ClusterChanges::default()
+        };
         self.config.notify_one();
         loop {
             let told = waiting.take();
-            match self.shared.membership.news(&mut heard, &told).await {
-                Ok(more) => self.pass_on(more, &mut news).await,
+            match self.shared.membership.poll(&mut heard, &told).await {
+                Ok(more) => self.pass_on(more, &mut changes).await,
                 Err(error) => {
                     waiting.put_back(told);
                     tracing::warn!(%error, "cannot exchange changes with the other gateways");
@@ -61,11 +66,11 @@ impl Look<'_> {
         }
     }
 
-    async fn pass_on(&self, more: News, news: &mut News) {
-        news.accounts |= more.accounts;
-        news.secrets |= more.secrets;
-        news.sign_ins |= more.sign_ins;
-        if let Err(fault) = take_up(self.live, news).await {
+    async fn pass_on(&self, more: ClusterChanges, changes: &mut ClusterChanges) {
+        changes.accounts |= more.accounts;
+        changes.secrets |= more.secrets;
+        changes.sign_ins |= more.sign_ins;
+        if let Err(fault) = take_up(self.live, changes).await {
             tracing::warn!(%fault, "changes by other gateways could not be applied; trying again");
         }
         if more.config {
@@ -82,21 +87,21 @@ impl Look<'_> {
 }
 
 /// Applies the changes. Those that fail stay marked for the next time.
-async fn take_up(live: &Live, news: &mut News) -> Result<(), Fault> {
-    if news.accounts {
+async fn take_up(live: &Live, changes: &mut ClusterChanges) -> Result<(), Fault> {
+    if changes.accounts {
         live.auth.identity().follow().await?;
-        news.accounts = false;
+        changes.accounts = false;
     }
-    let has_sign_ins = news.secrets || news.sign_ins;
-    if news.secrets {
+    let has_sign_ins = changes.secrets || changes.sign_ins;
+    if changes.secrets {
         live.secrets.refresh().await?;
-        news.secrets = false;
+        changes.secrets = false;
     }
-    if news.sign_ins
+    if changes.sign_ins
         && let Some(sign_ins) = &live.sign_ins
     {
         sign_ins.follow().await?;
-        news.sign_ins = false;
+        changes.sign_ins = false;
     }
     if has_sign_ins {
         live.models.logins().follow_others();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures::future::{BoxFuture, FutureExt};
 use onyx_identity::{Sealer, Secrets};
 use onyx_providers::{Secret, SharedSignIns, SignInTurn};
-use onyx_storage::{Owned, PendingEntries, PendingEntry, PendingKind};
+use onyx_storage::{OwnedDuty, PendingEntries, PendingEntry, PendingKind};
 use onyx_types::{ErrorCode, Fault, Hash};
 use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedMutexGuard;
@@ -30,17 +30,17 @@ pub(crate) struct SharedLogins {
     pending: Arc<dyn PendingEntries>,
     sealer: Sealer,
     /// Pending sign-ins by provider, as last read.
-    attempts: RwLock<BTreeMap<String, Told>>,
+    attempts: RwLock<BTreeMap<String, PendingAttempt>>,
     /// Held while `attempts` and the database change together.
     changing: tokio::sync::Mutex<()>,
     /// The database lets a gateway take the same lease twice, so its own tasks wait for each other here.
     turns: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<()>>>>,
-    asking: Mutex<BTreeMap<String, Owned>>,
+    asking: Mutex<BTreeMap<String, OwnedDuty>>,
 }
 
 /// A pending sign-in, sealed in the database.
 #[derive(Clone, Serialize, Deserialize)]
-struct Told {
+struct PendingAttempt {
     provider: String,
     id: String,
     attempt: String,
@@ -70,7 +70,8 @@ impl SharedLogins {
             // An entry that was sealed with another key, or has the form of a newer gateway, is
             // ignored.
             let opened = self.sealer.open(&entry.value).ok();
-            let told = opened.and_then(|text| serde_json::from_str::<Told>(text.reveal()).ok());
+            let told =
+                opened.and_then(|text| serde_json::from_str::<PendingAttempt>(text.reveal()).ok());
             if let Some(told) = told {
                 attempts.insert(told.provider.clone(), told);
             }
@@ -81,7 +82,7 @@ impl SharedLogins {
 
     /// Takes the right to change the stored tokens of a sign-in. Waits while another gateway has
     /// it, then reads the latest tokens.
-    pub(in crate::gateway) async fn turn(&self, name: &str) -> Result<Turn, Fault> {
+    pub(in crate::gateway) async fn turn(&self, name: &str) -> Result<SignInLease, Fault> {
         let here = Arc::clone(lock(&self.turns).entry(name.to_owned()).or_default());
         let here = here.lock_owned().await;
         let owner = Duty::RenewSignIn(name.to_owned()).to_string();
@@ -97,7 +98,7 @@ impl SharedLogins {
             tokio::time::sleep(LOOK_AGAIN).await;
         };
         let held = Some((owned, here));
-        let turn = Turn { held, shared: Arc::clone(&self.shared) };
+        let turn = SignInLease { held, shared: Arc::clone(&self.shared) };
         self.secrets.refresh().await?;
         Ok(turn)
     }
@@ -121,11 +122,11 @@ impl SharedLogins {
         Ok(Some(self.sealer.open(&taken)?.reveal().to_owned()))
     }
 
-    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Told>)) {
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, PendingAttempt>)) {
         change(&mut self.attempts.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    async fn put(&self, told: Told, life: Duration) -> Result<(), Fault> {
+    async fn put(&self, told: PendingAttempt, life: Duration) -> Result<(), Fault> {
         let _one_by_one = self.changing.lock().await;
         let text = serde_json::to_string(&told)
             .map_err(|error| Fault::new(ErrorCode::Internal, error.to_string()))?;
@@ -183,18 +184,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The lease on a sign-in. It is given back in the background when it is dropped.
-pub(in crate::gateway) struct Turn {
-    held: Option<(Owned, OwnedMutexGuard<()>)>,
+pub(in crate::gateway) struct SignInLease {
+    held: Option<(OwnedDuty, OwnedMutexGuard<()>)>,
     shared: Arc<SharedStorage>,
 }
 
-impl Turn {
+impl SignInLease {
     pub(in crate::gateway) fn is_held(&self) -> bool {
         self.held.as_ref().is_some_and(|(owned, _)| self.shared.membership.still_owns(owned))
     }
 }
 
-impl Drop for Turn {
+impl Drop for SignInLease {
     fn drop(&mut self) {
         let Some((owned, here)) = self.held.take() else { return };
         let shared = Arc::clone(&self.shared);
@@ -209,7 +210,7 @@ impl Drop for Turn {
     }
 }
 
-impl SignInTurn for Turn {
+impl SignInTurn for SignInLease {
     fn still_holds(&self) -> bool {
         self.is_held()
     }
@@ -236,7 +237,7 @@ impl SharedSignIns for SharedLogins {
         attempt: &'a Secret,
         life: Duration,
     ) -> BoxFuture<'a, Result<(), Fault>> {
-        let told = Told {
+        let told = PendingAttempt {
             provider: provider.to_owned(),
             id: id.to_owned(),
             attempt: attempt.reveal().to_owned(),

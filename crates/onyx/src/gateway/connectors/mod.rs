@@ -10,7 +10,7 @@ use onyx_agent::{MailWriter, PeerWriter, Unsent};
 use onyx_api::{Dependency, DependencyKind};
 use onyx_connectors::{
     AccountState, AccountStatus, CommandPlace, ConnectorSetup, Connectors, Letter, MailError,
-    Mailer, Plan, Tempo, WeakConnectors,
+    Mailer, Plan, WaitTimes, WeakConnectors,
 };
 use onyx_egress::{Bounds, Egress, SystemResolver};
 use onyx_identity::Secrets;
@@ -19,21 +19,21 @@ use onyx_types::{Clock, ErrorCode, Fault, PersonId};
 
 use crate::config::{Config, ConfigError, Environment};
 
-pub(super) use port::AgentDoor;
+pub(super) use port::ConnectorsAgent;
 
 /// Creates connectors that are idle until they get a plan.
 pub(super) fn open(
     store: &Store,
     home: &Path,
     clock: &Arc<dyn Clock>,
-    door: AgentDoor,
+    door: ConnectorsAgent,
 ) -> Connectors {
     Connectors::new(ConnectorSetup {
         ledger: Arc::clone(&store.connectors),
         port: Arc::new(door),
         clock: Arc::clone(clock),
         egress: Egress::new(Arc::new(SystemResolver), Vec::new(), Bounds::default()),
-        tempo: Tempo::default(),
+        wait_times: WaitTimes::default(),
         commands: Some(CommandPlace {
             sandbox: super::sandbox(),
             scratch: home.join("cache/scratch"),

@@ -25,7 +25,7 @@ use onyx_types::{
 const NEWEST_TURNS: usize = 512;
 
 /// The connectors' access to the agent services.
-pub(crate) struct AgentDoor {
+pub(crate) struct ConnectorsAgent {
     pub(crate) agent: AgentServices,
     pub(crate) store: Store,
     pub(crate) auth: Arc<Authenticator>,
@@ -53,7 +53,7 @@ impl RunEvents for Logged {
 }
 
 #[async_trait]
-impl AgentPort for AgentDoor {
+impl AgentPort for ConnectorsAgent {
     async fn start(&self, request: StartRun) -> Result<StartedRun, Fault> {
         let (person, session) = (request.person.clone(), request.session);
         let words = words_of(request.run);
@@ -215,7 +215,7 @@ fn words_of(run: RunId) -> TurnId {
     TurnId::from_uuid(run.as_uuid())
 }
 
-impl AgentDoor {
+impl ConnectorsAgent {
     async fn told(
         &self,
         person: &PersonId,
@@ -230,7 +230,7 @@ impl AgentDoor {
             }
             Err(fault) => return Err(fault),
         };
-        Ok(PromisedRun::Told { run, session, events })
+        Ok(PromisedRun::Found { run, session, events })
     }
 
     /// Whether a message waits in a session's inbox and no run has read it.

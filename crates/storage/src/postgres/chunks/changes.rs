@@ -5,12 +5,12 @@ use deadpool_postgres::{GenericClient, Transaction};
 use crate::postgres::connect::Database;
 use crate::postgres::convert::{count, get, integer};
 use crate::postgres::query::{execute, read_all, row, rows};
-use crate::postgres::transaction::{Trouble, at_once};
+use crate::postgres::transaction::{TransactionError, at_once};
 use crate::{SourceChange, SourceId, StoreError};
 
 /// What is new of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ChangedPart {
     Text,
     /// When its text changed stays what it was.
     Vectors,
@@ -19,15 +19,15 @@ pub(super) enum What {
 pub(super) async fn note(
     transaction: &Transaction<'_>,
     sources: &[i64],
-    what: What,
-) -> Result<(), Trouble> {
+    what: ChangedPart,
+) -> Result<(), TransactionError> {
     execute(
         transaction,
         "INSERT INTO source_changes (source, is_text, noted)
          SELECT source, $2::BOOLEAN, clock_timestamp() FROM unnest($1::BIGINT[]) AS source
          ON CONFLICT (source) DO UPDATE SET seq = NULL,
              is_text = source_changes.is_text OR excluded.is_text, noted = excluded.noted",
-        &[&sources, &(what == What::Text)],
+        &[&sources, &(what == ChangedPart::Text)],
     )
     .await?;
     Ok(())

@@ -9,7 +9,7 @@ use crate::postgres::convert::{
     count, get, named, parsed_if_any, shown, small, timestamp, timestamp_if_any,
 };
 use crate::postgres::query::{execute, read_all, row_if_any, rows};
-use crate::postgres::transaction::Trouble;
+use crate::postgres::transaction::TransactionError;
 use crate::{
     ChunkFacts, EntityName, EntityRow, FactId, FactRow, GroupId, Holds, ObjectKind, SourceKey,
     StoreError, StoredFact,
@@ -20,7 +20,7 @@ use crate::{
 pub(super) async fn keep(
     transaction: &Transaction<'_>,
     found: &[ChunkFacts],
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     for ChunkFacts { chunk, maker, facts } in found {
         let chunk = i64::try_from(chunk.0).unwrap_or(i64::MAX);
         let hold = "SELECT 1 FROM chunks WHERE id = $1 FOR KEY SHARE";
@@ -41,7 +41,7 @@ async fn insert(
     chunk: i64,
     maker: &str,
     fact: &FactRow,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     execute(
         transaction,
         "INSERT INTO facts (chunk, maker, subject_key, subject, relation, object_key, object,

@@ -6,7 +6,7 @@ use super::read::{select_stored, stored_chunk};
 use super::vectors::{hold_rooms, room_of};
 use crate::postgres::convert::{count, get, integer};
 use crate::postgres::query::{execute, read_all, row, rows};
-use crate::postgres::transaction::Trouble;
+use crate::postgres::transaction::TransactionError;
 use crate::{ChunkId, StoreError, StoredChunk};
 
 /// Those of chunks without a vector of the model are passed over.
@@ -14,7 +14,7 @@ pub(super) async fn keep(
     transaction: &Transaction<'_>,
     model: &str,
     tokens: &[(ChunkId, Vec<u8>)],
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     hold_rooms(transaction).await?;
     // No vector of this model is there any more: another one took its place.
     let Some(room) = room_of(transaction, model).await? else { return Ok(()) };
@@ -98,7 +98,7 @@ pub(super) async fn drop_oldest(
     transaction: &Transaction<'_>,
     model: &str,
     most: u64,
-) -> Result<Option<ChunkId>, Trouble> {
+) -> Result<Option<ChunkId>, TransactionError> {
     hold_rooms(transaction).await?;
     let Some(room) = room_of(transaction, model).await? else { return Ok(None) };
     let mut last = None;

@@ -4,12 +4,12 @@
 use deadpool_postgres::{GenericClient, Transaction};
 use tokio_postgres::Row;
 
-use super::changes::{self, What};
+use super::changes::{self, ChangedPart};
 use super::read::{group, select_stored, stored_chunk};
 use super::write::SET_MARK;
 use crate::postgres::convert::{count, get, integer};
 use crate::postgres::query::{execute, read_all, row, row_if_any, rows};
-use crate::postgres::transaction::Trouble;
+use crate::postgres::transaction::TransactionError;
 use crate::{ChunkId, SourceId, StoreError, StoredChunk, StoredVector};
 
 const ROOMS: [i16; 2] = [0, 1];
@@ -45,13 +45,16 @@ pub(super) async fn room_of(
     Ok(None)
 }
 
-pub(super) async fn hold_rooms(transaction: &Transaction<'_>) -> Result<(), Trouble> {
+pub(super) async fn hold_rooms(transaction: &Transaction<'_>) -> Result<(), TransactionError> {
     let hold = "SELECT value FROM counters WHERE name = 'vectors' FOR UPDATE";
     row(transaction, hold, &[]).await?;
     Ok(())
 }
 
-pub(super) async fn serve(transaction: &Transaction<'_>, model: &str) -> Result<(), Trouble> {
+pub(super) async fn serve(
+    transaction: &Transaction<'_>,
+    model: &str,
+) -> Result<(), TransactionError> {
     hold_rooms(transaction).await?;
     make_room(transaction, model).await?;
     for room in ROOMS {
@@ -63,7 +66,7 @@ pub(super) async fn serve(transaction: &Transaction<'_>, model: &str) -> Result<
     Ok(())
 }
 
-async fn empty(transaction: &Transaction<'_>, room: i16) -> Result<(), Trouble> {
+async fn empty(transaction: &Transaction<'_>, room: i16) -> Result<(), TransactionError> {
     execute(transaction, "DELETE FROM vectors WHERE room = $1", &[&room]).await?;
     execute(transaction, "DELETE FROM tokens WHERE room = $1", &[&room]).await?;
     execute(transaction, "DELETE FROM marks WHERE name = $1", &[&mark_of(room)]).await?;
@@ -71,7 +74,7 @@ async fn empty(transaction: &Transaction<'_>, room: i16) -> Result<(), Trouble> 
 }
 
 /// A model that never came to serve gives way.
-async fn make_room(transaction: &Transaction<'_>, model: &str) -> Result<i16, Trouble> {
+async fn make_room(transaction: &Transaction<'_>, model: &str) -> Result<i16, TransactionError> {
     if let Some(room) = room_of(transaction, model).await? {
         return Ok(room);
     }
@@ -109,7 +112,7 @@ pub(super) async fn keep(
     transaction: &Transaction<'_>,
     model: &str,
     vectors: &[(ChunkId, Vec<f32>)],
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     hold_rooms(transaction).await?;
     let room = make_room(transaction, model).await?;
     let ids: Vec<i64> = vectors.iter().map(|(chunk, _)| integer(chunk.0)).collect();
@@ -135,7 +138,7 @@ pub(super) async fn keep(
         kept.iter().map(|row| get(row, 0)).collect::<Result<_, StoreError>>()?;
     sources.sort_unstable();
     sources.dedup();
-    changes::note(transaction, &sources, What::Vectors).await
+    changes::note(transaction, &sources, ChangedPart::Vectors).await
 }
 
 pub(super) async fn after(

@@ -3,11 +3,11 @@ use onyx_types::{Scope, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::changes::{self, What};
+use super::changes::{self, ChangedPart};
 use super::person_column;
 use crate::postgres::convert::{get, integer, shown, shown_if_any};
 use crate::postgres::query::{execute, row, row_if_any, rows};
-use crate::postgres::transaction::Trouble;
+use crate::postgres::transaction::TransactionError;
 use crate::{ChunkRow, SourceKey, SourceKind, SourceRow, Stamp, StoreError};
 
 pub(super) const SET_MARK: &str = "INSERT INTO marks (name, value) VALUES ($1, $2)
@@ -26,7 +26,7 @@ pub(super) async fn replace(
     transaction: &Transaction<'_>,
     source: &SourceRow,
     chunks: &[ChunkRow],
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let id = put_source(transaction, source).await?;
     let known = known_vectors(transaction, chunks).await?;
     execute(transaction, "DELETE FROM chunks WHERE source = $1", &[&id]).await?;
@@ -37,10 +37,13 @@ pub(super) async fn replace(
             keep_known(transaction, chunk_id, id, known).await?;
         }
     }
-    changes::note(transaction, &[id], What::Text).await
+    changes::note(transaction, &[id], ChangedPart::Text).await
 }
 
-async fn put_source(transaction: &Transaction<'_>, source: &SourceRow) -> Result<i64, Trouble> {
+async fn put_source(
+    transaction: &Transaction<'_>,
+    source: &SourceRow,
+) -> Result<i64, TransactionError> {
     let person = person_column(source.key.person.as_ref());
     let group = group(transaction, person, &source.scope, source.kind).await?;
     let put = row(
@@ -81,7 +84,7 @@ async fn group(
     person: &str,
     scope: &Scope,
     kind: SourceKind,
-) -> Result<i64, Trouble> {
+) -> Result<i64, TransactionError> {
     let scope = serde_json::to_string(scope)
         .map_err(|error| StoreError::Failed(format!("scope: {error}")))?;
     let select = "SELECT id FROM source_groups WHERE person = $1 AND scope = $2 AND kind = $3";
@@ -109,7 +112,7 @@ struct KnownVector {
 async fn known_vectors(
     transaction: &Transaction<'_>,
     chunks: &[ChunkRow],
-) -> Result<Vec<KnownVector>, Trouble> {
+) -> Result<Vec<KnownVector>, TransactionError> {
     let hashes: Vec<&[u8]> = chunks.iter().map(|chunk| chunk.hash.as_bytes().as_slice()).collect();
     let found = rows(
         transaction,
@@ -138,7 +141,7 @@ async fn keep_known(
     chunk: i64,
     source: i64,
     known: &KnownVector,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let keep = "INSERT INTO vectors (room, chunk, source, hash, vector)
                 VALUES ($1, $2, $3, $4, $5)";
     execute(transaction, keep, &[&known.room, &chunk, &source, &known.hash, &known.vector]).await?;
@@ -153,7 +156,7 @@ async fn insert_chunk(
     transaction: &Transaction<'_>,
     source: i64,
     chunk: &ChunkRow,
-) -> Result<i64, Trouble> {
+) -> Result<i64, TransactionError> {
     let message = chunk.message.as_ref();
     let inserted = row(
         transaction,
@@ -200,11 +203,14 @@ pub(super) async fn touch(
     Ok(())
 }
 
-pub(super) async fn remove(transaction: &Transaction<'_>, key: &SourceKey) -> Result<(), Trouble> {
+pub(super) async fn remove(
+    transaction: &Transaction<'_>,
+    key: &SourceKey,
+) -> Result<(), TransactionError> {
     let remove = "DELETE FROM sources WHERE person = $1 AND path = $2 RETURNING id";
     let person = person_column(key.person.as_ref());
     if let Some(removed) = row_if_any(transaction, remove, &[&person, &key.path]).await? {
-        changes::note(transaction, &[get(&removed, 0)?], What::Text).await?;
+        changes::note(transaction, &[get(&removed, 0)?], ChangedPart::Text).await?;
     }
     Ok(())
 }
@@ -213,7 +219,7 @@ pub(super) async fn remove_under(
     transaction: &Transaction<'_>,
     person: &str,
     prefix: &str,
-) -> Result<u64, Trouble> {
+) -> Result<u64, TransactionError> {
     let removed = rows(
         transaction,
         "DELETE FROM sources WHERE person = $1 AND path >= $2 AND starts_with(path, $2)
@@ -222,7 +228,7 @@ pub(super) async fn remove_under(
     )
     .await?;
     let ids: Vec<i64> = removed.iter().map(|row| get(row, 0)).collect::<Result<_, StoreError>>()?;
-    changes::note(transaction, &ids, What::Text).await?;
+    changes::note(transaction, &ids, ChangedPart::Text).await?;
     Ok(ids.len() as u64)
 }
 

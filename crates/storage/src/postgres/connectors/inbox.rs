@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 use super::{RowOwner, peers};
 use crate::postgres::convert::{get, named, parsed, parsed_if_any, shown, small, timestamp};
 use crate::postgres::query::{Given, execute, read_all, row_if_any, rows};
-use crate::postgres::transaction::Trouble;
+use crate::postgres::transaction::TransactionError;
 use crate::{AccountKey, InboxUpdate, NewUpdate, PeerKey, StoreError, UpdateFailure};
 
 pub(super) const FORGET: &str = "DELETE FROM connector_inbox
@@ -28,7 +28,7 @@ pub(super) async fn store(
     updates: &[NewUpdate],
     cursor: Option<&str>,
     at: Timestamp,
-) -> Result<usize, Trouble> {
+) -> Result<usize, TransactionError> {
     // One after the other, so that the order of their numbers is that in which they came.
     peers::hold_account(transaction, account).await?;
     let mut stored = 0;
@@ -185,7 +185,7 @@ pub(super) async fn finish(
     transaction: &Transaction<'_>,
     id: i64,
     owner: RowOwner<'_>,
-) -> Result<bool, Trouble> {
+) -> Result<bool, TransactionError> {
     let finish = "UPDATE connector_inbox SET state = 'done', body = '', why = ''
                   WHERE id = $1 AND state = 'working' AND gateway = $2 AND incarnation = $3";
     Ok(execute(transaction, finish, &[&id, &owner.gateway, &owner.incarnation]).await? > 0)

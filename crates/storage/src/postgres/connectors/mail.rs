@@ -6,7 +6,7 @@ use onyx_types::Timestamp;
 use super::peers;
 use crate::postgres::convert::{get, shown};
 use crate::postgres::query::{execute, read_all, row, rows};
-use crate::postgres::transaction::Trouble;
+use crate::postgres::transaction::TransactionError;
 use crate::{Mail, PeerKey, StoreError};
 
 pub(super) const FORGET: &str =
@@ -18,7 +18,7 @@ pub(super) async fn put(
     key: &str,
     text: &str,
     at: Timestamp,
-) -> Result<i64, Trouble> {
+) -> Result<i64, TransactionError> {
     // A receiver fetches by number: the mail of one account is numbered one after the other.
     peers::hold_account(transaction, &peer.account).await?;
     let (network, account) = (&peer.account.network, &peer.account.account);

@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 use super::{RowOwner, peers};
 use crate::postgres::convert::{get, named, shown, small, timestamp};
 use crate::postgres::query::{Given, execute, read_all, row, rows};
-use crate::postgres::transaction::Trouble;
+use crate::postgres::transaction::TransactionError;
 use crate::{AccountKey, NewPart, OutboxPart, PeerKey, Repeat, SendEnd, StoreError};
 
 pub(super) const FORGET: &str = "DELETE FROM connector_outbox
@@ -17,7 +17,7 @@ pub(super) async fn queue(
     transaction: &Transaction<'_>,
     parts: &[NewPart],
     at: Timestamp,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     for part in parts {
         let account = &part.peer.account;
         // One after the other, so that messages are sent in the order of their numbers.
@@ -192,7 +192,7 @@ pub(super) async fn settle(
     transaction: &Transaction<'_>,
     account: &AccountKey,
     own: Option<RowOwner<'_>>,
-) -> Result<u64, Trouble> {
+) -> Result<u64, TransactionError> {
     let (gateway, incarnation) = own.map(|own| (own.gateway, own.incarnation)).unzip();
     let given: Given<'_> = &[&account.network, &account.account, &gateway, &incarnation];
     let repeat =

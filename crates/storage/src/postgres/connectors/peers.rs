@@ -8,7 +8,7 @@ use crate::postgres::convert::{
     count, get, integer, named, parsed, parsed_if_any, shown, shown_if_any, timestamp,
 };
 use crate::postgres::query::{execute, read_all, row, row_if_any, rows};
-use crate::postgres::transaction::Trouble;
+use crate::postgres::transaction::TransactionError;
 use crate::{
     AccountKey, ConversationRow, PairingCode, PeerChange, PeerKey, PeerRow, PeerState, StoreError,
 };
@@ -17,7 +17,7 @@ use crate::{
 pub(super) async fn hold_account(
     transaction: &Transaction<'_>,
     account: &AccountKey,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     execute(
         transaction,
         "INSERT INTO connector_accounts (network, account) VALUES ($1, $2)
@@ -82,7 +82,7 @@ pub(super) async fn put(
     transaction: &Transaction<'_>,
     change: &PeerChange,
     most_waiting: u64,
-) -> Result<Option<PeerRow>, Trouble> {
+) -> Result<Option<PeerRow>, TransactionError> {
     let account = &change.key.account;
     hold_account(transaction, account).await?;
     if change.state == PeerState::Waiting {
@@ -126,7 +126,10 @@ pub(super) async fn put(
 }
 
 /// Codes that have expired are worth nothing, and neither are those who had them.
-async fn make_room(transaction: &Transaction<'_>, change: &PeerChange) -> Result<(), Trouble> {
+async fn make_room(
+    transaction: &Transaction<'_>,
+    change: &PeerChange,
+) -> Result<(), TransactionError> {
     let account = &change.key.account;
     execute(
         transaction,
@@ -139,7 +142,10 @@ async fn make_room(transaction: &Transaction<'_>, change: &PeerChange) -> Result
     Ok(())
 }
 
-async fn waiting_others(transaction: &Transaction<'_>, key: &PeerKey) -> Result<u64, Trouble> {
+async fn waiting_others(
+    transaction: &Transaction<'_>,
+    key: &PeerKey,
+) -> Result<u64, TransactionError> {
     let found = row(
         transaction,
         "SELECT count(*) FROM connector_peers
@@ -150,7 +156,10 @@ async fn waiting_others(transaction: &Transaction<'_>, key: &PeerKey) -> Result<
     Ok(count(&found, 0)?)
 }
 
-pub(super) async fn remove(transaction: &Transaction<'_>, key: &PeerKey) -> Result<(), Trouble> {
+pub(super) async fn remove(
+    transaction: &Transaction<'_>,
+    key: &PeerKey,
+) -> Result<(), TransactionError> {
     let Some(peer) = one(transaction, key).await? else { return Ok(()) };
     for statement in [
         "DELETE FROM connector_conversations WHERE peer = $1",
@@ -207,7 +216,7 @@ pub(super) async fn number(
     transaction: &Transaction<'_>,
     peer: i64,
     draft: DraftId,
-) -> Result<u64, Trouble> {
+) -> Result<u64, TransactionError> {
     // Two at once would count to the same number.
     let hold = "SELECT id FROM connector_peers WHERE id = $1 FOR UPDATE";
     row_if_any(transaction, hold, &[&peer]).await?;

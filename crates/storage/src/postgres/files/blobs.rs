@@ -10,7 +10,7 @@ use crate::StoreError;
 use crate::postgres::connect::Database;
 use crate::postgres::convert::get;
 use crate::postgres::query::{execute, row_if_any, rows};
-use crate::postgres::transaction::Trouble;
+use crate::postgres::transaction::TransactionError;
 use crate::s3::Bucket;
 
 /// While a blob is being deleted, whoever wants to write it again waits at most this long.
@@ -76,7 +76,7 @@ impl Blobs {
         transaction: &Transaction<'_>,
         person: &str,
         name: &str,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TransactionError> {
         let held = "SELECT 1 FROM blobs WHERE person = $1 AND sha256 = $2 AND state = 'stored'
                     FOR SHARE";
         let held = row_if_any(transaction, held, &[&person, &name]).await?;

@@ -11,7 +11,7 @@ use super::writer::{FileFence, FileWriter, last_statement};
 use crate::postgres::connect::Database;
 use crate::postgres::convert::{count, get, hash, timestamp};
 use crate::postgres::query;
-use crate::postgres::transaction::{Trouble, transact};
+use crate::postgres::transaction::{TransactionError, transact};
 use crate::{End, Expect, Object, ObjectKey, ObjectMeta, Objects, StoreError, TreeEntry};
 
 /// Up to this size a content lies in its row: one look instead of two.
@@ -166,8 +166,8 @@ fn not_read() -> StoreError {
 }
 
 /// Tells a write that lost to one of the same file from a refusal.
-fn raced() -> Trouble {
-    Trouble::Store(StoreError::Busy)
+fn raced() -> TransactionError {
+    TransactionError::Store(StoreError::Busy)
 }
 
 #[async_trait]
@@ -246,7 +246,7 @@ impl Objects for PostgresObjects {
             rows::check(found, expect)?;
             rows::make_folders(&transaction, person, &to).await?;
             match rows::rename(&transaction, person, &from, &to).await {
-                Err(Trouble::Database(error))
+                Err(TransactionError::Database(error))
                     if error.code() == Some(&SqlState::UNIQUE_VIOLATION) =>
                 {
                     return Err(StoreError::Conflict.into());

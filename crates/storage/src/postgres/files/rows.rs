@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 
 use crate::postgres::convert::{count, get, hash, integer, timestamp};
 use crate::postgres::query::{execute, row_if_any, rows};
-use crate::postgres::transaction::Trouble;
+use crate::postgres::transaction::TransactionError;
 use crate::{Expect, ObjectMeta, StoreError};
 
 /// A file or a folder, with a small content.
@@ -116,7 +116,7 @@ pub(super) async fn hold(
     transaction: &Transaction<'_>,
     person: &str,
     path: &str,
-) -> Result<Option<Entry>, Trouble> {
+) -> Result<Option<Entry>, TransactionError> {
     let select = "SELECT is_folder, hash, size, bytes, sha256, modified, changed
                   FROM files WHERE person = $1 AND path = $2 FOR UPDATE";
     let found = row_if_any(transaction, select, &[&person, &path]).await?;
@@ -154,7 +154,7 @@ pub(super) async fn make_folders(
     transaction: &Transaction<'_>,
     person: &str,
     path: &str,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let folders = folders_of(path);
     let parents: Vec<&str> = folders.iter().map(|folder| parent_of(folder)).collect();
     let now = [
@@ -194,7 +194,7 @@ pub(super) async fn touch_folder(
     transaction: &Transaction<'_>,
     person: &str,
     folder: &str,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let touch = [
         "UPDATE files SET modified = ",
         NOW,
@@ -212,7 +212,7 @@ pub(super) async fn insert(
     person: &str,
     path: &str,
     content: &NewContent<'_>,
-) -> Result<bool, Trouble> {
+) -> Result<bool, TransactionError> {
     let insert = [
         "INSERT INTO files (person, path, parent, is_folder, hash, size, version, bytes,
                                       sha256, modified, changed)
@@ -246,7 +246,7 @@ pub(super) async fn replace(
     person: &str,
     path: &str,
     content: &NewContent<'_>,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let replace = [
         "UPDATE files SET hash = $3, size = $4, bytes = $5, sha256 = $6,
                                      version = version + 1, modified = ",
@@ -276,7 +276,7 @@ pub(super) async fn rename(
     person: &str,
     from: &str,
     to: &str,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let rename = [
         "UPDATE files SET path = $3, parent = $4, version = version + 1, changed = ",
         NOW,
@@ -290,7 +290,7 @@ pub(super) async fn remove(
     transaction: &Transaction<'_>,
     person: &str,
     path: &str,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let remove = "DELETE FROM files WHERE person = $1 AND path = $2";
     execute(transaction, remove, &[&person, &path]).await?;
     Ok(())

@@ -11,7 +11,7 @@ use crate::StoreError;
 use crate::postgres::connect::MOST_IDLE;
 use crate::postgres::gateway::Gateway;
 use crate::postgres::query::row_if_any;
-use crate::postgres::transaction::Trouble;
+use crate::postgres::transaction::TransactionError;
 
 #[derive(Clone, Debug)]
 pub(super) struct FileWriter {
@@ -78,7 +78,7 @@ pub(super) struct FileFence {
 
 impl FileFence {
     /// Only the database's clock decides.
-    async fn check(&self, transaction: &Transaction<'_>) -> Result<(), Trouble> {
+    async fn check(&self, transaction: &Transaction<'_>) -> Result<(), TransactionError> {
         let select = "SELECT 1 FROM gateways
                       WHERE id = $1 AND incarnation = $2
                         AND until > clock_timestamp()
@@ -93,8 +93,8 @@ impl FileFence {
 pub(super) async fn last_statement<T>(
     fence: Option<&FileFence>,
     transaction: &Transaction<'_>,
-    statement: impl Future<Output = Result<T, Trouble>>,
-) -> Result<T, Trouble> {
+    statement: impl Future<Output = Result<T, TransactionError>>,
+) -> Result<T, TransactionError> {
     let Some(fence) = fence else { return statement.await };
     let (done, alive) = tokio::join!(biased; statement, fence.check(transaction));
     let done = done?;

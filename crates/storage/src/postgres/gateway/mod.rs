@@ -4,9 +4,9 @@
 mod agreed;
 mod boot_clock;
 mod leases;
-mod news;
 mod overview;
 mod owners;
+mod poll;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use super::connect::{Database, DatabaseUrl, ServerError, connect_once};
 use super::convert::{get, integer};
 use super::query::{execute, read_all, row, row_if_any, rows};
 use super::schema::of_database;
-use super::transaction::Trouble;
+use super::transaction::TransactionError;
 use crate::StoreError;
 use crate::blocking::lock;
 
@@ -28,9 +28,9 @@ pub use agreed::{SharedConfig, read_shared_config};
 pub use boot_clock::BootClock;
 pub(in crate::postgres) use leases::MayWait;
 pub(crate) use leases::PostgresLeases;
-pub use news::{Heard, News};
 pub use overview::{GatewayOverview, GatewayState};
 pub(crate) use overview::{ask_to_drain, overview};
+pub use poll::{ClusterChanges, PollPosition};
 
 /// How this gateway is known to the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl Gateway {
         let standing = match take_name(&database, &settings, &settings.url, &*clock).await {
             Ok(standing) => standing,
             // This is the first write, and the user may have no right to it.
-            Err(Trouble::Database(error)) if error.code().is_some() => {
+            Err(TransactionError::Database(error)) if error.code().is_some() => {
                 return Err(of_database(&error));
             }
             Err(trouble) => return Err(StoreError::from(trouble).into()),
@@ -375,7 +375,7 @@ async fn take_name(
     settings: &GatewaySettings,
     url: &str,
     clock: &dyn Clock,
-) -> Result<LifeState, Trouble> {
+) -> Result<LifeState, TransactionError> {
     let asked = clock.now().mono;
     let client = database.client().await?;
     let taken = row(

@@ -6,7 +6,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use crate::postgres::connect::Database;
 use crate::postgres::convert::{count, get, integer, parsed};
 use crate::postgres::query::{execute, read_all, row, rows};
-use crate::postgres::transaction::{Trouble, at_once};
+use crate::postgres::transaction::{TransactionError, at_once};
 use crate::{SessionMove, SessionSequence, StoreError};
 
 /// A session was made, changed or deleted in this transaction.
@@ -14,7 +14,7 @@ pub(super) async fn note(
     transaction: &Transaction<'_>,
     person: &str,
     session: &str,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     execute(
         transaction,
         "INSERT INTO session_changes (person, session, noted)

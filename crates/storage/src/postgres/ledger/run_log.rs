@@ -14,7 +14,7 @@ use super::PostgresLedger;
 use crate::blocking::lock;
 use crate::postgres::convert::{get, integer, shown_if_any};
 use crate::postgres::query::row_if_any;
-use crate::postgres::transaction::Trouble;
+use crate::postgres::transaction::TransactionError;
 use crate::postgres::turns::{
     AppendStatement, PostgresTurnLog, Written, added_lines, appended_columns, is_held,
 };
@@ -140,10 +140,14 @@ impl PostgresRunLog {
                 Ok(())
             }
             // The input or the run itself is there already; nothing was written.
-            Err(Trouble::Database(error)) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
+            Err(TransactionError::Database(error))
+                if error.code() == Some(&SqlState::UNIQUE_VIOLATION) =>
+            {
                 Err(StoreError::AlreadyRun)
             }
-            Err(Trouble::Store(StoreError::LeaseLost)) => Err(self.why_not_begun(begin).await?),
+            Err(TransactionError::Store(StoreError::LeaseLost)) => {
+                Err(self.why_not_begun(begin).await?)
+            }
             Err(trouble) => Err(trouble.into()),
         }
     }

@@ -4,7 +4,7 @@ use tokio_postgres::Row;
 
 use crate::postgres::convert::{get, integer, named_if_any, parsed, shown_if_any, timestamp};
 use crate::postgres::query::{execute, read_all, row, row_if_any, rows};
-use crate::postgres::transaction::Trouble;
+use crate::postgres::transaction::TransactionError;
 use crate::{BeginIn, BeginRun, ModelUse, RunOutcome, RunRow, StoreError};
 
 use super::{changes, spending};
@@ -14,7 +14,7 @@ pub(super) async fn begin(
     begin: &BeginRun,
     gateway: &str,
     incarnation: i64,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let key = &begin.key;
     let session = key.session.to_string();
     let taken = execute(
@@ -65,7 +65,7 @@ async fn make_session(
     transaction: &Transaction<'_>,
     begin: &BeginRun,
     origin: SessionOrigin,
-) -> Result<String, Trouble> {
+) -> Result<String, TransactionError> {
     let key = &begin.key;
     let (person, session) = (key.person.as_str(), key.session.to_string());
     let made = row(
@@ -95,7 +95,7 @@ async fn make_session(
 async fn touch_session(
     transaction: &Transaction<'_>,
     begin: &BeginRun,
-) -> Result<Option<String>, Trouble> {
+) -> Result<Option<String>, TransactionError> {
     let key = &begin.key;
     let found = row_if_any(
         transaction,
@@ -119,7 +119,7 @@ pub(super) async fn end(
     transaction: &Transaction<'_>,
     clock: &dyn Clock,
     outcome: &RunOutcome,
-) -> Result<Option<PersonId>, Trouble> {
+) -> Result<Option<PersonId>, TransactionError> {
     let ended = row_if_any(
         transaction,
         "UPDATE runs SET status = $2, ended_at = $3, input = $4, output = $5, cache_read = $6,
@@ -161,7 +161,7 @@ async fn fold_into_session(
     outcome: &RunOutcome,
     person: &PersonId,
     session: &str,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let person = person.as_str();
     let folded = execute(
         transaction,
@@ -210,7 +210,7 @@ pub(super) async fn book(
     key: &SessionKey,
     used: &ModelUse,
     at: Timestamp,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     execute(
         transaction,
         "UPDATE sessions SET token_count = token_count + $3 WHERE person = $1 AND session = $2",

@@ -9,7 +9,7 @@ use crate::postgres::convert::{
     timestamp, unreadable,
 };
 use crate::postgres::query::{execute, read_all, row_if_any, rows};
-use crate::postgres::transaction::Trouble;
+use crate::postgres::transaction::TransactionError;
 use crate::{
     SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionStatus, StoreError, TagCount,
 };
@@ -57,7 +57,7 @@ pub(super) async fn put(
     transaction: &Transaction<'_>,
     person: &PersonId,
     meta: &SessionMeta,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let session = meta.session_id.to_string();
     execute(
         transaction,
@@ -108,7 +108,7 @@ pub(super) async fn change(
     person: &PersonId,
     session: SessionId,
     change: &SessionChange,
-) -> Result<SessionMeta, Trouble> {
+) -> Result<SessionMeta, TransactionError> {
     let (title, by) = change.title.as_ref().map(|(title, by)| (shown(title), by.as_str())).unzip();
     let name = session.to_string();
     execute(
@@ -155,7 +155,7 @@ async fn pin(
     person: &PersonId,
     session: &str,
     pinned: bool,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let statement = if pinned {
         "INSERT INTO pins (person, root)
          SELECT person, root FROM sessions WHERE person = $1 AND session = $2
@@ -174,7 +174,7 @@ async fn tag(
     person: &PersonId,
     session: &str,
     tags: &[String],
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     execute(
         transaction,
         "DELETE FROM session_tags WHERE person = $1
@@ -199,7 +199,7 @@ async fn attach(
     person: &PersonId,
     session: &str,
     entity: Option<&EntityRef>,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let person = person.as_str();
     match entity {
         Some(entity) => {
@@ -238,7 +238,7 @@ pub(super) async fn delete(
     transaction: &Transaction<'_>,
     person: &PersonId,
     session: SessionId,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let (person, session) = (person.as_str(), session.to_string());
     for of_session in [
         "DELETE FROM drafts WHERE person = $1 AND session = $2",

@@ -7,7 +7,7 @@ use onyx_types::{AgentId, Clock, PersonId, Timestamp, Usage};
 
 use crate::postgres::convert::{count, get, integer, parsed};
 use crate::postgres::query::{execute, read_all, row, rows};
-use crate::postgres::transaction::Trouble;
+use crate::postgres::transaction::TransactionError;
 use crate::{DaySpending, ModelUse, Spent, StoreError, UsageRow};
 
 /// Books what one agent used of one model for a person, on the day it is there.
@@ -17,7 +17,7 @@ pub(super) async fn book(
     person: &PersonId,
     used: &ModelUse,
     at: Timestamp,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let ModelUse { agent, model, usage } = used;
     execute(
         transaction,

@@ -10,7 +10,7 @@ use crate::StoreError;
 use crate::postgres::convert::{get, integer};
 use crate::postgres::files::Blobs;
 use crate::postgres::query::{execute, rows};
-use crate::postgres::transaction::{Trouble, transact};
+use crate::postgres::transaction::{TransactionError, transact};
 use crate::postgres::turns::{pack, unpack};
 
 /// Names one log, on both sides.
@@ -133,7 +133,7 @@ async fn segment(
     count: i64,
     length: i64,
     name: &str,
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let segment = "INSERT INTO segments (person, agent, session, first_seq, last_seq, first_pos,
                                          end_pos, sha256)
                    VALUES ($1, $2, $3, 0, $4, 0, $5, $6)";

@@ -31,7 +31,7 @@ pub enum Overflow {
 
 /// Whether an attempt is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub enum Admission {
     Free,
     Crowded,
     Refused,
@@ -49,7 +49,7 @@ impl SharedFailures {
     }
 
     /// Counts an attempt before its result is known, so that many at once do not count as one.
-    pub async fn count(&self, buckets: &[FailureBucket]) -> Result<Room, StoreError> {
+    pub async fn count(&self, buckets: &[FailureBucket]) -> Result<Admission, StoreError> {
         let keys: Vec<String> = buckets.iter().map(|bucket| bucket.key.to_string()).collect();
         transact!(self.database, transaction => {
             // The rows are taken in one order, so that two attempts never wait for each other, and
@@ -72,7 +72,7 @@ impl SharedFailures {
                 buckets.iter().filter(|bucket| bucket.overflow == what).any(|bucket| is_full(&bucket))
             };
             if overflows(Overflow::Refuses) {
-                return Ok(Room::Refused);
+                return Ok(Admission::Refused);
             }
             let counted = buckets
                 .iter()
@@ -86,7 +86,7 @@ impl SharedFailures {
                        FROM unnest($1::TEXT[], $2::DOUBLE PRECISION[]) AS added (name, seconds)
                        WHERE key = name";
             execute(&transaction, add, &[&keys, &seconds]).await?;
-            Ok(if overflows(Overflow::Crowds) { Room::Crowded } else { Room::Free })
+            Ok(if overflows(Overflow::Crowds) { Admission::Crowded } else { Admission::Free })
         })
     }
 

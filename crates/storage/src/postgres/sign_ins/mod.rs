@@ -3,5 +3,5 @@
 mod failures;
 mod pending;
 
-pub use failures::{FailureBucket, Overflow, Room, SharedFailures};
+pub use failures::{Admission, FailureBucket, Overflow, SharedFailures};
 pub(crate) use pending::PostgresPending;

@@ -110,7 +110,7 @@ impl PendingEntries for PostgresPending {
 /// Gateways show sign-ins under way that others began, so they look at this counter.
 async fn tell_others(
     transaction: &deadpool_postgres::Transaction<'_>,
-) -> Result<(), crate::postgres::transaction::Trouble> {
+) -> Result<(), crate::postgres::transaction::TransactionError> {
     let bump = "UPDATE counters SET value = value + 1 WHERE name = 'sign-ins'";
     execute(transaction, bump, &[]).await?;
     Ok(())

@@ -7,7 +7,7 @@ use super::{LogKey, PostgresTurnLog};
 use crate::local::encode_line;
 use crate::postgres::convert::{count, get, integer};
 use crate::postgres::query::{Given, row_if_any};
-use crate::postgres::transaction::{Tries, Trouble, may_have_happened};
+use crate::postgres::transaction::{TransactionError, Tries, may_have_happened};
 use crate::{Lease, LogState, Pos, StoreError};
 
 /// A turn as its bytes.
@@ -134,7 +134,7 @@ impl PostgresTurnLog {
                 Some(end) if end > 0 => Err(StoreError::Conflict),
                 Some(_) | None => Err(self.leases.lost(lease)),
             },
-            Err(unsure) => Err(Trouble::from(unsure).into()),
+            Err(unsure) => Err(TransactionError::from(unsure).into()),
         }
     }
 
@@ -145,20 +145,20 @@ impl PostgresTurnLog {
         lease: &Lease,
         lines: &[NewLine],
         statement: &AppendStatement<'_>,
-    ) -> Result<Written, Trouble> {
+    ) -> Result<Written, TransactionError> {
         let fence = self.leases.fence(lease)?;
         match self.put(lease, fence, lines, statement).await {
-            Err(Unsure::Unknown(_)) if cfg!(onyx_broken = "reappend") => {
+            Err(AppendFailure::Unknown(_)) if cfg!(onyx_broken = "reappend") => {
                 let again = self.put(lease, fence, lines, statement).await;
-                again.map_err(Trouble::from)?.ok_or_else(|| self.leases.lost(lease).into())
+                again.map_err(TransactionError::from)?.ok_or_else(|| self.leases.lost(lease).into())
             }
-            Err(Unsure::Unknown(error)) => {
+            Err(AppendFailure::Unknown(error)) => {
                 tracing::warn!(%error, "whether turns were written is not known; asking");
                 let found = self.find_out(lease, lines, statement).await;
                 // What the log holds is not known: the next holder of the session reads it.
                 found.inspect_err(|_| drop(self.leases.lost(lease)))
             }
-            Err(Unsure::Known(trouble)) => Err(trouble),
+            Err(AppendFailure::Known(trouble)) => Err(trouble),
             Ok(written) => written.ok_or_else(|| self.leases.lost(lease).into()),
         }
     }
@@ -170,7 +170,7 @@ impl PostgresTurnLog {
         fence: i64,
         lines: &[NewLine],
         statement: &AppendStatement<'_>,
-    ) -> Result<Option<Written>, Unsure> {
+    ) -> Result<Option<Written>, AppendFailure> {
         let key = LogKey::of(&lease.key);
         let (mut offsets, mut turns, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
         let mut length = 0_u64;
@@ -185,14 +185,14 @@ impl PostgresTurnLog {
         given.extend(statement.given);
         let mut tries = Tries::default();
         let put = loop {
-            let client = self.database.client_soon().await.map_err(Unsure::known)?;
-            match row_if_any(&client, statement.sql, &given).await.map_err(Unsure::of) {
-                Err(Unsure::Known(trouble)) if tries.again(&trouble).await => {}
+            let client = self.database.client_soon().await.map_err(AppendFailure::known)?;
+            match row_if_any(&client, statement.sql, &given).await.map_err(AppendFailure::of) {
+                Err(AppendFailure::Known(trouble)) if tries.again(&trouble).await => {}
                 put => break put?,
             }
         };
         let Some(put) = put else { return Ok(None) };
-        let written = Written::read(put).map_err(Unsure::known)?;
+        let written = Written::read(put).map_err(AppendFailure::known)?;
         self.leases.wrote(lease, written.log);
         Ok(Some(written))
     }
@@ -204,7 +204,7 @@ impl PostgresTurnLog {
         lease: &Lease,
         lines: &[NewLine],
         statement: &AppendStatement<'_>,
-    ) -> Result<Written, Trouble> {
+    ) -> Result<Written, TransactionError> {
         let Some(last) = lines.last() else { return Err(StoreError::LeaseLost.into()) };
         let raised = self.leases.raise(lease).await;
         let (key, turn) = (LogKey::of(&lease.key), last.turn.to_string());
@@ -251,21 +251,21 @@ impl Written {
 }
 
 /// Why a statement failed, and whether it may have happened all the same.
-enum Unsure {
-    Known(Trouble),
+enum AppendFailure {
+    Known(TransactionError),
     Unknown(Error),
 }
 
-impl From<Unsure> for Trouble {
-    fn from(unsure: Unsure) -> Self {
+impl From<AppendFailure> for TransactionError {
+    fn from(unsure: AppendFailure) -> Self {
         match unsure {
-            Unsure::Known(trouble) => trouble,
-            Unsure::Unknown(error) => error.into(),
+            AppendFailure::Known(trouble) => trouble,
+            AppendFailure::Unknown(error) => error.into(),
         }
     }
 }
 
-impl Unsure {
+impl AppendFailure {
     fn known(error: StoreError) -> Self {
         Self::Known(error.into())
     }

@@ -16,13 +16,13 @@ use super::convert::{count, get, parsed};
 use super::files::Blobs;
 use super::gateway::PostgresLeases;
 use super::query::{execute, row_if_any, rows};
-use super::transaction::Trouble;
+use super::transaction::TransactionError;
 use crate::local::{live_lines, put_live_together};
 use crate::{Lease, LiveText, LogState, Page, Pos, StoreError, TurnLog};
 
 use append::Appended;
 pub(super) use append::{AppendStatement, Written, added_lines, appended_columns, is_held};
-use page::Most;
+use page::ReadLimits;
 pub use seal::Sealing;
 use seal::SegmentCache;
 pub(super) use seal::{pack, unpack};
@@ -92,7 +92,7 @@ impl TurnLog for PostgresTurnLog {
         before: Option<Pos>,
         n: usize,
     ) -> Result<Page, StoreError> {
-        self.page(key, before, Most { turns: n, bytes: u64::MAX }).await
+        self.page(key, before, ReadLimits { turns: n, bytes: u64::MAX }).await
     }
 
     async fn tail_within(
@@ -101,7 +101,7 @@ impl TurnLog for PostgresTurnLog {
         before: Option<Pos>,
         bytes: u64,
     ) -> Result<Page, StoreError> {
-        self.page(key, before, Most { turns: usize::MAX, bytes }).await
+        self.page(key, before, ReadLimits { turns: usize::MAX, bytes }).await
     }
 
     /// Knows only the state of a log that this gateway holds, because no other gateway can have
@@ -220,7 +220,7 @@ impl PostgresTurnLog {
         lease: &Lease,
         batch: &[Turn],
         statement: &AppendStatement<'_>,
-    ) -> Result<Written, Trouble> {
+    ) -> Result<Written, TransactionError> {
         let written = self.write(lease, &append::lines(batch)?, statement).await?;
         self.seal_if_due(&lease.key, &written.appended).await;
         Ok(written)

@@ -11,7 +11,7 @@ use crate::{Page, Pos, StoreError};
 
 /// How much of a log is read at once.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Most {
+pub(super) struct ReadLimits {
     pub(super) turns: usize,
     /// The bound on bytes, which one line at most may pass.
     pub(super) bytes: u64,
@@ -20,7 +20,7 @@ pub(super) struct Most {
 /// Rows that are asked for at once.
 const ROWS_AT_ONCE: usize = 2_000;
 /// What a copy reads at once.
-const COPIED_AT_ONCE: Most = Most { turns: usize::MAX, bytes: 4 * 1024 * 1024 };
+const COPIED_AT_ONCE: ReadLimits = ReadLimits { turns: usize::MAX, bytes: 4 * 1024 * 1024 };
 
 /// A line and where it begins.
 pub(super) struct PlacedLine {
@@ -39,9 +39,9 @@ impl PostgresTurnLog {
         &self,
         key: &SessionKey,
         before: Option<Pos>,
-        most: Most,
+        limits: ReadLimits,
     ) -> Result<Page, StoreError> {
-        let Some(read) = self.read(key, before, most).await? else { return Ok(Page::default()) };
+        let Some(read) = self.read(key, before, limits).await? else { return Ok(Page::default()) };
         let mut found = FoundTurns::default();
         for mut line in read.lines {
             found.take(line.at, &mut line.bytes);
@@ -82,7 +82,7 @@ impl PostgresTurnLog {
         &self,
         key: &SessionKey,
         before: Option<Pos>,
-        most: Most,
+        limits: ReadLimits,
     ) -> Result<Option<Lines>, StoreError> {
         // No other gateway moves the end of a log that this one holds.
         let held = self.leases.log(key);
@@ -94,9 +94,9 @@ impl PostgresTurnLog {
         let Some(len) = len else { return Ok(None) };
         let end = before.map_or(len, |pos| pos.0.min(len));
         let mut read = Lines { lines: Vec::new(), start: end };
-        while read.start > 0 && read.lines.len() < most.turns && end - read.start < most.bytes {
-            let wanted = (most.turns - read.lines.len()).min(ROWS_AT_ONCE);
-            let floor = end.saturating_sub(most.bytes);
+        while read.start > 0 && read.lines.len() < limits.turns && end - read.start < limits.bytes {
+            let wanted = (limits.turns - read.lines.len()).min(ROWS_AT_ONCE);
+            let floor = end.saturating_sub(limits.bytes);
             let mut older = self.rows_before(&key, read.start, floor, wanted).await?;
             if older.is_empty() {
                 older = self.sealed_before(&key, read.start).await?;
@@ -107,7 +107,7 @@ impl PostgresTurnLog {
                 return Err(StoreError::Refused("not a position of this log".to_owned()));
             }
             for line in older {
-                if read.lines.len() == most.turns || end - read.start >= most.bytes {
+                if read.lines.len() == limits.turns || end - read.start >= limits.bytes {
                     break;
                 }
                 read.start = line.at;

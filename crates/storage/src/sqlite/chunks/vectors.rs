@@ -6,7 +6,7 @@ use crate::sqlite::convert::{count, integer};
 use crate::{ChunkId, GroupId, SourceId, StoreError, StoredChunk, StoredVector};
 
 /// A table that holds the vectors of one model at a time.
-pub(super) struct Room {
+pub(super) struct VectorTable {
     pub(super) number: i64,
     pub(super) table: &'static str,
     /// The table for the vectors of tokens.
@@ -16,9 +16,9 @@ pub(super) struct Room {
 }
 
 /// One for the model that serves, one for the next.
-pub(super) const ROOMS: [Room; 2] = [
-    Room { number: 0, table: "vectors_0", tokens: "tokens_0", mark: "vectors 0" },
-    Room { number: 1, table: "vectors_1", tokens: "tokens_1", mark: "vectors 1" },
+pub(super) const ROOMS: [VectorTable; 2] = [
+    VectorTable { number: 0, table: "vectors_0", tokens: "tokens_0", mark: "vectors 0" },
+    VectorTable { number: 1, table: "vectors_1", tokens: "tokens_1", mark: "vectors 1" },
 ];
 
 const SERVED: &str = "vectors of";
@@ -48,7 +48,7 @@ fn mark(connection: &Connection, name: &str) -> Result<Option<String>, StoreErro
     Ok(statement.query_row([name], |row| row.get(0)).optional()?)
 }
 
-fn empty(connection: &Connection, room: &Room) -> Result<(), StoreError> {
+fn empty(connection: &Connection, room: &VectorTable) -> Result<(), StoreError> {
     connection.execute(&["DELETE FROM ", room.table].concat(), [])?;
     connection.execute(&["DELETE FROM ", room.tokens].concat(), [])?;
     connection.execute("DELETE FROM marks WHERE name = ?1", [room.mark])?;
@@ -59,7 +59,7 @@ fn empty(connection: &Connection, room: &Room) -> Result<(), StoreError> {
 pub(super) fn room_of(
     connection: &Connection,
     model: &str,
-) -> Result<Option<&'static Room>, StoreError> {
+) -> Result<Option<&'static VectorTable>, StoreError> {
     for room in &ROOMS {
         if mark(connection, room.mark)?.as_deref() == Some(model) {
             return Ok(Some(room));
@@ -76,7 +76,9 @@ pub(super) fn table_of(
 }
 
 /// Rooms that hold vectors of some model.
-pub(super) fn rooms_in_use(connection: &Connection) -> Result<Vec<&'static Room>, StoreError> {
+pub(super) fn rooms_in_use(
+    connection: &Connection,
+) -> Result<Vec<&'static VectorTable>, StoreError> {
     let mut rooms = Vec::new();
     for room in &ROOMS {
         if mark(connection, room.mark)?.is_some() {

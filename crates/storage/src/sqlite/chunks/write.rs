@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::person_column;
 use super::read::last_change;
-use super::vectors::{Room, insert_vector, rooms_in_use};
+use super::vectors::{VectorTable, insert_vector, rooms_in_use};
 use crate::sqlite::convert::{count, integer};
 use crate::{ChunkRow, SourceKey, SourceKind, SourceRow, Stamp, StoreError};
 
@@ -100,7 +100,7 @@ fn group(
 
 /// What vectors of one model are known of some chunks, in their order.
 struct KnownVectors {
-    room: &'static Room,
+    room: &'static VectorTable,
     vectors: Vec<Option<KnownVector>>,
 }
 

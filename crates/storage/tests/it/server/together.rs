@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use onyx_storage::{
-    Expect, GatewaySettings, Heard, JobSlot, News, PersonRow, Role, SealedSecret, SecretId,
-    ServerSettings, SlotClaim, SlotTrigger, StoreError,
+    ClusterChanges, Expect, GatewaySettings, JobSlot, PersonRow, PollPosition, Role, SealedSecret,
+    SecretId, ServerSettings, SlotClaim, SlotTrigger, StoreError,
 };
 use onyx_types::Timestamp;
 
@@ -36,8 +36,8 @@ async fn the_config_has_one_writer_a_version_and_all_hear_of_it() {
     let database = TestDatabase::migrated().await;
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);
     assert_eq!(one.membership.config().await.unwrap(), None);
-    let mut heard = Heard::default();
-    assert_eq!(two.membership.news(&mut heard, &[]).await.unwrap(), News::default());
+    let mut heard = PollPosition::default();
+    assert_eq!(two.membership.poll(&mut heard, &[]).await.unwrap(), ClusterChanges::default());
     assert_eq!(one.membership.put_config(0, "{ a: 1 }").await.unwrap(), 1);
     let (left, right) = tokio::join!(
         one.membership.put_config(1, "{ left }"),
@@ -52,24 +52,28 @@ async fn the_config_has_one_writer_a_version_and_all_hear_of_it() {
     );
     assert!(!format!("{now:?}").contains("left") && !format!("{now:?}").contains("right"));
     assert!(matches!(one.membership.put_config(5, "{}").await, Err(StoreError::Conflict)));
-    let news = two.membership.news(&mut heard, &[]).await.unwrap();
-    assert_eq!(news, News { config: true, ..News::default() });
-    assert_eq!(two.membership.news(&mut heard, &[]).await.unwrap(), News::default(), "once");
+    let changes = two.membership.poll(&mut heard, &[]).await.unwrap();
+    assert_eq!(changes, ClusterChanges { config: true, ..ClusterChanges::default() });
+    assert_eq!(
+        two.membership.poll(&mut heard, &[]).await.unwrap(),
+        ClusterChanges::default(),
+        "once"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_change_of_accounts_and_secrets_is_heard_of() {
     let database = TestDatabase::migrated().await;
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);
-    let (mut make, mut heard) = (Maker::new(), Heard::default());
-    two.membership.news(&mut heard, &[]).await.unwrap();
+    let (mut make, mut heard) = (Maker::new(), PollPosition::default());
+    two.membership.poll(&mut heard, &[]).await.unwrap();
     let accounts = &one.store.accounts;
     let anna: onyx_types::PersonId = "anna".parse().unwrap();
     let row =
         PersonRow { person: anna.clone(), name: None, role: Role::Member, added_at: make.tick() };
     let mut hear = async || {
-        let news = two.membership.news(&mut heard, &[]).await.unwrap();
-        (news.accounts, news.secrets)
+        let changes = two.membership.poll(&mut heard, &[]).await.unwrap();
+        (changes.accounts, changes.secrets)
     };
     accounts.add_person(row.clone()).await.unwrap();
     assert_eq!(hear().await, (true, false));
@@ -101,18 +105,18 @@ async fn every_change_of_accounts_and_secrets_is_heard_of() {
 async fn notices_reach_the_others_once_and_are_forgotten() {
     let database = TestDatabase::migrated().await;
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);
-    let (mut of_one, mut of_two) = (Heard::default(), Heard::default());
-    one.membership.news(&mut of_one, &["before".to_owned()]).await.unwrap();
+    let (mut of_one, mut of_two) = (PollPosition::default(), PollPosition::default());
+    one.membership.poll(&mut of_one, &["before".to_owned()]).await.unwrap();
     assert_eq!(
-        two.membership.news(&mut of_two, &[]).await.unwrap().notices,
+        two.membership.poll(&mut of_two, &[]).await.unwrap().notices,
         [""; 0],
         "it looks around first"
     );
-    one.membership.news(&mut of_one, &["a".to_owned(), "b".to_owned()]).await.unwrap();
-    one.membership.news(&mut of_one, &["c".to_owned()]).await.unwrap();
-    assert_eq!(two.membership.news(&mut of_two, &[]).await.unwrap().notices, ["a", "b", "c"]);
-    assert_eq!(two.membership.news(&mut of_two, &[]).await.unwrap().notices, [""; 0]);
-    assert_eq!(one.membership.news(&mut of_one, &[]).await.unwrap().notices, [""; 0], "its own");
+    one.membership.poll(&mut of_one, &["a".to_owned(), "b".to_owned()]).await.unwrap();
+    one.membership.poll(&mut of_one, &["c".to_owned()]).await.unwrap();
+    assert_eq!(two.membership.poll(&mut of_two, &[]).await.unwrap().notices, ["a", "b", "c"]);
+    assert_eq!(two.membership.poll(&mut of_two, &[]).await.unwrap().notices, [""; 0]);
+    assert_eq!(one.membership.poll(&mut of_one, &[]).await.unwrap().notices, [""; 0], "its own");
     let sql = database.sql().await;
     // A transaction that began earlier is seen later than one with a greater number.
     sql.batch_execute(
@@ -120,7 +124,7 @@ async fn notices_reach_the_others_once_and_are_forgotten() {
     )
     .await
     .unwrap();
-    assert_eq!(two.membership.news(&mut of_two, &[]).await.unwrap().notices, ["late"]);
+    assert_eq!(two.membership.poll(&mut of_two, &[]).await.unwrap().notices, ["late"]);
     assert_eq!(two.membership.forget_notices().await.unwrap(), 0);
     sql.batch_execute("UPDATE gateway_notices SET noted = noted - INTERVAL '1 hour'")
         .await
@@ -132,19 +136,19 @@ async fn notices_reach_the_others_once_and_are_forgotten() {
 async fn a_gateway_that_could_not_poll_hears_once_what_it_missed() {
     let database = TestDatabase::migrated().await;
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);
-    let (mut of_one, mut of_two) = (Heard::default(), Heard::default());
-    two.membership.news(&mut of_two, &[]).await.unwrap();
-    one.membership.news(&mut of_one, &["heard".to_owned()]).await.unwrap();
-    assert_eq!(two.membership.news(&mut of_two, &[]).await.unwrap().notices, ["heard"]);
-    one.membership.news(&mut of_one, &["missed".to_owned()]).await.unwrap();
+    let (mut of_one, mut of_two) = (PollPosition::default(), PollPosition::default());
+    two.membership.poll(&mut of_two, &[]).await.unwrap();
+    one.membership.poll(&mut of_one, &["heard".to_owned()]).await.unwrap();
+    assert_eq!(two.membership.poll(&mut of_two, &[]).await.unwrap().notices, ["heard"]);
+    one.membership.poll(&mut of_one, &["missed".to_owned()]).await.unwrap();
     let gap = Duration::from_secs(60);
     two.clock.advance(gap);
     let sql = database.sql().await;
     sql.batch_execute("UPDATE gateway_notices SET noted = noted - INTERVAL '60 seconds'")
         .await
         .unwrap();
-    assert_eq!(two.membership.news(&mut of_two, &[]).await.unwrap().notices, ["missed"]);
-    assert_eq!(two.membership.news(&mut of_two, &[]).await.unwrap().notices, [""; 0]);
+    assert_eq!(two.membership.poll(&mut of_two, &[]).await.unwrap().notices, ["missed"]);
+    assert_eq!(two.membership.poll(&mut of_two, &[]).await.unwrap().notices, [""; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

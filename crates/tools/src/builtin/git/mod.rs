@@ -25,7 +25,8 @@ use super::exec::outcome;
 use super::{acting, spec_of, text_argument};
 use crate::gate::AuthorisedBy;
 use crate::runtime::{
-    Access, CommandChanges, Ending, Network, Order, Ran, Runtime, Steering, Workspace,
+    Access, CommandChanges, CommandRequest, CommandResult, Ending, Network, Runtime, Steering,
+    Workspace,
 };
 use crate::text::argv::quoted;
 use crate::{Authorised, LiveOutput, ToolCx, ToolError, TypedTool};
@@ -243,8 +244,8 @@ impl Work<'_> {
         command: &[String],
         network: Network,
         cx: &ToolCx,
-    ) -> Result<Ran, ToolError> {
-        let order = Order {
+    ) -> Result<CommandResult, ToolError> {
+        let order = CommandRequest {
             argv: self.control.argv(command),
             workspace: Arc::clone(&self.workspace),
             folder: self.repository.folder(),
@@ -257,7 +258,7 @@ impl Work<'_> {
     }
 
     /// Runs a command that only reads, without showing its output to people.
-    async fn look(&self, command: &[String], cx: &ToolCx) -> Result<Ran, ToolError> {
+    async fn look(&self, command: &[String], cx: &ToolCx) -> Result<CommandResult, ToolError> {
         let cx = ToolCx { live: LiveOutput::nowhere(), ..cx.clone() };
         self.run(command, Network::None, &cx).await
     }
@@ -349,7 +350,7 @@ impl Git {
         plan: &Plan,
         access: Access,
         cx: &ToolCx,
-    ) -> Result<Ran, ToolError> {
+    ) -> Result<CommandResult, ToolError> {
         let (repository, workspace) = self.open(asked, cx).await?;
         let transfer = self.transfer(direction, asked, &repository, &workspace, cx).await?;
         if !plan.has_targets(&transfer.targets()) {
@@ -375,7 +376,7 @@ impl Git {
         asked: &GitArguments,
         access: Access,
         cx: &ToolCx,
-    ) -> Result<Ran, ToolError> {
+    ) -> Result<CommandResult, ToolError> {
         let mut steps = self.command.steps(asked, cx)?;
         let (repository, workspace) = self.open(asked, cx).await?;
         if let (Command::Commit, Some(add)) = (self.command, steps.first_mut()) {
@@ -394,11 +395,15 @@ impl Git {
     }
 }
 
-fn nothing_yet() -> Ran {
-    Ran { output: String::new(), ending: Ending::Exited(0), left: CommandChanges::default() }
+fn nothing_yet() -> CommandResult {
+    CommandResult {
+        output: String::new(),
+        ending: Ending::Exited(0),
+        left: CommandChanges::default(),
+    }
 }
 
-fn follow(all: &mut Ran, next: Ran) {
+fn follow(all: &mut CommandResult, next: CommandResult) {
     all.output.push_str(&next.output);
     all.ending = next.ending;
     all.left = std::mem::take(&mut all.left).and(next.left);

@@ -3,8 +3,8 @@ use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::Value;
 
 use super::{
-    OfOne, base_of, change, existing, failed, files, no_test_input, spec, target, test_id,
-    text_argument, writing,
+    TestInputArguments, base_of, change, existing, failed, files, no_test_input, spec, target,
+    test_id, text_argument, writing,
 };
 use crate::text::diff::Change;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
@@ -16,13 +16,13 @@ pub(super) struct DeleteTestInput(ToolSpec);
 impl DeleteTestInput {
     pub(super) fn new() -> Self {
         let description = "Remove a test input. What it held is kept in the history.";
-        Self(spec::<OfOne>("delete_test_input", ToolEffect::Write, description))
+        Self(spec::<TestInputArguments>("delete_test_input", ToolEffect::Write, description))
     }
 }
 
 #[async_trait]
 impl TypedTool for DeleteTestInput {
-    type Arguments = OfOne;
+    type Arguments = TestInputArguments;
 
     fn spec(&self) -> &ToolSpec {
         &self.0
@@ -33,9 +33,9 @@ impl TypedTool for DeleteTestInput {
         Verb::new("remove", "removing", "removed").of(format!("the test input {id}"))
     }
 
-    async fn plan(&self, asked: &OfOne, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, asked: &TestInputArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let files = files(cx)?;
-        let OfOne { id } = asked;
+        let TestInputArguments { id } = asked;
         let found = existing(&files, id).await?;
         let preview = Change::between(&format!("tests/{id}.md"), &found.content.text, "").preview;
         let target = target(files.test_input_name(&found.id), Some(found.content.hash));
@@ -44,12 +44,12 @@ impl TypedTool for DeleteTestInput {
 
     async fn invoke(
         &self,
-        asked: OfOne,
+        asked: TestInputArguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let OfOne { id } = asked;
+        let TestInputArguments { id } = asked;
         let base = base_of(&plan).ok_or_else(|| no_test_input(&id))?;
         let (id, change) = (test_id(&id)?, change(cx, &self.0));
         files(cx)?.delete_test_input(&id, base, change).await.map_err(failed)?;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use onyx_types::{CallLabel, Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
-use super::{Nothing, failed, files, persona, reading, spec, target, told};
+use super::{NoArguments, failed, files, persona, reading, spec, target, told};
 use crate::{Authorised, PersonaPort, ToolCx, ToolError, TypedTool};
 
 pub(super) struct GetPersona {
@@ -15,13 +15,13 @@ pub(super) struct GetPersona {
 impl GetPersona {
     pub(super) fn new(port: Arc<dyn PersonaPort>) -> Self {
         let description = "The persona as it is now: name, system prompt, ids of its test inputs.";
-        Self { spec: spec::<Nothing>("get_persona", ToolEffect::Read, description), port }
+        Self { spec: spec::<NoArguments>("get_persona", ToolEffect::Read, description), port }
     }
 }
 
 #[async_trait]
 impl TypedTool for GetPersona {
-    type Arguments = Nothing;
+    type Arguments = NoArguments;
 
     fn spec(&self) -> &ToolSpec {
         &self.spec
@@ -31,14 +31,14 @@ impl TypedTool for GetPersona {
         Verb::new("look at", "looking at", "looked at").of("the persona")
     }
 
-    async fn plan(&self, _: &Nothing, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, _: &NoArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let target = target(files(cx)?.system_prompt_name(), None);
         Ok(reading(&self.spec, target))
     }
 
     async fn invoke(
         &self,
-        _: Nothing,
+        _: NoArguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {

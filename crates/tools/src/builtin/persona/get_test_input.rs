@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
-use super::{OfOne, existing, files, reading_of, spec, text_argument};
+use super::{TestInputArguments, existing, files, reading_of, spec, text_argument};
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct GetTestInput(ToolSpec);
@@ -10,13 +10,13 @@ pub(super) struct GetTestInput(ToolSpec);
 impl GetTestInput {
     pub(super) fn new() -> Self {
         let description = "One test input with its content.";
-        Self(spec::<OfOne>("get_test_input", ToolEffect::Read, description))
+        Self(spec::<TestInputArguments>("get_test_input", ToolEffect::Read, description))
     }
 }
 
 #[async_trait]
 impl TypedTool for GetTestInput {
-    type Arguments = OfOne;
+    type Arguments = TestInputArguments;
 
     fn spec(&self) -> &ToolSpec {
         &self.0
@@ -27,18 +27,18 @@ impl TypedTool for GetTestInput {
         Verb::new("read", "reading", "read").of(format!("the test input {id}"))
     }
 
-    async fn plan(&self, asked: &OfOne, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, asked: &TestInputArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         reading_of(&self.0, &asked.id, cx).await
     }
 
     async fn invoke(
         &self,
-        asked: OfOne,
+        asked: TestInputArguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let OfOne { id } = asked;
+        let TestInputArguments { id } = asked;
         let found = existing(&files(cx)?, &id).await?;
         let output = json!({"id": found.id.as_str(), "content": found.content.text});
         Ok(ToolOutcome::ok(output.to_string(), plan.summary).from_origin(found.content.origin))

@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use onyx_types::{CallLabel, Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
-use super::{Nothing, failed, files, reading, spec, target};
+use super::{NoArguments, failed, files, reading, spec, target};
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct ListTestInputs(ToolSpec);
@@ -10,13 +10,13 @@ pub(super) struct ListTestInputs(ToolSpec);
 impl ListTestInputs {
     pub(super) fn new() -> Self {
         let description = "Every test input of the persona, with its content.";
-        Self(spec::<Nothing>("list_test_inputs", ToolEffect::Read, description))
+        Self(spec::<NoArguments>("list_test_inputs", ToolEffect::Read, description))
     }
 }
 
 #[async_trait]
 impl TypedTool for ListTestInputs {
-    type Arguments = Nothing;
+    type Arguments = NoArguments;
 
     fn spec(&self) -> &ToolSpec {
         &self.0
@@ -26,14 +26,14 @@ impl TypedTool for ListTestInputs {
         Verb::new("list", "listing", "listed").of("the test inputs")
     }
 
-    async fn plan(&self, _: &Nothing, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, _: &NoArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let target = target(files(cx)?.system_prompt_name(), None);
         Ok(reading(&self.0, target))
     }
 
     async fn invoke(
         &self,
-        _: Nothing,
+        _: NoArguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {

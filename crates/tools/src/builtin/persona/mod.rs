@@ -41,11 +41,11 @@ pub(super) fn tools(port: &Arc<dyn PersonaPort>) -> Vec<Arc<dyn Tool>> {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct NoArguments {}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct OfOne {
+struct TestInputArguments {
     /// Of the test input
     id: String,
 }

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
-use super::{OfOne, existing, files, persona, reading_of, text_argument, timed, told};
+use super::{TestInputArguments, existing, files, persona, reading_of, text_argument, timed, told};
 use crate::{Authorised, PersonaPort, ToolCx, ToolError, TypedTool};
 
 /// The time limit of the tool. It is long enough that the persona's own limits end its answer
@@ -21,7 +21,8 @@ impl RunTestInput {
     pub(super) fn new(port: Arc<dyn PersonaPort>) -> Self {
         let description =
             "Say a test input to the persona and see what it answers. It changes nothing.";
-        let spec = timed::<OfOne>("run_test_input", ToolEffect::Read, description, PATIENCE);
+        let spec =
+            timed::<TestInputArguments>("run_test_input", ToolEffect::Read, description, PATIENCE);
         // The same input is tried again after each change of the prompt, so equal calls are no
         // loop.
         Self { spec: ToolSpec { repeats: true, ..spec }, port }
@@ -30,7 +31,7 @@ impl RunTestInput {
 
 #[async_trait]
 impl TypedTool for RunTestInput {
-    type Arguments = OfOne;
+    type Arguments = TestInputArguments;
 
     fn spec(&self) -> &ToolSpec {
         &self.spec
@@ -41,18 +42,18 @@ impl TypedTool for RunTestInput {
         Verb::new("try", "trying", "tried").of(format!("the test input {id}"))
     }
 
-    async fn plan(&self, asked: &OfOne, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, asked: &TestInputArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         reading_of(&self.spec, &asked.id, cx).await
     }
 
     async fn invoke(
         &self,
-        asked: OfOne,
+        asked: TestInputArguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let OfOne { id } = asked;
+        let TestInputArguments { id } = asked;
         let input = existing(&files(cx)?, &id).await?;
         let (person, persona) = (&cx.key.person, persona(cx)?);
         let answer = self.port.answer(person, persona, &input.content.text, &cx.cancel).await;

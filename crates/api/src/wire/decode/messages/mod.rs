@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::choice::tool_use;
 use super::fields::Fields;
-use super::knobs::{ReadKnobs, effort};
+use super::knobs::{RequestedKnobs, effort};
 use super::makers_tools::{MakersTool, makers_tool};
 use super::{ClientRequest, joined};
 use crate::Problem;
@@ -200,8 +200,8 @@ pub(crate) fn messages(body: Map<String, Value>) -> Result<ClientRequest, Proble
 }
 
 impl Request {
-    fn asked(&mut self) -> Result<ReadKnobs, Problem> {
-        let mut asked = ReadKnobs::default();
+    fn asked(&mut self) -> Result<RequestedKnobs, Problem> {
+        let mut asked = RequestedKnobs::default();
         asked.top_p(self.top_p);
         asked.top_k(self.top_k);
         asked.stop(self.stop_sequences.take().unwrap_or_default(), "stop_sequences");

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::choice::{Mode, tool_use};
 use super::fields::Fields;
-use super::knobs::{ReadKnobs, effort, verbosity};
+use super::knobs::{RequestedKnobs, effort, verbosity};
 use super::{ClientRequest, joined, text_input_schema};
 use crate::Problem;
 use crate::wire::{ToolForm, ToolForms, typed};
@@ -205,8 +205,8 @@ fn note(left_out: &mut Vec<String>, name: String) {
 }
 
 impl Request {
-    fn asked(&self) -> Result<ReadKnobs, Problem> {
-        let mut asked = ReadKnobs::default();
+    fn asked(&self) -> Result<RequestedKnobs, Problem> {
+        let mut asked = RequestedKnobs::default();
         asked.top_p(self.top_p);
         asked.note(Knob::CacheKey, "prompt_cache_key", self.prompt_cache_key.is_some());
         let level = self.reasoning.as_ref().and_then(|reasoning| reasoning.effort.as_deref());

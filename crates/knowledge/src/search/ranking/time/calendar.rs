@@ -12,7 +12,7 @@ pub(super) struct Period {
 
 /// A part of a month, a season or a year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Third {
+pub(super) enum PeriodThird {
     First,
     Middle,
     Last,
@@ -20,14 +20,14 @@ pub(super) enum Third {
 
 /// Which one of several weeks, months or years is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum PeriodChoice {
     This,
     Last,
     /// The one before the last one.
     BeforeLast,
 }
 
-impl Which {
+impl PeriodChoice {
     const fn back(self) -> i64 {
         match self {
             Self::This => 0,
@@ -53,14 +53,14 @@ impl Period {
         Some(Self { from: at(from)?, to: at(to)? })
     }
 
-    pub(super) fn week(today: Date, which: Which) -> Option<Self> {
+    pub(super) fn week(today: Date, which: PeriodChoice) -> Option<Self> {
         let since_monday = i64::from(today.weekday().to_monday_zero_offset());
         let monday = today.checked_sub((since_monday + 7 * which.back()).days()).ok()?;
         Self::days(monday, 7)
     }
 
     /// On a working day, this weekend is the next one.
-    pub(super) fn weekend(today: Date, which: Which) -> Option<Self> {
+    pub(super) fn weekend(today: Date, which: PeriodChoice) -> Option<Self> {
         let since_saturday = (i64::from(today.weekday().to_monday_zero_offset()) + 2) % 7;
         let latest = today.checked_sub(since_saturday.days()).ok()?;
         let is_weekend = since_saturday < 2;
@@ -87,7 +87,7 @@ impl Period {
         Self::between(first, first.checked_add(1.month()).ok()?)
     }
 
-    pub(super) fn month(today: Date, which: Which) -> Option<Self> {
+    pub(super) fn month(today: Date, which: PeriodChoice) -> Option<Self> {
         Self::month_around(today.checked_sub(which.back().months()).ok()?)
     }
 
@@ -136,13 +136,13 @@ impl Period {
         Self::between(today.checked_sub(from).ok()?, last.tomorrow().ok()?)
     }
 
-    pub(super) fn third(self, third: Third) -> Option<Self> {
+    pub(super) fn third(self, third: PeriodThird) -> Option<Self> {
         let days = self.to.since(self.from).ok()?.get_days();
         let at = |share: i32| self.from.checked_add((days * share / 3).days()).ok();
         let (from, to) = match third {
-            Third::First => (self.from, at(1)?),
-            Third::Middle => (at(1)?, at(2)?),
-            Third::Last => (at(2)?, self.to),
+            PeriodThird::First => (self.from, at(1)?),
+            PeriodThird::Middle => (at(1)?, at(2)?),
+            PeriodThird::Last => (at(2)?, self.to),
         };
         Some(Self { from, to })
     }

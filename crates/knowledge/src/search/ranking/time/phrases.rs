@@ -3,7 +3,7 @@
 use jiff::ToSpan as _;
 use jiff::civil::{Date, DateTime, Weekday};
 
-use super::calendar::{Period, Third, Which};
+use super::calendar::{Period, PeriodChoice, PeriodThird};
 
 const MONTHS: [&str; 12] = [
     "january",
@@ -41,8 +41,8 @@ pub(super) fn period_at(words: &[&str], now: DateTime) -> Option<(Period, usize)
         "today" => day(today, rest),
         "yesterday" => day(today.yesterday().ok()?, rest),
         "tonight" => Some((Period::hours(today, 17, 30)?, 1)),
-        "this" => relative(Which::This, second, today).map(|period| (period, 2)),
-        "last" | "past" => match relative(Which::Last, second, today) {
+        "this" => relative(PeriodChoice::This, second, today).map(|period| (period, 2)),
+        "last" | "past" => match relative(PeriodChoice::Last, second, today) {
             Some(period) if *first == "last" => Some((period, 2)),
             _ => in_the_last(rest, today).map(|(period, length)| (period, length + 1)),
         },
@@ -102,8 +102,8 @@ fn part_of_day(day: Date, word: &str) -> Option<Period> {
 }
 
 /// `last week`, `this morning`.
-fn relative(which: Which, what: &str, today: Date) -> Option<Period> {
-    let is_last = which == Which::Last;
+fn relative(which: PeriodChoice, what: &str, today: Date) -> Option<Period> {
+    let is_last = which == PeriodChoice::Last;
     match what {
         "week" => Period::week(today, which),
         "weekend" => Period::weekend(today, which),
@@ -122,7 +122,7 @@ fn relative(which: Which, what: &str, today: Date) -> Option<Period> {
 /// `the week before last`.
 fn before_last(words: &[&str], today: Date) -> Option<(Period, usize)> {
     let [what, "before", "last", ..] = words else { return None };
-    let which = Which::BeforeLast;
+    let which = PeriodChoice::BeforeLast;
     let period = match *what {
         "week" => Period::week(today, which),
         "weekend" => Period::weekend(today, which),
@@ -141,12 +141,12 @@ fn the_weekend(word: &str, today: Date) -> Option<(Period, usize)> {
 fn part(words: &[&str], now: DateTime) -> Option<(Period, usize)> {
     let (first, rest) = words.split_first()?;
     let (third, before) = match *first {
-        "early" => (Third::First, 1),
-        "mid" => (Third::Middle, 1),
-        "late" => (Third::Last, 1),
-        "beginning" | "start" if rest.first() == Some(&"of") => (Third::First, 2),
-        "middle" if rest.first() == Some(&"of") => (Third::Middle, 2),
-        "end" if rest.first() == Some(&"of") => (Third::Last, 2),
+        "early" => (PeriodThird::First, 1),
+        "mid" => (PeriodThird::Middle, 1),
+        "late" => (PeriodThird::Last, 1),
+        "beginning" | "start" if rest.first() == Some(&"of") => (PeriodThird::First, 2),
+        "middle" if rest.first() == Some(&"of") => (PeriodThird::Middle, 2),
+        "end" if rest.first() == Some(&"of") => (PeriodThird::Last, 2),
         _ => return None,
     };
     let (whole, length) = bare_period_at(words.get(before..)?, now)?;

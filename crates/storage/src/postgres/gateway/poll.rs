@@ -17,7 +17,7 @@ const KEPT_SECONDS: f64 = 120.0;
 
 /// What a gateway has heard so far.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct PollPosition {
     counters: BTreeMap<String, i64>,
     /// Notices by their numbers, and when they were heard.
     notices: BTreeMap<i64, Duration>,
@@ -25,7 +25,7 @@ pub struct Heard {
     polled: Option<Duration>,
 }
 
-impl Heard {
+impl PollPosition {
     /// How many seconds the next poll looks back: further after a time without polls, because notices
     /// of that time were not heard.
     fn look_back(&self, now: Duration) -> f64 {
@@ -42,7 +42,7 @@ impl Heard {
 
 /// What is new since the last poll.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct News {
+pub struct ClusterChanges {
     /// People, passwords or credentials changed.
     pub accounts: bool,
     pub secrets: bool,
@@ -57,12 +57,12 @@ pub struct News {
 
 impl Gateway {
     /// Sends notices to the other gateways and reads theirs, in one trip. Nothing may rely on a notice. The first poll
-    /// only learns the current position and returns no news.
-    pub(crate) async fn news(
+    /// only learns the current position and returns no changes.
+    pub(crate) async fn poll(
         &self,
-        heard: &mut Heard,
+        heard: &mut PollPosition,
         told: &[String],
-    ) -> Result<News, StoreError> {
+    ) -> Result<ClusterChanges, StoreError> {
         let client = self.database.relaxed_client().await?;
         let now = self.now();
         let look_back = heard.look_back(now);
@@ -88,30 +88,30 @@ impl Gateway {
         .await?;
         heard.polled = Some(now);
         let is_first = heard.counters.is_empty();
-        let mut news = News::default();
+        let mut changes = ClusterChanges::default();
         for row in &found {
             let (name, number): (Option<String>, i64) = (get(row, 0)?, get(row, 1)?);
             let Some(name) = name else {
                 heard.notices.insert(number, self.now());
                 if !is_first {
-                    news.notices.push(get(row, 2)?);
+                    changes.notices.push(get(row, 2)?);
                 }
                 continue;
             };
             let is_new = heard.counters.get(&name).is_some_and(|before| *before != number);
             match name.as_str() {
-                "accounts" => news.accounts = is_new,
-                "secrets" => news.secrets = is_new,
+                "accounts" => changes.accounts = is_new,
+                "secrets" => changes.secrets = is_new,
                 "drain" => {
-                    news.drain = true;
+                    changes.drain = true;
                     continue;
                 }
-                "sign-ins" => news.sign_ins = is_new,
-                _ => news.config = is_new,
+                "sign-ins" => changes.sign_ins = is_new,
+                _ => changes.config = is_new,
             }
             heard.counters.insert(name, number);
         }
-        Ok(news)
+        Ok(changes)
     }
 
     /// Returns how many it forgot.

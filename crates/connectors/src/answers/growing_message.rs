@@ -15,7 +15,7 @@ use crate::outbox::kind_of;
 
 const TYPING: Duration = Duration::from_secs(4);
 
-pub(super) struct Grower {
+pub(super) struct GrowingMessage {
     text: watch::Sender<String>,
     stop: Cancel,
     task: JoinHandle<Option<String>>,
@@ -30,12 +30,12 @@ pub(super) struct GrowingPlace {
     pub(super) message: Option<String>,
 }
 
-impl Grower {
+impl GrowingMessage {
     pub(super) fn start(context: Arc<AccountContext>, place: GrowingPlace) -> Self {
         let (text, shown) = watch::channel(String::new());
         let stop = Cancel::new();
         let (message, life) = (place.message.clone(), context.ledger.incarnation().ok());
-        let growing = Growing { context, message, place, life, is_lost: false };
+        let growing = GrowingTask { context, message, place, life, is_lost: false };
         let task = tokio::spawn(growing.run(shown, stop.clone()));
         Self { text, stop, task }
     }
@@ -52,7 +52,7 @@ impl Grower {
     }
 }
 
-struct Growing {
+struct GrowingTask {
     context: Arc<AccountContext>,
     place: GrowingPlace,
     message: Option<String>,
@@ -62,7 +62,7 @@ struct Growing {
     is_lost: bool,
 }
 
-impl Growing {
+impl GrowingTask {
     async fn run(mut self, mut shown: watch::Receiver<String>, stop: Cancel) -> Option<String> {
         let clock = Arc::clone(&self.context.clock);
         let mut typed_at = None;
