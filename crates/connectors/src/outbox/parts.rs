@@ -19,7 +19,7 @@ pub(crate) fn main_chat<'a>(peer: &'a PeerKey, name: &'a str) -> Destination<'a>
     Destination { peer, thread: "", name }
 }
 
-/// A text that no answer belongs to, as parts.
+/// An ordinary text as parts, none of which replaces a growing message.
 pub(crate) fn answer_texts(
     traits: &NetworkTraits,
     to: Destination<'_>,

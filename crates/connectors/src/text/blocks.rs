@@ -138,7 +138,7 @@ impl Reader {
                 let style = Style { code: true, ..Style::default() };
                 self.put(&text, style);
             }
-            // HTML is shown as it was written, because no network renders it safely.
+            // HTML is shown as the text that was written and is never rendered.
             Event::Html(text) | Event::InlineHtml(text) => self.say(&text),
             Event::SoftBreak | Event::HardBreak => self.say("\n"),
             Event::Rule => {

@@ -118,7 +118,8 @@ impl Discord {
         }
         let found = self.rest.get("/gateway/bot").await?;
         let address = found["url"].as_str().unwrap_or_default().trim_end_matches('/').to_owned();
-        // Twilight panics on a malformed address, so the address is checked here.
+        // Twilight treats a malformed address as a bug of this program, so the address is checked
+        // here.
         let as_http = address.replacen("ws", "http", 1).parse::<Address>();
         if !address.starts_with("ws") || as_http.is_err() {
             return Err(NetworkError::Failed(
