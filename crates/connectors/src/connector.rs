@@ -1,5 +1,5 @@
-//! The interface of a network, on one page: messages come in with a cursor, messages go out with a
-//! key, and every failure says whether the message may have arrived.
+//! The interface of a network. Messages come in with a cursor and go out with a key, and every
+//! failure says whether the message may have arrived.
 
 use std::time::Duration;
 
@@ -10,25 +10,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::{Rendered, TextFormat, TextLimits};
 
-/// One account of a network. Implementations hold a token and know the network's wire; they keep no
-/// state that must survive a restart.
+/// One account of a network. An implementation holds the account's token and knows the network's
+/// wire format; it keeps no state that must survive a restart.
 #[async_trait]
 pub trait Connector: Send + Sync {
     fn traits(&self) -> NetworkTraits;
 
-    /// Asks the network who this account is: the test of a token.
+    /// Asks the network who this account is, which also tests the token.
     async fn identity(&self) -> Result<Identity, NetworkError>;
 
-    /// The updates after the cursor; waits a while for some. Called again only when all of them are
-    /// stored together with the returned cursor.
+    /// Waits a while for updates after the cursor and returns them. It is called again only when
+    /// all of them are stored together with the new cursor.
     async fn receive(&self, cursor: Option<&str>) -> Result<Batch, NetworkError>;
 
-    /// Reads what the network pushed to us, and checks that it is from the network.
+    /// Reads a request that the network pushed, and checks that it really comes from the network.
     async fn accept(&self, _pushed: &Pushed) -> Result<Batch, NetworkError> {
         Err(NetworkError::Refused("this network does not push messages".to_owned()))
     }
 
-    /// The messages after a number that are kept until a client fetches them; waits a while for one.
+    /// Waits a while for messages after the number `_after` that are kept for a client, and returns
+    /// them.
     async fn collect(&self, _asked: &Pushed, _after: i64) -> Result<Vec<Mail>, NetworkError> {
         Err(NetworkError::Refused("messages cannot be fetched from this network".to_owned()))
     }
@@ -36,12 +37,12 @@ pub trait Connector: Send + Sync {
     /// Sends one message and returns the network's id of it.
     async fn send(&self, message: &Outgoing) -> Result<String, NetworkError>;
 
-    /// Sends a file; only asked of networks that take some.
+    /// Sends a file. It is called only if the network accepts files.
     async fn send_file(&self, _message: &Outgoing, _bytes: &[u8]) -> Result<String, NetworkError> {
         Err(NetworkError::Refused("files cannot be sent over this network".to_owned()))
     }
 
-    /// Shows that an answer is being written. It does not matter if one is lost.
+    /// Shows that an answer is being written. A lost call does no harm.
     async fn typing(&self, _peer: &str, _thread: &str) -> Result<(), NetworkError> {
         Ok(())
     }
@@ -70,14 +71,14 @@ pub struct NetworkTraits {
 /// How messages come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listening {
-    /// We ask, or hold a connection open. An account that receives nothing for too long is
-    /// restarted.
+    /// Onyx polls the network or holds a connection open. An account that receives nothing for too
+    /// long is restarted.
     Polls,
-    /// The network pushes messages to us.
+    /// The network pushes messages to Onyx.
     Pushed,
 }
 
-/// How often a network lets us write.
+/// How often a network allows messages to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PaceLimits {
     /// The shortest time between two messages to one chat.
@@ -91,7 +92,7 @@ pub struct PaceLimits {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub name: String,
-    /// Where people can write to it.
+    /// The address at which people can write to the account.
     pub link: Option<String>,
 }
 
@@ -104,7 +105,8 @@ pub struct Batch {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// The network's number of the update. One that comes twice has the same number.
+    /// The network's id of the update. An update that is delivered twice has the same id both
+    /// times.
     pub id: String,
     pub incoming: Incoming,
 }
@@ -116,16 +118,17 @@ pub struct Incoming {
     pub kind: PeerKind,
     /// What people call the peer.
     pub peer_name: String,
-    /// The topic or thread in it; empty for none.
+    /// The topic or thread in the chat; empty if there is none.
     #[serde(default)]
     pub thread: String,
     #[serde(default)]
     pub guild: Option<String>,
-    /// Its number among the messages of its peer.
+    /// The id of the message among the messages of its peer.
     pub message: String,
     pub author: Author,
     pub text: String,
-    /// Addressed to the bot: in private, by its name, or as a reply to it.
+    /// Whether the message is addressed to the bot: in a private chat, by its name, or as a reply
+    /// to it.
     pub is_addressed: bool,
     #[serde(default)]
     pub quoted: Option<Quote>,
@@ -179,7 +182,7 @@ pub struct Outgoing {
     pub peer: String,
     #[serde(default)]
     pub thread: String,
-    /// The same for every attempt of the same message.
+    /// The key of the message, which is the same for every attempt to send it.
     pub key: String,
     pub what: OutgoingKind,
 }
@@ -196,7 +199,7 @@ pub enum OutgoingKind {
     Edit { message: String, text: Rendered },
     /// Confirms to the network that a pressed button was handled.
     PressAnswer { press: String, text: String },
-    /// A file of a person's vault, read when it is sent.
+    /// A file of a person's vault, which is read only when it is sent.
     File(OutgoingFile),
 }
 
@@ -218,7 +221,7 @@ pub struct Button {
 /// A request that the network pushed to us.
 #[derive(Clone, Debug, Default)]
 pub struct Pushed {
-    /// The headers; their names are in lower case.
+    /// The headers of the request, with names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
@@ -229,16 +232,16 @@ impl Pushed {
     }
 }
 
-/// Why a network did not do what it was asked. No text in it holds a token.
+/// The reason why a network did not do what it was asked. No text in it contains a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
     /// The network was not reached, so nothing arrived.
     #[error("{0}")]
     Unreachable(String),
-    /// No answer came, so the message may have arrived.
+    /// No answer came, so it is unknown whether the message arrived.
     #[error("{0}")]
     NoAnswer(String),
-    /// The network reports an error of its own and says that nothing was done.
+    /// The network reports an internal error and says that nothing was done.
     #[error("{0}")]
     Failed(String),
     #[error("the network asks to wait {} s", .0.as_secs())]
@@ -246,15 +249,15 @@ pub enum NetworkError {
     /// The message cannot be edited.
     #[error("{0}")]
     NotEditable(String),
-    /// The network does not understand the formatting of the text.
+    /// The network cannot parse the formatting of the text.
     #[error("{0}")]
     BadMarks(String),
-    /// The thread is gone; the main chat may still be there.
+    /// The thread does not exist any more, but the main chat may.
     #[error("{0}")]
     NoThread(String),
     #[error("{0}")]
     Refused(String),
-    /// The token is wrong.
+    /// The network rejects the token.
     #[error("{0}")]
     Unauthorized(String),
     /// Another program reads the updates of this account.

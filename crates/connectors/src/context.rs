@@ -1,5 +1,5 @@
-//! What everything of one account shares (`AccountContext`), and what all accounts of a home share
-//! (`HomeContext`). Nothing here knows which accounts are running.
+//! The state that all parts of one account share (`AccountContext`), and the state that all
+//! accounts of a home share (`HomeContext`). Nothing here knows which accounts are running.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -69,28 +69,29 @@ pub(crate) struct AccountContext {
     pub(crate) port: Arc<dyn AgentPort>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) pace: Arc<Pace>,
-    /// Signalled when an update came in, or when a waiting one may continue.
+    /// Signals that an update came in, or that a waiting update may continue.
     pub(crate) incoming: Arc<Notify>,
-    /// Signalled when a message is queued.
+    /// Signals that a message was queued.
     pub(crate) outgoing: Arc<Notify>,
     pub(crate) home: Arc<HomeContext>,
-    /// Updates whose run is at work: the next words of their conversation may go to that run.
+    /// Updates whose run is at work and accepts the next messages of the conversation.
     at_work: Mutex<HashSet<i64>>,
     /// Runs whose answers were recently sent here, the newest last.
     followed: Mutex<VecDeque<RunId>>,
     /// The updates of each conversation that are being answered.
     lines: Mutex<HashMap<Conversation, BTreeSet<i64>>>,
-    /// Signalled when an update leaves its queue.
+    /// Signals that an update has left its queue.
     moved_up: Notify,
-    /// How many visitors were new since the start.
+    /// The number of new visitors since the start.
     met_visitors: AtomicUsize,
     ids: Mutex<IdGenerator>,
 }
 
-/// A chat, and a thread in it.
+/// The id of a chat, and of a thread in it.
 pub(crate) type Conversation = (String, String);
 
-/// A place among the updates of a conversation, which are answered in the order in which they came.
+/// A place in the queue of a conversation. The updates of a conversation are answered in the order
+/// in which they came.
 pub(crate) struct QueuePlace<'a> {
     context: &'a AccountContext,
     conversation: Conversation,
@@ -98,12 +99,12 @@ pub(crate) struct QueuePlace<'a> {
 }
 
 impl QueuePlace<'_> {
-    /// Waits until everything before it is answered.
+    /// Waits until all earlier updates of the conversation are answered.
     pub(crate) async fn is_first(&self) {
         loop {
             let moved_up = self.context.moved_up.notified();
             tokio::pin!(moved_up);
-            // The listener is registered before looking, so that nothing that comes in between is
+            // The listener is registered before the queue is read, so that no signal in between is
             // missed.
             moved_up.as_mut().enable();
             let first = {
@@ -133,10 +134,10 @@ impl Drop for QueuePlace<'_> {
     }
 }
 
-/// How many runs are remembered; more than an account has at once.
+/// How many runs are remembered, which is more than an account has at once.
 const MOST_FOLLOWED: usize = 256;
 
-/// The visitors are counted after this many new ones.
+/// After how many new visitors the stored ones are counted again.
 const VISITORS_PER_LOOK: usize = 100;
 
 impl AccountContext {
@@ -170,16 +171,16 @@ impl AccountContext {
         &self.account.key
     }
 
-    /// Whether the config allows a peer. A webhook's messages are signed with the owner's secret,
-    /// so every peer it names is allowed; visitors of an open widget are answered as a group is,
-    /// without anything private.
+    /// Whether the config allows a peer. All peers of a webhook are allowed, because its messages
+    /// are signed with the owner's secret. Visitors of an open widget are allowed too, but are
+    /// answered like a group, without anything private.
     pub(crate) fn allows(&self, peer: &str) -> bool {
         self.account.key.network == "webhook"
             || self.is_visitor(peer)
             || self.account.allow.iter().any(|id| id == peer)
     }
 
-    /// Whether a peer is answered only because the widget is open to all.
+    /// Whether a peer is allowed only because the widget is open to everybody.
     pub(crate) fn is_visitor(&self, peer: &str) -> bool {
         self.account.visitors == Visitors::Open && crate::networks::is_visitor(peer)
     }
@@ -188,14 +189,15 @@ impl AccountContext {
         PeerKey { account: self.account.key.clone(), peer: peer.to_owned() }
     }
 
-    /// Takes a place among the updates of a conversation that are being answered.
+    /// Adds an update to the queue of its conversation.
     pub(crate) fn line_up(&self, conversation: Conversation, update: i64) -> QueuePlace<'_> {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.entry(conversation.clone()).or_default().insert(update);
         QueuePlace { context: self, conversation, update }
     }
 
-    /// The run of this update takes words from now on, until [`Self::takes_no_words`].
+    /// Notes that the run of this update accepts messages from now on, until
+    /// [`Self::takes_no_words`].
     pub(crate) fn takes_words(&self, update: i64) {
         self.at_work.lock().unwrap_or_else(PoisonError::into_inner).insert(update);
         self.incoming.notify_one();
@@ -205,12 +207,12 @@ impl AccountContext {
         self.at_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&update);
     }
 
-    /// The updates whose runs take words now.
+    /// The updates whose runs accept messages now.
     pub(crate) fn taking_words(&self) -> HashSet<i64> {
         self.at_work.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes that the answer of this run is sent here.
+    /// Notes that the answer of this run is sent to a chat of this account.
     pub(crate) fn note_followed(&self, run: RunId) {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         if followed.len() >= MOST_FOLLOWED {
@@ -223,8 +225,8 @@ impl AccountContext {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner).contains(&run)
     }
 
-    /// Called for each new visitor of an open widget, so that there are never too many. Checks only
-    /// now and then, because a check reads all of them.
+    /// Keeps the number of visitors of an open widget bounded. It is called for each new visitor,
+    /// but checks only now and then, because a check reads all peers.
     pub(crate) async fn make_room_for_visitor(&self) -> Result<(), Fault> {
         let met = self.met_visitors.fetch_add(1, Ordering::Relaxed);
         if met.is_multiple_of(VISITORS_PER_LOOK) {
@@ -240,7 +242,8 @@ impl AccountContext {
     }
 
     pub(crate) async fn is_outbox_clear(&self, peer: &PeerKey) -> bool {
-        // Where that cannot be known, nothing is shown.
+        // If the ledger cannot be read, the outbox counts as full, so that nothing is sent out of
+        // order.
         self.ledger.is_clear(peer).await.unwrap_or(false)
     }
 
@@ -256,7 +259,7 @@ impl AccountContext {
         Ok(())
     }
 
-    /// Approves a peer, and notifies the peer.
+    /// Marks a peer as approved, and tells the peer.
     pub(crate) async fn approve(&self, peer: PeerRow, person: PersonId) -> Result<PeerRow, Fault> {
         let change = PeerChange {
             key: peer.key,

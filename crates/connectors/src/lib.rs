@@ -1,13 +1,14 @@
-//! Connectors: the agents of this home on messengers and other networks.
+//! Connects the agents of this home to messengers and other networks.
 //!
 //! An update is stored before the next is asked for, a run is promised before it is started, and an
-//! answer is in the outbox in the same transaction that ends its update: no message is lost, and
-//! none is answered twice. Start reading at `connector.rs` (what a network is) and `hub`.
+//! answer is put into the outbox in the transaction that ends its update. So no message is lost,
+//! and none is answered twice. Start reading at `connector.rs` (what a network is) and `hub`.
 //!
-//! Each layer knows only those before it: `connector`, `port`, `settings`, `text`, `setup`; then
-//! `outbox`, `peers`, `networks`; then `context`, `answers` and at last `hub`.
+//! A module may use only the layers before its own: `connector`, `port`, `settings`, `text`,
+//! `setup`; then `outbox`, `peers`, `networks`; then `context`, `answers` and finally `hub`.
 //!
-//! What may not enter: the agent (it is behind `port.rs`), HTTP routes, the config file.
+//! This crate must not contain the agent (it is behind `port.rs`), HTTP routes, or the reading of
+//! the config file.
 
 mod answers;
 mod connector;

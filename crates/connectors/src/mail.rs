@@ -1,5 +1,5 @@
-//! Sends the results of jobs by mail, through the mail server that the config names. Mail only goes
-//! out; agents do not receive any.
+//! Sends the results of jobs by mail, through the mail server that the config names. Agents do not
+//! receive mail.
 
 use std::time::Duration;
 
@@ -13,27 +13,27 @@ use serde::Deserialize;
 
 use crate::settings::{LookUp, Secret};
 
-/// A server that takes longer is asked again later.
+/// How long a mail server may take. If it takes longer, the mail is tried again later.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Subjects beyond this are cut: mail programs show less.
+/// The longest subject, because mail programs show no more of it.
 const LONGEST_SUBJECT: usize = 120;
 
-/// `mail` of the config.
+/// The settings under `mail` in the config.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MailSettings {
     pub host: String,
-    /// The default is 465 with `tls`, 587 with `starttls`, 25 with `none`.
+    /// The port of the server. The default is 465 with `tls`, 587 with `starttls`, 25 with `none`.
     pub port: Option<u16>,
     #[serde(default)]
     pub security: MailSecurity,
     pub user: Option<String>,
-    /// `secret:<name>`, `env:<NAME>` or the password itself.
+    /// The password, or a reference to it as `secret:<name>` or `env:<NAME>`.
     pub password: Option<Secret>,
-    /// The sender, as `me@example.org` or `Onyx <me@example.org>`.
+    /// The sender, written as `me@example.org` or `Onyx <me@example.org>`.
     pub from: String,
-    /// The allowed recipients: addresses, or `*@example.org` for a whole domain. Without it only
-    /// the sender, so that no one's job writes to strangers in the owner's name.
+    /// The allowed recipients: addresses, or `*@example.org` for a whole domain. If none are given,
+    /// only the sender is allowed, so that no job writes to strangers in the owner's name.
     #[serde(default)]
     pub recipients: Vec<String>,
 }
@@ -44,10 +44,10 @@ pub enum MailSecurity {
     /// The connection is encrypted from the first byte.
     #[default]
     Tls,
-    /// The connection is encrypted after a greeting in the open; it is refused where the server
-    /// does not offer that.
+    /// The connection is encrypted after an unencrypted greeting. It is refused if the server does
+    /// not offer that.
     StartTls,
-    /// Unencrypted, for a server on this machine.
+    /// The connection is not encrypted. This is meant for a server on this machine.
     None,
 }
 
@@ -55,23 +55,24 @@ pub enum MailSecurity {
 #[derive(Clone, Copy, Debug)]
 pub struct Letter<'a> {
     pub to: &'a str,
-    /// The same at each try, so that a mail program can tell a repeat.
+    /// A key that is the same at each attempt, so that a mail program can recognise a repeated
+    /// mail.
     pub key: &'a str,
     pub subject: &'a str,
     pub text: &'a str,
 }
 
-/// Why a mail was not sent.
+/// The reason why a mail was not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MailError {
-    /// It may work later.
+    /// The mail was not sent now, but it may work later.
     #[error("{0}")]
     NotNow(String),
     #[error("{0}")]
     Refused(String),
 }
 
-/// The connection to a mail server. Cheap to clone.
+/// The connection to a mail server. It is cheap to clone.
 #[derive(Clone)]
 pub struct Mailer {
     transport: AsyncSmtpTransport<Tokio1Executor>,
@@ -100,7 +101,7 @@ impl Mailer {
         Ok(Self { transport, password, from, recipients: settings.recipients.clone() })
     }
 
-    /// Whether mail to this address is allowed, or why not.
+    /// Checks that mail to this address is allowed; the error says why it is not.
     pub fn check_recipient(&self, to: &str) -> Result<(), String> {
         if to.parse::<Address>().is_err() {
             return Err(format!("{to:?} is not an e-mail address"));
@@ -133,7 +134,7 @@ impl Mailer {
         }
     }
 
-    /// A secret that must not be shown.
+    /// The password, which must be masked wherever text is shown.
     pub(crate) fn secret(&self) -> &Secret {
         &self.password
     }
@@ -154,7 +155,7 @@ impl Mailer {
     }
 }
 
-/// Marks the mail as automatic, so that other machines do not answer it automatically (RFC 3834).
+/// Marks the mail as automatic, so that no other program replies to it automatically (RFC 3834).
 #[derive(Clone)]
 struct AutoSubmitted;
 
@@ -225,14 +226,14 @@ fn matches(pattern: &str, to: &str) -> bool {
     }
 }
 
-/// Puts a text into one line, as a header needs it.
+/// Shortens a text to one line, as a mail header requires.
 fn subject(text: &str) -> String {
     let line = visible_line(text.lines().next().unwrap_or_default()).into_owned();
     let end = line.floor_char_boundary(LONGEST_SUBJECT);
     if end < line.len() { format!("{}…", &line[..end]) } else { line }
 }
 
-/// The error with its causes, because the error itself often says only "network error".
+/// The error followed by its causes, because the error alone often says only "network error".
 fn said(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut under = error.source();

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use onyx_types::Timestamp;
 
-/// Older ones are forgotten.
+/// The most notices that are kept; older ones are forgotten.
 const MOST: usize = 50;
 
 /// A notice to the owner.
@@ -27,7 +27,7 @@ impl OwnerNotices {
         kept.push_back(notice);
     }
 
-    /// Newest first.
+    /// All notices, newest first.
     pub(crate) fn all(&self) -> Vec<OwnerNotice> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().rev().cloned().collect()

@@ -1,4 +1,5 @@
-//! The connectors' port to the agent. The binary implements it; tests use their own agent.
+//! The port through which connectors reach the agent. The binary implements it; tests implement it
+//! with an agent of their own.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ pub trait AgentPort: Send + Sync {
         run: RunId,
     ) -> Result<PromisedRun, Fault>;
 
-    /// `false`: nothing was running.
+    /// Stops the session's run; `false` if nothing was running.
     async fn stop(&self, person: &PersonId, session: SessionId) -> Result<bool, Fault>;
 
     /// Undoes the changes of the session's last run, and describes them.
@@ -41,13 +42,13 @@ pub trait AgentPort: Send + Sync {
 
     fn default_agent(&self) -> AgentId;
 
-    /// The person who approves peers, and who is paired with the peers in `allow` of the config.
+    /// The person who approves peers, and with whom the peers in `allow` of the config are paired.
     fn owner(&self) -> Result<PersonId, Fault>;
 
-    /// Where the app can be opened; none where the config names no public address.
+    /// The address at which the app can be opened; `None` if the config names no public address.
     fn link(&self) -> Option<String>;
 
-    /// A file of the person's vault; `None` where there is none of at most this many bytes.
+    /// A file of the person's vault; `None` if there is none or it is larger than `largest` bytes.
     async fn file(
         &self,
         person: &PersonId,
@@ -63,7 +64,7 @@ pub trait AgentPort: Send + Sync {
 #[derive(Clone, Debug)]
 pub struct StartRun {
     pub person: PersonId,
-    /// The conversation to continue; `None` begins a new one.
+    /// The session to continue; `None` begins a new one.
     pub session: Option<SessionId>,
     pub agent: AgentId,
     pub model: Option<String>,
@@ -80,23 +81,23 @@ pub struct Picture {
     pub bytes: Vec<u8>,
 }
 
-/// Who can read the answer.
+/// Who can read the answer of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privacy {
-    /// Only the person reads it.
+    /// Only the person reads the answer.
     Private,
-    /// Others read it too: nothing private of the person goes into the prompt, and what others
-    /// write does not count as the person's word.
+    /// Other people read the answer too. So nothing private of the person goes into the prompt, and
+    /// what others write does not count as the person's word.
     Group,
 }
 
-/// What happened to a message.
+/// What happened to a message that was to start a run.
 pub enum StartedRun {
     Own {
         session: SessionId,
         events: Box<dyn RunEvents>,
     },
-    /// It is stored, and this run of the session reads it as soon as it can.
+    /// The message is stored, and this run of the session reads it as soon as it can.
     Joined {
         run: RunId,
     },
@@ -105,7 +106,7 @@ pub enum StartedRun {
 /// The events of a run, in order.
 #[async_trait]
 pub trait RunEvents: Send {
-    /// The next event; `None` after the last.
+    /// Waits for the next event; `None` after the last.
     async fn next(&mut self) -> Option<Arc<Envelope>>;
 }
 
@@ -113,10 +114,10 @@ pub trait RunEvents: Send {
 pub enum PromisedRun {
     /// The run never began.
     Unknown,
-    /// The run is at work, or its events are still available. A message that waited may have got
+    /// The run is at work, or its events are still available. If the message waited, `run` may be
     /// another run than the promised one.
     Found { run: RunId, session: SessionId, events: Box<dyn RunEvents> },
-    /// Another run has read the message that it was promised to: that run's answer is the answer.
+    /// Another run has read the message, so that run's answer covers it.
     Read,
     /// The message waits for a run that is at work and has not read it yet.
     Waits,
@@ -134,6 +135,6 @@ pub struct Decision {
 pub enum DraftVerdict {
     Approve,
     Reject,
-    /// Answers a question with the option that has this number, from 0 on.
+    /// Answers a question with the option that has this number, counted from 0.
     Choose(usize),
 }

@@ -1,21 +1,21 @@
-//! A link as a QR code that a phone can read.
+//! Draws a link as a QR code that a phone can read.
 
 use qrcodegen::{QrCode, QrCodeEcc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The dark squares of a QR code, with the quiet edge that readers need.
+/// The dark squares of a QR code, with the empty margin that readers need.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct QrPicture {
-    /// Squares along one side.
+    /// The number of squares along one side.
     pub size: u32,
-    /// The squares as the path of an SVG, each one unit wide.
+    /// The squares as an SVG path, in which each is one unit wide.
     pub path: String,
 }
 
 const EDGE: i32 = 4;
 
-/// `None` for a link that is too long for one.
+/// Draws the QR code of a link; `None` if the link is too long for one.
 pub fn qr_picture(link: &str) -> Option<QrPicture> {
     let code = QrCode::encode_text(link, QrCodeEcc::Medium).ok()?;
     let mut path = String::new();
@@ -36,9 +36,10 @@ mod tests {
     #[test]
     fn a_link_becomes_squares_within_an_edge() {
         let picture = qr_picture("https://t.me/onyx_test_bot").unwrap();
-        // The smallest code that holds so many characters has 25 squares a side.
+        // The code itself has 25 squares a side, and the margin adds four on each side.
         assert_eq!(picture.size, 33);
-        // Three corners with seven dark squares above each other's edge.
+        // The picture begins with the upper edge of a corner mark, which has seven dark squares in
+        // a row.
         assert!(
             picture.path.starts_with("M4,4h1v1h-1zM5,4h1v1h-1zM6,4h1v1h-1z"),
             "{}",

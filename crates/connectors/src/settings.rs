@@ -1,4 +1,4 @@
-//! The config's sections `connectors` (or OpenClaw's `channels`) and `bindings`.
+//! Reads the config's sections `connectors` (which OpenClaw calls `channels`) and `bindings`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,13 +12,13 @@ use onyx_storage::AccountKey;
 use crate::connector::Connector;
 use crate::mail::{MailSettings, Mailer};
 
-/// The networks that this program speaks.
+/// The networks that this program can talk to without a plugin.
 pub const NETWORKS: &[&str] = &["telegram", "discord", "webhook", "widget"];
 
-/// `connectors`: accounts by network.
+/// The settings under `connectors`: accounts by network.
 pub type ConnectorsSettings = BTreeMap<String, NetworkSettings>;
 
-/// Accounts by their names.
+/// The accounts of a network, by name.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct NetworkSettings {
@@ -28,28 +28,28 @@ pub struct NetworkSettings {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AccountSettings {
-    /// `secret:<name>`, `env:<NAME>` or the token itself.
+    /// The token, or a reference to it as `secret:<name>` or `env:<NAME>`.
     #[serde(alias = "botToken")]
     pub token: Option<Secret>,
-    /// Where the network's API is, if not where it usually is.
+    /// The address of the network's API, if it is not the usual one.
     pub api_base: Option<String>,
     pub mode: Option<Mode>,
-    /// Peers that need no pairing; they speak to the owner's agents.
+    /// Peers that need no pairing, and that talk to the owner's agents.
     #[serde(alias = "allowFrom")]
     pub allow: Vec<PeerName>,
     pub groups: Option<GroupRule>,
     pub enabled: Option<bool>,
-    /// Webhook: what both sides sign with.
+    /// The shared secret with which both sides of a webhook sign.
     pub secret: Option<Secret>,
-    /// Webhook: where answers go.
+    /// The address to which the answers of a webhook are sent.
     pub url: Option<String>,
-    /// Widget: the sites whose pages may show it, as a browser names them.
+    /// The sites whose pages may show the widget, written as browsers send them.
     pub origins: Vec<String>,
-    /// Widget: visitors are answered without pairing, and without anything private.
+    /// Whether visitors of the widget are answered without pairing, and without anything private.
     pub open: Option<bool>,
 }
 
-/// A peer's id, with or without quotes.
+/// A peer's id, which the config may write with or without quotes.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum PeerName {
@@ -74,18 +74,18 @@ pub enum Mode {
     Webhook,
 }
 
-/// When a group is answered.
+/// When the bot answers in groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GroupRule {
-    /// When the bot is mentioned or replied to.
+    /// The bot answers when it is mentioned or replied to.
     #[default]
     Mention,
     Off,
 }
 
-/// Which agent answers which peer. The most specific match wins; among equally specific ones, the
-/// first.
+/// Says which agent answers which peers. The most specific match wins; among equally specific ones,
+/// the first.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Binding {
@@ -104,7 +104,7 @@ pub struct BindingMatch {
     pub thread: Option<PeerName>,
 }
 
-/// A peer's id, or OpenClaw's `{kind, id}`.
+/// A peer's id, or the form `{kind, id}` that OpenClaw uses.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum PeerMatch {
@@ -120,24 +120,25 @@ impl PeerMatch {
     }
 }
 
-/// Who listens to recordings: a server that speaks as OpenAI's `/audio/transcriptions` does, or a
-/// command of this machine.
+/// What transcribes recordings: a server with OpenAI's `/audio/transcriptions` API, or a command of
+/// this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TranscriberSettings {
-    /// A program and its arguments; `{file}` stands for the recording. Its output is the
-    /// transcript.
+    /// A program and its arguments, in which `{file}` stands for the recording's path. Its output
+    /// is the transcript.
     pub command: Vec<String>,
-    /// Folders that the command may read beside the system's: where its models are.
+    /// Folders that the command may read besides those of the system, such as the folder of its
+    /// models.
     pub readable: Vec<PathBuf>,
-    /// The whole address, with `/audio/transcriptions`.
+    /// The whole address of the server, including `/audio/transcriptions`.
     pub url: String,
-    /// `secret:<name>`, `env:<NAME>` or the key itself.
+    /// The key of the server, or a reference to it as `secret:<name>` or `env:<NAME>`.
     pub api_key: Option<Secret>,
     pub model: Option<String>,
 }
 
-/// The same settings with the key looked up.
+/// The transcriber's settings after the key was looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TranscriberPlan {
     Server(ServerPlan),
@@ -170,7 +171,8 @@ pub struct Account {
     pub url: Option<String>,
     pub origins: Vec<String>,
     pub visitors: Visitors,
-    /// Where the network is none of ours: who speaks it.
+    /// The connector of a network that another part of this process implements; `None` for the
+    /// networks of this crate.
     pub provided: Option<ProvidedConnector>,
 }
 
@@ -194,10 +196,10 @@ impl PartialEq for ProvidedConnector {
 /// Who may talk to an agent through a widget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visitors {
-    /// Each needs a code that the owner approves.
+    /// Each visitor needs a code that the owner approves.
     #[default]
     Paired,
-    /// All visitors; their answers contain nothing private of the owner.
+    /// All visitors may talk to it; their answers contain nothing private of the owner.
     Open,
 }
 
@@ -226,11 +228,11 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// Everything that the config says of connectors.
+/// All settings of connectors, checked and resolved.
 #[derive(Clone, Default)]
 pub struct Plan {
     pub accounts: Vec<Account>,
-    /// Accounts that cannot work as they are, each with the reason.
+    /// Accounts that cannot work with their settings, each with the reason.
     pub unusable: Vec<(AccountKey, String)>,
     pub bindings: Vec<Binding>,
     pub transcriber: Option<TranscriberPlan>,
@@ -238,7 +240,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Adds the transcriber for recordings.
+    /// Checks the transcriber's settings and adds them.
     pub fn with_transcriber(
         mut self,
         settings: &TranscriberSettings,
@@ -269,7 +271,7 @@ impl Plan {
         Ok(self)
     }
 
-    /// Adds the mail server.
+    /// Checks the mail server's settings and adds them.
     pub fn with_mail(
         mut self,
         settings: &MailSettings,
@@ -279,7 +281,7 @@ impl Plan {
         Ok(self)
     }
 
-    /// The texts to mask, because they must not be shown.
+    /// All secret values, so that other parts can mask them.
     pub fn secrets(&self) -> Vec<String> {
         let all = self.accounts.iter().flat_map(|account| [&account.token, &account.secret]);
         let key = self.transcriber.iter().filter_map(|transcriber| match transcriber {
@@ -333,12 +335,13 @@ pub fn plan(
 }
 
 impl Account {
-    /// An account whose values are no references, for a test before anything is stored.
+    /// Builds an account whose settings contain values instead of references, to test it before
+    /// anything is stored.
     pub fn with_plain_values(key: AccountKey, settings: &AccountSettings) -> Result<Self, String> {
         resolve(key, settings, &|text| Ok(Some(text.to_owned())))
     }
 
-    /// An account on a network that a plugin provides.
+    /// Builds an account on a network that a plugin provides.
     pub fn provided(network: String, account: String, connector: Arc<dyn Connector>) -> Self {
         Self {
             key: AccountKey { network, account },
@@ -397,7 +400,7 @@ fn resolve(
     })
 }
 
-/// An origin as browsers send it.
+/// The origin in the form in which browsers send it.
 pub(crate) fn plain_origin(origin: &str) -> String {
     origin.trim_end_matches('/').to_ascii_lowercase()
 }

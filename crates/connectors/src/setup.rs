@@ -1,4 +1,4 @@
-//! What connectors are built from: the stores, the agent, the clock and the egress client.
+//! Holds what connectors are built from: the stores, the agent, the clock and the egress client.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use onyx_types::Clock;
 use crate::connector::PaceLimits;
 use crate::port::AgentPort;
 
-/// All waiting times, so that tests can shorten them.
+/// All waiting times, in one place so that tests can shorten them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTimes {
-    /// How long a network may wait with its answer to a question for updates.
+    /// How long a network may keep a poll for updates open.
     pub poll: Duration,
-    /// How long any other question may take.
+    /// How long any other request may take.
     pub request: Duration,
     /// An account that received nothing for this long is restarted.
     pub deaf: Duration,
-    /// How long to wait after a failed poll; it grows with each.
+    /// How long to wait after a failed poll. The time grows with each further failure.
     pub backoff: Duration,
-    /// Replaces the network's own pace.
+    /// The pace to use instead of the network's own one.
     pub pace: Option<PaceLimits>,
 }
 
@@ -39,20 +39,20 @@ impl Default for WaitTimes {
     }
 }
 
-/// What is needed to build connectors.
+/// The values that all connectors need.
 #[derive(Clone)]
 pub struct ConnectorSetup {
     pub ledger: Arc<dyn ConnectorLedger>,
     pub port: Arc<dyn AgentPort>,
     pub clock: Arc<dyn Clock>,
-    /// The way to the networks.
+    /// The client through which all networks are reached.
     pub egress: Egress,
     pub wait_times: WaitTimes,
-    /// Where commands of the config run; `None`: nowhere.
+    /// Where commands of the config run; `None` if no commands can be run.
     pub commands: Option<CommandPlace>,
 }
 
-/// The sandbox for commands, and the folder in which each gets a folder of its own.
+/// The sandbox in which commands run, and the folder in which each gets a folder of its own.
 #[derive(Clone)]
 pub struct CommandPlace {
     pub sandbox: Sandbox,

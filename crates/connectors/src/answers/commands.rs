@@ -8,7 +8,7 @@ pub enum Command {
     Status,
     Undo,
     Help,
-    /// Without a name it lists the agents.
+    /// Switches the chat to an agent; without a name the agents are listed.
     Agent(Option<String>),
     Model(Option<String>),
     Approve {
@@ -19,19 +19,19 @@ pub enum Command {
         number: u64,
         reason: Option<String>,
     },
-    /// The owner approves a pairing code from a chat that is already paired.
+    /// Approves a pairing code. The owner gives it in a chat that is already paired.
     Pair(String),
     /// A command that is malformed, and what is wrong with it.
     Malformed(&'static str),
 }
 
 impl Command {
-    /// `None`: it is no command, or not one of ours.
+    /// Reads a message as a command; `None` if the text is no command that this program knows.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let rest = text.strip_prefix('/')?;
         let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        // In groups Telegram puts the bot's name behind it.
+        // In groups Telegram appends the bot's name to the command, as in `/new@my_bot`.
         let name = name.split('@').next().unwrap_or(name).to_ascii_lowercase();
         let argument = argument.trim();
         let word = || (!argument.is_empty()).then(|| argument.to_owned());
@@ -59,7 +59,8 @@ impl Command {
         })
     }
 
-    /// Whether the command is carried out at once, without waiting for the answer under way.
+    /// Whether the command is carried out at once, without waiting until the current answer is
+    /// finished.
     pub fn is_urgent(&self) -> bool {
         match self {
             Self::Stop

@@ -1,4 +1,5 @@
-//! A message as the agent reads it: who said it, what it replies to, and what is in its files.
+//! Builds the message that the agent reads: who wrote it, what it replies to, and what its files
+//! contain.
 
 use onyx_storage::PeerKind;
 
@@ -26,7 +27,7 @@ pub(super) async fn content(context: &AccountContext, incoming: &Incoming) -> Co
     }
     let text = incoming.text.trim();
     if !text.is_empty() {
-        // In a group the agent has to know who speaks.
+        // Several people write in a group, so the agent is told who wrote this.
         pieces.push(match incoming.kind {
             PeerKind::Group => format!("{}: {text}", incoming.author.name),
             PeerKind::Person => text.to_owned(),

@@ -26,7 +26,7 @@ pub(crate) enum PeerStanding {
 }
 
 impl PeerStanding {
-    /// `is_allowed`: the config names the peer.
+    /// The standing of a peer. `is_allowed` says that the config lists the peer.
     pub(crate) fn of(peer: Option<&PeerRow>, is_allowed: bool) -> Self {
         match peer.map(|peer| peer.state) {
             Some(PeerState::Blocked) => Self::Blocked,

@@ -1,5 +1,5 @@
-//! Files that an answer links to: those of the person's vault are sent as attachments, if the chat
-//! is private and the network takes files.
+//! Sends the files that an answer links to as attachments. Only files of the person's vault are
+//! sent, and only if the chat is private and the network accepts files.
 
 use onyx_storage::{NewPart, PeerKind};
 use onyx_types::{Fault, PersonId};
@@ -11,7 +11,7 @@ use crate::outbox::{Destination, file_part};
 
 const MOST_FILES: usize = 5;
 
-/// The files of an answer as parts, after its words.
+/// The linked files of an answer, as parts that follow its text in the outbox.
 pub(super) async fn file_parts(
     context: &AccountContext,
     to: Destination<'_>,
@@ -20,7 +20,7 @@ pub(super) async fn file_parts(
     answer: &str,
 ) -> Result<Vec<NewPart>, Fault> {
     let traits = context.connector.traits();
-    // The person's own files are not shown in groups.
+    // The person's own files are never sent to groups, because others read there.
     if kind == PeerKind::Group || traits.largest_file == 0 {
         return Ok(Vec::new());
     }
@@ -43,7 +43,7 @@ pub(super) async fn file_parts(
     Ok(parts)
 }
 
-/// Paths that links and pictures of a text lead to, each once.
+/// The paths that the links and pictures of a text point to, each listed once.
 fn linked(text: &str) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
     for event in Parser::new(text) {
@@ -59,7 +59,8 @@ fn linked(text: &str) -> Vec<String> {
     paths
 }
 
-/// A path within the vault; addresses and places within a page are none.
+/// The path of a link that points into the vault; `None` for web addresses and for anchors within a
+/// page.
 fn path(link: &str) -> Option<String> {
     let link = link.split(['#', '?']).next().unwrap_or(link);
     let link = link.trim_start_matches("./");

@@ -7,7 +7,7 @@ use onyx_types::{AsksFor, DraftId, Envelope, Preview, RunStatus, Timestamp};
 /// What an event changes in the chat.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnswerStep {
-    /// The answer has grown, or the run is doing something else now.
+    /// The answer has grown, or the run has begun another activity.
     Grew,
     /// A person has to decide.
     Proposal(Proposal),
@@ -29,7 +29,7 @@ pub struct Proposal {
 pub struct AnswerFold {
     fold: RunFold,
     text: String,
-    /// What the run does now, while it says nothing.
+    /// What the run is doing while it writes no text.
     activity: Option<String>,
     trouble: Option<String>,
     status: Option<RunStatus>,
@@ -41,7 +41,8 @@ impl AnswerFold {
         parts.iter().filter_map(|part| self.add(part)).collect()
     }
 
-    /// Ends the events. If the run's own end is missing, the run was interrupted.
+    /// Marks the end of the events. If they do not contain the end of the run, it counts as
+    /// interrupted.
     pub fn finish(&mut self) {
         let parts: Vec<Part<'static>> = self.fold.finish().collect();
         for part in &parts {
@@ -96,8 +97,8 @@ impl AnswerFold {
         }
     }
 
-    /// What is shown while the run works. It ends with a mark that a finished answer never has, so
-    /// that a part is not mistaken for the whole.
+    /// The text that is shown while the run works. It ends with a mark that a finished answer never
+    /// has, so that nobody takes a part for the whole.
     pub fn growing(&self) -> String {
         match &self.activity {
             Some(activity) if self.text.is_empty() => format!("_{activity}_ …"),
@@ -106,7 +107,8 @@ impl AnswerFold {
         }
     }
 
-    /// The whole answer, with any error. Never empty: every message gets an answer.
+    /// The whole answer, with the error if there was one. It is never empty, because every message
+    /// gets an answer.
     pub fn answer(&self) -> String {
         let note = match self.status {
             Some(RunStatus::Done | RunStatus::AwaitingClient) => None,

@@ -1,5 +1,6 @@
-//! The one message that grows while a run works. It is never the answer: if it cannot be shown, or
-//! it is not known whether it was, the answer is sent as a separate message.
+//! Shows the growing answer in one message that is edited while the run works. This message is only
+//! a preview: if it cannot be shown, or if it is unknown whether it arrived, the answer is sent as
+//! a separate message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,12 +22,12 @@ pub(super) struct GrowingMessage {
     task: JoinHandle<Option<String>>,
 }
 
-/// Which update it belongs to, and where it is shown.
+/// The update that the growing message answers, and where the message is shown.
 pub(super) struct GrowingPlace {
     pub(super) update: i64,
     pub(super) peer: PeerKey,
     pub(super) thread: String,
-    /// The message's id, where an earlier attempt has sent it.
+    /// The id of the growing message if an earlier attempt has sent it.
     pub(super) message: Option<String>,
 }
 
@@ -41,11 +42,12 @@ impl GrowingMessage {
     }
 
     pub(super) fn show(&self, text: String) {
-        // This fails only when the task is gone, and then nothing is shown any more.
+        // Sending fails only if the task has ended, and then nothing more is shown.
         let _ = self.text.send(text);
     }
 
-    /// Waits for the send under way, and returns the message that can become the answer.
+    /// Waits until the current send has ended, and returns the id of the message that the answer
+    /// can replace.
     pub(super) async fn finish(self) -> Option<String> {
         self.stop.cancel();
         self.task.await.ok().flatten()
@@ -56,9 +58,9 @@ struct GrowingTask {
     context: Arc<AccountContext>,
     place: GrowingPlace,
     message: Option<String>,
-    /// The life of this gateway in which it began.
+    /// The incarnation of this gateway in which the growing message was begun.
     life: Option<i64>,
-    /// It is not known whether the message arrived, or it cannot be changed.
+    /// Whether the message is given up, because it may not have arrived or cannot be edited.
     is_lost: bool,
 }
 
@@ -66,7 +68,7 @@ impl GrowingTask {
     async fn run(mut self, mut shown: watch::Receiver<String>, stop: Cancel) -> Option<String> {
         let clock = Arc::clone(&self.context.clock);
         let mut typed_at = None;
-        // A run that ends sooner is answered in one piece.
+        // The growing message is not shown at once, so that a quick answer is sent in one piece.
         let mut wait = self.context.connector.traits().pace.chat_gap * 4 / 5;
         let mut last = String::new();
         loop {
@@ -76,7 +78,7 @@ impl GrowingTask {
                 let typing =
                     self.context.connector.typing(&self.place.peer.peer, &self.place.thread);
                 tokio::select! {
-                    // It does not matter if one is lost.
+                    // A lost typing sign does no harm, so its result is ignored.
                     _ = typing => {}
                     () = stop.cancelled() => return self.message,
                 }
@@ -95,7 +97,8 @@ impl GrowingTask {
         }
     }
 
-    /// Shows the text if the network's limits allow it now. Returns how long to wait.
+    /// Shows the text if the network's limits allow it now, and returns how long to wait for the
+    /// next try.
     async fn grow(&mut self, text: &str) -> Duration {
         let context = Arc::clone(&self.context);
         let traits = context.connector.traits();
@@ -103,7 +106,7 @@ impl GrowingTask {
         else {
             return traits.pace.chat_gap;
         };
-        // Messages that wait for this peer are sent first, so that the order is kept.
+        // Messages that already wait for this peer are sent first, so that the order is kept.
         if !context.is_outbox_clear(&self.place.peer).await {
             return traits.pace.chat_gap;
         }
@@ -118,7 +121,8 @@ impl GrowingTask {
         };
         let key = format!("in:{}:growing", self.place.update);
         let thread = self.place.thread.clone();
-        // Nothing is waited for between this and the send: another gateway may show the message by now.
+        // There is no await between this check and the send. Otherwise another gateway could take
+        // over the update in between, and the chat would show the message twice.
         if self.life.is_none() || context.ledger.incarnation().ok() != self.life {
             self.is_lost = true;
             context.pace.done(peer, kind_of(peer), now);
@@ -150,7 +154,8 @@ impl GrowingTask {
                 self.is_lost = true;
                 self.message = None;
             }
-            // It is tried again the next time; the answer itself is sent by the outbox.
+            // Other errors are ignored, because the next round tries again and the outbox sends the
+            // final answer.
             Err(_) => {}
         }
     }

@@ -16,14 +16,15 @@ use crate::outbox::{Destination, plain_part, press_answer};
 use crate::peers::{CODE_LIFE, MOST_WAITING, fresh_code, same_code};
 use crate::port::{Decision, DraftVerdict};
 
-/// How old the note of when a peer was last seen may get before it is written again.
+/// How old the stored time at which a peer was last seen may be before it is written again. A write
+/// for every message would be wasteful.
 const SEEN_ANEW: Duration = Duration::from_secs(600);
 
 /// The result of an attempt to handle an update.
 #[derive(Debug)]
 pub(crate) enum Handled {
     Done,
-    /// It cannot be done at the moment. This does not count as an attempt.
+    /// The update cannot be handled at the moment. This does not count as an attempt.
     Later(Fault),
     Failed(Fault),
 }
@@ -67,7 +68,7 @@ async fn act(
     }
 }
 
-/// The row of a peer that may talk to agents, and whose they are.
+/// Returns the row of a peer that may talk to agents, and the person whose agents those are.
 async fn acquainted(
     context: &AccountContext,
     update: &InboxUpdate,
@@ -126,7 +127,8 @@ async fn give_code(
         at: now,
     };
     let met = context.ledger.put_peer(change, MOST_WAITING).await?;
-    // Too many strangers wait, or another message of this one was handled first.
+    // The code was not stored, because too many strangers wait or another message of this stranger
+    // was handled first.
     let is_ours = met.and_then(|peer| peer.code).is_some_and(|kept| kept.code == code);
     if !is_ours {
         return context.finish(update.id, Vec::new()).await;
@@ -261,7 +263,7 @@ async fn decide_number(
     }
 }
 
-/// The person whose private chat with this account belongs to the author.
+/// The person who is paired with the author's private chat in this account.
 async fn speaker(context: &AccountContext, incoming: &Incoming) -> Result<Option<PersonId>, Fault> {
     let key = context.peer_key(&incoming.author.id);
     let row = context.ledger.peer(&key).await?;
@@ -304,7 +306,7 @@ async fn press_button(
     context.finish(update.id, parts).await
 }
 
-/// The owner approves a pairing code from a chat that is already paired.
+/// Carries out `/pair`: the owner approves a pairing code from a chat that is already paired.
 async fn pair(context: &AccountContext, person: &PersonId, code: &str) -> Result<String, Fault> {
     if *person != context.port.owner()? {
         return Ok("Only the owner of this Onyx can approve a pairing code.".to_owned());

@@ -1,6 +1,7 @@
-//! Handles one incoming message: it leads to nothing, a pairing code, a command, a decision on a
-//! draft, or a run whose answer is sent. Updates come from `hub` one at a time for each
-//! conversation; replies go through the outbox, together with the end of the update.
+//! Handles one incoming message. The result is nothing, a pairing code, a reply to a command, a
+//! decision on a draft, or a run whose answer is sent. `hub` passes in the updates of a
+//! conversation one at a time. A reply is put into the outbox in the same transaction that ends its
+//! update.
 
 mod commands;
 mod content;

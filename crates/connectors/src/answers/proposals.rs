@@ -1,4 +1,5 @@
-//! Changes that wait for a person, shown in the chat and decided there.
+//! Shows changes that wait for approval in the chat, and reads the buttons by which people decide
+//! on them.
 
 use onyx_storage::{NewPart, PeerRow};
 use onyx_types::{AsksFor, DraftId, Fault, Preview};
@@ -9,7 +10,7 @@ use crate::context::AccountContext;
 use crate::outbox::{Destination, parts_with_buttons};
 use crate::port::DraftVerdict;
 
-/// A preview that would take more than this is shown in the app.
+/// A longer preview is not sent to the chat; the message links to the app instead.
 const LONGEST_PREVIEW: usize = 24_000;
 
 pub(super) async fn proposal_parts(
@@ -65,7 +66,8 @@ fn text(number: u64, proposal: &Proposal, link: Option<&str>) -> String {
 }
 
 fn fenced(language: &str, text: &str) -> String {
-    // A fence longer than any inside.
+    // The fence must be longer than any run of backticks in the text, so that the text cannot close
+    // it.
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}{language}\n{text}\n{fence}")
@@ -78,7 +80,8 @@ fn buttons(draft: DraftId) -> Vec<Button> {
     ]
 }
 
-/// Networks allow few bytes behind a button, so it carries the option's number and not its words.
+/// Networks allow only a few bytes of data in a button, so the button holds the option's number and
+/// not its text.
 fn answer_buttons(draft: DraftId, options: &[String]) -> Vec<Button> {
     let numbered = options.iter().enumerate();
     let button = |(index, option): (usize, &String)| Button {
@@ -88,8 +91,8 @@ fn answer_buttons(draft: DraftId, options: &[String]) -> Vec<Button> {
     numbered.map(button).collect()
 }
 
-/// The options are shown also where there are buttons, because a network may cut their labels or
-/// have none.
+/// The options are listed in the text even if there are buttons, because a network may cut the
+/// labels or have no buttons.
 fn numbered(options: &[String]) -> String {
     let numbered = options.iter().enumerate();
     let line = |(index, option): (usize, &String)| {
@@ -98,7 +101,7 @@ fn numbered(options: &[String]) -> String {
     numbered.map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// What a button means; `None` for one that is not ours.
+/// The decision that a pressed button stands for; `None` if Onyx did not make the button.
 pub(super) fn pressed(data: &str) -> Option<(DraftVerdict, DraftId)> {
     let (verdict, draft) = data.split_once(':')?;
     let verdict = match verdict {

@@ -1,6 +1,6 @@
-//! Answers a message with a run: the run is promised in the ledger before it is started, so that
-//! even after a crash there is at most one; its answer and the end of the update are written in one
-//! transaction.
+//! Answers a message with a run. The run is promised in the ledger before it is started, so that
+//! even after a crash there is at most one run for a message. The answer and the end of the update
+//! are written in one transaction.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub(super) async fn pursue(
     let update = asked.update;
     let place = context.line_up((update.peer.peer.clone(), asked.thread().to_owned()), update.id);
     let promised = ledger.promise_run(update.id, &asked.person, context.fresh_run()).await?;
-    // The message was answered already.
+    // No run was promised, because the message is answered already.
     let Some((person, run)) = promised else { return Ok(()) };
     let conversation = ledger.conversation(asked.peer.id, asked.thread()).await?;
     let promised = PromisedTo { person, session: conversation.session, run };
@@ -60,11 +60,12 @@ pub(super) async fn pursue(
 
 /// How a message is answered.
 enum AnswerSource {
-    /// The answer of this run answers it.
+    /// The answer of this run is sent as the reply.
     Run(AnsweringRun),
-    /// The answer to an earlier message answers it, because that run has read this one too.
+    /// The reply to an earlier message covers this one, because the run of that reply has read it
+    /// too.
     Elsewhere,
-    /// The reason why there is no answer.
+    /// There is no answer, for this reason.
     Refused(Fault),
 }
 
@@ -120,7 +121,7 @@ async fn take_up(
     }
 }
 
-/// A run that was promised to a message.
+/// The run that was promised to a message, and the person and session that it belongs to.
 struct PromisedTo {
     person: PersonId,
     session: Option<SessionId>,
@@ -137,8 +138,8 @@ impl PromisedTo {
     }
 }
 
-/// The message went to a run that is at work: it is over when that run has read it and ended. A run
-/// that ended without reading it leaves it to another attempt.
+/// Waits for a run at work that was given the message. The message is handled if that run has read
+/// it; if it ended without reading it, another attempt starts a run.
 async fn join(
     context: &Arc<AccountContext>,
     update: i64,
@@ -186,7 +187,7 @@ async fn start(
         },
     };
     match context.port.start(request.clone()).await {
-        // The conversation was deleted in the app: the next message begins another.
+        // The conversation was deleted in the app, so the message begins a new one.
         Err(fault) if fault.code == ErrorCode::NotFound && request.session.is_some() => {
             request.session = None;
             context.port.start(request).await
@@ -195,7 +196,8 @@ async fn start(
     }
 }
 
-/// The agent that was chosen in the chat, else the one the config binds, else the default one.
+/// The agent that was chosen in the chat, else the one that the config binds, else the default
+/// agent.
 pub(super) fn answering_agent(
     context: &AccountContext,
     incoming: &Incoming,
@@ -258,7 +260,8 @@ async fn follow(
     context.finish(update.id, parts).await
 }
 
-/// The run cannot be started and trying again would not help, so the person gets the reason.
+/// Tells the person why there is no answer. The run cannot be started, and trying again would not
+/// help.
 async fn refuse(
     context: &Arc<AccountContext>,
     asked: &PeerMessage<'_>,

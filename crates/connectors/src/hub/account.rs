@@ -16,12 +16,12 @@ use crate::peers::{MOST_VISITORS, forget_idle_visitors};
 use crate::settings::Account;
 use crate::setup::WaitTimes;
 
-/// Updates that were answered and messages that were sent are deleted after this time.
+/// How long answered updates and sent messages are kept.
 const KEPT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 const TIDYING: Duration = Duration::from_secs(60 * 60);
-/// How often sends of gateways that died are looked for.
+/// How often the ledger is searched for sends of gateways that died.
 const SETTLING: Duration = Duration::from_secs(20);
-/// How long an account may take to end.
+/// How long the tasks of an account may take to end after it is stopped.
 const FAREWELL: Duration = Duration::from_secs(40);
 
 /// One account at work.
@@ -64,7 +64,7 @@ impl RunningAccount {
         &self.context.account
     }
 
-    /// Returns when all its tasks have ended.
+    /// Stops the account and returns when all its tasks have ended.
     pub(super) async fn stop(&self) {
         self.stop.cancel();
         let mut tasks = self.tasks.lock().await;
@@ -98,7 +98,8 @@ impl RunningAccount {
 
 fn seed() -> u64 {
     let mut bytes = [0; 8];
-    // Run ids also carry the time, so a machine without random numbers still makes different ones.
+    // The seed is only for run ids, and these also contain the time, so they differ even on a
+    // machine without random numbers.
     let _ = getrandom::fill(&mut bytes);
     u64::from_le_bytes(bytes)
 }
@@ -110,12 +111,12 @@ fn deafness(context: &AccountContext, wait_times: WaitTimes) -> Option<Duration>
     }
 }
 
-/// The parts of one account.
+/// The shared values that the tasks of one account need.
 struct Work {
     context: Arc<AccountContext>,
     health: Arc<Health>,
     wait_times: WaitTimes,
-    /// All accounts; a weak reference, because they own this one.
+    /// All accounts. The reference is weak, because the hub owns this account.
     hub: Weak<Shared>,
 }
 
@@ -145,7 +146,8 @@ impl Work {
         );
     }
 
-    /// Keeps a listener running; a listener that received nothing for too long is ended and restarted.
+    /// Keeps a listener running. A listener that received nothing for too long is stopped and
+    /// restarted.
     async fn watch(&self, stop: &Cancel) {
         let Self { context, health, wait_times, .. } = self;
         while !stop.is_cancelled() {
@@ -156,7 +158,8 @@ impl Work {
             self.until_deaf(&listener, stop).await;
             ended.cancel();
             listener.abort();
-            // The old listener must have ended, so that two never ask for the same updates.
+            // The old listener must have ended, so that no two listeners ever ask for the same
+            // updates.
             let _ = listener.await;
             if !stop.is_cancelled() {
                 health.restarted(&*context.clock);
@@ -184,7 +187,7 @@ impl Work {
             if listener.is_finished() || left == Some(Duration::ZERO) {
                 return;
             }
-            // This is checked from time to time, because a listener that ends sends no signal.
+            // The listener is checked from time to time, because it sends no signal when it ends.
             let look = self.wait_times.deaf / 8;
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -202,7 +205,7 @@ impl Work {
     }
 }
 
-/// Notifies the owner of messages that did not arrive or may not have.
+/// Notifies the owner of messages that did not arrive or may not have arrived.
 fn heard(context: &Arc<AccountContext>) -> SendListener {
     let (context, key) = (Arc::clone(context), context.key().clone());
     Arc::new(move |_, end| match end {
@@ -236,7 +239,8 @@ async fn introduce(context: &AccountContext, health: &Health, stop: &Cancel) {
     }
 }
 
-/// Settles what gateways that died were sending: the next message to the same peer waits for it.
+/// Settles the sends of gateways that died, because the next message to the same peer waits for
+/// them.
 async fn settle_lost(context: &AccountContext, stop: &Cancel) {
     loop {
         tokio::select! {

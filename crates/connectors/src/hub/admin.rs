@@ -1,4 +1,5 @@
-//! The hub's data for surfaces: the state of accounts, waiting pairing codes, and dead letters.
+//! What the hub offers to surfaces: the state of accounts, waiting pairing codes, and messages that
+//! could not be handled or sent.
 
 use onyx_storage::{
     AccountKey, DeadLetter, LetterKind, Mail, PartState, PeerKey, PeerRow, PeerState,
@@ -15,20 +16,20 @@ use crate::settings::{Account, Binding, plain_origin};
 /// A peer as the owner sees it.
 pub type PeerView = PeerRow;
 
-/// What the network reports about an account's token.
+/// The name and link that a network reports for an account's token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestReport {
     pub name: String,
     pub link: Option<String>,
 }
 
-/// Something that a person has to decide about.
+/// An update or message that failed for good, so that a person has to decide about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetterView {
     pub kind: LetterKind,
     pub id: i64,
     pub peer: String,
-    /// It may have arrived.
+    /// Whether the message may have arrived.
     pub is_unknown: bool,
     pub text: String,
     pub why: String,
@@ -38,9 +39,10 @@ pub struct DeadLetterView {
 const MOST_LETTERS: u32 = 200;
 
 impl Connectors {
-    /// Every account that the config names, also those that cannot work.
+    /// The state of every account that the config names, including those that cannot work.
     pub async fn list(&self) -> Result<Vec<AccountStatus>, Fault> {
-        // All are read under one lock, so that an account that restarts is listed exactly once.
+        // All sets are read under one lock, so that an account that restarts is listed exactly
+        // once.
         let (running, restarting, unusable) = self.accounts_mut(|accounts| {
             let running: Vec<_> = accounts.running.values().cloned().collect();
             (running, accounts.restarting.clone(), accounts.unusable.clone())
@@ -86,7 +88,7 @@ impl Connectors {
         }
     }
 
-    /// The same for an account that is running.
+    /// Tests the token of a running account like [`Self::test`].
     pub async fn test_running(&self, account: &AccountKey) -> Result<TestReport, Fault> {
         let running = self.required(account)?;
         self.test(running.settings()).await
@@ -96,8 +98,8 @@ impl Connectors {
         Ok(self.shared.home.setup.ledger.peers(account).await?)
     }
 
-    /// The agent that answers a peer in its main chat: chosen there, else bound, else the default
-    /// one.
+    /// The agent that answers a peer in its main chat: the one chosen there, else the one that the
+    /// config binds, else the default agent.
     pub async fn answering(&self, peer: &PeerView) -> Result<AgentId, Fault> {
         let setup = &self.shared.home.setup;
         let known = setup.port.agents();
@@ -129,12 +131,12 @@ impl Connectors {
             .unwrap_or_else(|| self.shared.home.setup.port.default_agent())
     }
 
-    /// The bindings of the config; the most specific one wins.
+    /// The bindings of the config. If several match, the most specific one wins.
     pub fn bindings(&self) -> Vec<Binding> {
         self.shared.home.bindings()
     }
 
-    /// Approves a peer: it then talks to the agents of this person.
+    /// Approves a peer, which may then talk to the agents of this person.
     pub async fn approve_peer(
         &self,
         account: &AccountKey,
@@ -146,7 +148,7 @@ impl Connectors {
         running.context.approve(row, person).await
     }
 
-    /// Pairs the peer that has this code, in any account.
+    /// Pairs the peer that has this code, in whichever account it is.
     pub async fn approve_code(&self, code: &str, person: PersonId) -> Result<PeerView, Fault> {
         let now = self.shared.home.setup.clock.wall();
         for running in self.running() {
@@ -179,7 +181,7 @@ impl Connectors {
         changed.ok_or_else(|| Fault::plain(ErrorCode::Internal))
     }
 
-    /// Forgets a peer and its conversations here; the sessions stay in the app.
+    /// Deletes a peer and the links to its conversations; the sessions stay in the app.
     pub async fn remove_peer(&self, account: &AccountKey, peer: &str) -> Result<(), Fault> {
         let row = self.peer(account, peer).await?;
         Ok(self.shared.home.setup.ledger.remove_peer(&row.key).await?)
@@ -221,7 +223,7 @@ impl Connectors {
         there(self.shared.home.setup.ledger.drop_letter(account, kind, id).await?)
     }
 
-    /// Accepts a message that a network pushes to us. Returns when it is stored.
+    /// Accepts a message that a network pushes to Onyx. Returns when the message is stored.
     pub async fn accept(&self, account: &AccountKey, pushed: &Pushed) -> Result<(), Fault> {
         let running = self.required(account)?;
         let batch = running.context.connector.accept(pushed).await.map_err(pushed_fault)?;
@@ -230,7 +232,7 @@ impl Connectors {
         Ok(())
     }
 
-    /// The messages that wait until a client fetches them.
+    /// The messages after a number that wait until a client fetches them.
     pub async fn collect(
         &self,
         account: &AccountKey,
@@ -248,7 +250,7 @@ impl Connectors {
         self.find(&key).is_some_and(|running| running.settings().origins.contains(&origin))
     }
 
-    /// Sends a text to a peer that is paired with this person. The same key is sent once.
+    /// Sends a text to a peer that is paired with this person. A key is sent only once.
     pub async fn deliver(
         &self,
         person: &PersonId,
@@ -263,7 +265,8 @@ impl Connectors {
         running.context.queue(parts).await
     }
 
-    /// Whether a peer is paired with this person, so that it may receive what is theirs.
+    /// Checks that a peer is paired with this person, so that it may receive what is private to
+    /// them.
     pub async fn check_paired(&self, person: &PersonId, to: &PeerKey) -> Result<(), Fault> {
         self.required(&to.account)?;
         let row = self.peer(&to.account, &to.peer).await?;

@@ -1,4 +1,4 @@
-//! When a network stops working, the owner is also notified over the other networks.
+//! Notifies the owner over the other networks when a network stops working.
 
 use onyx_storage::{PeerKind, PeerState};
 use onyx_types::Fault;

@@ -1,6 +1,6 @@
-//! Passes updates to their handlers: in order within a conversation, different conversations at the
-//! same time, and urgent updates at once. Words that come while a run works in their conversation
-//! go to that run.
+//! Passes updates to their handlers: in order within a conversation, at the same time for different
+//! conversations, and at once if they are urgent. A message that comes while a run works in its
+//! conversation is handed to that run.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -43,7 +43,8 @@ pub(super) async fn dispatch(context: Arc<AccountContext>, stop: Cancel) {
             () = stop.cancelled() => {}
         }
     }
-    // Runs continue without us; their answers are fetched when the account is back.
+    // The runs continue without this task; their answers are fetched when the account is started
+    // again.
     dispatcher.tasks.shutdown().await;
 }
 
@@ -51,16 +52,17 @@ struct Dispatcher {
     context: Arc<AccountContext>,
     /// Updates that a task is handling.
     at_work: HashSet<i64>,
-    /// The order of each update that was open at the last look, so that its body is parsed once.
+    /// The order of each update that was open at the last look. It is kept so that the body is
+    /// parsed only once.
     orders: HashMap<i64, UpdateOrder>,
-    /// Which update each task handles, so that it is known for a task that panicked too.
+    /// The update that each task handles, so that it is known even if the task panics.
     updates: HashMap<Id, i64>,
     tasks: JoinSet<()>,
 }
 
 impl Dispatcher {
-    /// Notes all tasks that have ended before the ledger is read again, so that many messages cost
-    /// one read.
+    /// Notes all tasks that have ended before the ledger is read again, so that many messages need
+    /// only one read.
     fn ended(&mut self, first: Result<(Id, ()), JoinError>) {
         let mut next = Some(first);
         while let Some(done) = next {
@@ -91,7 +93,8 @@ impl Dispatcher {
                 *queue = if takes_words { queue.and_works() } else { Queue::Stands };
             }
             orders.insert(update.id, order);
-            // Another gateway that dies leaves its updates to this one.
+            // An update that another gateway handles is left alone; this gateway takes it over if
+            // the other one dies.
             if !may_start || update.is_elsewhere {
                 continue;
             }
@@ -116,14 +119,14 @@ impl Dispatcher {
     }
 }
 
-/// What an update waits for.
+/// How long an update waits for those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Urgency {
-    /// It waits for none.
+    /// The update waits for no other.
     Urgent,
-    /// It waits until the run of the update before accepts messages.
+    /// The update waits until the runs of those before it accept messages.
     Words,
-    /// It waits until everything before it is done.
+    /// The update waits until everything before it is done.
     InTurn,
 }
 
@@ -132,9 +135,9 @@ enum Urgency {
 enum Queue {
     #[default]
     Empty,
-    /// Each of them has a run that accepts further messages.
+    /// Each of the earlier updates has a run that accepts further messages.
     Works,
-    /// One of them has to be handled first.
+    /// At least one of the earlier updates has to be handled first.
     Stands,
 }
 
@@ -154,7 +157,7 @@ impl Queue {
     }
 }
 
-/// The conversation that an update waits in, and how urgent it is.
+/// The conversation of an update, and how urgent the update is.
 struct UpdateOrder {
     conversation: Conversation,
     urgency: Urgency,
@@ -176,7 +179,8 @@ fn urgency(incoming: &Incoming) -> Urgency {
     match Command::parse(&incoming.text) {
         Some(command) if command.is_urgent() => Urgency::Urgent,
         Some(_) => Urgency::InTurn,
-        // In a group others speak too, and a run takes words only from its own person.
+        // In a group other people write too, but a run accepts messages only from the person who
+        // started it.
         None if incoming.kind == PeerKind::Group => Urgency::InTurn,
         None => Urgency::Words,
     }
@@ -208,7 +212,8 @@ async fn attend(context: &Arc<AccountContext>, id: i64) {
     }
 }
 
-/// Informs both the person who wrote and the owner, who can do something about it.
+/// Informs both the person who wrote and the owner, because the owner may be able to fix the
+/// problem.
 async fn give_up(context: &AccountContext, update: &InboxUpdate, fault: &Fault) {
     context.home.tell(format!(
         "A message over {} could not be answered: {}",

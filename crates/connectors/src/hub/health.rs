@@ -13,16 +13,16 @@ use crate::connector::NetworkError;
 pub struct AccountStatus {
     pub key: AccountKey,
     pub state: AccountState,
-    /// What is wrong, where something is.
+    /// The latest problem, if there is one.
     pub detail: Option<String>,
-    /// When the network last answered a question for updates.
+    /// The time at which the network last answered a poll or pushed an update.
     pub last_heard: Option<Timestamp>,
-    /// How many seconds ago that was.
+    /// How many seconds ago `last_heard` was.
     pub silent_seconds: Option<u64>,
-    /// How often it was restarted because it received nothing for too long.
+    /// How often the account was restarted because it received nothing for too long.
     pub restarts: u64,
     pub queues: QueueFigures,
-    /// Its name on the network, once the network has reported it.
+    /// The account's name on the network, once the network has reported it.
     pub name: Option<String>,
     pub link: Option<String>,
 }
@@ -53,11 +53,11 @@ struct Inner {
     restarts: u64,
     started: Duration,
     identity: Option<(String, Option<String>)>,
-    /// Whether the owner was notified.
+    /// Whether the owner was notified of a failure that still lasts.
     is_told: bool,
 }
 
-/// The resulting health of a listener.
+/// The health of an account as it is shown.
 pub(super) struct HealthView {
     pub(super) state: AccountState,
     pub(super) detail: Option<String>,
@@ -72,8 +72,8 @@ impl Health {
         self.inner().started = clock.now().mono;
     }
 
-    /// Returns whether the owner was notified of the failure, and so must be notified that it works
-    /// again.
+    /// Notes that the network answered. Returns whether the owner was notified of a failure before,
+    /// and so must be told that the account works again.
     pub(super) fn heard(&self, clock: &dyn Clock) -> bool {
         let now = clock.now();
         let mut inner = self.inner();
@@ -96,12 +96,13 @@ impl Health {
         self.inner().identity = Some((name, link));
     }
 
-    /// `true` once each time the account stops working, so that the owner is notified once.
+    /// Whether the owner must be notified that the account stopped working. It is `true` only once
+    /// for each failure.
     pub(super) fn should_tell(&self) -> bool {
         !std::mem::replace(&mut self.inner().is_told, true)
     }
 
-    /// The time since it last received something or was started.
+    /// The time since the account last received something or was started.
     pub(super) fn waiting(&self, clock: &dyn Clock) -> Duration {
         let inner = self.inner();
         let since = inner.heard.map_or(inner.started, |(_, mono)| mono.max(inner.started));

@@ -1,4 +1,5 @@
-//! Reads updates: each batch is stored with its cursor before the next is asked for.
+//! Reads updates from the network. Each batch is stored together with its cursor before the next
+//! one is asked for.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use crate::setup::WaitTimes;
 
 const LONGEST_BACKOFF: u32 = 60;
 
-/// Reads updates until it is stopped.
+/// Reads updates until `stop` is cancelled.
 pub(super) async fn listen(
     context: Arc<AccountContext>,
     health: Arc<Health>,
@@ -64,7 +65,7 @@ async fn listen_once(context: &AccountContext) -> Result<(), NetworkError> {
     keep(context, batch).await.map_err(|fault| NetworkError::Failed(fault.message))
 }
 
-/// Stores a batch. Returns when it is durable.
+/// Stores a batch of updates. Returns when it is durable.
 pub(super) async fn keep(context: &AccountContext, batch: Batch) -> Result<(), Fault> {
     let Batch { updates, cursor } = batch;
     let mut rows = Vec::with_capacity(updates.len());

@@ -1,6 +1,7 @@
-//! The accounts of the config at work: each has a listener, a dispatcher and a sender, is restarted
-//! if it hears nothing for too long, and is started and stopped as the config is edited. Surfaces
-//! use [`Connectors`]. `answers` decides what to do with a message, `networks` knows each network.
+//! Runs the accounts of the config. Each has a listener, a dispatcher and a sender, is restarted if
+//! it receives nothing for too long, and is started or stopped when the config is edited. Surfaces
+//! use [`Connectors`]. `answers` decides what to do with a message, and `networks` knows how each
+//! network works.
 
 mod account;
 mod admin;
@@ -24,7 +25,7 @@ use account::RunningAccount;
 pub use admin::{DeadLetterView, PeerView, TestReport};
 pub use health::{AccountState, AccountStatus};
 
-/// All connectors of this home. Cheap to clone.
+/// All connectors of this home. A clone is cheap, because it shares the same state.
 #[derive(Clone)]
 pub struct Connectors {
     shared: Arc<Shared>,
@@ -41,18 +42,20 @@ struct Shared {
 struct Accounts {
     running: BTreeMap<AccountKey, Arc<RunningAccount>>,
     unusable: BTreeMap<AccountKey, String>,
-    /// Accounts that changed: the old one ends before the new one begins, and they are shown meanwhile.
+    /// Changed accounts whose old version has to end before the new one starts. They are kept here
+    /// so that they are still listed.
     restarting: BTreeSet<AccountKey>,
 }
 
-/// A weak reference to the connectors, for the agent behind their port, which they hold themselves.
+/// A weak reference to the connectors. The agent holds it, because the connectors hold the agent
+/// through their port.
 #[derive(Clone)]
 pub struct WeakConnectors {
     shared: Weak<Shared>,
 }
 
 impl WeakConnectors {
-    /// `None`: the server is ending.
+    /// The connectors; `None` if the server is shutting down.
     pub fn get(&self) -> Option<Connectors> {
         self.shared.upgrade().map(|shared| Connectors { shared })
     }
@@ -72,8 +75,9 @@ impl Connectors {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Applies the plan that the config gives. Unchanged accounts continue undisturbed; a changed
-    /// one is stopped before it is started again, so that no two ever read the same updates.
+    /// Applies the plan that the config yields. Unchanged accounts continue without interruption. A
+    /// changed account is stopped before it is started again, so that two never read the same
+    /// updates.
     pub async fn follow(&self, plan: Plan) {
         let _one_by_one = self.shared.changing.lock().await;
         self.shared.home.set_bindings(plan.bindings);
@@ -142,7 +146,7 @@ impl Connectors {
         Ok(Arc::new(RunningAccount::start(home, account, connector, hub)))
     }
 
-    /// Ends every account: nothing is read or sent any more.
+    /// Stops every account, so that nothing more is read or sent.
     pub async fn close(&self) {
         let _one_by_one = self.shared.changing.lock().await;
         for account in self.running() {

@@ -1,4 +1,4 @@
-//! Request bodies of the kind `multipart/form-data`, for files.
+//! Builds request bodies of the type `multipart/form-data`, for files.
 
 use super::hex;
 
@@ -10,8 +10,8 @@ pub(super) struct Form {
 impl Form {
     pub(super) fn new() -> Self {
         let mut random = [0; 16];
-        // Without random numbers a file could hold the boundary and would arrive cut off. Nothing
-        // worse could happen.
+        // Without random numbers a file could contain the boundary and would arrive cut off.
+        // Nothing worse could happen.
         let _ = getrandom::fill(&mut random);
         Self { boundary: format!("onyx-{}", hex(&random)), body: Vec::new() }
     }
@@ -39,7 +39,7 @@ impl Form {
         self.body.extend_from_slice(b"\r\n");
     }
 
-    /// The content type of the body, and the body.
+    /// Returns the content type of the body, and the body.
     pub(super) fn finish(mut self) -> (String, Vec<u8>) {
         self.body.extend_from_slice(format!("--{}--\r\n", self.boundary).as_bytes());
         (format!("multipart/form-data; boundary={}", self.boundary), self.body)

@@ -1,4 +1,4 @@
-//! HTTP requests whose failures say whether the network was reached. No error holds a token.
+//! HTTP requests whose errors say whether the network was reached. No error contains a token.
 
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ pub(super) struct Http {
 }
 
 impl Http {
-    /// The owner has chosen `base`, so it may be on this machine or in its network.
+    /// Builds a client for `base`. The owner has chosen that address, so it may be on this machine
+    /// or in its local network.
     pub(super) fn new(egress: &Egress, base: &str, token: &Secret) -> Result<Self, String> {
         let base: Address = base.parse().map_err(|_| {
             "`apiBase` must be an address that begins with http:// or https://".to_owned()
@@ -58,7 +59,7 @@ impl Http {
         self.fetch(&self.address(path)?, within, bytes).await
     }
 
-    /// Sends any request and returns the status and body of the answer.
+    /// Sends any request, and returns the status and body of the answer.
     pub(super) async fn ask(
         &self,
         method: Method,
@@ -75,7 +76,7 @@ impl Http {
         Ok((status, answer.rest().await.map_err(|error| self.failed(&error))?))
     }
 
-    /// A file at an address that the network itself named.
+    /// Fetches a file at an address that the network itself named.
     pub(super) async fn fetch(
         &self,
         address: &Address,
@@ -95,7 +96,7 @@ impl Http {
     fn address(&self, path: &str) -> Result<Address, NetworkError> {
         let base = self.base.as_str().trim_end_matches('/');
         let address = format!("{base}{path}").parse();
-        // The error would show the address, and the address may hold the token.
+        // The error would show the address, which may contain the token.
         address.map_err(|_| NetworkError::Refused("the request has no valid address".to_owned()))
     }
 
@@ -114,7 +115,7 @@ impl Http {
         }
     }
 
-    /// The text with the token masked.
+    /// The text with the token replaced by asterisks.
     pub(super) fn masked(&self, text: &str) -> String {
         if self.token.is_empty() {
             text.to_owned()

@@ -1,5 +1,5 @@
-//! The networks. Each is one implementation of `Connector` over its own wire; nothing else here
-//! knows what the wire looks like.
+//! The networks. Each is an implementation of `Connector` for one wire format, which nothing else
+//! in this crate knows.
 
 mod discord;
 mod form;
@@ -18,7 +18,7 @@ use crate::setup::ConnectorSetup;
 pub(crate) use transcriber::Transcriber;
 pub(crate) use widget::is_visitor;
 
-/// The connector of an account, or why there is none.
+/// Builds the connector of an account; the error says why there is none.
 pub(crate) fn connect(
     account: &Account,
     setup: &ConnectorSetup,

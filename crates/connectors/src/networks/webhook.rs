@@ -1,6 +1,6 @@
-//! A program of the owner's own: it pushes messages to us, and answers are pushed to its address.
-//! Both are signed with a shared secret over the time and the body, so that neither can be forged or
-//! replayed.
+//! Connects a program of the owner, which pushes messages to Onyx and gets the answers pushed to
+//! its address. Both directions are signed with a shared secret over the time and the body, so that
+//! requests can neither be forged nor replayed later.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,12 +23,12 @@ use crate::settings::{Account, Secret};
 use crate::setup::{ConnectorSetup, WaitTimes};
 use crate::text::{TextFormat, TextLimits};
 
-/// A signature is good for so long in either direction.
+/// By how many seconds a signature's time may differ from the clock in either direction.
 const WINDOW_SECONDS: i64 = 300;
 const LONGEST_ID: usize = 200;
 
 pub(super) struct Webhook {
-    /// None where no address for answers is configured.
+    /// The client for answers; `None` if the config names no address for them.
     http: Option<Http>,
     secret: Secret,
     wait_times: WaitTimes,
@@ -126,7 +126,7 @@ impl Connector for Webhook {
     }
 
     async fn receive(&self, _: Option<&str>) -> Result<Batch, NetworkError> {
-        // Messages are pushed to us, so there is never anything to ask for.
+        // Messages are pushed to Onyx, so there is never anything to poll.
         std::future::pending().await
     }
 
@@ -169,7 +169,7 @@ impl Connector for Webhook {
         let (text, buttons) = match &message.what {
             OutgoingKind::Text { text, buttons } => (&text.plain, buttons.as_slice()),
             OutgoingKind::Edit { text, .. } => (&text.plain, [].as_slice()),
-            // A program was shown no buttons, so it can press none.
+            // The program was shown no buttons, so it can press none.
             OutgoingKind::PressAnswer { .. } | OutgoingKind::File(_) => return Ok(String::new()),
         };
         let actions: Vec<_> =

@@ -1,6 +1,6 @@
-//! The widget on a person's own site: its script sends what visitors write and fetches the answers.
-//! A visitor is known by a secret that its browser made; no cookie is involved. Only pages of the
-//! sites in the config are accepted, and only at a limited rate.
+//! The widget on a person's own site. Its script sends what visitors write and fetches the answers.
+//! A visitor is recognised by a secret that the browser made, without a cookie. Only pages of the
+//! sites in the config are accepted, at a limited rate.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,21 +21,22 @@ use crate::settings::{Account, Visitors, plain_origin};
 use crate::setup::ConnectorSetup;
 use crate::text::{TextFormat, TextLimits};
 
-/// The prefix of a visitor that is answered without pairing. Paired peers have no prefix, so an
+/// The prefix of visitors that are answered without pairing. Paired peers have no prefix, so an
 /// unpaired visitor stays unpaired when the widget is closed to the public.
 const VISITOR: &str = "visitor-";
 const LONGEST_TEXT: usize = 4_000;
 const LONGEST_ID: usize = 64;
-/// The secret of a visitor has at least this many characters, which is 128 bits.
+/// The least number of characters of a visitor's secret, which is 128 bits.
 const SHORTEST_SECRET: usize = 32;
 const LONGEST_SECRET: usize = 128;
 const MINUTE: Duration = Duration::from_secs(60);
-/// Messages in a minute, of one visitor and of all.
+/// How many messages one visitor may write in a minute. `MOST_OF_ALL` is the limit for all visitors
+/// together.
 const MOST_OF_ONE: usize = 10;
 const MOST_OF_ALL: usize = 60;
-/// Visitors that are remembered for the limits.
+/// How many visitors are remembered for the limits.
 const MOST_VISITORS: usize = 2_000;
-/// How long a fetch waits for an answer, and how many may wait at once.
+/// How long a fetch waits for an answer. At most `MOST_WAITING` fetches wait at once.
 const PATIENCE: Duration = Duration::from_secs(20);
 const MOST_WAITING: usize = 100;
 const MOST_MAIL: u32 = 100;
@@ -63,7 +64,7 @@ struct Written {
     text: String,
 }
 
-/// Whether a peer is a visitor that was not paired.
+/// Whether a peer is a visitor that is answered without pairing.
 pub(crate) fn is_visitor(peer: &str) -> bool {
     peer.starts_with(VISITOR)
 }
@@ -97,7 +98,7 @@ impl Widget {
         })
     }
 
-    /// The visitor, where the page it is on may show the widget.
+    /// The visitor that sent the request, if the page that it is on may show the widget.
     fn visitor(&self, pushed: &Pushed) -> Result<String, NetworkError> {
         let refused = |why: &str| NetworkError::Unauthorized(why.to_owned());
         let origin = pushed.header("origin").map(plain_origin).unwrap_or_default();
@@ -109,7 +110,7 @@ impl Widget {
         if !(SHORTEST_SECRET..=LONGEST_SECRET).contains(&secret.len()) || !is_plain {
             return Err(refused("x-onyx-visitor must have 32 or more of A-Z, a-z, 0-9"));
         }
-        // The ledger and the owner see a name from which the secret cannot be derived.
+        // The ledger and the owner see only a name from which the secret cannot be derived.
         let digest = Sha256::digest(format!("{}\n{secret}", self.key).as_bytes());
         let name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         Ok(match self.visitors {
@@ -171,7 +172,7 @@ impl Connector for Widget {
     }
 
     async fn receive(&self, _: Option<&str>) -> Result<Batch, NetworkError> {
-        // Messages are pushed to us, so there is never anything to ask for.
+        // Messages are pushed to Onyx, so there is never anything to poll.
         std::future::pending().await
     }
 
@@ -194,8 +195,8 @@ impl Connector for Widget {
         let short: String = visitor.trim_start_matches(VISITOR).chars().take(6).collect();
         let name = format!("Visitor {short}");
         let (kind, author) = match self.visitors {
-            // In a group only who is paired gives commands. A visitor is a peer that was let in, so
-            // its author has a name that is no peer's.
+            // In a group only paired people give commands. An open visitor is a peer that was let
+            // in, so its author gets a name that belongs to no peer.
             Visitors::Open => (PeerKind::Group, format!("guest-{short}")),
             Visitors::Paired => (PeerKind::Person, visitor.clone()),
         };
@@ -222,12 +223,13 @@ impl Connector for Widget {
         let failed = |error: onyx_storage::StoreError| NetworkError::Failed(error.to_string());
         let patience = tokio::time::sleep(PATIENCE);
         tokio::pin!(patience);
-        // Where too many wait already, this one is answered at once and comes again.
+        // If too many requests wait already, this one is answered at once, and the script asks
+        // again.
         let place = self.waiting.try_acquire();
         loop {
             let came = self.came.notified();
             tokio::pin!(came);
-            // The listener is registered before looking, so that nothing that comes in between is
+            // The listener is registered before the ledger is read, so that no answer in between is
             // missed.
             came.as_mut().enable();
             let found = self.ledger.mail_after(&peer, after, MOST_MAIL).await.map_err(failed)?;
@@ -244,7 +246,7 @@ impl Connector for Widget {
     async fn send(&self, message: &Outgoing) -> Result<String, NetworkError> {
         let text = match &message.what {
             OutgoingKind::Text { text, .. } | OutgoingKind::Edit { text, .. } => &text.plain,
-            // A page shows no buttons, so no answer to one is needed.
+            // The widget shows no buttons, so no press has to be answered.
             OutgoingKind::PressAnswer { .. } | OutgoingKind::File(_) => return Ok(String::new()),
         };
         let peer = self.peer(&message.peer);
@@ -276,7 +278,7 @@ mod tests {
     fn what_is_remembered_of_visitors_is_bounded() {
         let mut traffic = Traffic::default();
         for visitor in 0..20_000_u64 {
-            // Many a day, few a minute.
+            // There are many visitors a day but only a few a minute, so no rate limit applies.
             traffic.take(&visitor.to_string(), Duration::from_secs(visitor * 2)).unwrap();
         }
         assert!(traffic.of_one.len() <= MOST_VISITORS, "{}", traffic.of_one.len());

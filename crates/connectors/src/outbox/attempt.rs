@@ -15,11 +15,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(300);
 /// How an account repeats failed sends.
 pub(super) struct RetryRules {
     pub(super) repeat_sends: Repeat,
-    /// How long to wait after the first failure; it doubles with each.
+    /// How long to wait after the first failure. The time doubles with each further failure.
     pub(super) backoff: Duration,
 }
 
-/// The result of an attempt, for the ledger.
+/// The result of an attempt, in the form in which the ledger stores it.
 pub(super) fn outcome(
     part: &OutboxPart,
     message: &Outgoing,
@@ -40,7 +40,7 @@ pub(super) fn outcome(
         why: why.clone(),
     };
     match error {
-        // Waiting because the network asked for it is no failure of the message.
+        // If the network asks to wait, that is no failure of the message.
         NetworkError::TooFast(wait) => again(wait),
         NetworkError::NoAnswer(_) if part.repeat == Repeat::Unsafe => SendEnd::Unknown(why),
         NetworkError::Unauthorized(_) | NetworkError::Contested(_) => again(LONGEST_WAIT / 10),
@@ -78,8 +78,8 @@ fn changed(message: &Outgoing, repeat: Repeat, now: Timestamp, why: String) -> S
     }
 }
 
-/// An edit that is impossible becomes a new message, because the answer matters and not the message
-/// that holds it.
+/// The same text as a new message if an edit is impossible, because the person must get the answer
+/// in any case.
 fn as_new(message: &Outgoing) -> Option<Outgoing> {
     match &message.what {
         OutgoingKind::Edit { text, .. } => {

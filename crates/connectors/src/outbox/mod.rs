@@ -1,6 +1,6 @@
-//! Outgoing messages wait in the ledger; each is sent when the network's limits allow it
-//! (`pace.rs`), in order for each peer, and its result is stored (`sender.rs`). `parts.rs` cuts a
-//! message into parts that the network accepts; its text is decided elsewhere.
+//! Sends the messages that wait in the ledger. Each is sent as soon as the network's limits allow
+//! it (`pace.rs`), in order for each peer, and its result is stored (`sender.rs`). `parts.rs` cuts
+//! a message into parts that the network accepts. What a message says is decided elsewhere.
 
 mod attempt;
 mod pace;

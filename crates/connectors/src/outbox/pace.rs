@@ -1,5 +1,6 @@
-//! When the next message may go: one at a time for each chat, a gap after each, a gap for the whole
-//! account, and silence for as long as the network asked for it.
+//! Decides when the next message may be sent. Each chat gets one message at a time with a gap after
+//! it, the whole account has a gap of its own, and nothing is sent for as long as the network asked
+//! for silence.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,7 @@ use onyx_storage::PeerKind;
 
 use crate::connector::PaceLimits;
 
-/// With more chats than this, those that may be written to again are forgotten.
+/// If more chats than this are known, those that may be written to again are forgotten.
 const MOST_CHATS: usize = 4096;
 
 /// The pace of one account. Times are monotonic.
@@ -21,7 +22,7 @@ pub(crate) struct Pace {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The account sends nothing before this.
+    /// The time before which the account sends nothing.
     account_free: Duration,
     chats: HashMap<String, Chat>,
 }
@@ -33,15 +34,15 @@ struct Chat {
 }
 
 impl Pace {
-    /// Nothing is sent before one gap has passed, because an earlier process may have written a moment
-    /// ago.
+    /// Starts with one gap in which nothing is sent, because an earlier process may have sent a
+    /// message just before.
     pub(crate) fn new(limits: PaceLimits, now: Duration) -> Self {
         let account_free = now + limits.chat_gap;
         Self { limits, state: Mutex::new(State { account_free, ..State::default() }) }
     }
 
-    /// Takes the right to write to a chat now. `Err`: when to ask again; a busy chat is also asked
-    /// for when its message is done.
+    /// Takes the right to write to a chat now. The error is the time at which to ask again; if a
+    /// message to the chat is under way, the caller may also ask when that message is done.
     pub(crate) fn take(&self, chat: &str, now: Duration) -> Result<(), Duration> {
         let mut state = self.state();
         if state.account_free > now {
@@ -59,8 +60,8 @@ impl Pace {
         Ok(())
     }
 
-    /// The network has answered, or never will. The gap counts from here, so that the network never
-    /// sees two messages within the gap, however long one was under way.
+    /// Ends a send, whether the network answered or not. The gap counts from here, so that the
+    /// network never sees two messages within the gap, however long one was under way.
     pub(crate) fn done(&self, chat: &str, kind: PeerKind, now: Duration) {
         let gap = match kind {
             PeerKind::Person => self.limits.chat_gap,
@@ -128,8 +129,8 @@ mod tests {
     }
 
     proptest! {
-        /// For any requests and any sending times, no chat sees two messages within its gap and the
-        /// account never two within its own.
+        /// For any requests and any sending times, no chat sees two messages within its gap, and
+        /// the account never sends two within its gap.
         #[test]
         fn no_limit_is_ever_broken(steps in prop::collection::vec((0_u64..4, 0_u64..400, 0_u64..900), 1..200)) {
             let pace = Pace::new(LIMITS, ms(0));

@@ -5,21 +5,21 @@ use onyx_types::{ErrorCode, Fault};
 
 use crate::connector::{Button, NetworkTraits, Outgoing, OutgoingFile, OutgoingKind};
 
-/// Where a text goes, and the key under which it is queued.
+/// Where a text is sent, and the key under which it is queued.
 #[derive(Clone, Copy)]
 pub(crate) struct Destination<'a> {
     pub(crate) peer: &'a PeerKey,
     pub(crate) thread: &'a str,
-    /// The beginning of the keys of its parts.
+    /// The prefix of the keys of all its parts.
     pub(crate) name: &'a str,
 }
 
-/// The main chat of a peer.
+/// The destination for a peer's main chat, which is outside all threads.
 pub(crate) fn main_chat<'a>(peer: &'a PeerKey, name: &'a str) -> Destination<'a> {
     Destination { peer, thread: "", name }
 }
 
-/// A text that is no answer, as parts.
+/// An ordinary text as parts, none of which replaces a growing message.
 pub(crate) fn answer_texts(
     traits: &NetworkTraits,
     to: Destination<'_>,
@@ -28,7 +28,7 @@ pub(crate) fn answer_texts(
     answer_parts(traits, to, text, None)
 }
 
-/// An answer as parts. The first replaces the growing message, if there is one.
+/// An answer as parts. The first part replaces the growing message, if there is one.
 pub(crate) fn answer_parts(
     traits: &NetworkTraits,
     to: Destination<'_>,
@@ -50,7 +50,7 @@ pub(crate) fn answer_parts(
     Ok(parts)
 }
 
-/// A text with buttons under its last message.
+/// A text as parts, with buttons under the last message.
 pub(crate) fn parts_with_buttons(
     traits: &NetworkTraits,
     to: Destination<'_>,
@@ -68,7 +68,7 @@ pub(crate) fn parts_with_buttons(
     Ok(parts)
 }
 
-/// A short plain text.
+/// A short plain text as one part.
 pub(crate) fn plain_part(
     traits: &NetworkTraits,
     to: Destination<'_>,
@@ -79,7 +79,7 @@ pub(crate) fn plain_part(
     part(to, 0, what, traits.repeat_sends)
 }
 
-/// A file that follows the text of an answer.
+/// A file as a part, to be sent after the text of an answer.
 pub(crate) fn file_part(
     traits: &NetworkTraits,
     to: Destination<'_>,
@@ -91,7 +91,7 @@ pub(crate) fn file_part(
     part(to, index, OutgoingKind::File(file), traits.repeat_sends)
 }
 
-/// Confirms to the network that a button was handled; doing so twice does no harm.
+/// A part that confirms to the network that a button was handled. Confirming twice does no harm.
 pub(crate) fn press_answer(to: Destination<'_>, press: &str, text: &str) -> Result<NewPart, Fault> {
     let what = OutgoingKind::PressAnswer { press: press.to_owned(), text: text.to_owned() };
     part(Destination { name: &format!("{}:press", to.name), ..to }, 0, what, Repeat::Safe)

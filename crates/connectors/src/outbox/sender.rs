@@ -12,9 +12,9 @@ use super::pace::Pace;
 use crate::connector::{Connector, NetworkError, Outgoing, OutgoingFile, OutgoingKind};
 use crate::port::AgentPort;
 
-/// Messages of one account that are under way at once.
+/// How many messages of one account are sent at the same time.
 const MOST_AT_ONCE: usize = 16;
-/// How many peers' next messages are read at once.
+/// For how many peers the next message is read at once.
 const PAGE: u32 = 256;
 /// The ledger is read at least this often, even when no new message is signalled.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
@@ -27,7 +27,7 @@ pub(crate) struct Sender {
     pub(crate) account: AccountKey,
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) ledger: Arc<dyn ConnectorLedger>,
-    /// Where files come from.
+    /// The port from which the content of files is read.
     pub(crate) port: Arc<dyn AgentPort>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) pace: Arc<Pace>,
@@ -35,7 +35,7 @@ pub(crate) struct Sender {
     pub(crate) backoff: Duration,
     /// Signalled when a message was queued or sent.
     pub(crate) wake: Arc<Notify>,
-    /// Called with how each attempt ended.
+    /// The listener that is told how each attempt ended.
     pub(crate) heard: SendListener,
 }
 
@@ -118,13 +118,14 @@ impl Sender {
         };
         (self.heard)(&part, &end);
         if let Err(fault) = self.ledger.end_send(part.id, end).await {
-            // The message stays `sending`; the next start decides whether it may be repeated.
+            // The message stays in the state `sending`; the next start of the account decides
+            // whether it may be repeated.
             tracing::error!(account = %self.account, %fault, "the result of a send could not be saved");
         }
         self.wake.notify_one();
     }
 
-    /// `life`: the one of this gateway in which the send was begun.
+    /// Sends a message once. `life` is the incarnation of this gateway in which the send was begun.
     async fn attempt(&self, part: &OutboxPart, message: &Outgoing, life: Option<i64>) -> SendEnd {
         let kind = kind_of(&part.peer.peer);
         let content = match &message.what {
@@ -133,7 +134,8 @@ impl Sender {
             | OutgoingKind::Edit { .. }
             | OutgoingKind::PressAnswer { .. } => None,
         };
-        // Nothing is waited for between this and the send.
+        // There is no await between this check and the send, so another gateway cannot take over
+        // the message in between.
         if life.is_none() || self.ledger.incarnation().ok() != life {
             let now = self.clock.now();
             self.pace.done(&part.peer.peer, kind, now.mono);
@@ -168,8 +170,8 @@ impl Sender {
     }
 }
 
-/// Nothing was sent, because this gateway was silent for too long. Where another one has settled the send already, this
-/// changes nothing.
+/// The result of a send that was skipped because this gateway was silent for too long. If another
+/// gateway has settled the send already, the result changes nothing.
 fn not_ours(part: &OutboxPart, now: Timestamp) -> SendEnd {
     SendEnd::Again {
         body: part.body.clone(),
@@ -179,7 +181,8 @@ fn not_ours(part: &OutboxPart, now: Timestamp) -> SendEnd {
     }
 }
 
-/// Telegram's groups have negative ids; elsewhere the pace of a chat is that of a person.
+/// Guesses the kind of a chat from its id. Telegram's groups have negative ids; other networks use
+/// the pace of a private chat for all chats.
 pub(crate) fn kind_of(peer: &str) -> PeerKind {
     if peer.starts_with('-') { PeerKind::Group } else { PeerKind::Person }
 }

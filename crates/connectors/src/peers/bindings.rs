@@ -12,7 +12,8 @@ pub struct Asker<'a> {
     pub thread: &'a str,
 }
 
-/// The agent of the most specific binding that matches; the first of those that are equally so.
+/// The agent of the most specific binding that matches. Among equally specific ones the first
+/// counts.
 pub fn agent_for(bindings: &[Binding], asker: Asker<'_>) -> Option<AgentId> {
     let mut best: Option<(u32, &Binding)> = None;
     for binding in bindings {
@@ -24,7 +25,8 @@ pub fn agent_for(bindings: &[Binding], asker: Asker<'_>) -> Option<AgentId> {
     best.and_then(|(_, binding)| binding.agent_id.parse().ok())
 }
 
-/// How specific a match is; `None` where it is no match. A narrower place outweighs all wider ones.
+/// How specific a match is; `None` if it does not match. A narrower condition outweighs all wider
+/// ones.
 fn rank(matches: &BindingMatch, asker: Asker<'_>) -> Option<u32> {
     let peer = matches.peer.as_ref().map(PeerMatch::id);
     let guild = matches.guild_id.as_ref().map(ToString::to_string);

@@ -1,6 +1,6 @@
-//! The peers of an account: which agent answers them (`bindings.rs`), how a stranger becomes a
-//! known peer (`pairing.rs`), and how many visitors are remembered (`visitors.rs`). No message is
-//! sent from here.
+//! Knows the peers of an account: which agent answers them (`bindings.rs`), how a stranger becomes
+//! a known peer (`pairing.rs`), and how many visitors are remembered (`visitors.rs`). Nothing here
+//! sends a message.
 
 mod bindings;
 mod pairing;

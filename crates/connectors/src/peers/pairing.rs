@@ -3,13 +3,13 @@ use std::time::Duration;
 use onyx_types::{ErrorCode, Fault};
 use subtle::ConstantTimeEq as _;
 
-/// How long a code is valid.
+/// How long a pairing code is valid.
 pub(crate) const CODE_LIFE: Duration = Duration::from_secs(60 * 60);
-/// How many strangers of one account may have a code at once. Others get no answer until one of
-/// these expires, so that a crowd causes no further cost.
+/// How many strangers of one account may have a code at once. Others get no answer until a code
+/// expires, so that a crowd causes no further cost.
 pub(crate) const MOST_WAITING: u64 = 200;
 
-/// Letters and digits that are not mistaken for each other.
+/// The characters of a code: letters and digits that people do not mistake for each other.
 const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
 pub(crate) fn fresh_code() -> Result<String, Fault> {

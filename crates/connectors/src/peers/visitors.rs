@@ -2,12 +2,12 @@ use onyx_storage::{AccountKey, ConnectorLedger, StoreError};
 
 use crate::networks::is_visitor;
 
-/// How many visitors of an open widget are remembered. Any browser can become one, so there is a
-/// bound; a visitor that was forgotten begins a new conversation with its next message.
+/// How many visitors of an open widget are remembered. There is a bound because any browser can
+/// become a visitor. A forgotten visitor begins a new conversation with its next message.
 pub(crate) const MOST_VISITORS: usize = 2_000;
 
-/// Forgets the visitors that were idle longest until at most this many are left. Their sessions
-/// stay in the app.
+/// Forgets the visitors that were idle longest until at most `most` are left. Their sessions stay
+/// in the app.
 pub(crate) async fn forget_idle_visitors(
     ledger: &dyn ConnectorLedger,
     account: &AccountKey,

@@ -1,4 +1,5 @@
-//! Markdown as a flat list of blocks. Lists and tables become lines that read well anywhere.
+//! Parses markdown into a flat list of blocks. Lists become lines, and tables become columns or
+//! records, so that both can be read on any network.
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
@@ -30,7 +31,7 @@ pub enum Block {
     Text {
         spans: Vec<Span>,
         is_quote: bool,
-        /// Whether no empty line stands between it and the next one.
+        /// Whether no empty line separates this block from the next one.
         is_tight: bool,
     },
     Code {
@@ -56,7 +57,7 @@ impl Block {
         matches!(self, Self::Text { is_quote: true, .. })
     }
 
-    /// One line of bold words: the title of what comes next.
+    /// Whether the block is one line of bold text, and so the title of what comes next.
     pub(super) fn is_heading(&self) -> bool {
         match self {
             Self::Text { spans, is_quote: false, .. } => {
@@ -74,7 +75,7 @@ impl Block {
     }
 }
 
-/// The blocks without any marks.
+/// The text of the blocks without any formatting.
 pub(super) fn plain(blocks: &[Block]) -> String {
     let mut out = String::new();
     for (index, block) in blocks.iter().enumerate() {
@@ -115,9 +116,9 @@ struct Reader {
     spans: Vec<Span>,
     style: Style,
     quotes: usize,
-    /// The next number of each open list, or none where it has marks.
+    /// The next number of each open list; `None` for a list without numbers.
     lists: Vec<Option<u64>>,
-    /// The mark of a list item, to be written before the next words.
+    /// The mark of a list item, which is written before its first text.
     mark: Option<String>,
     code: Option<(String, String)>,
     table: Option<Table>,
@@ -137,7 +138,7 @@ impl Reader {
                 let style = Style { code: true, ..Style::default() };
                 self.put(&text, style);
             }
-            // HTML is shown as it was written and not rendered.
+            // HTML is shown as the text that was written and is never rendered.
             Event::Html(text) | Event::InlineHtml(text) => self.say(&text),
             Event::SoftBreak | Event::HardBreak => self.say("\n"),
             Event::Rule => {
@@ -262,7 +263,7 @@ impl Reader {
     fn put(&mut self, text: &str, style: Style) {
         let indent = match self.mark.take() {
             Some(mark) => Some(mark),
-            // A second paragraph of an item is indented to the words of the first.
+            // A second paragraph of a list item is indented like the text of the first.
             None if self.spans.is_empty() && !self.lists.is_empty() && self.table.is_none() => {
                 Some("    ".repeat(self.lists.len() - 1) + "  ")
             }
@@ -290,7 +291,8 @@ impl Reader {
     }
 }
 
-/// The language of a code block is one short word; anything else would break its fence.
+/// The language of a code block, which must be one short word, because anything else would break
+/// the fence.
 fn word(info: &str) -> String {
     let first = info.split([' ', ',', '{']).next().unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "+-_#.".contains(c);

@@ -1,4 +1,5 @@
-//! Telegram's HTML: `b i s code pre a blockquote`, three characters escaped, nothing else.
+//! Writes Telegram's HTML: the tags `b i s code pre a blockquote` and three escaped characters,
+//! nothing else.
 
 use super::blocks::{Block, Span};
 
@@ -7,7 +8,7 @@ pub(super) fn render(blocks: &[Block]) -> String {
     for (index, block) in blocks.iter().enumerate() {
         match block {
             Block::Text { spans, is_quote: true, .. } => {
-                // Paragraphs of one quote are put into one element.
+                // Adjacent paragraphs of a quote share one element.
                 let before = index.checked_sub(1).and_then(|before| blocks.get(before));
                 if !before.is_some_and(Block::is_quote) {
                     out.push_str("<blockquote>");
@@ -41,7 +42,7 @@ pub(super) fn render(blocks: &[Block]) -> String {
 fn write_span(out: &mut String, span: &Span) {
     let style = &span.style;
     if style.code {
-        // Code can hold no other mark, and no mark can hold it.
+        // Telegram allows no other tags inside or around code.
         out.push_str("<code>");
         escape(out, &span.text);
         out.push_str("</code>");
@@ -67,7 +68,7 @@ fn write_span(out: &mut String, span: &Span) {
     }
 }
 
-/// Only web and mail addresses become links; anything else stays text.
+/// Only web and mail addresses become links; any other target stays text.
 pub(super) fn may_be_linked(link: &str) -> bool {
     ["https://", "http://", "mailto:"].iter().any(|scheme| link.starts_with(scheme))
 }

@@ -1,13 +1,16 @@
-//! Discord's markdown. Every character that could be a mark is escaped, so that text stays text.
+//! Writes Discord's markdown. Every character that could be a mark is escaped, so that text stays
+//! text.
 
 use super::blocks::{Block, Span, Style};
 
 const MARKS: &str = "\\*_~`|>#-[]()<:@";
 const FENCE: &str = "```";
-/// Separates two marks in a row, which would be taken for one. Readers do not see it.
+/// A zero-width space between two adjacent marks, which Discord would otherwise read as one.
+/// Readers do not see it.
 const BETWEEN: char = '\u{200b}';
 
-/// An upper bound. A slash counts twice for the brackets around an address.
+/// An upper bound of a character's length. A slash counts twice, to make room for the brackets
+/// around an address.
 pub(super) fn escaped_length(character: char) -> usize {
     if MARKS.contains(character) || character == '/' { 2 } else { 1 }
 }
@@ -47,13 +50,13 @@ pub(super) fn render(blocks: &[Block]) -> String {
     out
 }
 
-/// A fence cannot be escaped, so one inside is broken up after every other character. Nothing of a
-/// long one may be left that closes the block.
+/// Breaks up each fence inside code after every other backtick, because fences cannot be escaped.
+/// No part of a long fence may remain that closes the block.
 fn without_fences(code: &str) -> String {
     if code.contains(FENCE) { code.replace("``", "`\u{200b}`") } else { code.to_owned() }
 }
 
-/// The length of the fences.
+/// The number of characters that breaking up the fences adds.
 pub(super) fn fences_length(code: &str) -> usize {
     if code.contains(FENCE) { code.matches("``").count() } else { 0 }
 }
@@ -65,7 +68,7 @@ pub(super) fn literal(text: &str) -> String {
     while let Some(at) = address_start(rest) {
         rest[..at].chars().for_each(|character| escape(&mut out, character));
         let end = at + address_length(&rest[at..]);
-        // In angle brackets a link has no preview, and marks in it do not count.
+        // An address in angle brackets gets no preview, and no mark inside it counts.
         out.push_str(&format!("<{}>", &rest[at..end]));
         rest = &rest[end..];
     }
@@ -95,7 +98,7 @@ fn written(span: &Span) -> String {
     if let Some(link) = link.filter(|link| **link == span.text) {
         return format!("<{}>", tidy(link));
     }
-    // A mark next to a space does not count as one, so spaces are put outside.
+    // Discord does not recognise a mark next to a space, so spaces are put outside the marks.
     let inner = span.text.trim();
     let start = span.text.len() - span.text.trim_start().len();
     let (before, after) = (&span.text[..start], &span.text[start + inner.len()..]);
@@ -103,7 +106,7 @@ fn written(span: &Span) -> String {
         return span.text.clone();
     }
     let mut text: String = match link {
-        // A link inside a link is not a link.
+        // Discord does not allow an address inside a link's text, so the text is only escaped.
         Some(_) => {
             let mut text = String::new();
             inner.chars().for_each(|character| escape(&mut text, character));
@@ -123,7 +126,7 @@ fn written(span: &Span) -> String {
     format!("{before}{text}{after}")
 }
 
-/// Discord makes links of these addresses only.
+/// Whether Discord makes a link of this address.
 fn is_address(link: &str) -> bool {
     link.starts_with("https://") || link.starts_with("http://")
 }
@@ -144,7 +147,7 @@ fn address_start(text: &str) -> Option<usize> {
     places.min()
 }
 
-/// The length of an address up to the next space, without what ends the sentence.
+/// The length of the address at the start of the text, without punctuation that ends the sentence.
 fn address_length(text: &str) -> usize {
     let end = text.find(|c: char| c.is_whitespace() || "<>\"`".contains(c)).unwrap_or(text.len());
     text[..end]

@@ -1,6 +1,6 @@
-//! Renders what an agent writes for each network: markdown becomes blocks (`blocks.rs`), blocks
+//! Renders an agent's text for each network. Markdown is parsed into blocks (`blocks.rs`), blocks
 //! are packed into messages within the network's limit (`pack.rs`), and a format writes them
-//! (`html.rs` for Telegram, `marks.rs` for Discord). Nothing here knows of accounts or peers.
+//! (`html.rs` for Telegram, `marks.rs` for Discord). Nothing here knows about accounts or peers.
 
 mod blocks;
 mod html;
@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 pub use blocks::{Block, Span, Style};
 pub use pack::pack;
 
-/// One message as a network gets it, and the same text without any marks, in case the network
-/// refuses them.
+/// One message as a network gets it, and the same text without formatting, in case the network
+/// refuses the formatting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rendered {
     pub marked: String,
@@ -22,23 +22,23 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    /// The same words in both.
+    /// A message with the same text in both forms.
     pub fn literal(text: impl Into<String>) -> Self {
         let plain = text.into();
         Self { marked: plain.clone(), plain }
     }
 }
 
-/// How a network writes and measures text.
+/// How a network formats and measures text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextFormat {
-    /// Telegram's HTML. It counts what is seen, in UTF-16 units.
+    /// Telegram's HTML, whose length is the visible text in UTF-16 units.
     TelegramHtml,
-    /// Discord's markdown. It counts every character that is sent.
+    /// Discord's markdown, whose length counts every character that is sent.
     DiscordMarkdown,
-    /// Words alone, for pages that show no marks.
+    /// Plain text, for pages that show no formatting.
     Plain,
-    /// Markdown as it was written, for receivers that render it themselves.
+    /// Markdown as the agent wrote it, for receivers that render it themselves.
     Markdown,
 }
 
@@ -46,12 +46,12 @@ pub enum TextFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextLimits {
     pub length: usize,
-    /// Pieces with a style; more are ignored by the network.
+    /// The most formatted pieces; the network ignores further ones.
     pub styles: usize,
 }
 
 impl TextFormat {
-    /// A text as messages, in order. A text without a word is no message at all.
+    /// The text as messages, in order. A blank text yields no message.
     pub fn messages(self, text: &str, limits: TextLimits) -> Vec<Rendered> {
         if self == Self::Markdown {
             return pack::pieces(text, limits.length).into_iter().map(Rendered::literal).collect();
@@ -60,7 +60,7 @@ impl TextFormat {
         pack(self, blocks, limits).iter().map(|blocks| self.render(blocks)).collect()
     }
 
-    /// A short plain text.
+    /// A short text whose characters are all shown as they are.
     pub(crate) fn literal(self, text: &str) -> Rendered {
         let marked = match self {
             Self::TelegramHtml => {
@@ -82,7 +82,7 @@ impl TextFormat {
         Rendered { marked, plain }
     }
 
-    /// What a character counts inside a piece of this style.
+    /// The length of a character inside a piece of this style.
     fn char_length(self, character: char, is_code: bool) -> usize {
         match self {
             Self::TelegramHtml => character.len_utf16(),
@@ -92,7 +92,7 @@ impl TextFormat {
         }
     }
 
-    /// What the marks of a style count.
+    /// The length of the marks of a style.
     fn style_length(self, style: &Style) -> usize {
         match self {
             Self::TelegramHtml | Self::Plain | Self::Markdown => 0,
@@ -106,7 +106,7 @@ impl TextFormat {
             (Self::DiscordMarkdown, Block::Code { language, text }) => {
                 8 + language.chars().count() + marks::fences_length(text)
             }
-            // Every line of a quote begins with a mark.
+            // Every line of a quote begins with a mark of two characters.
             (Self::DiscordMarkdown, Block::Text { is_quote: true, spans, .. }) => {
                 let lines = spans.iter().map(|span| span.text.matches('\n').count()).sum::<usize>();
                 2 * (lines + 1)

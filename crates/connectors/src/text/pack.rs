@@ -1,5 +1,6 @@
-//! Blocks into messages: as many whole blocks as fit, and a block that fits into no message is cut
-//! at a line, a sentence, a word, or between two characters that can stand apart.
+//! Packs blocks into messages. A message gets as many whole blocks as fit. A block that is too long
+//! for a message is cut at the end of a line, a sentence or a word, or else between two visible
+//! characters.
 
 use super::blocks::{Block, Span};
 use super::{TextFormat, TextLimits};
@@ -92,7 +93,7 @@ fn weigh(text_format: TextFormat, block: &Block) -> Weight {
     match block {
         Block::Code { text, .. } => {
             let length = text.chars().map(|c| text_format.char_length(c, true)).sum::<usize>();
-            // The block and its language count as two styles.
+            // Telegram counts the block and its language as two styles.
             Weight { length: length + overhead, styles: 2 }
         }
         Block::Text { spans, is_quote, .. } => {
@@ -115,14 +116,15 @@ fn span_weight(text_format: TextFormat, span: &Span) -> Weight {
     }
 }
 
-/// The largest part of a block that fits into a message of its own, and what is left of it.
+/// The largest part of a block that fits into one message, and the rest of it.
 fn cut(text_format: TextFormat, block: Block, limits: TextLimits) -> (Block, Option<Block>) {
     match block {
         Block::Code { language, text } => {
             let empty = Block::Code { language: language.clone(), text: String::new() };
             let overhead = text_format.block_overhead(&empty);
             let room = limits.length.saturating_sub(overhead).max(1);
-            // A fence inside is broken up, which costs at most a character for each of its own.
+            // A fence inside the code is broken up, which adds at most one character for each of
+            // its backticks.
             let weigh = |c: char| text_format.char_length(c, true) + usize::from(c == '`');
             let end = cut_at(&text, room, weigh, &["\n"]);
             let (head, tail) = text.split_at(end);
@@ -170,7 +172,7 @@ fn cut_spans(
             0
         };
         if end == 0 && head.is_empty() {
-            // The markup alone is too long for a message, so the words go without it.
+            // The markup alone is too long for a message, so the text is sent without it.
             let bare = Span { text: span.text, style: super::Style::default() };
             let rest = std::iter::once(bare).chain(spans).collect();
             return cut_spans(text_format, rest, is_quote, limits);
@@ -190,8 +192,8 @@ fn cut_spans(
     (head, Vec::new())
 }
 
-/// Where to cut a text so that its first part has at most this length: after the last of the best
-/// kind of boundary in its second half, else between two characters.
+/// The position at which to cut a text so that its first part has at most this length: after the
+/// last boundary of the best kind in its second half, else between two visible characters.
 fn cut_at(text: &str, room: usize, length: impl Fn(char) -> usize, boundaries: &[&str]) -> usize {
     let mut used = 0;
     let mut end = text.len();
@@ -215,7 +217,7 @@ fn cut_at(text: &str, room: usize, length: impl Fn(char) -> usize, boundaries: &
     apart(text, end)
 }
 
-/// The last place up to `end` that does not split what a reader sees as one character: accents,
+/// The last position up to `end` that does not split what a reader sees as one character: accents,
 /// joiners and the second half of a flag stay with what is before them.
 fn apart(text: &str, end: usize) -> usize {
     let mut end = end;
@@ -245,7 +247,7 @@ fn joins(before: char, next: char) -> bool {
     is_mark || before == '\u{200d}' || (is_flag(before) && is_flag(next))
 }
 
-/// A text in pieces of at most this many characters, for receivers that take markdown as it is.
+/// Cuts a text into pieces of at most this many characters, for receivers that accept markdown.
 pub(super) fn pieces(text: &str, most: usize) -> Vec<String> {
     let mut rest = text.trim();
     let mut pieces = Vec::new();

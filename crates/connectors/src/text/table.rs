@@ -1,13 +1,13 @@
-//! A table, as columns where it is narrow and as a list of records where it is wide: phones show
-//! about so many characters in a line.
+//! Shows a table as columns if it is narrow, and as a list of records if it is wide, because phones
+//! show only about `WIDEST` characters in a line.
 
 use unicode_width::UnicodeWidthStr as _;
 
 use super::blocks::{Block, Span, Style};
 
 const WIDEST: usize = 46;
-/// The mark before each cell of a table with Hebrew or Arabic in it: without it such a line would
-/// be drawn from the right, with its columns in reverse.
+/// The mark around each cell of a table that contains Hebrew or Arabic. Without it such a line
+/// would be drawn from the right, with its columns in reverse.
 const LEFT_TO_RIGHT: char = '\u{200e}';
 
 #[derive(Default)]
@@ -61,7 +61,8 @@ impl Table {
         Block::Code { language: String::new(), text: lines.join("\n") }
     }
 
-    /// One block a row: the first cell as its name, the others below it under their headings.
+    /// One block for each row, with the first cell as its name and the others below it after their
+    /// headings.
     fn records(self) -> Vec<Block> {
         let mut rows = self.rows.into_iter();
         let heads: Vec<String> = rows.next().unwrap_or_default().iter().map(|c| words(c)).collect();
@@ -86,7 +87,8 @@ impl Table {
     }
 }
 
-/// Hebrew, Arabic, Syriac, Thaana, N'Ko and their presentation forms.
+/// Whether a text contains letters of Hebrew, Arabic, Syriac, Thaana or N'Ko, or their presentation
+/// forms.
 fn is_right_to_left(text: &str) -> bool {
     let is_letter = |c: char| matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}');
     text.chars().any(is_letter)

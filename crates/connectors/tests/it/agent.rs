@@ -1,5 +1,5 @@
-//! An agent for tests: it answers every message at its own speed, remembers its runs as a log does,
-//! and counts how often it was asked the same thing.
+//! An agent for tests. It answers every message at a chosen speed, remembers its runs as the log of
+//! a real home does, and records every request.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 /// What the agent says to a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
-    /// Each piece comes by itself.
+    /// The pieces of the answer, which come one after the other.
     pub(crate) pieces: Vec<String>,
     pub(crate) between: Duration,
     pub(crate) proposes: Option<(DraftId, String)>,
@@ -31,20 +31,20 @@ impl Reply {
 
 type Answer = Arc<dyn Fn(&StartRun) -> Reply + Send + Sync>;
 
-/// Shared by all processes of a test, as a home is.
+/// The agent, which all processes of a test share, as they would share a home.
 pub(crate) struct TestAgent {
     answer: Answer,
     runs: Mutex<HashMap<RunId, Recorded>>,
     words: Arc<Mutex<Words>>,
-    /// Runs take what comes while they work; else each message gets a run of its own.
+    /// Whether runs accept messages while they work; otherwise each message gets a run of its own.
     steers: AtomicBool,
-    /// No run goes past its first answer as long as this is set.
+    /// While this is set, no run gets past its first answer.
     held: Arc<AtomicBool>,
     pub(crate) asked: Mutex<Vec<StartRun>>,
     pub(crate) decisions: Mutex<Vec<Decision>>,
     pub(crate) told: Mutex<Vec<String>>,
     pub(crate) stopped: Mutex<Vec<SessionId>>,
-    /// What lies in everybody's vault.
+    /// The files that are in every person's vault.
     pub(crate) files: Mutex<HashMap<String, Vec<u8>>>,
 }
 
@@ -53,12 +53,12 @@ pub(crate) struct TestAgent {
 struct Words {
     at_work: HashMap<SessionId, RunId>,
     waiting: HashMap<SessionId, Vec<StartRun>>,
-    /// By the runs that were promised to them.
+    /// The messages that were read, named by the runs that were promised to them.
     read: HashSet<RunId>,
 }
 
 impl Words {
-    /// What the run of a session reads next; where there is nothing, it is over.
+    /// Takes what the run of a session reads next. If there is nothing, the run is over.
     fn read_or_end(&mut self, session: SessionId) -> Vec<StartRun> {
         let waiting = self.waiting.remove(&session).unwrap_or_default();
         self.read.extend(waiting.iter().map(|request| request.run));
@@ -99,7 +99,7 @@ impl TestAgent {
         })
     }
 
-    /// Answers each message by its own words.
+    /// An agent that answers each message by repeating its text.
     pub(crate) fn echo() -> Arc<Self> {
         Self::new(|request| Reply::words(format!("You said: {}", request.text)))
     }
@@ -108,7 +108,7 @@ impl TestAgent {
         self.asked.lock().unwrap().iter().map(|request| request.text.clone()).collect()
     }
 
-    /// From now on runs take what comes while they work.
+    /// Lets runs accept messages while they work from now on.
     pub(crate) fn steer(&self) {
         self.steers.store(true, Ordering::Release);
     }
@@ -125,7 +125,8 @@ impl TestAgent {
         self.told.lock().unwrap().clone()
     }
 
-    /// The run goes on whatever becomes of who asked for it, as real ones do in one process.
+    /// Starts a run, which continues even if its caller goes away, as real runs do within a
+    /// process.
     fn run(&self, request: StartRun, session: SessionId, sender: watch::Sender<Told>) {
         let (answer, words) = (Arc::clone(&self.answer), Arc::clone(&self.words));
         let held = Arc::clone(&self.held);

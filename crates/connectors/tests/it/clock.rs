@@ -1,4 +1,4 @@
-//! A clock that stands still until a test moves it, and wakes whoever sleeps by it.
+//! A clock that stands still until a test moves it, and then wakes the tasks that sleep by it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ impl Clock for SteppedClock {
         let mut mono = self.mono.subscribe();
         let until = *mono.borrow() + duration;
         Box::pin(async move {
-            // Fails only when the clock is gone, and the test with it.
+            // Waiting fails only if the clock is gone, and then the test is over too.
             let _ = mono.wait_for(|now| *now >= until).await;
         })
     }

@@ -1,4 +1,4 @@
-//! Connectors over real sockets and a real ledger, against networks of our own that misbehave and
+//! Tests connectors over real sockets and a real ledger, against fake networks that misbehave and
 //! an agent that remembers what it was asked.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]

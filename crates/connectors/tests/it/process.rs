@@ -1,5 +1,5 @@
-//! Connectors as a process has them: a home, a runtime of its own that can be taken away in any
-//! moment, and everything that was in memory with it.
+//! Stands in for a process that runs connectors. It has a home and a runtime of its own, which a
+//! test can end at any moment together with everything in memory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,11 +19,12 @@ use tokio::runtime::Runtime;
 
 use crate::agent::TestAgent;
 
-/// Long enough for a busy machine: only what never comes is a failure.
+/// How long tests wait. It is long enough for a busy machine, so that only what never happens is a
+/// failure.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 pub(crate) const GAP: Duration = Duration::from_millis(30);
 
-/// A second of the real thing takes milliseconds here.
+/// Shorter times than the real ones, so that what takes a second takes milliseconds.
 pub(crate) const TEMPO: WaitTimes = WaitTimes {
     poll: Duration::from_millis(200),
     request: Duration::from_millis(400),
@@ -32,7 +33,7 @@ pub(crate) const TEMPO: WaitTimes = WaitTimes {
     pace: Some(PaceLimits { chat_gap: GAP, group_gap: GAP, account_gap: Duration::from_millis(1) }),
 };
 
-/// Its tasks end with it, wherever they are.
+/// A runtime that ends its tasks when it is dropped, whatever they are doing.
 struct OwnRuntime(Option<Runtime>);
 
 impl Drop for OwnRuntime {
@@ -49,13 +50,13 @@ pub(crate) struct Process {
     pub(crate) store: Store,
 }
 
-/// One account `main` that talks to the fake, with these settings beside.
+/// A plan with one account `main` that talks to the fake, with additional settings.
 pub(crate) fn telegram_plan(fake: &FakeTelegram, more: Value, bindings: Value) -> Plan {
     let account = json!({"token": TELEGRAM_TOKEN, "apiBase": fake.url()});
     plan_of("telegram", account, more, bindings)
 }
 
-/// One account `main` of a network.
+/// A plan with one account `main` of a network.
 pub(crate) fn plan_of(network: &str, mut account: Value, more: Value, bindings: Value) -> Plan {
     let more: serde_json::Map<String, Value> = serde_json::from_value(more).unwrap();
     account.as_object_mut().unwrap().extend(more);
@@ -99,7 +100,7 @@ impl Process {
         let (home, port) = (home.to_owned(), Arc::clone(agent) as _);
         let scratch = home.join("cache/scratch");
         let opening = runtime.spawn(async move {
-            // The process before may be letting go of it.
+            // The earlier process may still hold the lock of the home.
             let home = loop {
                 match Home::open(&home) {
                     Ok(home) => break home,
@@ -119,7 +120,8 @@ impl Process {
         Self { runtime: OwnRuntime(Some(runtime)), connectors, store }
     }
 
-    /// Everything in memory is gone; what was being sent may have arrived.
+    /// Ends the process without warning. Everything in memory is lost, and a message that was being
+    /// sent may have arrived.
     pub(crate) async fn crash(self) {
         let Self { mut runtime, connectors, store } = self;
         drop((connectors, store));
@@ -131,15 +133,15 @@ impl Process {
         self.connectors.list().await.unwrap().into_iter().next().unwrap()
     }
 
-    /// Waits until nothing is left to do.
+    /// Waits until nothing is left to be answered or sent.
     pub(crate) async fn settled(&self, fake: &FakeTelegram) {
         self.settled_when(&account(), || fake.is_read()).await;
     }
 
-    /// The same for any account, once everything was read.
+    /// Waits for any account until everything was read, answered and sent.
     pub(crate) async fn settled_when(&self, account: &AccountKey, is_read: impl Fn() -> bool) {
         wait_for("everything to be answered", SOON, async || {
-            // What is acknowledged is stored, so the queues are looked at afterwards.
+            // An update is stored before it is acknowledged, so the queues are read afterwards.
             if !is_read() {
                 return None;
             }

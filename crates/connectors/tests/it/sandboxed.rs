@@ -1,11 +1,12 @@
-//! Where commands of the config run in these tests: the sandbox, whose child is this very program.
+//! The sandbox in which these tests run commands of the config. Its child process is this test
+//! program.
 
 use std::path::{Path, PathBuf};
 
 use onyx_connectors::CommandPlace;
 use onyx_sandbox::{Program, Sandbox};
 
-/// What the sandbox starts: this program, told to run this test.
+/// Runs as the child of the sandbox, which starts this program and names this test.
 #[test]
 #[ignore = "the child of the tests that run commands"]
 fn sandbox_child() {

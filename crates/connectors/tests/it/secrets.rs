@@ -1,4 +1,4 @@
-//! Tokens are in no log and in no error, whatever the networks do.
+//! Checks that no token is in any log or error, whatever the networks do.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::{discord, telegram, webhook};
 
-/// Everything that anybody logs.
+/// Collects everything that is logged.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -33,7 +33,7 @@ impl<'a> MakeWriter<'a> for Log {
     }
 }
 
-/// Ours at the finest level that there is, and what other people's code says for debugging.
+/// The log levels: the finest for this project's crates, and `debug` for all others.
 const LEVELS: &str = "debug,onyx_connectors=trace,onyx_egress=trace";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -42,8 +42,8 @@ async fn no_token_is_in_any_log_or_error_of_seeded_conversations() {
     let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
     subscriber.with_env_filter(EnvFilter::new(LEVELS)).try_init().unwrap();
     let shown = Mutex::new(String::new());
-    // An error is shown where a process is taken away while it sends, which is a matter of chance: as
-    // many conversations are held as that takes.
+    // An error is shown only if a process ends while it sends, which is a matter of chance. So
+    // enough conversations are held to see one.
     for first in (2_000..2_060).step_by(6) {
         stream::iter(first..first + 6)
             .for_each_concurrent(3, async |seed| {

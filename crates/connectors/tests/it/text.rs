@@ -1,4 +1,4 @@
-//! What agents write, as networks show it.
+//! Tests how networks show what agents write.
 
 use onyx_connectors::{TextFormat, TextLimits};
 use onyx_test_support::networks::{discord_text, telegram_text};
@@ -61,9 +61,9 @@ fn narrow_tables_are_columns_and_wide_ones_records() {
 #[test]
 fn columns_stand_under_each_other_whatever_is_in_them() {
     let shown = telegram("| name | n |\n|---|---|\n| 👩‍👩‍👧‍👦 | 1 |\n| 日本 | 2 |\n| abcd | 3 |\n");
-    // A family and two Japanese letters are as wide as two and four others.
+    // The emoji of a family is as wide as two ordinary letters, and two Japanese letters as four.
     assert_eq!(shown, ["<pre>name │ n\n─────┼──\n👩‍👩‍👧‍👦   │ 1\n日本 │ 2\nabcd │ 3</pre>"]);
-    // Every cell is drawn from the left, also where its words go the other way.
+    // Every cell is drawn from the left, even if its script runs the other way.
     let mixed = telegram("| a | b |\n|---|---|\n| שלום | 1 |\n");
     assert!(mixed[0].contains("\u{200e}שלום\u{200e} │ \u{200e}1"), "{mixed:?}");
 }
@@ -74,7 +74,8 @@ fn a_heading_goes_with_what_it_is_the_heading_of_and_a_quote_stays_one() {
     let shown = telegram(&format!("{filler}\n\n## Next\n\n{}", "other ".repeat(100)));
     assert_eq!(shown.len(), 2);
     assert!(!shown[0].contains("Next") && shown[1].starts_with("<b>Next</b>\n\nother"));
-    // A heading that is alone with a block too long for one message is not moved for ever.
+    // A heading alone in a message, before a block too long for one message, is not moved again and
+    // again.
     let long = telegram(&format!("# Title\n\n{}", "w".repeat(9_000)));
     assert_eq!((long.len(), long[0].as_str()), (4, "<b>Title</b>"));
     let quote = telegram("> one\n>\n> two\n\nafter");
@@ -101,8 +102,8 @@ fn a_long_fence_is_closed_and_opened_again() {
     }
 }
 
-/// A hundred kilobytes of everything that is hard to split. Each `part-N.` stands in it once, so that
-/// what is lost, doubled or out of order is seen.
+/// A text of 100 kB with everything that is hard to split. Each `part-N.` occurs once, so that
+/// lost, doubled or swapped parts are noticed.
 pub(crate) fn everything() -> String {
     let (mut text, mut part) = (String::new(), 0);
     while text.len() < 100 * 1024 {
@@ -141,7 +142,7 @@ pub(crate) fn everything() -> String {
     text
 }
 
-/// The numbers of the parts, in the order in which they are read.
+/// The numbers of the parts, in the order in which they are shown.
 pub(crate) fn parts(text: &str) -> Vec<usize> {
     let pieces = text.split("part-").skip(1);
     pieces.map(|piece| piece.split('.').next().unwrap().parse().unwrap()).collect()
@@ -157,7 +158,7 @@ fn a_hundred_kilobytes_arrive_whole_and_every_message_is_valid() {
         let shown = telegram_text(&message.marked).unwrap();
         assert!(shown.encode_utf16().count() <= 4_096);
         assert!(!shown.trim().is_empty());
-        // No message ends with a heading whose text is in the next one.
+        // No message ends with a heading whose text is in the next message.
         let last = shown.trim_end().lines().last().unwrap_or_default();
         assert!(!last.contains("Überschrift"), "{shown}");
         seen.push_str(&shown);
@@ -190,8 +191,8 @@ fn words(text: &str) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever a model writes, every message is one that Telegram's parser takes, within its
-    /// limits, and no plain word is lost on the way.
+    /// Whatever a model writes, Telegram's parser accepts every message, each is within the limits,
+    /// and no plain word is lost.
     #[test]
     fn whatever_is_written_is_valid_and_within_limits(
         pieces in prop::collection::vec(prop_oneof![

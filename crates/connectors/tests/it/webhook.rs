@@ -1,4 +1,5 @@
-//! Webhooks: signed in, signed out, repeated until they are taken.
+//! Tests webhooks: messages are signed in both directions, and answers are repeated until they are
+//! accepted.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -53,7 +54,8 @@ fn pushed(secret: &str, seconds: i64, body: &Value) -> Pushed {
     Pushed { headers, body }
 }
 
-/// A receiver that fails as its dice say, and what it took in the end.
+/// Starts a receiver that fails at random, and returns it with the list of requests that it
+/// accepted.
 async fn receiver(seed: u64, fails: usize) -> (FakeHttp, Arc<Mutex<Vec<HttpRequest>>>) {
     let taken = Arc::new(Mutex::new(Vec::new()));
     let (kept, dice) = (Arc::clone(&taken), Arc::new(Mutex::new(Dice::new(seed))));
@@ -98,7 +100,7 @@ async fn a_signed_message_is_answered_with_a_signed_one_and_an_unsigned_one_is_r
         let fault = process.connectors.accept(&key(), wrong).await.unwrap_err();
         assert_eq!(fault.code, ErrorCode::Unauthenticated, "{fault:?}");
     }
-    // The same message twice is one message.
+    // The same message is pushed twice and must be handled once.
     for _ in 0..2 {
         process.connectors.accept(&key(), &pushed(SECRET, now(), &body)).await.unwrap();
     }
@@ -124,7 +126,7 @@ async fn whatever_the_receiver_does_each_answer_arrives_under_one_key() {
         .await;
 }
 
-/// Returns what people were shown of it.
+/// Holds a conversation, and returns everything that people were shown in it.
 pub(crate) async fn conversation(seed: u64) -> String {
     let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
     let (http, taken) = receiver(seed, 12).await;

@@ -1,4 +1,5 @@
-//! The widget: visitors write from pages of the sites that the config names, and fetch answers.
+//! Tests the widget: visitors write from pages of the sites that the config names, and fetch the
+//! answers.
 
 use futures::{StreamExt as _, stream};
 use onyx_connectors::{Plan, Privacy, Pushed};
@@ -46,18 +47,18 @@ async fn an_open_widget_answers_visitors_without_anything_private_and_keeps_them
     let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
     let plan = widget_plan(json!({"open": true}));
     let process = Process::start(home.path(), &agent, plan.clone()).await;
-    // The same message twice is one message.
+    // The same message is sent twice and must be handled once.
     for _ in 0..2 {
         write(&process, SECRET, "1", "hello **you**").await;
     }
     write(&process, OTHER, "1", "from another").await;
-    // A visitor gives no commands, whoever it says it is.
+    // A visitor cannot give commands, whatever it claims to be.
     write(&process, SECRET, "2", "/agent research").await;
     let asked = agent.asked.lock().unwrap().clone();
     assert_eq!(asked.len(), 2);
     assert!(asked.iter().all(|request| request.privacy == Privacy::Group));
     process.crash().await;
-    // What was answered is there after a restart, for whom it was meant.
+    // The answers are still there after a restart, each for the visitor to whom it belongs.
     let process = Process::start(home.path(), &agent, plan).await;
     let mine = texts(&process, SECRET, 0).await;
     assert!(mine[0].ends_with("hello you"), "{mine:?}");
@@ -135,7 +136,7 @@ async fn an_open_widget_remembers_a_bounded_number_of_visitors_and_forgets_the_i
     let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
     let process = Process::start(home.path(), &agent, widget_plan(json!({"open": true}))).await;
     write(&process, SECRET, "1", "the first").await;
-    // Everybody else came before, one after the other.
+    // All other visitors came earlier than the first one, one after the other.
     let met = |number: i64| PeerChange {
         key: PeerKey { account: key(), peer: format!("visitor-{number:032}") },
         kind: PeerKind::Group,
@@ -157,7 +158,7 @@ async fn an_open_widget_remembers_a_bounded_number_of_visitors_and_forgets_the_i
             process.store.connectors.put_peer(met(number), 200).await.unwrap();
         })
         .await;
-    // The process has met one visitor; after a hundred it looks at how many there are.
+    // A process counts the stored visitors at its first new visitor and then after every hundred.
     process.crash().await;
     let process = Process::start(home.path(), &agent, widget_plan(json!({"open": true}))).await;
     write(&process, OTHER, "1", "one more").await;
@@ -167,7 +168,7 @@ async fn an_open_widget_remembers_a_bounded_number_of_visitors_and_forgets_the_i
     assert!(names.contains(&"a-paired-one"), "somebody whom the owner let in was forgotten");
     assert!(!names.contains(&format!("visitor-{:032}", 0).as_str()), "the idlest is still there");
     assert!(names.contains(&format!("visitor-{:032}", 2_499).as_str()));
-    // Who was here last goes on with the same conversation.
+    // A visitor that came recently continues the same conversation.
     write(&process, SECRET, "2", "again").await;
     let asked = agent.asked.lock().unwrap().clone();
     assert!(asked.last().unwrap().session.is_some());

@@ -1,4 +1,4 @@
-//! Requests to Discord's HTTP API, and what its answers mean.
+//! Requests to Discord's HTTP API, and the meaning of its answers.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::connector::NetworkError;
 use crate::networks::http::Http;
 use crate::settings::Secret;
 
-/// Discord asks programs to say who they are in this form.
+/// The user agent, in the form in which Discord asks programs to identify themselves.
 const AGENT: &str = concat!("DiscordBot (onyx, ", env!("CARGO_PKG_VERSION"), ")");
 
 /// The error codes by which Discord distinguishes its refusals.
@@ -78,7 +78,7 @@ impl Rest {
 }
 
 fn failure(status: u16, body: &[u8]) -> NetworkError {
-    // A proxy in between may answer in a form of its own.
+    // The body may not be Discord's, because a proxy in between may have answered.
     let failure: Failure = serde_json::from_slice(body).unwrap_or_default();
     let why = format!("Discord: {} ({status}, {})", failure.message, failure.code);
     match (status, failure.code) {
@@ -89,7 +89,7 @@ fn failure(status: u16, body: &[u8]) -> NetworkError {
         (401, _) => NetworkError::Unauthorized(why),
         (_, code::UNKNOWN_MESSAGE | code::NOT_OUR_MESSAGE) => NetworkError::NotEditable(why),
         (_, code::UNKNOWN_CHANNEL | code::THREAD_ARCHIVED) => NetworkError::NoThread(why),
-        // Sends carry an enforced nonce, so that repeating them does no harm.
+        // Repeating a send does no harm, because each send carries a nonce that Discord enforces.
         (500.., _) => NetworkError::NoAnswer(why),
         _ => NetworkError::Refused(why),
     }

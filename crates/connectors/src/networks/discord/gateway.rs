@@ -1,6 +1,6 @@
-//! The open connection to Discord's gateway. It lives only as long as everything that came over it
-//! was stored: after any failure a new one is made from the stored position, and Discord sends again
-//! what came after it.
+//! The open connection to Discord's gateway. It is used only as long as everything that came over
+//! it was stored. After any failure a new connection is opened from the stored position, and
+//! Discord sends again what came after it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ use super::wire::GatewayEvent;
 use crate::connector::NetworkError;
 use crate::settings::Secret;
 
-/// Messages that come while something else is asked of Discord.
+/// How many messages are kept while a request to Discord is under way.
 const MOST_WAITING: usize = 1_000;
 
 const RECONNECT: u8 = 7;
@@ -30,13 +30,13 @@ type Item = Option<Result<Message, twilight_gateway::error::ReceiveMessageError>
 pub(super) struct Gateway {
     shard: Shard<IdentifyQueue>,
     waiting: VecDeque<Item>,
-    /// The session works: a close is nothing unusual from here on.
+    /// Whether the session works, so that a close is nothing unusual.
     is_active: bool,
     is_over: bool,
-    /// Discord asked for a new connection or a new session, and will close this one.
+    /// Whether Discord asked for a new connection or session and is about to close this one.
     is_leaving: bool,
     pub(super) position: Position,
-    /// The position as the ledger has it.
+    /// The position that is stored in the ledger.
     pub(super) stored: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl Gateway {
         queue: IdentifyQueue,
     ) -> Self {
         let position = Position::read(cursor);
-        // Private chats and mentions contain their text without further rights.
+        // Discord includes the text of private chats and mentions without a privileged intent.
         let intents = Intents::GUILDS | Intents::GUILD_MESSAGES | Intents::DIRECT_MESSAGES;
         let mut config =
             ConfigBuilder::new(token.reveal().to_owned(), intents).proxy_url(address).queue(queue);
@@ -70,7 +70,7 @@ impl Gateway {
         }
     }
 
-    /// The next event; waits for one.
+    /// Waits for the next event.
     pub(super) async fn next(&mut self) -> Result<GatewayEvent, NetworkError> {
         loop {
             let item = match self.waiting.pop_front() {
@@ -83,7 +83,7 @@ impl Gateway {
         }
     }
 
-    /// The next event, if one has arrived already.
+    /// Returns the next event if one has already arrived.
     pub(super) fn next_ready(&mut self) -> Result<Option<GatewayEvent>, NetworkError> {
         loop {
             let item = match self.waiting.pop_front() {
@@ -99,7 +99,7 @@ impl Gateway {
         }
     }
 
-    /// Does work that takes a while, and keeps the connection alive meanwhile.
+    /// Carries out a longer piece of work, and keeps the connection alive meanwhile.
     pub(super) async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> T {
         tokio::pin!(work);
         loop {
@@ -139,7 +139,7 @@ impl Gateway {
                 ReceiveMessageErrorType::Reconnect => Err(NetworkError::Unreachable(
                     "Discord's gateway could not be reached".to_owned(),
                 )),
-                // The error's text could repeat the message, so it is not logged.
+                // The error's text could contain the message, so it is not logged.
                 _ => {
                     tracing::warn!("a message of Discord's gateway could not be parsed");
                     Ok(None)
@@ -150,7 +150,8 @@ impl Gateway {
     }
 }
 
-/// A session that worked is resumed at once; one that never began is tried again later.
+/// Decides what a close means. A session that worked is resumed at once; one that never began is
+/// tried again later.
 fn closed(code: u16, is_usual: bool) -> Result<(), NetworkError> {
     match code {
         4_004 => Err(NetworkError::Unauthorized("Discord rejects the token".to_owned())),
@@ -163,7 +164,7 @@ fn closed(code: u16, is_usual: bool) -> Result<(), NetworkError> {
     }
 }
 
-/// Discord allows one new session in five seconds, and a thousand a day.
+/// Spaces new sessions, because Discord allows one in five seconds and a thousand a day.
 #[derive(Clone, Debug)]
 pub(super) struct IdentifyQueue {
     next: Arc<Mutex<Option<Instant>>>,
@@ -185,7 +186,7 @@ impl Queue for IdentifyQueue {
         let (go, wait) = oneshot::channel();
         tokio::spawn(async move {
             tokio::time::sleep_until(turn).await;
-            // The waiting task may be gone.
+            // Sending fails if the waiting task has ended, which does no harm.
             let _ = go.send(());
         });
         wait

@@ -1,11 +1,12 @@
-//! Discord's messages, buttons and slash commands as messages.
+//! Converts Discord's messages, buttons and slash commands into incoming messages.
 
 use onyx_storage::PeerKind;
 
 use super::wire::{Attachment, Interaction, Message, User};
 use crate::connector::{Author, FileKind, FileRef, Incoming, Press, Quote, Update};
 
-/// A message that a person wrote, and one that replies to another. The rest are notices of Discord.
+/// The kinds of messages that people write: ordinary ones and replies. All others are notices of
+/// Discord.
 const WRITTEN: [u8; 2] = [0, 19];
 const COMMAND: u8 = 2;
 const BUTTON: u8 = 3;
@@ -13,17 +14,17 @@ const BUTTON: u8 = 3;
 /// The channel of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DiscordChannel {
-    /// The server of the message; `None`: a private chat.
+    /// The server of the channel; `None` in a private chat.
     pub(super) guild: Option<String>,
-    /// What people call it.
+    /// The name of the channel, as people see it.
     pub(super) name: String,
-    /// The channel that people see.
+    /// The id of the channel that people see.
     pub(super) channel: String,
-    /// The thread in it; empty for none.
+    /// The id of the thread in the channel; empty if there is none.
     pub(super) thread: String,
 }
 
-/// Whether a message is for us at all; only then is its channel looked up.
+/// Whether a message is for the bot. The channel is looked up only if it is.
 pub(super) fn is_for_us(message: &Message, me: &User, is_private: bool) -> bool {
     let is_person = !message.author.bot && message.webhook_id.is_none();
     is_person && WRITTEN.contains(&message.kind) && (is_private || addresses(message, me))
@@ -51,7 +52,7 @@ pub(super) fn said(message: &Message, me: &User, place: Option<DiscordChannel>) 
     Update { id: format!("m{}", message.id), incoming }
 }
 
-/// A button that was pressed or a slash command that was given.
+/// Converts a pressed button or a slash command.
 pub(super) fn interacted(
     interaction: &Interaction,
     place: Option<DiscordChannel>,
@@ -85,8 +86,8 @@ pub(super) fn interacted(
     Some(Update { id, incoming })
 }
 
-/// A private chat is the peer of its person, so that `allow` and pairing name people; a channel of a
-/// server is a peer of its own.
+/// Builds an incoming message without text. The peer of a private chat is its person, so that
+/// `allow` and pairing name people; each channel of a server is a separate peer.
 fn at(place: Option<DiscordChannel>, author: Author, message: String) -> Incoming {
     let (kind, peer, peer_name, thread, guild) = match place {
         Some(place) => (PeerKind::Group, place.channel, place.name, place.thread, place.guild),
@@ -108,7 +109,8 @@ fn at(place: Option<DiscordChannel>, author: Author, message: String) -> Incomin
     }
 }
 
-/// The words with names in the place of Discord's numbers; our own name in front is left out.
+/// The text with names instead of Discord's numeric mentions. A mention of the bot at the beginning
+/// is left out.
 fn readable(message: &Message, me: &User) -> String {
     let mut text = message.content.clone();
     for form in [format!("<@{}>", me.id), format!("<@!{}>", me.id)] {
@@ -127,7 +129,7 @@ fn readable(message: &Message, me: &User) -> String {
 
 fn file(attachment: &Attachment) -> FileRef {
     let media_type = attachment.content_type.as_deref().unwrap_or("application/octet-stream");
-    // It may name a character set behind it.
+    // A character set may follow the media type after a semicolon, so it is cut off.
     let media_type = media_type.split(';').next().unwrap_or(media_type).trim().to_owned();
     let kind = if media_type.starts_with("image/") {
         FileKind::Picture

@@ -1,5 +1,5 @@
-//! Messages that were sent while no session listened: each channel is asked for those after the
-//! newest stored one. A message that is found twice is stored once.
+//! Fetches messages that were sent while no session was open: each channel is asked for messages
+//! after the newest stored one. A message that is found twice is stored once.
 
 use super::gateway::Gateway;
 use super::incoming::{self, is_for_us};
@@ -8,7 +8,7 @@ use super::{Discord, parse, place};
 use crate::connector::{NetworkError, Update};
 
 const PAGE: usize = 100;
-/// How many pages of one channel are read: a thousand messages.
+/// How many pages are read of one channel; together they hold a thousand messages.
 const MOST_PAGES: usize = 10;
 
 /// Fetches the missed messages of private chats.
@@ -76,7 +76,7 @@ pub(super) async fn guild(
     Ok(updates)
 }
 
-/// Oldest first.
+/// The messages of a channel after a message id, oldest first.
 async fn messages(
     discord: &Discord,
     channel: &str,
@@ -87,7 +87,8 @@ async fn messages(
         let path = format!("/channels/{channel}/messages?after={after}&limit={PAGE}");
         let page: Vec<Message> = match discord.rest.get(&path).await {
             Ok(page) => parse(page)?,
-            // The channel is deleted or closed to us, so it has no messages for us.
+            // The channel was deleted or the bot may not read it, so it has no messages for the
+            // bot.
             Err(NetworkError::Refused(_) | NetworkError::NoThread(_)) => break,
             Err(NetworkError::TooFast(wait)) => {
                 tokio::time::sleep(wait).await;

@@ -1,6 +1,6 @@
-//! Discord: messages come over its gateway (`gateway.rs`), whose position is stored with them
-//! (`position.rs`); everything else goes over HTTP (`api.rs`). Unknown fields and events are
-//! ignored, so that a newer Discord breaks nothing.
+//! Talks to Discord. Messages come over its gateway (`gateway.rs`), whose position is stored with
+//! them (`position.rs`); everything else goes over HTTP (`api.rs`). Unknown fields and events are
+//! ignored, so that changes of Discord do no harm.
 
 mod api;
 mod commands;
@@ -37,22 +37,23 @@ use incoming::DiscordChannel;
 use wire::{Channel, GatewayEvent, Guild, Interaction, Message, Ready, User};
 
 const API: &str = "https://discord.com/api/v10";
-/// The bot may read messages, send them, also in threads, attach files and read earlier messages.
+/// The permissions that the bot's invitation asks for: read messages, send them, also in threads,
+/// attach files, and read earlier messages.
 const PERMISSIONS: u64 = 274_878_008_320;
 const HEARTBEAT_ACK: u8 = 11;
 const DISPATCH: u8 = 0;
-/// Updates that are stored in one go.
+/// How many updates are stored together at most.
 const MOST_AT_ONCE: usize = 100;
-/// Channels whose names are remembered.
+/// How many channels' names are remembered.
 const MOST_PLACES: usize = 2_000;
-/// Where Discord keeps files.
+/// The hosts from which files of messages are downloaded.
 const FILE_HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
-/// What a server without extras takes.
+/// The largest file that a server without paid extras accepts.
 const LARGEST_SENT: u64 = 10 * 1024 * 1024;
 const LARGEST_FILE: usize = 20 * 1024 * 1024;
 
-/// A little under what Discord allows: five messages in five seconds in a channel, fifty questions a
-/// second in all.
+/// The pace is a little below Discord's limits, which are five messages in five seconds in a
+/// channel and fifty requests a second in all.
 const PACE: PaceLimits = PaceLimits {
     chat_gap: Duration::from_millis(1_050),
     group_gap: Duration::from_millis(1_050),
@@ -64,14 +65,14 @@ pub(super) struct Discord {
     wait_times: WaitTimes,
     clock: Arc<dyn Clock>,
     me: OnceLock<User>,
-    /// The open connection. None while it is being read, and after a failure.
+    /// The open connection; `None` while it is being read, and after a failure.
     gateway: Mutex<Option<Gateway>>,
     queue: IdentifyQueue,
-    /// The address of the last session could not be reached.
+    /// Whether the resume address of the last session could not be reached.
     is_resume_url_bad: AtomicBool,
     has_commands: AtomicBool,
     places: Mutex<HashMap<String, Option<DiscordChannel>>>,
-    /// The channel that a peer is written to.
+    /// The id of the channel in which each peer is written to.
     channels: Mutex<HashMap<String, String>>,
 }
 
@@ -108,7 +109,8 @@ impl Discord {
         Ok(self.me.get_or_init(|| me))
     }
 
-    /// The connection that is open, if everything that came over it is stored; otherwise a new one.
+    /// Returns the open connection if everything that came over it is stored; otherwise it opens a
+    /// new one.
     async fn gateway(&self, cursor: Option<&str>) -> Result<Gateway, NetworkError> {
         let open = lock(&self.gateway).take();
         if let Some(open) = open.filter(|open| open.stored.as_deref() == cursor) {
@@ -116,7 +118,8 @@ impl Discord {
         }
         let found = self.rest.get("/gateway/bot").await?;
         let address = found["url"].as_str().unwrap_or_default().trim_end_matches('/').to_owned();
-        // Twilight takes a malformed address for a bug of the program, so it is checked here.
+        // Twilight treats a malformed address as a bug of this program, so the address is checked
+        // here.
         let as_http = address.replacen("ws", "http", 1).parse::<Address>();
         if !address.starts_with("ws") || as_http.is_err() {
             return Err(NetworkError::Failed(
@@ -128,7 +131,8 @@ impl Discord {
         Ok(Gateway::open(address, &self.rest.token, cursor, use_resume_url, queue))
     }
 
-    /// Registers the commands that Discord suggests. Without them, commands still work as plain text.
+    /// Registers the commands that Discord suggests. If this fails, commands still work as plain
+    /// text.
     async fn show_commands(&self, me: &User) {
         if self.has_commands.swap(true, Ordering::AcqRel) {
             return;
@@ -161,7 +165,8 @@ impl Discord {
             let is_ready = event.t.as_deref() == Some("READY");
             updates.extend(self.take(gateway, me, event).await?);
             if is_ready {
-                // The new session is stored before anything is asked because of it.
+                // The position of the new session is stored before messages are fetched because of
+                // it.
                 break;
             }
         }
@@ -207,7 +212,7 @@ impl Discord {
         Ok(updates)
     }
 
-    /// A server lists its channels: the moment to fetch the missed messages.
+    /// Handles the list of a server's channels, which is the moment to fetch the missed messages.
     async fn guild(
         &self,
         gateway: &mut Gateway,
@@ -251,20 +256,22 @@ impl Discord {
         Ok(Some(update))
     }
 
-    /// Discord waits three seconds for this; what is really answered comes as a message.
+    /// Acknowledges an interaction within Discord's three seconds; the real answer comes as a
+    /// message.
     async fn acknowledge(&self, given: &Interaction) {
         let body = match &given.data.name {
             Some(name) => json!({"type": 4, "data": {"content": format!("/{name}"), "flags": 64}}),
             None => json!({"type": 6}),
         };
         let path = format!("/interactions/{}/{}/callback", given.id, given.token);
-        // It may have been acknowledged before a crash.
+        // A failure does no harm, because the interaction may have been acknowledged before a
+        // crash.
         if let Err(error) = self.rest.post(&path, &body).await {
             tracing::debug!(%error, "an interaction was not acknowledged");
         }
     }
 
-    /// What a channel is. None: a private chat.
+    /// The server channel with this id; `None` if it is a private chat.
     async fn place(&self, channel: &str) -> Result<Option<DiscordChannel>, NetworkError> {
         if let Some(known) = lock(&self.places).get(channel) {
             return Ok(known.clone());
@@ -305,7 +312,7 @@ impl Connector for Discord {
             name: "discord",
             text_format: TextFormat::DiscordMarkdown,
             limits: TextLimits { length: 1_950, styles: usize::MAX },
-            // Every send carries a nonce that Discord takes once.
+            // Every send carries a nonce that Discord accepts only once.
             repeat_sends: Repeat::Safe,
             can_edit: true,
             largest_file: LARGEST_SENT,
@@ -327,7 +334,8 @@ impl Connector for Discord {
     async fn receive(&self, cursor: Option<&str>) -> Result<Batch, NetworkError> {
         let me = self.me().await?;
         self.show_commands(me).await;
-        // It is dropped with this future, so that after a cancelled read a new one is made.
+        // The connection is dropped with this future, so that a new one is opened after a cancelled
+        // read.
         let mut gateway = self.gateway(cursor).await?;
         let read = self.read(&mut gateway, me).await;
         if matches!(read, Err(NetworkError::Unreachable(_))) {
@@ -366,12 +374,13 @@ impl Connector for Discord {
     }
 }
 
-/// An answer that is not understood means that nothing of it can be relied on.
+/// Parses an answer of Discord. If it cannot be parsed, nothing in it can be relied on, so that is
+/// an error.
 fn parse<T: DeserializeOwned>(value: Value) -> Result<T, NetworkError> {
     serde_json::from_value(value).map_err(|error| NetworkError::Failed(format!("Discord: {error}")))
 }
 
-/// An event that is not understood is left out; the next ones are still read.
+/// Parses an event. One that cannot be parsed is left out, and the next ones are still read.
 fn understood<T: DeserializeOwned>(value: Value) -> Option<T> {
     match T::deserialize(value) {
         Ok(read) => Some(read),

@@ -1,13 +1,14 @@
-//! How far an account was read: what a new connection needs to resume where the last one ended, and
-//! what to fetch if Discord does not allow that.
+//! How far an account was read. The position holds what a new connection needs to resume where the
+//! last one ended, and what must be fetched if Discord does not allow that.
 
 use serde::{Deserialize, Serialize};
 
-/// Private chats that are asked after a session was lost; older ones are forgotten.
+/// How many private chats are asked for missed messages after a session was lost; older ones are
+/// forgotten.
 const MOST_PRIVATE: usize = 100;
-/// Messages of different channels may overtake each other by so much.
+/// By how many milliseconds messages of different channels may overtake each other.
 const MARGIN_MILLIS: u64 = 60_000;
-/// Discord's ids count milliseconds from here, above 22 bits of their own.
+/// The moment from which Discord's ids count milliseconds; the time is above the lowest 22 bits.
 const FIRST_MILLISECOND: u64 = 1_420_070_400_000;
 const TIME_SHIFT: u32 = 22;
 
@@ -16,30 +17,31 @@ const TIME_SHIFT: u32 = 22;
 #[serde(default)]
 pub(super) struct Position {
     pub(super) session: Option<String>,
-    /// The last dispatch of the session that is stored.
+    /// The number of the last stored event of the session.
     pub(super) sequence: u64,
     pub(super) resume_url: Option<String>,
-    /// The newest message that is stored.
+    /// The id of the newest stored message.
     pub(super) newest: u64,
-    /// Channels of private chats, the last one used last.
+    /// The channels of private chats, with the most recently used one at the end.
     pub(super) private: Vec<String>,
     pub(super) missed: Option<Missed>,
 }
 
-/// A session ended without a resume: messages after `since` have to be asked for.
+/// What has to be fetched because a session ended without a resume: the messages after `since`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Missed {
     pub(super) since: u64,
-    /// The private chats are not asked yet.
+    /// Whether the private chats still have to be asked.
     pub(super) is_private_open: bool,
-    /// Servers whose channels are not asked yet.
+    /// The servers whose channels still have to be asked.
     pub(super) guilds: Vec<String>,
 }
 
 impl Position {
     pub(super) fn read(cursor: Option<&str>) -> Self {
-        // A cursor that cannot be read belongs to another network: start from the beginning.
+        // A cursor that cannot be parsed belongs to another network, so reading starts from the
+        // beginning.
         cursor.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
     }
 
@@ -47,7 +49,7 @@ impl Position {
         serde_json::to_string(self).ok()
     }
 
-    /// Begins a new session, which knows nothing of the one before.
+    /// Begins a new session, which does not deliver what an earlier session missed.
     pub(super) fn begin(
         &mut self,
         session: String,
@@ -60,7 +62,7 @@ impl Position {
             self.newest = id_at(now_millis.unsigned_abs());
         } else {
             let since = self.newest.saturating_sub(MARGIN_MILLIS << TIME_SHIFT);
-            // What an earlier loss still owes begins earlier.
+            // If an earlier loss was not fully fetched, its older start is kept.
             let since = self.missed.as_ref().map_or(since, |missed| missed.since.min(since));
             self.missed = Some(Missed { since, is_private_open: true, guilds });
         }
@@ -81,7 +83,7 @@ impl Position {
         }
     }
 
-    /// `Some(since)` if this server's channels must still be fetched.
+    /// The message id to fetch from if this server's channels must still be fetched.
     pub(super) fn owes(&self, guild: &str) -> Option<u64> {
         let missed = self.missed.as_ref()?;
         missed.guilds.iter().any(|open| open == guild).then_some(missed.since)
@@ -109,7 +111,7 @@ impl Position {
     }
 }
 
-/// The id that a message of this moment would have.
+/// The id that a message of this time would have.
 fn id_at(millis: u64) -> u64 {
     millis.saturating_sub(FIRST_MILLISECOND) << TIME_SHIFT
 }

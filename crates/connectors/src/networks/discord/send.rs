@@ -1,5 +1,5 @@
-//! Messages to Discord. Each carries a nonce made from its key, and Discord takes a nonce once: an
-//! attempt that had no answer can be repeated.
+//! Sends messages to Discord. Each carries a nonce that is made from its key. Discord accepts a
+//! nonce only once, so an attempt without an answer can be repeated.
 
 use onyx_egress::Method;
 use serde_json::{Value, json};
@@ -9,11 +9,11 @@ use super::{Discord, lock, parse};
 use crate::connector::{Button, NetworkError, Outgoing, OutgoingKind};
 use crate::networks::form::Form;
 
-/// Discord takes up to 25 characters.
+/// The length of a nonce. Discord accepts up to 25 characters.
 const NONCE: usize = 24;
-/// The message shows no preview of links.
+/// The flag by which Discord shows no previews of links.
 const WITHOUT_PREVIEWS: u64 = 1 << 2;
-/// Only the person who pressed sees the message.
+/// The flag by which only the person who pressed the button sees the message.
 const FOR_ONE: u64 = 1 << 6;
 const LONGEST_PRESS_ANSWER: usize = 1_900;
 
@@ -26,7 +26,7 @@ pub(super) async fn send(discord: &Discord, message: &Outgoing) -> Result<String
                 "nonce": nonce(&message.key),
                 "enforce_nonce": true,
                 "flags": WITHOUT_PREVIEWS,
-                // An agent's text must not notify people.
+                // The text of an agent must not notify people.
                 "allowed_mentions": {"parse": []},
                 "components": rows(buttons),
             });
@@ -50,7 +50,8 @@ pub(super) async fn send(discord: &Discord, message: &Outgoing) -> Result<String
                 "allowed_mentions": {"parse": []}});
             let path = format!("/webhooks/{application}/{token}");
             match discord.rest.post(&path, &body).await {
-                // A press can be answered for fifteen minutes.
+                // Discord refuses an answer fifteen minutes after the press, when nobody waits for
+                // it any more.
                 Err(
                     NetworkError::Refused(_)
                     | NetworkError::NoThread(_)
@@ -79,8 +80,8 @@ pub(super) async fn send_file(
     Ok(sent["id"].as_str().unwrap_or_default().to_owned())
 }
 
-/// The channel of a peer. A peer is a channel of a server or a person; the ids of both never
-/// coincide.
+/// The channel in which a peer is written to. A peer is a channel of a server or a person, and
+/// their ids never coincide.
 pub(super) async fn channel(
     discord: &Discord,
     peer: &str,
@@ -125,7 +126,7 @@ fn rows(buttons: &[Button]) -> Value {
         .iter()
         .enumerate()
         .map(|(index, button)| {
-            // The first one is what most people want: green. The others are grey.
+            // The first button is what most people want, so it is green. The others are grey.
             let style = if index == 0 { 3 } else { 2 };
             json!({"type": 2, "style": style, "label": button.label, "custom_id": button.data})
         })

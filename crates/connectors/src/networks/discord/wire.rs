@@ -1,4 +1,4 @@
-//! The parts of Discord's objects that are read. Everything else is ignored.
+//! The parts of Discord's objects that Onyx reads. Everything else is ignored.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 #[derive(Deserialize)]
 pub(super) struct GatewayEvent {
     pub(super) op: u8,
-    /// The number of a dispatch within its session.
+    /// The number of an event within its session.
     #[serde(default)]
     pub(super) s: Option<u64>,
     #[serde(default)]
@@ -71,7 +71,8 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    /// Threads are channels whose parent is the channel that people see.
+    /// Whether the channel is a thread, which Discord represents as a channel with a parent
+    /// channel.
     pub(super) fn is_thread(&self) -> bool {
         matches!(self.kind, 10..=12)
     }

@@ -1,4 +1,4 @@
-//! What an answer of the Bot API means.
+//! Decides what an answer of the Bot API means.
 
 use std::time::Duration;
 
@@ -29,7 +29,8 @@ struct Parameters {
 
 pub(super) fn result(fetched: &Fetched) -> Result<Value, NetworkError> {
     let Ok(answer) = serde_json::from_slice::<TelegramReply>(&fetched.body) else {
-        // A proxy in between answered, or the answer was cut off: what was asked may be done.
+        // A proxy in between answered, or the answer was cut off, so the request may have been
+        // carried out.
         return Err(NetworkError::NoAnswer(format!(
             "Telegram answered {}, but not as the Bot API does",
             fetched.status
@@ -53,7 +54,8 @@ fn failure(answer: &TelegramReply) -> NetworkError {
     }
 }
 
-/// The Bot API distinguishes its refusals only by these words.
+/// Classifies a refusal by its text, because the Bot API distinguishes its refusals in no other
+/// way.
 fn refusal(description: &str, why: String) -> NetworkError {
     let says = |words: &str| description.to_ascii_lowercase().contains(words);
     if says("can't parse entities") {
@@ -67,7 +69,7 @@ fn refusal(description: &str, why: String) -> NetworkError {
     }
 }
 
-/// The refusal of an edit that would change nothing.
+/// Whether Telegram refused an edit because it would change nothing.
 pub(super) fn is_unchanged(error: &NetworkError) -> bool {
     matches!(error, NetworkError::Refused(why) if why.contains("message is not modified"))
 }

@@ -1,4 +1,4 @@
-//! Telegram's updates as messages.
+//! Converts Telegram's updates into incoming messages.
 
 use onyx_storage::PeerKind;
 use serde::Deserialize as _;
@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::wire::{Bot, CallbackQuery, Entity, Message, TelegramFile, TelegramUpdate};
 use crate::connector::{Author, Batch, FileKind, FileRef, Incoming, Press, Quote, Update};
 
-/// Updates that are no messages are left out, but the cursor moves past them too.
+/// Converts a batch of updates. Those that are not messages are left out, but the cursor moves past
+/// them too.
 pub(super) fn batch(updates: &Value, me: &Bot) -> Batch {
     let mut batch = Batch::default();
     let mut last = None;
@@ -26,7 +27,7 @@ pub(super) fn batch(updates: &Value, me: &Bot) -> Batch {
             }
         }
     }
-    // The numbers give the order, even if the updates came in another one.
+    // Updates are handled in the order of their numbers, even if Telegram listed them differently.
     batch.updates.sort_by_key(|update| update.id.parse::<i64>().unwrap_or(i64::MAX));
     batch.cursor = last.map(|last| (last + 1).to_string());
     batch
@@ -92,7 +93,7 @@ fn peer_kind(message: &Message) -> Option<PeerKind> {
     match message.chat.kind.as_str() {
         "private" => Some(PeerKind::Person),
         "group" | "supergroup" => Some(PeerKind::Group),
-        // A broadcast channel expects no answers.
+        // Other chats are broadcast channels, which expect no answers.
         _ => None,
     }
 }
@@ -147,7 +148,7 @@ fn without_mention(text: &str, name: &str) -> String {
 
 fn files(message: &Message) -> Vec<FileRef> {
     let mut files = Vec::new();
-    // The same picture in several sizes, the largest last.
+    // Telegram lists the same picture in several sizes, with the largest at the end.
     if let Some(photo) = message.photo.last() {
         files.push(file(photo, FileKind::Picture, "picture.jpg", "image/jpeg"));
     }

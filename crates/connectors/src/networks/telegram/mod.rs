@@ -1,5 +1,6 @@
-//! Telegram, by its Bot API: updates by long polling or by webhook, messages in its HTML. Fields
-//! and kinds that are not known are ignored, so that a newer Telegram breaks nothing.
+//! Talks to Telegram over its Bot API. Updates come by long polling or by webhook, and messages are
+//! written in Telegram's HTML. Unknown fields and kinds are ignored, so that changes of Telegram do
+//! no harm.
 
 mod api;
 mod incoming;
@@ -26,14 +27,15 @@ use crate::text::{Rendered, TextFormat, TextLimits};
 use wire::{Bot, FileInfo};
 
 const API: &str = "https://api.telegram.org";
-/// The largest file that a bot may fetch.
+/// The largest file that a bot may download, in bytes.
 const LARGEST_FILE: usize = 20 * 1024 * 1024;
-/// The largest file that a bot may send as a picture too.
+/// The largest file that is sent, in bytes. Telegram accepts pictures up to this size.
 const LARGEST_SENT: u64 = 10 * 1024 * 1024;
 const LONGEST_PRESS_ANSWER: usize = 190;
 
-/// A little under what Telegram allows, since it counts by its own clock: one message a second in a
-/// chat, twenty a minute in a group, thirty a second in all.
+/// The pace is a little below Telegram's limits, because Telegram counts by its own clock. The
+/// limits are one message a second in a chat, twenty a minute in a group, and thirty a second in
+/// all.
 const PACE: PaceLimits = PaceLimits {
     chat_gap: Duration::from_millis(1_100),
     group_gap: Duration::from_millis(3_200),
@@ -44,14 +46,14 @@ pub(super) struct Telegram {
     http: Http,
     token: Secret,
     wait_times: WaitTimes,
-    /// The address to which Telegram sends updates, in the mode `webhook`.
+    /// The address to which Telegram pushes updates; only set in the mode `webhook`.
     webhook: Option<WebhookAddress>,
     me: OnceLock<Bot>,
     is_chosen: AtomicBool,
     has_heard: AtomicBool,
 }
 
-/// The address to which Telegram pushes updates.
+/// The address to which Telegram pushes updates, and the secret that proves their origin.
 struct WebhookAddress {
     address: String,
     /// The secret that Telegram sends with each update.
@@ -126,7 +128,7 @@ impl Telegram {
         Ok(self.me.get_or_init(|| me))
     }
 
-    /// Telegram either pushes updates or lets them be polled, never both.
+    /// Tells Telegram whether updates are pushed or polled, because it never does both.
     async fn choose_mode(&self) -> Result<(), NetworkError> {
         if self.is_chosen.load(Ordering::Acquire) {
             return Ok(());
@@ -144,8 +146,7 @@ impl Telegram {
         Ok(())
     }
 
-    /// Telegram pushes the updates, so only its report is fetched, which says whether it can reach
-    /// us.
+    /// Asks whether Telegram can reach Onyx. In the mode `webhook` there is nothing else to poll.
     async fn check_webhook(&self) -> Result<Batch, NetworkError> {
         tokio::time::sleep(self.wait_times.poll).await;
         let info = self.call("getWebhookInfo", json!({}), self.wait_times.request).await?;
@@ -189,7 +190,7 @@ impl Connector for Telegram {
             return self.check_webhook().await;
         }
         let offset: i64 = cursor.and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
-        // The first answer comes at once, so that an account is soon known to work.
+        // The first poll does not wait for updates, so that the account is soon known to work.
         let has_heard = self.has_heard.load(Ordering::Acquire);
         let patience = if has_heard { self.wait_times.poll } else { Duration::ZERO };
         let body = json!({
@@ -215,7 +216,7 @@ impl Connector for Telegram {
         let update: Value = serde_json::from_slice(&pushed.body)
             .map_err(|error| NetworkError::Refused(error.to_string()))?;
         let me = self.me().await?;
-        // Pushed updates have no cursor: each is acknowledged separately.
+        // Pushed updates have no cursor, because each is acknowledged separately.
         Ok(Batch { cursor: None, ..incoming::batch(&Value::Array(vec![update]), me) })
     }
 
@@ -248,7 +249,8 @@ impl Connector for Telegram {
                 let end = text.floor_char_boundary(LONGEST_PRESS_ANSWER);
                 let body = json!({"callback_query_id": press, "text": &text[..end]});
                 match self.call("answerCallbackQuery", body, request).await {
-                    // The button has timed out, so there is nothing left to answer.
+                    // Telegram refuses an answer when the press has timed out, so there is nothing
+                    // left to do.
                     Ok(_) | Err(NetworkError::Refused(_)) => Ok(String::new()),
                     Err(error) => Err(error),
                 }
@@ -261,7 +263,7 @@ impl Connector for Telegram {
 
     async fn send_file(&self, message: &Outgoing, bytes: &[u8]) -> Result<String, NetworkError> {
         let OutgoingKind::File(file) = &message.what else { return self.send(message).await };
-        // Other pictures are taken as files only.
+        // Telegram accepts other kinds of pictures only as documents.
         let is_photo = matches!(file.media_type.as_str(), "image/png" | "image/jpeg");
         let (method, field) =
             if is_photo { ("sendPhoto", "photo") } else { ("sendDocument", "document") };
@@ -311,7 +313,8 @@ fn text_body(text: &Rendered) -> Value {
     body
 }
 
-/// Two buttons share a row; more of them would have their labels cut there, so each has its own.
+/// Arranges the buttons in rows. Up to two buttons share a row; with more of them the labels would
+/// be cut, so each gets a row of its own.
 fn keyboard(buttons: &[Button]) -> Vec<Vec<Value>> {
     let per_row = if buttons.len() <= 2 { 2 } else { 1 };
     let key = |button: &Button| json!({"text": button.label, "callback_data": button.data});

@@ -1,4 +1,4 @@
-//! The parts of the Bot API's objects that are read. Everything else is ignored.
+//! The parts of the Bot API's objects that Onyx reads. Everything else is ignored.
 
 use serde::Deserialize;
 

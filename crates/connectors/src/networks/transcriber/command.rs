@@ -1,5 +1,6 @@
-//! A program of this machine that transcribes: it is started in the sandbox with the recording in a
-//! folder of its own, sees no other files and no network, and its output is the transcript.
+//! Transcribes with a program of this machine. The program is started in the sandbox with the
+//! recording in a folder of its own. It can reach no other files of the home and no network, and
+//! its output is the transcript.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -14,7 +15,7 @@ use crate::setup::CommandPlace;
 
 /// The placeholder for the recording's path in an argument.
 const FILE: &str = "{file}";
-/// An hour of speech is about this much text.
+/// The longest output that is accepted: about the text of an hour of speech.
 const LONGEST: usize = 64 * 1024;
 const LONGEST_COMPLAINT: usize = 300;
 
@@ -66,7 +67,8 @@ impl CommandTranscriber {
     }
 }
 
-/// The recording's own name is never part of a path.
+/// The name of the file in the folder. The name that the recording came with is never part of a
+/// path.
 fn file_name(name: &str) -> String {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     let is_plain = !ending.is_empty() && ending.len() <= 5;
@@ -77,7 +79,8 @@ fn file_name(name: &str) -> String {
     }
 }
 
-/// The configured words with the path of the recording in them, or behind them.
+/// The configured arguments with the recording's path in place of the placeholder, or at the end if
+/// there is none.
 fn arguments(argv: &[String], recording: &Path) -> Vec<String> {
     let path = recording.to_string_lossy();
     let mut words: Vec<String> = argv.iter().map(|word| word.replace(FILE, &path)).collect();
@@ -111,7 +114,8 @@ async fn listen(mut running: Running) -> Result<String, NetworkError> {
     Ok(String::from_utf8_lossy(&words).trim().to_owned())
 }
 
-/// Reads an output stream, up to one byte more than the limit.
+/// Reads at most one byte more than the limit from an output stream, so that the caller can see
+/// that it is too long.
 async fn read(voice: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>> {
     let mut said = Vec::new();
     if let Some(voice) = voice {
@@ -120,7 +124,7 @@ async fn read(voice: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>>
     Ok(said)
 }
 
-/// The same; the rest is read and thrown away, so that the command does not wait for a reader.
+/// Reads like [`read`], and discards the rest, so that the command never blocks on a full pipe.
 async fn read_to_end(voice: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let Some(mut voice) = voice else { return Vec::new() };
     let mut said = read(Some(&mut voice)).await.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Turns recordings into words: by a server (`server.rs`) or by a program of this machine
+//! Turns recordings into text, with a server (`server.rs`) or a program of this machine
 //! (`command.rs`), whichever the config names.
 
 mod command;
@@ -12,7 +12,7 @@ use crate::setup::ConnectorSetup;
 use command::CommandTranscriber;
 use server::ServerTranscriber;
 
-/// Long recordings take their time.
+/// How long a transcription may take, because long recordings need time.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) enum Transcriber {

@@ -1,4 +1,4 @@
-//! A server with OpenAI's `/audio/transcriptions` API, hosted or on this machine.
+//! Transcribes with a server that offers OpenAI's `/audio/transcriptions` API.
 
 use onyx_egress::Egress;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Discord, against a Discord of our own.
+//! Tests the Discord connector against a fake Discord server.
 
 pub(crate) mod seeds;
 mod session;
@@ -21,12 +21,12 @@ fn discord_plan(fake: &FakeDiscord, more: Value) -> Plan {
     plan_of("discord", account, more, json!([]))
 }
 
-/// Nothing waits to be answered or sent.
+/// Waits until nothing is left to be answered or sent.
 async fn settled(process: &Process) {
     process.settled_when(&account(), || true).await;
 }
 
-/// Waits for a text in a chat, then for the rest.
+/// Waits for a text in a chat, and then until everything is settled.
 async fn said(process: &Process, fake: &FakeDiscord, chat: u64, text: &str) {
     wait_for(&format!("{text:?}"), SOON, async || {
         fake.texts(chat).iter().any(|said| said == text).then_some(())
@@ -35,7 +35,8 @@ async fn said(process: &Process, fake: &FakeDiscord, chat: u64, text: &str) {
     settled(process).await;
 }
 
-/// Somebody who writes before the first session began is heard by nobody, as on Discord.
+/// Waits for the first session, because messages that were sent before it are never delivered, as
+/// on Discord.
 async fn listening(fake: &FakeDiscord) {
     wait_for("the session", SOON, async || (fake.sessions().0 > 0).then_some(())).await;
 }

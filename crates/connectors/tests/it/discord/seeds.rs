@@ -1,5 +1,5 @@
-//! The same conversations as on Telegram, over a gateway that is cut, silenced, moved and forgets
-//! its sessions.
+//! Holds the same conversations as on Telegram, over a gateway that is cut, silenced, moved and
+//! loses its sessions.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn trouble(seed: u64) -> Trouble {
     Trouble { cut: 9, silenced: 21, moved: 14, session_lost: 12, ..network_trouble(seed) }
 }
 
-/// Returns what people were shown of it.
+/// Holds a conversation, and returns everything that people were shown in it.
 pub(crate) async fn conversation(seed: u64) -> String {
     let (home, fake) = (tempfile::tempdir().unwrap(), FakeDiscord::start().await);
     let agent = answering_agent();
@@ -34,7 +34,8 @@ pub(crate) async fn conversation(seed: u64) -> String {
     let mut dice = Dice::new(seed + 1);
     let mut process = Process::start(home.path(), &agent, plan.clone()).await;
     listening(&fake).await;
-    // Who never wrote before a session is lost is in no list that could be asked.
+    // Everybody writes once in the beginning, because the private chats of people who never wrote
+    // before a session was lost are unknown and cannot be asked.
     let mut all: Vec<(u64, String)> = Vec::new();
     for chat in PEERS {
         all.push((chat, write(&fake, seed, chat, 0)));
@@ -54,7 +55,7 @@ pub(crate) async fn conversation(seed: u64) -> String {
             process = Process::start(home.path(), &agent, plan.clone()).await;
         }
     }
-    // Then the network is well again, and everything has to come to an end.
+    // The network has no more trouble from here on, so everything has to be answered.
     fake.set_trouble(Trouble::default());
     wait_for(&format!("seed {seed}: everything to be heard"), SOON, async || {
         let asked = agent.asked();

@@ -118,7 +118,7 @@ async fn a_token_that_is_not_good_is_said_and_shown_nowhere() {
     settled(&process).await;
 }
 
-/// With the limits of the real thing, and a clock that the test moves.
+/// Uses the real limits, and a clock that the test moves.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_gateway_is_noticed_after_120_seconds_and_not_before() {
     let (home, fake, agent) =
@@ -127,7 +127,8 @@ async fn a_silent_gateway_is_noticed_after_120_seconds_and_not_before() {
     let process =
         Process::start_by(home.path(), &agent, plan, WaitTimes::default(), clock.clone()).await;
     listening(&fake).await;
-    // Less than its patience: what it hears now counts, or it would be deaf long before the end.
+    // The advance is shorter than the limit. What is received now counts, or the account would be
+    // deaf long before the end.
     clock.advance(Duration::from_secs(100));
     fake.say(7, "first");
     wait_until("the first message", SOON, || agent.asked().len() == 1).await;
@@ -136,7 +137,8 @@ async fn a_silent_gateway_is_noticed_after_120_seconds_and_not_before() {
     })
     .await;
     fake.set_deaf(true);
-    // What was on its way when it went deaf may still be heard, and counts.
+    // A message that was under way when the gateway fell silent may still be received, and counts
+    // too.
     let restarts = process.status().await.restarts;
     clock.advance(Duration::from_secs(119));
     assert_eq!(process.status().await.restarts, restarts);
@@ -152,7 +154,7 @@ async fn a_silent_gateway_is_noticed_after_120_seconds_and_not_before() {
     fake.say(7, "second");
     fake.set_deaf(false);
     wait_until("it to hear again", SOON, || {
-        // Waits between two attempts pass only by this clock.
+        // The waits between two attempts pass only on this clock.
         clock.advance(Duration::from_millis(200));
         agent.asked().contains(&"second".to_owned())
     })

@@ -27,7 +27,7 @@ async fn people_channels_and_threads_are_answered_where_they_speak() {
         "referenced_message": {"id": "1", "channel_id": "71", "content": "because",
             "author": {"id": "4242", "username": "onyx_test_bot"}}}));
     said(&process, &fake, 71, "You said: > onyx_test_bot: because\n\ncarl: why?").await;
-    // The bot's own words and those of other robots are not for it.
+    // The bot must ignore its own messages and those of other bots.
     fake.message(json!({"channel_id": "70", "guild_id": "900", "content": "<@4242> hi",
         "mentions": [{"id": "4242"}], "author": {"id": "10", "username": "robot", "bot": true}}));
     fake.say(7, "at last");
@@ -77,7 +77,7 @@ async fn a_proposal_is_decided_by_a_button_or_a_slash_command_of_the_paired_pers
     .await;
     assert!(fake.texts(70)[0].contains("+new <line>"), "{:?}", fake.texts(70));
     assert_eq!(proposal.buttons[0], format!("approve:{}", a_draft()));
-    // Somebody else of the server presses first.
+    // Another member of the server presses first.
     fake.press_in_channel(70, 2, &proposal.buttons[0]);
     wait_until("the refusal", SOON, || !fake.presses().is_empty()).await;
     assert!(agent.decisions.lock().unwrap().is_empty());

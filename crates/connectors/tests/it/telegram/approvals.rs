@@ -33,7 +33,7 @@ async fn a_proposal_is_shown_whole_and_a_press_of_the_paired_person_counts_once(
     assert!(proposal.text.contains("+new <line>"), "{}", proposal.text);
     let approve = proposal.buttons[0].clone();
     assert_eq!(approve, format!("approve:{}", a_draft()));
-    // Somebody else of the group presses first.
+    // Another member of the group presses first.
     fake.press(-50, 2, &approve);
     process.settled(&fake).await;
     assert!(agent.decisions.lock().unwrap().is_empty());

@@ -26,7 +26,7 @@ async fn telegram_brings_updates_to_the_door_and_nobody_else_does() {
     };
     let fault = process.connectors.accept(&account(), &brought("guessed")).await.unwrap_err();
     assert_eq!(fault.code, ErrorCode::Unauthenticated);
-    // Telegram brings it again when our answer was lost.
+    // Telegram pushes an update again if the answer to it was lost.
     for _ in 0..3 {
         process.connectors.accept(&account(), &brought(SECRET)).await.unwrap();
     }

@@ -14,7 +14,8 @@ async fn deaf_but_connected_is_noticed_shown_told_and_healed() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
     let mut wait_times = crate::process::TEMPO;
-    // Longer than an account may be deaf: nothing but the watch can notice.
+    // A request may take longer than an account may be deaf, so only the watch can notice the
+    // deafness.
     wait_times.request = std::time::Duration::from_secs(60);
     wait_times.deaf = std::time::Duration::from_millis(800);
     let plan = telegram_plan(&fake, json!({"allow": [1]}), json!([]));
@@ -83,7 +84,7 @@ async fn a_dead_network_is_told_over_another_that_works() {
     assert!(notices.iter().any(|notice| notice.text.contains("telegram/main")), "{notices:?}");
 }
 
-/// With the limits of the real thing, and a clock that the test moves.
+/// Uses the real limits, and a clock that the test moves.
 #[tokio::test(flavor = "multi_thread")]
 async fn deafness_is_noticed_after_120_seconds_and_not_before() {
     let (home, fake, agent) =
@@ -92,7 +93,7 @@ async fn deafness_is_noticed_after_120_seconds_and_not_before() {
         (telegram_plan(&fake, json!({"allow": [1]}), json!([])), SteppedClock::new());
     let process =
         Process::start_by(home.path(), &agent, plan, WaitTimes::default(), clock.clone()).await;
-    // A while passes, so that the limit counts from the last poll and not from the start.
+    // Some time passes first, so that the limit counts from the last poll and not from the start.
     for _ in 0..3 {
         let polls = fake.polls();
         clock.advance(Duration::from_secs(40));
@@ -111,7 +112,7 @@ async fn deafness_is_noticed_after_120_seconds_and_not_before() {
     })
     .await;
     fake.set_deaf(false);
-    // What was asked meanwhile hangs until the listener is started anew once more.
+    // A poll that was sent meanwhile hangs until the listener is restarted once more.
     clock.advance(Duration::from_secs(120));
     fake.say(1, "are you there?");
     wait_until("it to hear again", SOON, || agent.asked().contains(&"are you there?".to_owned()))

@@ -1,4 +1,4 @@
-//! Telegram, against a Telegram of our own.
+//! Tests the Telegram connector against a fake Bot API.
 
 mod approvals;
 mod door;

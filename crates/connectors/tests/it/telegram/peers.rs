@@ -53,7 +53,7 @@ async fn the_owner_lets_somebody_in_from_a_chat_and_nobody_else_can() {
         process.store.connectors.peer(&key).await.unwrap().unwrap().code.unwrap().code
     };
     let (first, second) = (code("99").await, code("98").await);
-    // The stranger cannot use another's code, nor its own.
+    // A stranger can use neither another stranger's code nor its own.
     fake.say(98, &format!("/pair {first}"));
     process.settled(&fake).await;
     fake.say(1, &format!("/pair {first}"));
@@ -72,8 +72,8 @@ async fn the_owner_lets_somebody_in_from_a_chat_and_nobody_else_can() {
     assert_ne!(first, second);
 }
 
-/// A thousand in CI. How long it takes is nobody's concern here: it waits as long as the crowd gets
-/// smaller.
+/// CI sends a thousand strangers. The time that this takes is not tested: the test waits as long as
+/// the number of open messages shrinks.
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_strangers_cost_a_bounded_number_of_rows_bounded_memory_and_no_model() {
     let (home, fake, agent) =
@@ -96,12 +96,14 @@ async fn ten_thousand_strangers_cost_a_bounded_number_of_rows_bounded_memory_and
     let waiting = process.connectors.peers(&account()).await.unwrap().len();
     assert_eq!((waiting, fake.all_messages()), (200, 200));
     assert_eq!(agent.asked(), Vec::<String>::new());
-    // The first tenth fills caches and the rows of those who got a code.
+    // The first tenth is not measured, because it fills caches and the rows of the strangers who
+    // got a code.
     let grown = memory[9].saturating_sub(memory[1]);
     assert!(grown < 24 << 20, "{grown} bytes more: {memory:?}");
 }
 
-/// Waits until nothing of the crowd is left. Only standing still for a long while is a failure.
+/// Waits until no message of the crowd is open. It fails only if the number stays the same for a
+/// long time.
 async fn crowd_is_gone(process: &Process, fake: &FakeTelegram) {
     let (mut before, mut since) = (u64::MAX, std::time::Instant::now());
     loop {
@@ -119,11 +121,11 @@ async fn crowd_is_gone(process: &Process, fake: &FakeTelegram) {
     }
 }
 
-/// Of this whole process.
+/// The CPU time that this whole process has used.
 fn cpu_time() -> std::time::Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    // User and system time, in hundredths of a second.
+    // The fields are the user and system time, in hundredths of a second.
     let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
     std::time::Duration::from_millis(ticks * 10)
 }
@@ -145,7 +147,7 @@ async fn a_group_is_answered_when_mentioned_without_private_memory_and_with_who_
         "text": "why?", "message_thread_id": 12, "is_topic_message": true,
         "reply_to_message": {"message_id": 5, "chat": {"id": -50, "type": "supergroup"}, "from": {"id": 4242, "first_name": "Onyx"}, "text": "because"}}));
     process.settled(&fake).await;
-    // A member that is not paired gives no commands.
+    // A member that is not paired cannot give commands.
     fake.say_in_group(-50, 2, "/new@onyx_test_bot");
     fake.say_in_group(-50, 2, "@onyx_test_bot /stop");
     process.settled(&fake).await;

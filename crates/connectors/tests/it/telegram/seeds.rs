@@ -1,5 +1,6 @@
-//! Conversations that follow from a seed: the network misbehaves and the process is taken away in
-//! any moment. Every message is answered exactly once or told as unknown, in order, within limits.
+//! Holds conversations that follow from a seed, while the network misbehaves and the process ends
+//! at random moments. Every message is answered exactly once, or reported as unknown, in order and
+//! within the limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,8 @@ use crate::process::{GAP, Process, account, telegram_plan};
 
 const PEERS: [i64; 3] = [11, 12, 13];
 
-/// Fifty, or a thousand where all are asked for; `ONYX_SEED=7` and `ONYX_SEED=0-250` name them.
+/// The seeds to try: fifty by default, and a thousand with `ONYX_ALL_SEEDS`. `ONYX_SEED` can name
+/// one (`7`) or a range (`0-250`).
 pub(crate) fn seeds() -> std::ops::Range<u64> {
     let many = std::env::var("ONYX_ALL_SEEDS").is_ok();
     let Ok(named) = std::env::var("ONYX_SEED") else {
@@ -32,7 +34,7 @@ async fn every_message_is_answered_once_or_told_whatever_the_network_and_the_mac
     stream::iter(seeds()).for_each_concurrent(6, async |seed| drop(conversation(seed).await)).await;
 }
 
-/// What befalls requests on any network.
+/// The trouble that requests have on any network.
 pub(crate) fn network_trouble(seed: u64) -> Trouble {
     Trouble {
         seed,
@@ -49,7 +51,7 @@ pub(crate) fn network_trouble(seed: u64) -> Trouble {
     }
 }
 
-/// Answers each message with its own words, and takes words while it works.
+/// An agent that answers each message with its text, and accepts further messages while it works.
 pub(crate) fn answering_agent() -> Arc<TestAgent> {
     let agent = TestAgent::new(|request| Reply {
         pieces: vec!["answer to ".to_owned(), request.text.clone(), " END".to_owned()],
@@ -60,7 +62,7 @@ pub(crate) fn answering_agent() -> Arc<TestAgent> {
     agent
 }
 
-/// Returns what people were shown of it.
+/// Holds a conversation, and returns everything that people were shown in it.
 pub(crate) async fn conversation(seed: u64) -> String {
     let (home, fake) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await);
     let agent = answering_agent();
@@ -82,13 +84,14 @@ pub(crate) async fn conversation(seed: u64) -> String {
             process = Process::start(home.path(), &agent, plan.clone()).await;
         }
     }
-    // Then the network is well again, and everything has to come to an end.
+    // The network has no more trouble from here on, so everything has to be answered.
     fake.set_trouble(Trouble::default());
     process.settled(&fake).await;
     check(seed, &process, &fake, &agent, &said).await
 }
 
-/// The answers in whole messages, in order. What came while a run was at work is answered with it.
+/// The answers in finished messages, in order. One message holds several answers if others were
+/// written while its run was at work.
 pub(crate) fn answers(texts: Vec<String>) -> Vec<String> {
     let whole = texts.into_iter().filter(|text| text.ends_with("END"));
     whole.flat_map(|text| text.split("\n\n").map(str::to_owned).collect::<Vec<_>>()).collect()

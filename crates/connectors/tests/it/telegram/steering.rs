@@ -1,4 +1,4 @@
-//! What somebody writes while an answer is under way goes to the run that works on it.
+//! Tests that messages which come while a run works are handed to that run.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::agent::{Reply, TestAgent};
 use crate::process::{Process, SOON, telegram_plan};
 
-/// Answers by the words of each message, and stays at work until it is let go.
+/// An agent that answers each message with its text, and works until the test releases it.
 fn held() -> Arc<TestAgent> {
     let agent = TestAgent::new(|request| Reply::words(format!("[{}]", request.text)));
     agent.steer();
@@ -26,9 +26,9 @@ async fn words_that_come_while_a_run_works_are_read_by_that_run() {
     wait_until("the run", SOON, || agent.asked().len() == 1).await;
     fake.say(7, "shorter, please");
     fake.say(7, "and in French");
-    // Not in its turn: while the answer is still growing.
+    // The messages are handed over while the first answer is still growing.
     wait_until("the words to be handed over", SOON, || agent.asked().len() == 3).await;
-    // What changes the conversation waits for the end of the run.
+    // A command that changes the conversation waits for the end of the run.
     fake.say(7, "/new");
     agent.hold(false);
     process.settled(&fake).await;

@@ -58,7 +58,7 @@ async fn a_send_without_an_answer_is_told_as_unknown_and_sent_again_only_when_as
     let process =
         Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([])))
             .await;
-    // Let the bot learn who it is before the trouble begins.
+    // The bot learns its own name before the trouble begins.
     fake.say(1, "first");
     process.settled(&fake).await;
     fake.set_trouble(Trouble { seed: 1, lost_after: 1, only_writes: true, ..Trouble::default() });

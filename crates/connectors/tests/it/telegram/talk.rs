@@ -209,7 +209,7 @@ async fn files_of_the_vault_that_an_answer_links_to_go_along_in_private_and_with
     assert_eq!(letters, []);
 }
 
-/// A plan whose voice messages a command listens to.
+/// A plan in which a command transcribes voice messages.
 fn heard_by(fake: &FakeTelegram, command: &[&str]) -> onyx_connectors::Plan {
     let command = command.iter().map(|word| (*word).to_owned()).collect();
     let settings = TranscriberSettings { command, ..TranscriberSettings::default() };
@@ -242,7 +242,7 @@ async fn a_command_of_the_config_listens_to_voice_messages_in_the_sandbox() {
     fake.message(voice);
     process.settled(&fake).await;
     let asked = agent.asked();
-    // The first two: the path where the config puts it, and at the end.
+    // The first two commands get the path where the config puts it, and at the end.
     assert!(asked[0].ends_with("these words were spoken"), "{asked:?}");
     assert!(asked[1].ends_with("these words were spoken"), "{asked:?}");
     assert!(asked[2].contains("could not be transcribed"), "{asked:?}");
