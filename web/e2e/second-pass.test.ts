@@ -15,6 +15,7 @@ import {
   say,
   sessionOf,
   share,
+  toast,
   told,
   words,
   WIDTHS,
@@ -69,6 +70,33 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     await fact.getByRole('list', { name: 'Sources' }).getByRole('link').first().press('Enter');
     await page.waitForURL(new RegExp(`/chat/${session}\\?turn=`));
     await page.locator('[data-found]').getByText('lives in Bonn').waitFor();
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('the daily logs are reviewed at once, and what the agent proposes is approved in the Inbox', async () => {
+    const fact = { heading: 'People', text: '- Ben lives in Rome' };
+    const at = await play([
+      { calls: [{ id: 'a', name: 'memory_write', input: fact }] },
+      { text: 'One fact is proposed.' },
+      { text: 'Nothing is missing.' },
+    ]);
+    const page = await open(at, '/memory', { viewport });
+    const review = page.getByRole('button', { name: 'Review logs' });
+    await review.press('Enter');
+    await toast(page, 'There are no daily logs to review yet.');
+    await at.write({ 'people/owner/memory/main/daily/2026-03-01.md': '- 10:00 Ben moved to Rome\n' });
+    await review.press('Enter');
+    await toast(page, 'Proposed changes are in the Inbox.');
+    await page.getByRole('button', { name: 'Open Inbox' }).press('Enter');
+    await page.waitForURL(/\/inbox$/);
+    const card = page.locator('[data-draft][data-open]');
+    await card.getByText('- Ben lives in Rome').first().waitFor();
+    await card.getByRole('button', { name: 'Approve' }).press('Enter');
+    const memory = async () => (await at.api('/v1/memory/files/memory/main/MEMORY.md')).text();
+    await expect.poll(memory).toContain('- Ben lives in Rome');
+    await page.goto(`${at.url}/memory`);
+    await review.press('Enter');
+    await toast(page, 'The logs hold nothing new for memory.');
     expect(page.wrongs).toEqual([]);
   });
 

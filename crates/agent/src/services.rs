@@ -167,7 +167,8 @@ impl AgentServices {
         person: PersonId,
         agent: AgentId,
     ) -> Result<Option<RunRequest>, Fault> {
-        keeping_request(&*self.shared.store.files, person, agent).await
+        let store = &self.shared.store;
+        keeping_request(&*store.files, &*store.drafts, person, agent).await
     }
 
     /// Makes a finder that lets a model of the config read texts for facts.

@@ -12,7 +12,8 @@ pub(super) async fn keep(shared: &JobsCore, firing: &ClaimedSlot) -> Result<Slot
     let roster = shared.setup.roster.get();
     let agent = firing.spec.agent.clone().unwrap_or_else(|| roster.default_agent().id.clone());
     let person = firing.row.person.clone();
-    let Some(asked) = keeping_request(&*shared.setup.files, person, agent).await? else {
+    let (files, drafts) = (&*shared.setup.files, &*shared.setup.drafts);
+    let Some(asked) = keeping_request(files, drafts, person, agent).await? else {
         return Ok(SlotOutcome::nothing("There are no daily logs to look at."));
     };
     let request = perform::request(shared, firing, asked.input).await?;

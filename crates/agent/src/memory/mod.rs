@@ -4,6 +4,7 @@
 
 mod facts;
 mod keeping;
+mod proposals;
 
 pub(crate) use facts::ModelFacts;
 pub(crate) use keeping::keeping_request;

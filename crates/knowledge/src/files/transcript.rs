@@ -1,7 +1,10 @@
 //! Notes that are conversations: lines that begin with a speaker's name, and exports of chat programs.
 
-use jiff::civil::DateTime;
+mod dates;
+
 use onyx_types::{Timestamp, Zone};
+
+use dates::{DateOrder, Stamp};
 
 /// A message of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,27 +50,46 @@ fn is_name(name: &str) -> bool {
         && !LABELS.contains(&name.to_lowercase().as_str())
 }
 
+/// A message whose time is not known yet, because the order of day and month is decided for the
+/// whole text.
+struct StampedMessage {
+    message: TranscriptMessage,
+    stamp: Option<Stamp>,
+}
+
 /// The messages of a text that is a conversation; `None` where it is none. Its times are meant as the
 /// clocks of this zone showed them.
 pub(crate) fn read(text: &str, zone: &Zone) -> Option<Vec<TranscriptMessage>> {
-    let mut messages = Vec::<TranscriptMessage>::new();
+    let (mut read, mut stamps) = (Vec::<StampedMessage>::new(), Vec::new());
     let mut before = 0;
     for (number, line) in (1..).zip(text.lines()) {
-        if let Some(mut spoken) = opening(line, zone) {
-            (spoken.start_line, spoken.end_line) = (number, number);
-            messages.push(spoken);
-        } else if let Some(last) = messages.last_mut() {
-            if !line.trim().is_empty() {
-                last.text.push('\n');
-                last.text.push_str(line.trim_end());
-                last.end_line = number;
-            }
-        } else if !line.trim().is_empty() {
+        let line = StampedLine::of(line);
+        // Lines of the chat program itself have no speaker, but their dates count too.
+        stamps.extend(line.stamp);
+        if let Some(message) = line.opening(number) {
+            read.push(StampedMessage { message, stamp: line.stamp });
+        } else if line.whole.is_empty() {
+            continue;
+        } else if let Some(last) = read.last_mut() {
+            last.message.text.push('\n');
+            last.message.text.push_str(line.as_written);
+            last.message.end_line = number;
+        } else {
             before += 1;
         }
     }
-    messages.retain(|message| !message.text.is_empty());
+    let order = DateOrder::of(&stamps);
+    let timed = read.into_iter().map(|StampedMessage { message, stamp }| TranscriptMessage {
+        at: stamp.and_then(|stamp| moment(&stamp, order, zone)),
+        ..message
+    });
+    let messages: Vec<_> = timed.collect();
     is_conversation(&messages, before).then_some(messages)
+}
+
+fn moment(stamp: &Stamp, order: DateOrder, zone: &Zone) -> Option<Timestamp> {
+    let at = zone.time_zone().to_timestamp(stamp.read(order)?).ok()?;
+    Some(Timestamp::from_millis(at.as_millisecond()))
 }
 
 /// A few lines may stand before it: a heading, a date, who takes part.
@@ -83,23 +105,41 @@ fn is_conversation(messages: &[TranscriptMessage], lines_before: usize) -> bool 
         && lines as usize <= messages.len() * 12
 }
 
-/// A line that begins a message: `Name: …`, `**Name:** …`, `## Name`, or with the time before it as
-/// WhatsApp writes it.
-fn opening(line: &str, zone: &Zone) -> Option<TranscriptMessage> {
-    let line = line.trim().trim_start_matches('\u{200e}');
-    let (at, rest) = stamped(line, zone).map_or((None, line), |(at, rest)| (at, rest));
-    let plain = rest.trim_start_matches(['*', '_', '>', ' ']);
-    let (name, words) = match heading(line) {
-        Some(name) => (name, ""),
-        None => plain.split_once(':')?,
-    };
-    let name = name.trim_matches(['*', '_', ' ']);
-    let words = words.trim_start_matches(['*', '_']);
-    let separated = words.is_empty() || words.starts_with(' ');
-    (separated && is_name(name)).then(|| {
-        let text = format!("{name}: {}", words.trim());
-        TranscriptMessage { author: name.to_owned(), at, text, start_line: 0, end_line: 0 }
-    })
+/// A line, with the time before the words as WhatsApp writes it.
+struct StampedLine<'a> {
+    /// The line with the spaces before it.
+    as_written: &'a str,
+    whole: &'a str,
+    stamp: Option<Stamp>,
+    /// The line without its time.
+    rest: &'a str,
+}
+
+impl<'a> StampedLine<'a> {
+    fn of(line: &'a str) -> Self {
+        let whole = line.trim().trim_start_matches('\u{200e}');
+        let (stamp, rest) = stamped(whole).map_or((None, whole), |(at, rest)| (Some(at), rest));
+        Self { as_written: line.trim_end(), whole, stamp, rest }
+    }
+
+    /// The message that the line begins: `Name: …`, `**Name:** …` or `## Name`.
+    fn opening(&self, number: u32) -> Option<TranscriptMessage> {
+        let plain = self.rest.trim_start_matches(['*', '_', '>', ' ']);
+        let (name, words) = match heading(self.whole) {
+            Some(name) => (name, ""),
+            None => plain.split_once(':')?,
+        };
+        let name = name.trim_matches(['*', '_', ' ']);
+        let words = words.trim_start_matches(['*', '_']);
+        let separated = words.is_empty() || words.starts_with(' ');
+        (separated && is_name(name)).then(|| TranscriptMessage {
+            author: name.to_owned(),
+            at: None,
+            text: format!("{name}: {}", words.trim()),
+            start_line: number,
+            end_line: number,
+        })
+    }
 }
 
 /// `#### ChatGPT:`, as exports of chats with models have it.
@@ -111,38 +151,12 @@ fn heading(line: &str) -> Option<&str> {
 }
 
 /// `[12/05/2023, 18:03:12] Name: …` and `12/05/2023, 18:03 - Name: …`.
-fn stamped<'a>(line: &'a str, zone: &Zone) -> Option<(Option<Timestamp>, &'a str)> {
+fn stamped(line: &str) -> Option<(Stamp, &str)> {
     let (stamp, rest) = match line.strip_prefix('[') {
         Some(inside) => inside.split_once("] ")?,
         None => line.split_once(" - ")?,
     };
-    let (day, time) = stamp.split_once([',', ' '])?;
-    let parts: Vec<i16> =
-        day.split(['/', '.', '-']).map(str::parse).collect::<Result<_, _>>().ok()?;
-    let [a, b, c] = parts.as_slice() else { return None };
-    let at = time_of(*a, *b, *c, time.trim())
-        .and_then(|at| zone.time_zone().to_timestamp(at).ok())
-        .map(|at| Timestamp::from_millis(at.as_millisecond()));
-    Some((at, rest))
-}
-
-/// The day is taken to stand before the month where that is possible; the year stands first or last.
-fn time_of(a: i16, b: i16, c: i16, time: &str) -> Option<DateTime> {
-    let (year, month, day) = if a > 31 {
-        (a, b, c)
-    } else if b > 12 {
-        (c, a, b)
-    } else {
-        (c, b, a)
-    };
-    let year = if year < 100 { year + 2000 } else { year };
-    let is_afternoon = time.to_lowercase().ends_with("pm");
-    let digits = time.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let mut clock = digits.split(':').map(|part| part.parse::<i8>().ok());
-    let (hour, minute) = (clock.next()??, clock.next()??);
-    let hour = if is_afternoon && hour < 12 { hour + 12 } else { hour };
-    let (month, day) = (i8::try_from(month).ok()?, i8::try_from(day).ok()?);
-    DateTime::new(year, month, day, hour, minute, 0, 0).ok()
+    Some((Stamp::parse(stamp)?, rest))
 }
 
 #[cfg(test)]
@@ -195,6 +209,17 @@ mod tests {
         }
         let model = "#### You:\nhow far is it\n\n#### ChatGPT:\n40 km\n\n#### You:\nthanks";
         assert_eq!(read(model, &zone).unwrap()[1].text, "ChatGPT: \n40 km");
+    }
+
+    #[test]
+    fn an_export_has_one_order_of_day_and_month_and_midnight_is_hour_zero() {
+        let text = "1/2/23, 11:58 PM - Messages are end-to-end encrypted.\n\
+                    1/2/23, 11:59 PM - Ana: Are you in?\n1/3/23, 12:05 AM - Ben Li: Yes\n\
+                    1/13/23, 12:05 PM - Ana: Fine";
+        let zone = Zone::utc();
+        let messages = read(text, &zone).unwrap();
+        let times: Vec<String> = messages.iter().map(|m| zone.stamp(m.at.unwrap())).collect();
+        assert_eq!(times, ["2023-01-02T23:59Z", "2023-01-03T00:05Z", "2023-01-13T12:05Z"]);
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod matrix;
 mod mcp;
 mod memory;
 mod memory_files;
+mod memory_keeping;
 mod menos;
 mod models;
 mod offline;

@@ -9,6 +9,8 @@ use onyx_types::{ErrorCode, Fault, Hash};
 
 use crate::package::{Package, PackageFiles, PackageFolders, fingerprint};
 
+use super::replacement::{remove_folder, replace, restore_interrupted};
+
 /// The packages in the folder, by the name of each one's folder.
 pub(super) type PackagesByFolder = BTreeMap<String, Result<Arc<Package>, String>>;
 
@@ -20,7 +22,9 @@ pub(super) struct PluginFolder {
 }
 
 impl PluginFolder {
+    /// Opens the folder. A plugin whose replacement was interrupted is there again afterwards.
     pub(super) fn new(folder: PathBuf, cache: PathBuf) -> Self {
+        restore_interrupted(&folder);
         Self { folder, cache }
     }
 
@@ -115,27 +119,15 @@ fn folders(root: &Path) -> Vec<(String, PathBuf)> {
     named.collect()
 }
 
-/// Writes the package beside its final place and then moves it there, so that a crash leaves the
-/// old one or the new one.
+/// Writes the package beside its final place and then moves it there in one step, so that a crash
+/// leaves the whole old version or the whole new one.
 fn put(root: &Path, package: &Package) -> std::io::Result<()> {
-    let (place, new, old) = (
-        root.join(&package.name),
-        root.join(format!(".new-{}", package.name)),
-        root.join(format!(".old-{}", package.name)),
-    );
+    let place = root.join(&package.name);
+    let new = root.join(format!(".new-{}", package.name));
     remove_folder(&new)?;
-    remove_folder(&old)?;
     fs::create_dir_all(&new)?;
     package.files.write_to(&new)?;
-    if place.exists() {
-        fs::rename(&place, &old)?;
-    }
-    fs::rename(&new, &place)?;
-    remove_folder(&old)
-}
-
-fn remove_folder(folder: &Path) -> std::io::Result<()> {
-    if folder.exists() { fs::remove_dir_all(folder) } else { Ok(()) }
+    if place.exists() { replace(&new, &place) } else { fs::rename(&new, &place) }
 }
 
 fn holds(copy: &Path, hash: &Hash) -> bool {

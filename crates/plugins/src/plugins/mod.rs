@@ -5,6 +5,7 @@ mod acceptances;
 mod edit;
 mod folder;
 mod opener;
+mod replacement;
 mod slots;
 mod view;
 

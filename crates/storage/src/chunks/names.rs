@@ -105,6 +105,12 @@ impl NameDecisions {
     /// What these texts call by a name is another.
     pub fn split(&mut self, name: &str, into: &str, paths: &[String]) {
         let (name, into) = (EntityName::new(name), EntityName::new(into));
+        // The newest decision counts: as long as the two names mean one entity, no text could mean
+        // the other.
+        if self.one_name(&name).key == self.one_name(&into).key {
+            self.unmerge(&into.name);
+            self.unmerge(&name.name);
+        }
         let apart =
             ApartName { name: name.name, into: into.name, paths: paths.iter().cloned().collect() };
         self.apart.push(apart);
@@ -143,7 +149,8 @@ impl NameDecisions {
                     && (apart.paths.contains(&fact.source.rooted_path())
                         || apart.paths.contains(&fact.source.path))
             };
-            if let Some(apart) = self.apart.iter().find(is_it) {
+            // A text that was split off twice belongs to the entity that was decided last.
+            if let Some(apart) = self.apart.iter().rev().find(is_it) {
                 *name = EntityName::new(&apart.into);
             }
             *name = self.one_name(name);
@@ -168,7 +175,10 @@ fn parse(bytes: &[u8]) -> Result<NameDecisions, StoreError> {
 
 #[cfg(test)]
 mod tests {
+    use onyx_types::{Origin, Timestamp};
+
     use super::*;
+    use crate::{FactId, FactRow, GroupId, Holds, ObjectKind, SourceKey};
 
     #[test]
     fn names_are_made_one_and_taken_apart_again() {
@@ -186,5 +196,55 @@ mod tests {
         decisions.unmerge("Rob");
         assert_eq!(one(&decisions, "rob"), "rob");
         assert_eq!(one(&decisions, "bob"), "Bobby Tables");
+    }
+
+    #[test]
+    fn a_split_is_taken_back_by_merging_and_can_be_made_again() {
+        let mut decisions = NameDecisions::default();
+        let bob_in = |decisions: &NameDecisions| {
+            ["vault/cat.md", "vault/work.md"].map(|path| meant_by("Bob", path, decisions))
+        };
+        let cat = ["vault/cat.md".to_owned()];
+        decisions.split("Bob", "Bob the cat", &cat);
+        assert_eq!(bob_in(&decisions), ["Bob the cat", "Bob"]);
+        assert_eq!(decisions.keys_of("Bob the cat"), ["bob", "bob the cat"]);
+
+        decisions.merge("Bob", &["Bob the cat".into()]);
+        assert_eq!(bob_in(&decisions), ["Bob", "Bob"]);
+        assert_eq!(decisions.keys_of("bob"), ["bob", "bob the cat"]);
+
+        decisions.split("Bob", "Bob the cat", &cat);
+        assert_eq!(bob_in(&decisions), ["Bob the cat", "Bob"]);
+        decisions.split("Bob", "Bob the dog", &cat);
+        assert_eq!(bob_in(&decisions), ["Bob the dog", "Bob"]);
+    }
+
+    /// The entity that a text means by a name.
+    fn meant_by(name: &str, path: &str, decisions: &NameDecisions) -> String {
+        let row = FactRow {
+            subject: EntityName::new(name),
+            relation: "likes".to_owned(),
+            object: EntityName::new("fish"),
+            object_kind: ObjectKind::Value,
+            holds: Holds::Begins,
+            line: 1,
+            said: format!("{name} likes fish."),
+            from: None,
+            until: None,
+        };
+        let mut fact = StoredFact {
+            id: FactId(1),
+            maker: "rules".to_owned(),
+            row,
+            source: SourceKey { person: "anna".parse().ok(), path: path.to_owned() },
+            title: String::new(),
+            group: GroupId(1),
+            origin: Origin::Person,
+            said_at: Timestamp::from_millis(0),
+            author: None,
+            turn: None,
+        };
+        decisions.apply(&mut fact);
+        fact.row.subject.name
     }
 }

@@ -12,6 +12,7 @@ import { EntityPage } from './EntityPage';
 import { CitedFile, FilePage } from './FilePage';
 import { Found } from './Found';
 import { KnownPage } from './KnownPage';
+import { ReviewLogs } from './ReviewLogs';
 
 export interface MemoryPlace {
   q?: string;
@@ -67,6 +68,7 @@ function SearchAndBrowse({ q }: { q: string }) {
           <Link to="/memory" search={{ known: true }} className="btn">
             <Users size={15} aria-hidden /> <span className="max-sm:sr-only">People and things</span>
           </Link>
+          <ReviewLogs />
           <button type="button" className="btn" onClick={() => setNaming(true)}>
             <FilePlus2 size={15} aria-hidden /> <span className="max-sm:sr-only">New file</span>
           </button>
