@@ -6,25 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ChunkId, GroupId, SourceKey};
 
-/// One thing that a text says.
+/// One fact that a text states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactRow {
     pub subject: EntityName,
-    /// `lives in`, `phone`: as people say it, in small letters.
+    /// The relation as people say it, in small letters: `lives in`, `phone`.
     pub relation: String,
     pub object: EntityName,
     pub object_kind: ObjectKind,
     pub holds: Holds,
-    /// Of its source, from 1; of a conversation the message of its run.
+    /// The line of the source that states the fact, counted from 1. For a conversation, it is the
+    /// number of the message within its run.
     pub line: u32,
-    /// The sentence that says it.
+    /// The sentence that states the fact.
     pub said: String,
-    /// The start that the text names. Without one, the fact starts when it was said.
+    /// The start that the text names. If it names none, the fact starts when it was stated.
     pub from: Option<Timestamp>,
     pub until: Option<Timestamp>,
 }
 
-/// A name as it was written, and in the one spelling by which names are compared.
+/// A name as it was written, together with the normalised spelling by which names are compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntityName {
     pub key: String,
@@ -42,13 +43,13 @@ impl EntityName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectKind {
-    /// Somebody or something that has facts of its own.
+    /// A person or thing that can have facts of its own.
     Entity,
-    /// A number, a date, a few words.
+    /// A plain value: a number, a date, a few words.
     Value,
 }
 
-/// Does the text say that the fact holds, or that it no longer holds?
+/// Whether the text says that the fact holds, or that it no longer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Holds {
@@ -59,7 +60,7 @@ pub enum Holds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FactId(pub u64);
 
-/// A fact with what is known of the text that says it.
+/// A fact, and what is known of the text that states it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredFact {
     pub id: FactId,
@@ -69,13 +70,14 @@ pub struct StoredFact {
     pub title: String,
     pub group: GroupId,
     pub origin: Origin,
-    /// When it was said, else the day its text is of, else when that was written.
+    /// When the fact was stated; if that is unknown, the day that its text is about, else when the
+    /// text was written.
     pub said_at: Timestamp,
     pub author: Option<String>,
     pub turn: Option<TurnId>,
 }
 
-/// An entity that facts are about.
+/// A person or thing that facts are about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntityRow {
     pub name: EntityName,
@@ -83,7 +85,7 @@ pub struct EntityRow {
     pub last_said: Timestamp,
 }
 
-/// What was found in a chunk by one maker.
+/// The facts that one maker found in a chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChunkFacts {
     pub chunk: ChunkId,

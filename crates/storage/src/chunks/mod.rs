@@ -1,4 +1,4 @@
-//! The derived store behind search: sources, chunks, vectors, and the facts that texts say.
+//! The derived store behind search: sources, their chunks, vectors, and the facts that texts state.
 
 mod graph;
 mod names;
@@ -15,7 +15,7 @@ pub use graph::{
 };
 pub use names::NameDecisions;
 
-/// A document of a person (or of everybody, for shared ones) by its storage key.
+/// A document of a person, or a shared one of everybody, named by its storage key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceKey {
     pub person: Option<PersonId>,
@@ -23,7 +23,8 @@ pub struct SourceKey {
 }
 
 impl SourceKey {
-    /// The path from the root of what a person may read; shared documents lie in `shared/` there.
+    /// The path from the root of everything that a person may read. Shared documents are below
+    /// `shared/` there.
     pub fn rooted_path(&self) -> String {
         match self.person {
             Some(_) => self.path.clone(),
@@ -31,7 +32,7 @@ impl SourceKey {
         }
     }
 
-    /// The session and the run of a conversation; `None` for a file.
+    /// The session of a conversation, and its run if the path names one; `None` for a file.
     pub fn session(&self) -> Option<(SessionId, Option<RunId>)> {
         let mut parts = self.path.strip_prefix("sessions/")?.split('/');
         let session = parts.next()?.parse().ok()?;
@@ -39,7 +40,7 @@ impl SourceKey {
     }
 }
 
-/// What a document is.
+/// The kinds of documents.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -52,7 +53,7 @@ pub enum SourceKind {
     Task,
     Ref,
     Project,
-    /// Text of a knowledge source that a person attached.
+    /// The text of a knowledge source that a person attached.
     Source,
     Session,
     Shared,
@@ -88,7 +89,8 @@ impl SourceKind {
     }
 }
 
-/// The state of a file when it was read; while it is equal, the file need not be read again.
+/// The size and time of a file when it was read. While they are unchanged, the file need not be
+/// read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     pub size: u64,
@@ -104,14 +106,15 @@ pub struct SourceRow {
     pub title: String,
     pub checksum: Hash,
     pub stamp: Stamp,
-    /// How its text was cut; it is cut again when that differs.
+    /// The version of the rules by which the text was cut. It is cut again when the rules differ.
     pub chunking: String,
-    /// Why nothing of it can be found.
+    /// The reason why nothing of this source can be found, if that is so.
     pub problem: Option<String>,
     pub indexed_at: Timestamp,
-    /// Messages of all its sources stand in one order. `None`: it holds no messages.
+    /// The conversation to which the source's messages belong; the messages of all its sources have
+    /// one common order. `None`: the source holds no messages.
     pub conversation: Option<String>,
-    /// When it says it is of, whenever its file was written.
+    /// The day that the document says it is about, regardless of when its file was written.
     pub dated: Option<Timestamp>,
 }
 
@@ -119,37 +122,38 @@ pub struct SourceRow {
 pub struct ChunkRow {
     pub start_line: u32,
     pub end_line: u32,
-    /// The headings it stands under, outermost first.
+    /// The headings above the chunk, outermost first.
     pub heading: String,
     pub origin: Origin,
     pub text: String,
-    /// The hash of what is embedded for it: a chunk that says the same keeps its vector.
+    /// The hash of the text that is embedded for this chunk. A chunk with the same text as before
+    /// keeps its vector.
     pub hash: Hash,
-    /// `None` for notes.
+    /// The message that the chunk is from; `None` for notes.
     pub message: Option<Message>,
 }
 
-/// What is known of a message, of which a chunk holds all or a part.
+/// What is known of a message. A chunk holds all or part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// `None`: it stands in a transcript, not in a log of turns.
+    /// The message's turn; `None`: it comes from a transcript, not from a log of turns.
     pub turn: Option<TurnId>,
-    /// A name or an id, as it is shown.
+    /// The author's name or id, as it is displayed.
     pub author: String,
     pub at: Option<Timestamp>,
-    /// A later message of the conversation has a greater one.
+    /// The place in the conversation: a later message has a greater position.
     pub position: u64,
 }
 
-/// An id is never used twice within an epoch.
+/// The id of a source. An id is never used twice within an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct SourceId(pub u64);
 
-/// An id is never used twice within an epoch.
+/// The id of a chunk. An id is never used twice within an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ChunkId(pub u64);
 
-/// Sources that the same searches may see: of one person, scope and kind.
+/// The id of a group: sources of one person, scope and kind, which the same searches may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct GroupId(pub u32);
 
@@ -161,16 +165,17 @@ pub struct Group {
     pub kind: SourceKind,
 }
 
-/// A source that was changed or removed.
+/// The record that a source was changed or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceChange {
     pub seq: u64,
-    /// When its text changed last; a later `seq` was only about vectors.
+    /// The sequence when the source's text changed last. If `seq` is later, that change was only
+    /// about vectors.
     pub text_seq: u64,
     pub source: SourceId,
 }
 
-/// What a source holds now.
+/// What a source holds at present.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contents {
     pub group: GroupId,
@@ -186,13 +191,14 @@ pub struct StoredVector {
     pub vector: Vec<f32>,
 }
 
-/// Where a chunk stands, without its text: what ranking goes by.
+/// A chunk without its text: what ranking needs to know of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutlinedChunk {
     pub chunk: ChunkId,
     pub source: SourceId,
     pub group: GroupId,
-    /// When it was said, else the day it says it is of, else when its file was written.
+    /// When the text was said; if that is unknown, the day that it is about, else when its file was
+    /// written.
     pub at: Timestamp,
     pub message: Option<OutlinedMessage>,
 }
@@ -205,7 +211,7 @@ pub struct OutlinedMessage {
     pub position: u64,
 }
 
-/// A chunk with all that is known of it.
+/// A chunk with everything that is known of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredChunk {
     pub id: ChunkId,
@@ -218,11 +224,11 @@ pub struct ChunkCounts {
     pub sources: u64,
     pub chunks: u64,
     pub vectors: u64,
-    /// Sources of which nothing can be found.
+    /// The number of sources of which nothing can be found.
     pub problems: u64,
 }
 
-/// Where a store stands; followers compare it with where they are.
+/// The current position of a store. Followers compare it with their own position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StorePosition {
     pub epoch: u64,
@@ -230,11 +236,12 @@ pub struct StorePosition {
     pub served_vectors: Option<String>,
 }
 
-/// The derived store behind search: deleting it loses nothing.
+/// The derived store behind search. Everything in it can be made again, so deleting it loses
+/// nothing.
 #[async_trait]
 pub trait ChunkStore: Send + Sync {
-    /// Replaces everything of these sources in one transaction and returns the last change's
-    /// sequence. Chunks that say what any chunk said before take over its vector.
+    /// Replaces everything of these sources in one transaction and returns the sequence of the last
+    /// change. A chunk whose text any chunk had before takes over that chunk's vector.
     async fn replace_all(
         &self,
         sources: Vec<(SourceRow, Vec<ChunkRow>)>,
@@ -244,19 +251,19 @@ pub trait ChunkStore: Send + Sync {
         self.replace_all(vec![(source.clone(), chunks.to_vec())]).await
     }
 
-    /// The file was written again with the same content.
+    /// Stores the new size and time of a file that was written again with the same content.
     async fn touch(&self, key: &SourceKey, stamp: Stamp, at: Timestamp) -> Result<(), StoreError>;
 
     async fn remove(&self, key: &SourceKey) -> Result<u64, StoreError>;
 
-    /// Every source whose path begins so.
+    /// Removes all sources whose paths begin with a prefix.
     async fn remove_under(
         &self,
         person: Option<&PersonId>,
         prefix: &str,
     ) -> Result<u64, StoreError>;
 
-    /// The paths of every source whose path begins so, sorted.
+    /// Lists the paths of all sources that begin with a prefix, sorted.
     async fn paths_under(
         &self,
         person: Option<&PersonId>,
@@ -265,18 +272,18 @@ pub trait ChunkStore: Send + Sync {
 
     async fn source(&self, key: &SourceKey) -> Result<Option<SourceRow>, StoreError>;
 
-    /// Sources of one person (or the shared ones), sorted by path. Sessions are left out: there
-    /// are as many as runs, and no file answers to one.
+    /// Lists the sources of one person, or the shared ones, sorted by path. Sessions are left out:
+    /// there are as many sources as runs, and no file corresponds to one.
     async fn sources(&self, person: Option<&PersonId>) -> Result<Vec<SourceRow>, StoreError>;
 
-    /// Sources of which nothing can be found, and why.
+    /// Lists the sources of which nothing can be found, each with the reason.
     async fn problems(
         &self,
         person: Option<&PersonId>,
         limit: u32,
     ) -> Result<Vec<SourceRow>, StoreError>;
 
-    /// Counts sources and chunks, and the vectors of a model if one is given.
+    /// Counts sources and chunks, and the vectors of one model if one is given.
     async fn counts(
         &self,
         person: Option<&PersonId>,
@@ -285,18 +292,19 @@ pub trait ChunkStore: Send + Sync {
 
     async fn chunks(&self, key: &SourceKey) -> Result<Vec<ChunkRow>, StoreError>;
 
-    /// Changes when the store is created again: sequences of another epoch mean nothing, and a
-    /// follower starts from 0 with nothing.
+    /// The epoch of the store. It changes when the store is created again. Sequences of different
+    /// epochs cannot be compared, so a follower then starts again from 0 with nothing.
     async fn epoch(&self) -> Result<u64, StoreError>;
 
-    /// Sources changed or removed after a sequence, oldest first, each with its own; followers
-    /// (text index, vector codes) keep up by this.
+    /// Lists sources that were changed or removed after a sequence, oldest first. Followers, such
+    /// as the text index and the vector codes, use this to keep up.
     async fn changes(&self, after: u64, limit: u32) -> Result<Vec<SourceChange>, StoreError>;
 
     /// The sequence of the newest change; 0 when there is none.
     async fn last_change(&self) -> Result<u64, StoreError>;
 
-    /// Every search asks for this, so it takes only one look where the store can do that.
+    /// The position of the store. Every search asks for it, so stores that can answer with one
+    /// query should do so.
     async fn standing(&self) -> Result<StorePosition, StoreError> {
         Ok(StorePosition {
             epoch: self.epoch().await?,
@@ -305,15 +313,16 @@ pub trait ChunkStore: Send + Sync {
         })
     }
 
-    /// One for each, in their order; `None` where the source was removed.
+    /// Returns the contents of each source, in the order of the ids; `None` where the source was
+    /// removed.
     async fn contents(&self, sources: &[SourceId]) -> Result<Vec<Option<Contents>>, StoreError>;
 
     async fn groups(&self) -> Result<Vec<Group>, StoreError>;
 
-    /// Those of the chunks that are still there.
+    /// Returns those of the chunks that still exist.
     async fn stored(&self, chunks: &[ChunkId]) -> Result<Vec<StoredChunk>, StoreError>;
 
-    /// The outline in the order of chunks, after this one.
+    /// Lists the outline in the order of chunk ids, after a chunk.
     async fn outline_after(
         &self,
         after: ChunkId,
@@ -322,14 +331,16 @@ pub trait ChunkStore: Send + Sync {
 
     async fn outline_of(&self, sources: &[SourceId]) -> Result<Vec<OutlinedChunk>, StoreError>;
 
-    /// The model whose vectors searches go by. Those of one other are kept beside them, so that
-    /// they can be made while these serve; those of a third take the place of the second.
+    /// The model whose vectors searches use. The vectors of one more model are kept beside them, so
+    /// that they can be made while the current ones are in use; those of a third model replace the
+    /// second's.
     async fn served_vectors(&self) -> Result<Option<String>, StoreError>;
 
-    /// From now on searches go by the vectors of this model. All others are dropped.
+    /// Makes searches use the vectors of this model from now on. The vectors of all other models
+    /// are deleted.
     async fn serve_vectors_of(&self, model: &str) -> Result<(), StoreError>;
 
-    /// Chunks after this one that have no vector of a model yet.
+    /// Lists chunks after a chunk that have no vector of a model yet.
     async fn without_vector(
         &self,
         model: &str,
@@ -337,14 +348,14 @@ pub trait ChunkStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<StoredChunk>, StoreError>;
 
-    /// Chunks that are gone by now are passed over.
+    /// Stores vectors of chunks. Chunks that no longer exist are skipped.
     async fn keep_vectors(
         &self,
         model: &str,
         vectors: Vec<(ChunkId, Vec<f32>)>,
     ) -> Result<(), StoreError>;
 
-    /// Vectors in the order of chunks, after this one.
+    /// Lists vectors in the order of chunk ids, after a chunk.
     async fn vectors_after(
         &self,
         model: &str,
@@ -367,22 +378,22 @@ pub trait ChunkStore: Send + Sync {
         chunks: &[ChunkId],
     ) -> Result<Vec<(ChunkId, Vec<f32>)>, StoreError>;
 
-    /// Keeps the vectors of chunks' tokens, in a form that only their maker reads. They are stored
-    /// with the vector of the chunk; those of chunks without one are skipped.
+    /// Stores the vectors of chunks' tokens, in a form that only their maker reads. They are stored
+    /// with the vector of the chunk; chunks that have no vector are skipped.
     async fn keep_tokens(
         &self,
         model: &str,
         tokens: Vec<(ChunkId, Vec<u8>)>,
     ) -> Result<(), StoreError>;
 
-    /// The tokens' vectors of those chunks that have any, in no order.
+    /// Returns the token vectors of those chunks that have any, in no particular order.
     async fn tokens(
         &self,
         model: &str,
         chunks: &[ChunkId],
     ) -> Result<Vec<(ChunkId, Vec<u8>)>, StoreError>;
 
-    /// Chunks after this one that have a vector of a model and none of their tokens.
+    /// Lists chunks after a chunk that have a vector of a model but no token vectors.
     async fn without_tokens(
         &self,
         model: &str,
@@ -390,7 +401,8 @@ pub trait ChunkStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<StoredChunk>, StoreError>;
 
-    /// The same before a chunk, the newest first.
+    /// Lists chunks before a chunk that have a vector of a model but no token vectors, newest
+    /// first.
     async fn without_tokens_before(
         &self,
         model: &str,
@@ -398,30 +410,31 @@ pub trait ChunkStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<StoredChunk>, StoreError>;
 
-    /// How much the vectors of tokens take. It is counted with every change, so that asking costs the
-    /// same however many there are.
+    /// The number of bytes that the token vectors take. It is updated with every change, so that
+    /// asking costs the same however many there are.
     async fn token_bytes(&self, model: &str) -> Result<u64, StoreError>;
 
-    /// Deletes the tokens' vectors of the oldest chunks until the others take at most so many bytes. The
-    /// newest chunk that lost its own, if any did.
+    /// Deletes the token vectors of the oldest chunks until the rest takes at most `most` bytes.
+    /// Returns the newest chunk that lost its token vectors, if any did.
     async fn drop_oldest_tokens(
         &self,
         model: &str,
         most: u64,
     ) -> Result<Option<ChunkId>, StoreError>;
 
-    /// Chunks in order, after this one.
+    /// Lists chunks in the order of their ids, after a chunk.
     async fn chunks_after(
         &self,
         after: ChunkId,
         limit: u32,
     ) -> Result<Vec<StoredChunk>, StoreError>;
 
-    /// Takes the place of what the same makers found in the same chunks. Chunks that are gone by now
-    /// are passed over.
+    /// Stores facts. They replace what the same makers found in the same chunks before. Chunks that
+    /// no longer exist are skipped.
     async fn keep_facts(&self, found: Vec<ChunkFacts>) -> Result<(), StoreError>;
 
-    /// Facts that begin or end at one of these names, within groups, those said last first.
+    /// Lists facts within groups whose subject or object is one of these names, those stated last
+    /// first.
     async fn facts_about(
         &self,
         keys: &[String],
@@ -429,7 +442,8 @@ pub trait ChunkStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<StoredFact>, StoreError>;
 
-    /// Who and what facts within groups are about, by a part of their key; those said of last first.
+    /// Lists the entities that facts within groups are about and whose key contains a part; those
+    /// stated last come first.
     async fn entities(
         &self,
         part: &str,
@@ -437,7 +451,7 @@ pub trait ChunkStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<EntityRow>, StoreError>;
 
-    /// What a maker found in a text before.
+    /// The facts that a maker found in a text before; `None`: it has not read this text.
     async fn reading(&self, text: Hash, maker: &str) -> Result<Option<Vec<FactRow>>, StoreError>;
 
     async fn keep_reading(
@@ -447,17 +461,18 @@ pub trait ChunkStore: Send + Sync {
         facts: &[FactRow],
     ) -> Result<(), StoreError>;
 
-    /// Small notes of the indexers that fill the store, by name.
+    /// Lists the marks whose names begin with a prefix. Marks are small notes of the indexers that
+    /// fill the store.
     async fn marks(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError>;
 
-    /// Sets all of them in one transaction.
+    /// Sets all of the marks in one transaction.
     async fn set_marks(&self, marks: Vec<(String, String)>) -> Result<(), StoreError>;
 
     async fn set_mark(&self, name: &str, value: &str) -> Result<(), StoreError> {
         self.set_marks(vec![(name.to_owned(), value.to_owned())]).await
     }
 
-    /// Adds to the count that a mark holds as `period count`, at once for all who count; a new period
-    /// begins at zero. Gives back the count.
+    /// Adds to the count that a mark holds as `period count`. The addition is atomic for all who
+    /// count, and a new period begins at zero. Returns the new count.
     async fn add_to_mark(&self, name: &str, period: &str, by: u64) -> Result<u64, StoreError>;
 }

@@ -1,5 +1,6 @@
-//! A person's decisions about names of the knowledge graph: which names mean the same entity, and
-//! which name means two. Kept as `graph.json` in the person's folder, because texts do not contain it.
+//! A person's decisions about names in the knowledge graph: which names mean the same entity, and
+//! which name means two. They are kept as `graph.json` in the person's folder, because no text
+//! contains them and they could not be derived again.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +11,9 @@ use super::{EntityName, StoredFact};
 use crate::{Area, Expect, Files, ObjectKey, StoreError};
 
 const FILE: &str = "graph.json";
-/// A file that Onyx wrote is far smaller; a larger one is not ours.
+/// The largest decisions file that is read. A file that Onyx wrote is far smaller.
 const LONGEST: u64 = 1024 * 1024;
-/// Somebody else may write it at the same moment.
+/// How often a change is tried, because somebody else may write the file at the same moment.
 const TRIES: usize = 5;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,15 +23,15 @@ pub struct NameDecisions {
     apart: Vec<ApartName>,
 }
 
-/// Names of one.
+/// The names of one entity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SameName {
-    /// What it is called.
+    /// The name by which the entity is called.
     name: String,
     also: BTreeSet<String>,
 }
 
-/// What some texts call by a name is another.
+/// A name that means another entity in some texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct ApartName {
     name: String,
@@ -47,7 +48,8 @@ impl NameDecisions {
         }
     }
 
-    /// Reads, changes and writes; again if the file was changed meanwhile.
+    /// Reads the decisions, changes them and writes them; starts again if the file was changed
+    /// meanwhile.
     pub async fn change(
         files: &dyn Files,
         person: &PersonId,
@@ -73,7 +75,7 @@ impl NameDecisions {
         Err(StoreError::Conflict)
     }
 
-    /// Everything said of these names is said of one.
+    /// Makes all facts about these names facts about one entity.
     pub fn merge(&mut self, into: &str, names: &[String]) {
         let into = EntityName::new(into);
         let mut also = BTreeSet::new();
@@ -93,7 +95,7 @@ impl NameDecisions {
         self.same.push(SameName { name: into.name, also });
     }
 
-    /// A name that was made one with another is its own again.
+    /// Separates a name from the entity with which it was merged.
     pub fn unmerge(&mut self, name: &str) {
         let key = EntityName::new(name).key;
         for same in &mut self.same {
@@ -102,7 +104,7 @@ impl NameDecisions {
         self.same.retain(|same| !same.also.is_empty());
     }
 
-    /// What these texts call by a name is another.
+    /// Makes a name in these texts mean another entity.
     pub fn split(&mut self, name: &str, into: &str, paths: &[String]) {
         let (name, into) = (EntityName::new(name), EntityName::new(into));
         // The newest decision counts: as long as the two names mean one entity, no text could mean
@@ -116,7 +118,7 @@ impl NameDecisions {
         self.apart.push(apart);
     }
 
-    /// Names by which a text may mean one, as keys.
+    /// All keys under which texts may mention the entity that a name stands for.
     pub fn keys_of(&self, name: &str) -> Vec<String> {
         let key = self.one_name(&EntityName::new(name)).key;
         let mut keys = BTreeSet::from([key.clone()]);
@@ -128,23 +130,24 @@ impl NameDecisions {
         keys.into_iter().collect()
     }
 
-    /// The other names of one.
+    /// The other names of an entity.
     pub fn also(&self, name: &EntityName) -> Vec<String> {
         let same = self.same.iter().filter(|same| same.is_about(&name.key));
         same.flat_map(|same| same.also.iter().cloned()).collect()
     }
 
-    /// What a name stands for.
+    /// The name of the entity that a name stands for.
     pub fn one_name(&self, name: &EntityName) -> EntityName {
         let same = self.same.iter().find(|same| same.is_about(&name.key));
         same.map_or_else(|| name.clone(), |same| EntityName::new(&same.name))
     }
 
-    /// A fact with the names that the person decided on.
+    /// Replaces the names in a fact by those on which the person decided.
     pub fn apply(&self, fact: &mut StoredFact) {
         for name in [&mut fact.row.subject, &mut fact.row.object] {
             let is_it = |apart: &&ApartName| {
-                // Older decisions name shared documents without their root.
+                // Older decisions name shared documents without their root, so both forms of the
+                // path are compared.
                 EntityName::new(&apart.name).key == name.key
                     && (apart.paths.contains(&fact.source.rooted_path())
                         || apart.paths.contains(&fact.source.path))
@@ -190,7 +193,7 @@ mod tests {
         assert_eq!(one(&decisions, "Bob"), "Robert Miller");
         assert_eq!(one(&decisions, "bobby"), "Robert Miller");
         assert_eq!(decisions.keys_of("rob"), ["bob", "bobby", "rob", "robert miller"]);
-        // What was one already comes along when that becomes another.
+        // Names that were merged before come along when their entity is merged into another.
         decisions.merge("Bobby Tables", &["Robert Miller".into()]);
         assert_eq!(one(&decisions, "rob"), "Bobby Tables");
         decisions.unmerge("Rob");

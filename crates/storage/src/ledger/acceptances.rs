@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AuditEntry, StoreError};
 
-/// What a person accepts by its hash.
+/// The kinds of things that a person accepts by their hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AcceptanceKind {
-    /// A skill, by its path in the vault.
+    /// A skill, named by its path in the vault.
     Skill,
-    /// A tool of another program, by its name.
+    /// A tool of another program, named by the tool's name.
     McpTool,
 }
 
@@ -29,9 +29,9 @@ pub struct Acceptance {
     pub person: PersonId,
     pub kind: AcceptanceKind,
     pub name: String,
-    /// The hash of everything that was accepted.
+    /// The hash of everything that the person accepted.
     pub hash: Hash,
-    /// The text that was looked at, to show what has changed since.
+    /// The text that the person looked at. It is kept to show what has changed since.
     pub content: String,
     pub accepted_at: Timestamp,
 }
@@ -39,17 +39,17 @@ pub struct Acceptance {
 /// What people have accepted. Each change is one transaction with its audit row.
 #[async_trait]
 pub trait Acceptances: Send + Sync {
-    /// Lists what was accepted, by name.
+    /// Lists what a person accepted of one kind, ordered by name.
     async fn accepted(
         &self,
         person: &PersonId,
         kind: AcceptanceKind,
     ) -> Result<Vec<Acceptance>, StoreError>;
 
-    /// Replaces what was accepted under these names before.
+    /// Stores the rows. Each replaces what was accepted under its name before.
     async fn accept(&self, rows: Vec<Acceptance>, audit: AuditEntry) -> Result<(), StoreError>;
 
-    /// Does nothing for names that were not accepted.
+    /// Removes acceptances by name. Names that were not accepted are ignored.
     async fn withdraw(
         &self,
         person: &PersonId,

@@ -32,17 +32,18 @@ impl Role {
     }
 }
 
-/// A credential that gives access. Holds the hash of a secret, never the secret.
+/// A credential that gives access. It holds the hash of a secret, never the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CredentialRow {
     pub credential: CredentialId,
     pub kind: CredentialKind,
-    /// The people it may speak for; the first is the default.
+    /// The people that the credential may speak for; the first is the default.
     pub people: Vec<PersonId>,
     pub name: String,
     pub hash: Hash,
     pub grants: Grants,
-    /// What it was made with: it ends when that does. Not always a row.
+    /// The credential with which this one was made; this one ends when its parent does. The parent
+    /// need not have a row.
     pub parent: Option<CredentialId>,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
@@ -51,11 +52,11 @@ pub struct CredentialRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CredentialKind {
-    /// `onyx_sk_…`, for programs.
+    /// A token for programs, `onyx_sk_…`.
     Token,
-    /// A browser's cookie.
+    /// The cookie of a browser.
     Session,
-    /// What an SDK gets short-lived tokens with.
+    /// A credential with which an SDK gets short-lived tokens.
     Refresh,
 }
 
@@ -69,18 +70,18 @@ impl CredentialKind {
     }
 }
 
-/// A secret as it is kept: sealed.
+/// A secret in its sealed form, as it is stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealedSecret {
     pub id: SecretId,
-    /// The name of the key it is sealed with.
+    /// The name of the key with which the secret is sealed.
     pub key: String,
     pub nonce: Vec<u8>,
     pub sealed: Vec<u8>,
     pub updated_at: Timestamp,
 }
 
-/// The person a secret belongs to, its provider or purpose, and its name.
+/// The id of a secret: the person it belongs to, its provider or purpose, and its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SecretId {
     pub person: PersonId,
@@ -94,20 +95,21 @@ impl fmt::Debug for SealedSecret {
     }
 }
 
-/// The people who may sign in, and their credentials. Small tables, read whole at the start.
+/// The people who may sign in, and their credentials. The tables are small and are read whole at
+/// the start.
 #[async_trait]
 pub trait Accounts: Send + Sync {
     /// Lists the people by name.
     async fn people(&self) -> Result<Vec<PersonRow>, StoreError>;
 
-    /// Adds the person; `Conflict` when there is one of this name.
+    /// Adds the person; `Conflict` when there is a person of this name already.
     async fn add_person(&self, row: PersonRow) -> Result<(), StoreError>;
 
-    /// Removes the person with password and credentials, in one transaction. `NotFound` when there
-    /// is none.
+    /// Removes the person with their password and credentials, in one transaction. `NotFound` when
+    /// there is no such person.
     async fn remove_person(&self, person: &PersonId) -> Result<(), StoreError>;
 
-    /// The PHC string of each person who has a password.
+    /// Returns the password hash of each person who has a password, as a PHC string.
     async fn passwords(&self) -> Result<Vec<(PersonId, String)>, StoreError>;
 
     async fn set_password(&self, person: &PersonId, hash: String) -> Result<(), StoreError>;
@@ -119,7 +121,8 @@ pub trait Accounts: Send + Sync {
 
     async fn put_credential(&self, row: CredentialRow) -> Result<(), StoreError>;
 
-    /// All of them or none. Removing what is not there is no error.
+    /// Removes all of the credentials or none. Removing a credential that does not exist is no
+    /// error.
     async fn remove_credentials(&self, ids: &[CredentialId]) -> Result<(), StoreError>;
 }
 
@@ -129,9 +132,9 @@ pub trait SealedSecrets: Send + Sync {
     /// Lists the secrets by person, provider and name.
     async fn secrets(&self) -> Result<Vec<SealedSecret>, StoreError>;
 
-    /// Writes all of them or none; each takes the place of one with its id.
+    /// Writes all of the secrets or none. Each replaces an earlier secret with the same id.
     async fn put_secrets(&self, rows: Vec<SealedSecret>) -> Result<(), StoreError>;
 
-    /// `NotFound` when there is none.
+    /// Removes the secret; `NotFound` when there is none with this id.
     async fn remove_secret(&self, id: &SecretId) -> Result<(), StoreError>;
 }

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 
-/// One account of one network: `telegram` and the name that the config gives it.
+/// One account of one network: the network's name, such as `telegram`, and the account's name in
+/// the config.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccountKey {
     pub network: String,
@@ -18,7 +19,7 @@ impl std::fmt::Display for AccountKey {
     }
 }
 
-/// A peer that an account talks to, by the network's own id.
+/// A peer that an account talks to, named by the network's own id for it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerKey {
     pub account: AccountKey,
@@ -44,7 +45,7 @@ impl PeerKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PeerState {
-    /// Has a code and waits for approval.
+    /// The peer has a pairing code and waits for a person's approval.
     Waiting,
     Paired,
     Blocked,
@@ -67,7 +68,7 @@ pub struct PeerRow {
     pub kind: PeerKind,
     pub name: String,
     pub state: PeerState,
-    /// The person whose agents answer it.
+    /// The person whose agents answer the peer.
     pub person: Option<PersonId>,
     pub code: Option<PairingCode>,
     pub first_seen: Timestamp,
@@ -80,7 +81,8 @@ pub struct PairingCode {
     pub expires: Timestamp,
 }
 
-/// A peer as it is met or changed. Its id is the ledger's business.
+/// A peer that is met for the first time, or is changed. It carries no row id, because the ledger
+/// assigns that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerChange {
     pub key: PeerKey,
@@ -96,12 +98,12 @@ pub struct PeerChange {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConversationRow {
     pub session: Option<SessionId>,
-    /// The agent that was chosen in the chat; without one the bindings decide.
+    /// The agent that was chosen in the chat; where none was chosen, the config's bindings decide.
     pub agent: Option<AgentId>,
     pub model: Option<String>,
 }
 
-/// One update of a network, as it came.
+/// One update as it came from a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewUpdate {
     pub update: String,
@@ -117,7 +119,7 @@ pub enum InboxState {
     New,
     Working,
     Done,
-    /// It could not be handled; a person decides.
+    /// The update could not be handled, so a person decides what happens to it.
     Dead,
 }
 
@@ -142,40 +144,41 @@ pub struct InboxUpdate {
     pub attempts: u32,
     /// The message is not tried before this time.
     pub not_before: Timestamp,
-    /// The run that was promised to it, and whose.
+    /// The run that was promised to answer this update, and the person whose run it is.
     pub run: Option<(PersonId, RunId)>,
     pub growing: Option<String>,
     pub why: String,
     pub received_at: Timestamp,
-    /// Another gateway that lives works on it.
+    /// Whether another living gateway works on the update.
     pub is_elsewhere: bool,
 }
 
 /// What to do with an update that was not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateFailure {
-    /// Something passing stood in the way: this was no attempt.
+    /// Something temporary stood in the way. The update is tried again after this time, and the try
+    /// does not count as an attempt.
     Later(Timestamp),
     Again(Timestamp),
     Dead,
 }
 
-/// A message to be sent.
+/// A message to put in the outbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPart {
     pub peer: PeerKey,
-    /// Whatever has this key is sent once.
+    /// Only one message with this key is ever sent.
     pub key: String,
     pub body: String,
     pub repeat: Repeat,
 }
 
-/// What may be done when a send had no answer.
+/// Whether a send that had no answer may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// Edits, and sends that the network knows by a key.
+    /// Repeating is harmless: this is an edit, or a send that the network recognises by a key.
     Safe,
-    /// The message may have arrived, and would be there twice.
+    /// The message may have arrived, and repeating would show it twice.
     Unsafe,
 }
 
@@ -183,12 +186,13 @@ pub enum Repeat {
 #[serde(rename_all = "snake_case")]
 pub enum PartState {
     Queued,
-    /// Written before the network is asked, so that a crash leaves a trace.
+    /// The message is being sent. This state is written before the network is asked, so that a
+    /// crash leaves a trace.
     Sending,
     Sent,
-    /// It was sent and had no answer.
+    /// The message was sent and had no answer, so nobody knows whether it arrived.
     Unknown,
-    /// The network will not have it.
+    /// The network refuses the message.
     Dead,
 }
 
@@ -221,9 +225,9 @@ pub struct OutboxPart {
 /// How one attempt to send ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendEnd {
-    /// The network took the message; this is its id there.
+    /// The network took the message and gave it this id.
     Sent(String),
-    /// The message is to be tried again, with the body that it has from now on.
+    /// The message is to be tried again with this body.
     Again {
         body: String,
         repeat: Repeat,
@@ -234,7 +238,7 @@ pub enum SendEnd {
     Dead(String),
 }
 
-/// How many updates and messages of an account wait or failed.
+/// How many updates and messages of an account are waiting or have failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueFigures {
     pub incoming: u64,
@@ -256,20 +260,20 @@ pub enum LetterKind {
     Out,
 }
 
-/// A message that waits to be fetched.
+/// A message that is kept until its receiver fetches it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mail {
     pub id: i64,
     pub text: String,
 }
 
-/// Inbox, outbox, peers and conversations of connectors.
+/// The ledger of connectors: inbox, outbox, peers and conversations.
 #[async_trait]
 pub trait ConnectorLedger: Send + Sync {
     async fn cursor(&self, account: &AccountKey) -> Result<Option<String>, StoreError>;
 
-    /// Keeps updates and how far the account was read, in one transaction. What came before is
-    /// left out. Returns how many are new.
+    /// Stores updates, and how far the account was read, in one transaction. Updates that are
+    /// stored already are left out. Returns how many are new.
     async fn store_updates(
         &self,
         account: &AccountKey,
@@ -278,19 +282,20 @@ pub trait ConnectorLedger: Send + Sync {
         at: Timestamp,
     ) -> Result<usize, StoreError>;
 
-    /// Updates that are not answered yet, oldest first.
+    /// Lists updates that are not answered yet, oldest first.
     async fn open_updates(
         &self,
         account: &AccountKey,
         limit: u32,
     ) -> Result<Vec<InboxUpdate>, StoreError>;
 
-    /// One more attempt. Returns the update as it is now; `None` when it is over, or when another gateway that lives works
-    /// on it. Only who began an update ends it, or says that it failed.
+    /// Starts one more attempt. Returns the update as it is now; `None` when it is finished, or
+    /// when another living gateway works on it. Only the gateway that began an update may finish it
+    /// or record its failure.
     async fn begin_update(&self, id: i64) -> Result<Option<InboxUpdate>, StoreError>;
 
-    /// Promises a run to the update. One that was promised before stays the promised one, and is
-    /// returned; `None` when the update is over.
+    /// Promises a run to the update. If a run was promised before, that one stays and is returned.
+    /// `None` when the update is finished.
     async fn promise_run(
         &self,
         id: i64,
@@ -300,8 +305,8 @@ pub trait ConnectorLedger: Send + Sync {
 
     async fn set_growing(&self, id: i64, message: &str) -> Result<(), StoreError>;
 
-    /// The update is over, and what is to be said about it is in the outbox, in one transaction.
-    /// `false`: it was over before, and nothing was written.
+    /// Marks the update as finished and puts what is to be said about it in the outbox, in one
+    /// transaction. `false`: it was finished before, and nothing was written.
     async fn finish_update(
         &self,
         id: i64,
@@ -316,10 +321,10 @@ pub trait ConnectorLedger: Send + Sync {
         why: &str,
     ) -> Result<(), StoreError>;
 
-    /// Those whose key is known stay as they are.
+    /// Puts messages in the outbox. A message whose key is there already is left as it is.
     async fn queue_parts(&self, parts: Vec<NewPart>, at: Timestamp) -> Result<(), StoreError>;
 
-    /// The first message to be sent to each peer.
+    /// Lists the first message to be sent to each peer.
     async fn next_parts(
         &self,
         account: &AccountKey,
@@ -329,38 +334,41 @@ pub trait ConnectorLedger: Send + Sync {
     /// Whether nothing waits to be sent to a peer.
     async fn is_clear(&self, peer: &PeerKey) -> Result<bool, StoreError>;
 
-    /// `false`: it is not queued any more.
+    /// Marks a message as being sent. `false`: it is not queued any more.
     async fn begin_send(&self, id: i64) -> Result<bool, StoreError>;
 
-    /// `LeaseLost` when another gateway has settled the send meanwhile: nothing was written.
+    /// Records how a send ended. `LeaseLost`: another gateway has settled the send meanwhile, and
+    /// nothing was written.
     async fn end_send(&self, id: i64, end: SendEnd) -> Result<(), StoreError>;
 
-    /// Settles what an earlier process was sending when it ended: called when the account starts, before it sends
-    /// anything. What another gateway that lives is sending stays. Returns how many of them are unknown now.
+    /// Settles the sends that an earlier process was in the middle of when it ended. It is called
+    /// when the account starts, before anything is sent. Sends of other living gateways are left
+    /// alone. Returns how many messages are of unknown outcome now.
     async fn settle_sends(&self, account: &AccountKey) -> Result<u64, StoreError>;
 
-    /// Settles what gateways that died meanwhile were sending; what this process sends stays. Returns how many of them
-    /// are unknown now.
+    /// Settles the sends of gateways that have died meanwhile; sends of this process are left
+    /// alone. Returns how many messages are of unknown outcome now.
     async fn settle_lost_sends(&self, _account: &AccountKey) -> Result<u64, StoreError> {
         Ok(0)
     }
 
-    /// Which life of this process works on the ledger, as `Files::incarnation` says it. Whoever sends compares it
-    /// immediately before, because another gateway may have taken over what was begun in an earlier one. Costs nothing.
+    /// The number of this process's current life in the ledger, the same as `Files::incarnation`.
+    /// Senders compare it immediately before they send, because another gateway may have taken over
+    /// what an earlier life began. The call costs nothing.
     fn incarnation(&self) -> Result<i64, StoreError> {
         Ok(0)
     }
 
     async fn figures(&self, account: &AccountKey) -> Result<QueueFigures, StoreError>;
 
-    /// Newest first.
+    /// Lists the account's dead letters, newest first.
     async fn dead_letters(
         &self,
         account: &AccountKey,
         limit: u32,
     ) -> Result<Vec<DeadLetter>, StoreError>;
 
-    /// `false`: there is no such dead letter.
+    /// Queues a dead letter again. `false`: there is no such dead letter.
     async fn retry_letter(
         &self,
         account: &AccountKey,
@@ -375,7 +383,8 @@ pub trait ConnectorLedger: Send + Sync {
         id: i64,
     ) -> Result<bool, StoreError>;
 
-    /// Keeps a message for a receiver that comes to fetch it; the same key once. Returns its number.
+    /// Keeps a message until its receiver fetches it. A key that is there already is not stored
+    /// twice. Returns the message's number.
     async fn put_mail(
         &self,
         peer: &PeerKey,
@@ -384,7 +393,7 @@ pub trait ConnectorLedger: Send + Sync {
         at: Timestamp,
     ) -> Result<i64, StoreError>;
 
-    /// What was kept for a peer after a number, oldest first.
+    /// Lists messages kept for a peer whose number is greater than `after`, oldest first.
     async fn mail_after(
         &self,
         peer: &PeerKey,
@@ -392,18 +401,18 @@ pub trait ConnectorLedger: Send + Sync {
         limit: u32,
     ) -> Result<Vec<Mail>, StoreError>;
 
-    /// Forgets what was answered and sent before a time. Messages that the account still has to
-    /// answer stay.
+    /// Deletes what was answered, sent or kept for a receiver before a time. Updates that the
+    /// account still has to answer stay.
     async fn forget_before(&self, account: &AccountKey, at: Timestamp) -> Result<(), StoreError>;
 
     async fn peer(&self, key: &PeerKey) -> Result<Option<PeerRow>, StoreError>;
 
-    /// All of an account, those seen last first.
+    /// Lists all peers of an account, those seen last first.
     async fn peers(&self, account: &AccountKey) -> Result<Vec<PeerRow>, StoreError>;
 
-    /// Meets or changes a peer. A peer that would wait is met only while fewer than `most_waiting`
-    /// others do; `None` otherwise. Codes that have expired make room, and one that is still good
-    /// stays as it is.
+    /// Adds or changes a peer. A new peer that would wait for pairing is added only while fewer
+    /// than `most_waiting` others wait; otherwise the answer is `None`. Waiting peers whose codes
+    /// have expired make room, and a code that is still valid stays as it is.
     async fn put_peer(
         &self,
         change: PeerChange,
@@ -421,7 +430,8 @@ pub trait ConnectorLedger: Send + Sync {
         row: ConversationRow,
     ) -> Result<(), StoreError>;
 
-    /// The number under which a peer may decide on a draft; the same for the same draft.
+    /// Returns the number under which a peer may decide on a draft. The same draft always gets the
+    /// same number.
     async fn number_proposal(&self, peer: i64, draft: DraftId) -> Result<u64, StoreError>;
 
     async fn proposal(&self, peer: i64, number: u64) -> Result<Option<DraftId>, StoreError>;

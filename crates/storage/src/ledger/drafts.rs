@@ -12,28 +12,29 @@ use crate::{AuditEntry, StoreError};
 pub struct Draft {
     pub id: DraftId,
     pub key: SessionKey,
-    /// Who proposed it.
+    /// The agent that proposed the change.
     pub agent: AgentId,
     pub run: RunId,
     pub call: ToolUseId,
-    /// What the model asked for; none where several of its calls were combined.
+    /// What the model asked for; `None` where several of its calls were combined.
     pub input: Option<Value>,
-    /// The taint of the run when it proposed this.
+    /// The taint of the run when it proposed the change.
     pub taint: Taint,
     pub plan: Plan,
-    /// The hash covers exactly what will happen, for whom, from which run.
+    /// The hash of the plan, the session and the run: exactly what will happen, for whom, and from
+    /// which run.
     pub hash: Hash,
     pub state: DraftState,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
     pub decided: Option<DraftDecision>,
     pub reason: Option<String>,
-    /// What came of it, in words for the model.
+    /// The outcome, in words for the model.
     pub output: Option<String>,
     /// Where the output's content came from.
     pub origin: Origin,
     pub superseded_by: Option<DraftId>,
-    /// The session's log tells of the decision.
+    /// Whether the session's log contains the decision already.
     pub delivered: bool,
 }
 
@@ -55,7 +56,7 @@ impl Draft {
         ])
     }
 
-    /// Is what will happen still what the hash was made over?
+    /// Whether the plan, the session and the run still match the hash.
     pub fn is_intact(&self) -> bool {
         Self::hash_of(&self.plan, &self.key, self.run) == self.hash
     }
@@ -65,39 +66,39 @@ impl Draft {
     }
 }
 
-/// Which drafts are listed, newest first.
+/// Which drafts a listing contains. Listings are newest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DraftFilter {
     pub state: Option<DraftState>,
     pub session: Option<SessionId>,
-    /// Only drafts made before this one.
+    /// Only drafts that were made before this one.
     pub before: Option<DraftId>,
-    /// 0: a page of the store's own size.
+    /// The most drafts to list; 0 means the store's own page size.
     pub limit: u32,
 }
 
-/// The move of a draft from one state to the next.
+/// A step of a draft from one state to the next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DraftMove {
-    /// The draft moves only from this state, and only while its hash is this one.
+    /// The draft moves only if it is in this state and has this hash.
     pub from: DraftState,
     pub hash: Hash,
     pub to: DraftState,
     pub change: DraftChange,
 }
 
-/// Fields that change with the state; `None` leaves one as it is.
+/// Fields that change together with the state; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DraftChange {
     pub decided: Option<DraftDecision>,
     pub reason: Option<String>,
     pub output: Option<(String, Origin)>,
-    /// What would happen now, where it is no longer what was shown.
+    /// What would happen now, where that differs from what was shown to the person.
     pub plan: Option<Plan>,
 }
 
 impl Draft {
-    /// The row after a move; for stores.
+    /// Returns the draft as it is after a move. Stores use this to write the new row.
     #[must_use]
     pub fn moved(mut self, step: &DraftMove) -> Self {
         let DraftChange { decided, reason, output, plan } = step.change.clone();
@@ -115,12 +116,12 @@ impl Draft {
     }
 }
 
-/// The ledger of drafts. Every change of a state is one transaction with its row of the audit
-/// chain.
+/// The ledger of drafts. Every change of a draft's state is one transaction with its row in the
+/// audit chain.
 #[async_trait]
 pub trait Drafts: Send + Sync {
-    /// Adds a pending draft and supersedes `replaces`. `Conflict` when these are not exactly the
-    /// session's open drafts that have a target in common with it.
+    /// Adds a pending draft and supersedes the drafts in `replaces`. `Conflict` when these are not
+    /// exactly the session's open drafts that share a target with it.
     async fn put_draft(
         &self,
         draft: Draft,
@@ -130,18 +131,19 @@ pub trait Drafts: Send + Sync {
 
     async fn draft(&self, person: &PersonId, id: DraftId) -> Result<Option<Draft>, StoreError>;
 
-    /// Newest first.
+    /// Lists a person's drafts, newest first.
     async fn drafts(
         &self,
         person: &PersonId,
         filter: &DraftFilter,
     ) -> Result<Vec<Draft>, StoreError>;
 
-    /// Those of a session that a person can still decide, oldest first.
+    /// Lists the drafts of a session that a person can still decide, oldest first.
     async fn open_drafts(&self, key: &SessionKey) -> Result<Vec<Draft>, StoreError>;
 
-    /// `Conflict` when the draft is no longer where the move begins; if several moves come at once,
-    /// one happens. Returns the row as it is now.
+    /// Moves a draft to another state. `Conflict` when the draft is not in the state where the move
+    /// begins, so that only one of several simultaneous moves happens. Returns the draft as it is
+    /// now.
     async fn move_draft(
         &self,
         person: &PersonId,
@@ -150,10 +152,11 @@ pub trait Drafts: Send + Sync {
         audit: AuditEntry,
     ) -> Result<Draft, StoreError>;
 
-    /// Everybody's drafts that are being applied, and those that have run out by now.
+    /// Lists all people's drafts that are being applied or have expired by now.
     async fn unsettled_drafts(&self, now: Timestamp) -> Result<Vec<Draft>, StoreError>;
 
-    /// Decided drafts of which the session's log does not tell yet, in the order of the decisions.
+    /// Lists decided drafts whose decision is not in the session's log yet, in the order of the
+    /// decisions.
     async fn undelivered_drafts(&self, key: &SessionKey) -> Result<Vec<Draft>, StoreError>;
 
     async fn deliver_drafts(&self, key: &SessionKey, ids: &[DraftId]) -> Result<(), StoreError>;

@@ -5,38 +5,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AuditEntry, StoreError};
 
-/// What the ledger knows of a job besides its file.
+/// What the ledger knows of a job in addition to the job's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRow {
     pub person: PersonId,
     pub job: JobId,
-    /// The only content at which it fires.
+    /// The hash of the file that the person accepted. The job fires only while its file has this
+    /// hash.
     pub accepted_hash: Hash,
     pub accepted_text: String,
     pub accepted_at: Timestamp,
-    /// `every` counts from here.
+    /// The time from which intervals of an `every` schedule are counted.
     pub anchor: Timestamp,
-    /// Every slot up to this time is settled.
+    /// All slots up to this time have been decided.
     pub settled: Timestamp,
-    /// Why it is paused.
+    /// The reason why the job is paused; `None`: it is not.
     pub paused: Option<String>,
     /// The number of failures in a row.
     pub failures: u32,
-    /// The conversation that its runs continue, if it keeps one.
+    /// The conversation that the job's runs continue, if it keeps one.
     pub session: Option<SessionId>,
-    /// When the person last looked at its results.
+    /// When the person last looked at the job's results.
     pub seen_at: Option<Timestamp>,
 }
 
-/// One scheduled time of a job and its outcome, or several in a row that were not fired.
+/// One scheduled time of a job and its outcome, or several consecutive times that were not fired.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobSlot {
     pub person: PersonId,
     pub job: JobId,
     pub scheduled_at: Timestamp,
-    /// The last time that the row stands for.
+    /// The last scheduled time that this row stands for.
     pub last: Timestamp,
-    /// How many times it stands for; a large number may be a lower bound.
+    /// How many scheduled times this row stands for; a large number may be a lower bound.
     pub count: u32,
     pub state: SlotState,
     pub trigger: SlotTrigger,
@@ -45,13 +46,13 @@ pub struct JobSlot {
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
     pub cost: Option<f64>,
-    /// What came of it, in words for people.
+    /// The outcome, in words for people.
     pub detail: String,
     pub delivery: Option<SlotDelivery>,
 }
 
 impl JobSlot {
-    /// A slot that waits to be fired.
+    /// A new slot that waits to be fired.
     pub fn queued(person: PersonId, job: JobId, at: Timestamp, trigger: SlotTrigger) -> Self {
         Self {
             person,
@@ -80,7 +81,7 @@ impl JobSlot {
     }
 }
 
-/// Names one slot.
+/// The key of one slot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SlotKey {
     pub person: PersonId,
@@ -91,20 +92,21 @@ pub struct SlotKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlotState {
-    /// Waits for room, or for the run before it.
+    /// The slot waits until it may run: too many slots run now, or an earlier run of the job is not
+    /// finished.
     Queued,
     Running,
     Done,
-    /// It ran, or its check did, and there was nothing to tell.
+    /// The job or its check ran, and there was nothing to report.
     Nothing,
     Failed,
-    /// The process ended while it ran. It is not repeated.
+    /// The process ended while the slot ran. The run is not repeated.
     Interrupted,
-    /// A later slot took its place.
+    /// A later slot was queued instead of this one.
     Replaced,
-    /// A rule of the job left it out.
+    /// A rule of the job excluded this slot.
     Skipped,
-    /// Its time passed while no gateway could fire it.
+    /// The scheduled time passed while no gateway could fire it.
     Missed,
 }
 
@@ -123,18 +125,18 @@ impl SlotState {
         }
     }
 
-    /// Is it something that a person should know of?
+    /// Whether this is an outcome that a person should know of.
     pub const fn is_trouble(self) -> bool {
         matches!(self, Self::Failed | Self::Interrupted | Self::Missed)
     }
 }
 
-/// Why a slot fires.
+/// The reason why a slot fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlotTrigger {
     Schedule,
-    /// A person asked for it now.
+    /// A person asked for the run directly.
     Person,
 }
 
@@ -147,7 +149,7 @@ impl SlotTrigger {
     }
 }
 
-/// Whether the result of a slot was delivered to its receivers besides the session.
+/// Whether the result of a slot was delivered to its receivers other than the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlotDelivery {
@@ -166,39 +168,40 @@ impl SlotDelivery {
     }
 }
 
-/// The slots of one job between two times, decided as one.
+/// The slots of one job in a span of time, decided together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settling {
     pub person: PersonId,
     pub job: JobId,
-    /// The start of the time, as the row said when this was decided.
+    /// The start of the span: the row's `settled` time when the decision was made.
     pub from: Timestamp,
-    /// Earlier than `from` after the clock was set back: what was skipped or missed beyond it is
-    /// taken back and comes again in its time. What was fired stays fired.
+    /// The end of the span. It is earlier than `from` after the clock was set back. Then skipped
+    /// and missed slots after it are removed, because their times come again; slots that were fired
+    /// stay.
     pub to: Timestamp,
     pub slots: Vec<JobSlot>,
 }
 
-/// Fields to change in a job's row; `None` leaves one as it is.
+/// Fields to change in a job's row; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobChange {
-    /// Pauses the job for this reason; `Some(None)` resumes it.
+    /// `Some(Some(reason))` pauses the job, and `Some(None)` resumes it.
     pub paused: Option<Option<String>>,
     pub failures: Option<u32>,
     pub session: Option<SessionId>,
     pub seen_at: Option<Timestamp>,
-    /// Slots up to this time are settled, with any outcome.
+    /// The new time up to which all slots have been decided.
     pub settled: Option<Timestamp>,
 }
 
-/// The right to fire one slot.
+/// A request for the right to fire one slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotClaim {
     pub slot: SlotKey,
-    /// The run that it will be; none where no model is asked.
+    /// The run that the slot will start; `None` where no model is asked.
     pub run: Option<RunId>,
     pub started_at: Timestamp,
-    /// Slots that may be running at once, over all jobs.
+    /// The most slots that may run at once, over all jobs.
     pub most: usize,
 }
 
@@ -214,23 +217,23 @@ pub struct SlotEnding {
     pub cost: Option<f64>,
     pub detail: String,
     pub delivery: Option<SlotDelivery>,
-    /// What that changes for the job.
+    /// What the ending changes in the job's row.
     pub job: JobChange,
 }
 
 /// The ledger of jobs. One transaction decides which gateway fires a slot, so several gateways can
-/// share it.
+/// share the ledger.
 #[async_trait]
 pub trait JobLedger: Send + Sync {
-    /// Everybody's.
+    /// Lists the jobs of all people.
     async fn jobs(&self) -> Result<Vec<JobRow>, StoreError>;
 
     async fn job(&self, person: &PersonId, job: &JobId) -> Result<Option<JobRow>, StoreError>;
 
-    /// Writes the row as given: a person accepted the job.
+    /// Writes the row as given, because a person accepted the job.
     async fn put_job(&self, row: JobRow, audit: AuditEntry) -> Result<(), StoreError>;
 
-    /// `false`: there is no such row.
+    /// Changes fields of a job's row. `false`: there is no such row.
     async fn change_job(
         &self,
         person: &PersonId,
@@ -246,32 +249,33 @@ pub trait JobLedger: Send + Sync {
         audit: AuditEntry,
     ) -> Result<(), StoreError>;
 
-    /// `false`: another gateway has settled them meanwhile, and nothing was written. A slot that is
-    /// there already stays as it is.
+    /// Records the decisions on a span of slots. `false`: another gateway has settled them
+    /// meanwhile, and nothing was written. Slots that exist already stay as they are.
     async fn settle_slots(&self, settling: Settling) -> Result<bool, StoreError>;
 
-    /// `false`: there is a slot at that time.
+    /// Adds a slot. `false`: there is a slot at that time already.
     async fn add_slot(&self, slot: JobSlot) -> Result<bool, StoreError>;
 
-    /// Moves a slot from queued to running, unless another slot of the job runs or too many of all
-    /// jobs do.
+    /// Moves a slot from queued to running. This fails if another slot of the job runs, or if the
+    /// limit of running slots over all jobs is reached.
     async fn claim_slot(&self, claim: SlotClaim) -> Result<bool, StoreError>;
 
-    /// `false`: it was not in the state that the ending begins with.
+    /// Ends a slot. `false`: it was not in the state in which the ending begins.
     async fn end_slot(&self, ending: SlotEnding) -> Result<bool, StoreError>;
 
-    /// Everybody's slots that wait or run, by their times.
+    /// Lists the slots of all people that wait or run, ordered by their times.
     async fn open_slots(&self) -> Result<Vec<JobSlot>, StoreError>;
 
-    /// Everybody's slots that run and whose process is gone, or was this one: those that the caller fires now are none of
-    /// them. In a home one process fires all, so these are all that run.
+    /// Lists the running slots of all people whose process is gone or was an earlier life of this
+    /// one. The default returns all running slots, because in a home one process fires all of them
+    /// and it asks before it fires any.
     async fn left_slots(&self) -> Result<Vec<JobSlot>, StoreError> {
         let mut slots = self.open_slots().await?;
         slots.retain(|slot| slot.state == SlotState::Running);
         Ok(slots)
     }
 
-    /// The slots of all people that are not delivered yet.
+    /// Lists the slots of all people whose results are not delivered yet.
     async fn undelivered_slots(&self) -> Result<Vec<JobSlot>, StoreError>;
 
     async fn set_delivery(
@@ -281,7 +285,7 @@ pub trait JobLedger: Send + Sync {
         detail: Option<&str>,
     ) -> Result<(), StoreError>;
 
-    /// Newest first, before a time.
+    /// Lists the slots of a job before a time, newest first.
     async fn slots(
         &self,
         person: &PersonId,
@@ -290,10 +294,10 @@ pub trait JobLedger: Send + Sync {
         limit: u32,
     ) -> Result<Vec<JobSlot>, StoreError>;
 
-    /// How many troubles of each job the person has not looked at.
+    /// Counts, for each job, the troubles that the person has not looked at yet.
     async fn unseen_troubles(&self, person: &PersonId) -> Result<Vec<(JobId, u64)>, StoreError>;
 
-    /// What the job's slots have cost since a time.
+    /// The total cost of the job's slots since a time.
     async fn spent_by_job(
         &self,
         person: &PersonId,

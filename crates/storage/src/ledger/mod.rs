@@ -1,6 +1,7 @@
-//! What needs transactions: runs, the list of sessions, waiting words, spending, the audit chain, drafts, accounts and
-//! sealed secrets. Traits and their rows only; `sqlite/` stands behind them. Rows of sessions can be made again from
-//! their logs; the others are kept nowhere else.
+//! The ledger is what needs transactions: runs, the list of sessions, waiting messages, spending,
+//! the audit chain, drafts, accounts and sealed secrets. This folder holds only the traits and
+//! their rows; `sqlite/` and `postgres/` implement them. Rows of sessions can be rebuilt from their
+//! logs; all other rows exist only here.
 
 mod acceptances;
 mod accounts;
@@ -35,13 +36,15 @@ pub use jobs::{
 };
 pub use pending::{PendingEntries, PendingEntry, PendingKind};
 
-/// What is known of a session without opening its log. Derived from the log, rebuildable.
+/// What is known of a session without opening its log. The row is derived from the log and can be
+/// rebuilt from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionMeta {
     pub session_id: SessionId,
     pub agent: AgentId,
     pub origin: SessionOrigin,
-    /// Who answers, in this order; never empty. `agent` only says where the log lies.
+    /// The agents that answer, in this order; the list is never empty. `agent` only says in whose
+    /// folder the log lies.
     pub agents: Vec<AgentId>,
     pub mode: LaneOrder,
     pub title: Option<String>,
@@ -49,12 +52,13 @@ pub struct SessionMeta {
     pub status: SessionStatus,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// User turns and complete answers.
+    /// The number of user turns and complete answers.
     pub message_count: u64,
     pub token_count: u64,
     /// The first 100 characters of the newest message.
     pub preview: String,
-    /// The first session of a family of forks, and where this one left it.
+    /// The first session of this family of forks. `fork_turn` is the turn after which this session
+    /// left it.
     pub root: SessionId,
     pub fork_turn: Option<TurnId>,
     pub last_run: Option<RunId>,
@@ -63,23 +67,24 @@ pub struct SessionMeta {
     pub marks: SessionMarks,
 }
 
-/// What a person's devices share about a session that its log does not say. A rebuild leaves it alone.
+/// What a person's devices share about a session that its log does not say. Rebuilding the row from
+/// the log leaves the marks alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SessionMarks {
-    /// Something was answered since the person last read it.
+    /// Whether something was answered since the person last read the session.
     pub unread: bool,
-    /// The person keeps it, with its forks, at the top of the list.
+    /// Whether the person keeps the session, with its forks, at the top of the list.
     pub pinned: bool,
-    /// What the person sorts their conversations by, in order.
+    /// The tags by which the person sorts their conversations, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// What the conversation is about.
+    /// The thing that the conversation is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attached: Option<EntityRef>,
 }
 
-/// A tag, and how many conversations have it.
+/// A tag, and the number of conversations that have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TagCount {
     pub tag: String,
@@ -93,11 +98,11 @@ pub enum SessionStatus {
     Archived,
 }
 
-/// Where a title comes from. A person's is never replaced by any other.
+/// Where a title comes from. A title given by a person is never replaced by any other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TitleSource {
-    /// The first words of the conversation, until something better names it.
+    /// The first words of the conversation. They serve as its title until there is a better one.
     #[default]
     Words,
     Model,
@@ -114,50 +119,56 @@ impl TitleSource {
     }
 }
 
-/// Fields to change in a session's row; `None` leaves one as it is.
+/// Fields to change in a session's row; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionChange {
     pub title: Option<(String, TitleSource)>,
     pub status: Option<SessionStatus>,
     pub agents: Option<Vec<AgentId>>,
     pub mode: Option<LaneOrder>,
-    /// Whether the session is pinned, with all of its forks.
+    /// Whether the session is pinned, together with all of its forks.
     pub pinned: Option<bool>,
     /// The tags that replace those of the session and all of its forks.
     pub tags: Option<Vec<String>>,
-    /// `Some(None)` detaches it, with all of its forks.
+    /// The thing to which the session and all of its forks are attached; `Some(None)` detaches
+    /// them.
     pub attached: Option<Option<EntityRef>>,
 }
 
-/// Which sessions are listed. Only the one of a family of forks that was updated last is listed.
+/// Which sessions a listing contains. Of a family of forks, only the session that was updated last
+/// is listed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionFilter {
     pub agent: Option<AgentId>,
     pub status: Option<SessionStatus>,
-    /// `None`: all but passing ones, of API clients and temporary chats, which are in no list.
+    /// Only sessions of this origin. `None`: all sessions but passing ones (those of API clients
+    /// and temporary chats), which are in no list.
     pub origin: Option<SessionOrigin>,
-    /// Part of the title or the preview...
+    /// Only sessions whose title or preview contains this text, or that `holding` names.
     pub text: Option<String>,
-    /// ...unless the session, or another of its family, is one of these: what was said in them holds
-    /// the text. Nothing without a text.
+    /// Sessions whose messages contain the text. They are listed even if title and preview do not
+    /// contain it, and so is a session with another of its family in this list. Without `text` this
+    /// has no effect.
     pub holding: Vec<SessionId>,
-    /// Only those that were updated at this time or later.
+    /// Only sessions that were updated at this time or later.
     pub since: Option<Timestamp>,
-    /// Only those that were updated before this time.
+    /// Only sessions that were updated before this time.
     pub until: Option<Timestamp>,
-    /// Only those that are, or are not, pinned.
+    /// Only sessions that are pinned, or only those that are not.
     pub pinned: Option<bool>,
-    /// Only those that have this tag.
+    /// Only sessions that have this tag.
     pub tag: Option<String>,
-    /// Only those that are attached to this.
+    /// Only sessions that are attached to this.
     pub attached: Option<EntityRef>,
-    /// Only sessions updated before this one (cursor); `NotFound` when it is gone.
+    /// Only sessions that were updated before this one, which is the cursor of a page; `NotFound`
+    /// when it no longer exists.
     pub before: Option<SessionId>,
-    /// 0: a page of the store's own size.
+    /// The most sessions to list; 0 means the store's own page size.
     pub limit: u32,
 }
 
-/// What starts a run: recorded before anything else happens, so that a crash can be closed.
+/// What starts a run. It is recorded before anything else happens, so that a run which a crash
+/// ended can be closed later.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BeginRun {
     pub run: RunId,
@@ -167,13 +178,13 @@ pub struct BeginRun {
     pub session: BeginIn,
 }
 
-/// The session a run begins in.
+/// The session in which a run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeginIn {
-    /// The session's row is made, unless it is there.
+    /// The session's row is created unless it exists.
     New(SessionOrigin),
-    /// The session's row must be there: whoever deleted the session meanwhile must not see it
-    /// again.
+    /// The session's row must exist, because a session that was deleted meanwhile must not come
+    /// back.
     Existing,
 }
 
@@ -183,22 +194,22 @@ pub struct RunRow {
     pub key: SessionKey,
     pub input_turn: TurnId,
     pub started_at: Timestamp,
-    /// `None` while it works.
+    /// How the run ended; `None` while it is at work.
     pub status: Option<RunStatus>,
 }
 
-/// How a run ended, and what that changes in its session's metadata.
+/// How a run ended, and what that changes in its session's row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOutcome {
     pub run: RunId,
     pub status: RunStatus,
     pub ended_at: Timestamp,
     pub usage: Usage,
-    /// What it is made of.
+    /// The parts of `usage`, by agent and model.
     pub used: Vec<ModelUse>,
     pub messages_added: u64,
     pub preview: Option<String>,
-    /// The title is set only where the session has none yet.
+    /// The title for a session that has none yet.
     pub title: Option<String>,
 }
 
@@ -206,12 +217,12 @@ pub struct RunOutcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelUse {
     pub agent: AgentId,
-    /// `<provider>/<model>`.
+    /// The model's full name, `<provider>/<model>`.
     pub model: String,
     pub usage: Usage,
 }
 
-/// What a person used of one model through one agent on a day (UTC, `YYYY-MM-DD`).
+/// What a person used of one model through one agent on one day (UTC, `YYYY-MM-DD`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageRow {
     pub day: String,
@@ -219,14 +230,14 @@ pub struct UsageRow {
     pub used: ModelUse,
 }
 
-/// What was spent on a day. An unknown price counts as nothing.
+/// What was spent on a day. Usage of unknown price counts as costing nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
     pub cost: f64,
     pub tokens: u64,
 }
 
-/// What each person spent on a day, by name.
+/// What each person and each agent spent on a day, ordered by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DaySpending {
     pub people: Vec<(PersonId, Spent)>,
@@ -236,7 +247,8 @@ pub struct DaySpending {
 /// A message to a session that is at work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InboxRow {
-    /// The id they will have in the log: words whose turn is there were delivered.
+    /// The id that the message's turn will have in the log. If the log has a turn of this id, the
+    /// message was delivered.
     pub turn: TurnId,
     pub delivery: Delivery,
     pub words: UserTurn,
@@ -246,11 +258,11 @@ pub struct InboxRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
-    /// The words are read after the tool results of the step under way.
+    /// The message is read after the tool results of the step under way.
     Steer,
-    /// The words are read when the answer under way is complete.
+    /// The message is read when the answer under way is complete.
     FollowUp,
-    /// The words are read when their answer is asked for.
+    /// The message is read when somebody asks for its answer.
     OnRequest,
 }
 
@@ -264,12 +276,12 @@ impl Delivery {
     }
 }
 
-/// One thing that happened, before it is chained.
+/// One event, before it is added to a person's audit chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditEntry {
     pub ts: Timestamp,
     pub person: PersonId,
-    /// `person`, `agent` or `system`.
+    /// The kind of actor: `person`, `agent` or `system`.
     pub actor_kind: String,
     pub actor: String,
     pub agent: Option<AgentId>,
@@ -282,12 +294,12 @@ pub struct AuditEntry {
     pub result: String,
 }
 
-/// An entry with its place in the person's chain.
+/// An audit entry with its place in the person's chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditRow {
     pub seq: u64,
     pub entry: AuditEntry,
-    /// Hash of the row before; zero for the first.
+    /// The hash of the previous row; zero for the first row.
     pub previous: Hash,
     pub hash: Hash,
 }
@@ -297,8 +309,8 @@ pub enum ChainState {
     Whole {
         rows: u64,
     },
-    /// Intact, but nothing proves that the first rows were not forged: they are older than the key,
-    /// or of a key that is not here.
+    /// The chain is intact, but nothing proves that the first rows were not forged: they are older
+    /// than the key, or were sealed with a key that is not here.
     SealedFrom {
         rows: u64,
         first: u64,
@@ -308,7 +320,7 @@ pub enum ChainState {
     },
 }
 
-/// A session that was made, changed or deleted.
+/// The record that a session was made, changed or deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionMove {
     pub seq: u64,
@@ -316,36 +328,38 @@ pub struct SessionMove {
     pub session: SessionId,
 }
 
-/// Where the sequence of changes of sessions stands.
+/// The current position in the sequence of changes to sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionSequence {
-    /// Sequences of another epoch mean nothing.
+    /// The epoch of the sequence. Positions of different epochs cannot be compared.
     pub epoch: u64,
-    /// The sequence of the newest change; 0 when there is none.
+    /// The position of the newest change; 0 when there is none.
     pub last: u64,
 }
 
-/// What needs transactions: one method for each that matters.
+/// The ledger of runs, sessions, inboxes, spending and audit chains. Each method is one
+/// transaction.
 #[async_trait]
 pub trait Ledger: Send + Sync {
-    /// Records the run as active and makes the session's row if needed, in one transaction.
-    /// `AlreadyRun` when this input runs now or has run to a good end.
+    /// Records the run as active and creates the session's row if needed, in one transaction.
+    /// `AlreadyRun` when a run for this input is active or has ended well.
     async fn begin_run(&self, begin: BeginRun) -> Result<(), StoreError>;
 
-    /// Ends the run and folds it into the session's metadata and the spending of person and agents, once:
-    /// ending an ended run changes nothing.
+    /// Ends the run and adds it to the session's metadata and to the spending of person and agents.
+    /// Ending a run that has ended changes nothing, so nothing is counted twice.
     async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError>;
 
-    /// Runs that never ended: to be closed at start.
+    /// Lists runs that have not ended. At the start of a process they are to be closed.
     async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError>;
 
-    /// Open runs on whose session no gateway works, to be closed now. In a home the caller finds out by taking the
-    /// session.
+    /// Lists open runs on whose session no gateway works; they are to be closed now. The default
+    /// lists all open runs: in a home the caller finds out by taking the session.
     async fn left_runs(&self) -> Result<Vec<RunRow>, StoreError> {
         self.active_runs().await
     }
 
-    /// Those of one session; more than one when a process lost it while it began a run.
+    /// Lists the open runs of one session. There is more than one only if a process lost the
+    /// session while it began a run.
     async fn open_runs(&self, key: &SessionKey) -> Result<Vec<RunRow>, StoreError>;
 
     async fn run(&self, person: &PersonId, run: RunId) -> Result<Option<RunRow>, StoreError>;
@@ -356,26 +370,27 @@ pub trait Ledger: Send + Sync {
         session: SessionId,
     ) -> Result<Option<SessionMeta>, StoreError>;
 
-    /// Newest first.
+    /// Lists a person's sessions, those updated last first.
     async fn sessions(
         &self,
         person: &PersonId,
         filter: &SessionFilter,
     ) -> Result<Vec<SessionMeta>, StoreError>;
 
-    /// How many sessions the person's list holds, counted no further than this.
+    /// Counts the sessions in the person's list, up to `most`.
     async fn count_sessions(&self, person: &PersonId, most: u32) -> Result<u32, StoreError> {
         let filter = SessionFilter { limit: most, ..SessionFilter::default() };
         let listed = self.sessions(person, &filter).await?.len();
         Ok(u32::try_from(listed).unwrap_or(most))
     }
 
-    /// `None`: this ledger keeps no sequence, and followers of sessions look at all of them.
+    /// Returns the position of the newest change to sessions. `None`: this ledger keeps no
+    /// sequence, so followers have to look at all sessions.
     async fn session_sequence(&self) -> Result<Option<SessionSequence>, StoreError> {
         Ok(None)
     }
 
-    /// Sessions that moved after a sequence, oldest first, each with its own.
+    /// Lists the changes to sessions after a position, oldest first.
     async fn moved_sessions(
         &self,
         _after: u64,
@@ -384,15 +399,15 @@ pub trait Ledger: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// The session and its forks, in the order they were made.
+    /// Lists the session and its forks, in the order in which they were made.
     async fn family(
         &self,
         person: &PersonId,
         root: SessionId,
     ) -> Result<Vec<SessionMeta>, StoreError>;
 
-    /// Changes what is given and nothing else, also while a run works on the session. A title that
-    /// a person gave stays unless a person gives another. Returns the row as it is now.
+    /// Changes the given fields and no others, also while a run works on the session. A title that
+    /// a person gave is replaced only by another title from a person. Returns the row as it is now.
     async fn change_session(
         &self,
         person: &PersonId,
@@ -400,13 +415,13 @@ pub trait Ledger: Send + Sync {
         change: &SessionChange,
     ) -> Result<SessionMeta, StoreError>;
 
-    /// The tags of a person's conversations, in order.
+    /// Lists the tags of a person's conversations, in order.
     async fn session_tags(&self, person: &PersonId) -> Result<Vec<TagCount>, StoreError>;
 
-    /// The person has read the session. `true`: it was unread before.
+    /// Records that the person has read the session. `true`: it was unread before.
     async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<bool, StoreError>;
 
-    /// Counts what was used of a model for a session outside of its runs.
+    /// Counts usage of a model for a session that happened outside of the session's runs.
     async fn book(
         &self,
         key: &SessionKey,
@@ -415,45 +430,46 @@ pub trait Ledger: Send + Sync {
         at: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// Writes the row as given; for new sessions and for rebuilding. Whether it was read stays as
-    /// it is.
+    /// Writes the row as given, for new sessions and for rebuilding. Whether the session was read
+    /// stays as it is.
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError>;
 
-    /// Deletes the session with what waits in its inbox, and its drafts. Deleting what is not there
-    /// is no error: a crash may have come between row and log.
+    /// Deletes the session with its inbox and its drafts. Deleting a session that does not exist is
+    /// no error, because a crash may have come between the deletions of row and log.
     async fn delete_session(&self, person: &PersonId, session: SessionId)
     -> Result<(), StoreError>;
 
-    /// Durable when it returns, because the sender is then told that it was kept.
+    /// Adds a message to the inbox. It is durable when this returns, because the sender is then
+    /// told that it was kept.
     async fn put_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<(), StoreError>;
 
-    /// The inbox in the order in which the words came.
+    /// Lists the inbox in the order in which the messages came.
     async fn inbox(&self, key: &SessionKey) -> Result<Vec<InboxRow>, StoreError>;
 
-    /// Replaces a row that still exists; `false` if it does not.
+    /// Replaces a message that is still in the inbox; `false` if it is not.
     async fn change_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<bool, StoreError>;
 
     async fn clear_inbox(&self, key: &SessionKey, turns: &[TurnId]) -> Result<(), StoreError>;
 
-    /// The sessions in whose inboxes words wait.
+    /// Lists the sessions that have messages in their inboxes.
     async fn spoken_to(&self) -> Result<Vec<(PersonId, SessionId)>, StoreError>;
 
-    /// Cost of a person on one day (UTC, `YYYY-MM-DD`).
+    /// The cost of a person on one day (UTC, `YYYY-MM-DD`).
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError>;
 
-    /// Cost of an agent on one day, for whomever it worked.
+    /// The cost of an agent on one day, for all people together.
     async fn spent_by_agent(&self, agent: &AgentId, day: &str) -> Result<f64, StoreError>;
 
-    /// Everybody who spent something on one day.
+    /// Lists every person and agent that spent something on one day.
     async fn spending(&self, day: &str) -> Result<DaySpending, StoreError>;
 
-    /// Everything that was used from the first day to the last, in this order of days.
+    /// Lists all usage from the first day to the last, ordered by day.
     async fn usage(&self, first: &str, last: &str) -> Result<Vec<UsageRow>, StoreError>;
 
-    /// Adds to the person's chain.
+    /// Adds an entry to the person's audit chain.
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError>;
 
-    /// Newest first, before a row of the chain.
+    /// Lists the rows of the audit chain before a row, newest first.
     async fn audit(
         &self,
         person: &PersonId,

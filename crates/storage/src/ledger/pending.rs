@@ -5,18 +5,18 @@ use onyx_types::Hash;
 
 use crate::StoreError;
 
-/// What an entry is for.
+/// The kinds of pending entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PendingKind {
     /// A one-time link that signs a person in.
     Link,
     /// A device that asks to be let in.
     Pairing,
-    /// A sign-in at a provider or a service that waits for its person.
+    /// A sign-in at a provider or a service that waits for its person to finish it.
     SignIn,
-    /// A sign-in at an MCP server that waits for its browser.
+    /// A sign-in at an MCP server that waits for the person's browser.
     McpSignIn,
-    /// What a person agreed to, until the program picks it up.
+    /// What a person agreed to, kept until the program that asked picks it up.
     Grant,
 }
 
@@ -32,7 +32,7 @@ impl PendingKind {
     }
 }
 
-/// An entry that waits, and how long it still does.
+/// An entry that waits, and the time that it has left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingEntry {
     pub key: Hash,
@@ -40,12 +40,13 @@ pub struct PendingEntry {
     pub left: Duration,
 }
 
-/// Entries that wait for a short time until they are taken, once. A single process keeps them in memory; gateways share
-/// them, so that what is begun at one is finished at another.
+/// Entries that wait for a short time until they are taken, which happens once. A single process
+/// keeps them in memory. Several gateways share them, so that what begins at one gateway can be
+/// finished at another.
 #[async_trait]
 pub trait PendingEntries: Send + Sync {
-    /// Replaces an entry with the same key. Where there would be more than `most` of the kind, the
-    /// oldest go.
+    /// Adds an entry, or replaces one with the same key. If there would be more than `most` entries
+    /// of the kind, the oldest are removed.
     async fn put(
         &self,
         kind: PendingKind,
@@ -55,10 +56,11 @@ pub trait PendingEntries: Send + Sync {
 
     async fn get(&self, kind: PendingKind, key: Hash) -> Result<Option<PendingEntry>, StoreError>;
 
-    /// The oldest first.
+    /// Lists the entries of a kind, oldest first.
     async fn list(&self, kind: PendingKind) -> Result<Vec<PendingEntry>, StoreError>;
 
-    /// Writes another value where the entry still holds this one. `false`: it does not, or is gone.
+    /// Writes another value if the entry still holds the value in `before`. `false`: it holds
+    /// another, or is gone.
     async fn replace(
         &self,
         kind: PendingKind,
@@ -66,6 +68,6 @@ pub trait PendingEntries: Send + Sync {
         value: String,
     ) -> Result<bool, StoreError>;
 
-    /// Removes the entry. If several callers try, only one of them gets its value.
+    /// Removes the entry and returns its value. If several callers try, only one of them gets it.
     async fn take(&self, kind: PendingKind, key: Hash) -> Result<Option<String>, StoreError>;
 }

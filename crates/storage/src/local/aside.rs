@@ -12,15 +12,15 @@ use crate::StoreError;
 use super::beneath::{Access, Dir, classify, plain_file};
 use super::ops::{AppendFault, FileOps, append_whole};
 
-/// One line of a `.torn` or `.quarantine` file.
+/// One line of a `.torn` or `.quarantine` file: bytes that were taken from the log.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
-    /// Where it stood in the log.
+    /// The offset at which the bytes were in the log.
     at: u64,
     len: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// The bytes in place of `text`, where they are not UTF-8.
+    /// The bytes as hex digits in place of `text`, where they are not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     hex: Option<String>,
 }
@@ -35,7 +35,7 @@ impl Record {
     }
 }
 
-/// Adds the bytes to a file beside the log. Durable when it returns.
+/// Appends the bytes to a file beside the log. They are durable when this returns.
 pub(crate) fn keep(
     ops: &dyn FileOps,
     folder: &Dir,
@@ -58,7 +58,7 @@ pub(crate) fn keep(
     Ok(())
 }
 
-/// Offset and length of what a file beside the log holds already.
+/// Returns the offset and length of each record in a file beside the log.
 pub(crate) fn places(folder: &Dir, name: &str) -> Result<HashSet<(u64, u64)>, StoreError> {
     let file = match folder.open(name, Access::Read) {
         Ok(file) => file,
@@ -67,7 +67,7 @@ pub(crate) fn places(folder: &Dir, name: &str) -> Result<HashSet<(u64, u64)>, St
     };
     let mut places = HashSet::new();
     for line in BufReader::new(file).split(b'\n') {
-        // A record torn by a crash counts as not there, so its bytes are kept once more.
+        // A record torn by a crash is ignored, so its bytes are kept once more.
         if let Ok(record) = serde_json::from_slice::<Record>(&line?) {
             places.insert((record.at, record.len));
         }

@@ -3,27 +3,27 @@ use std::io;
 
 use super::ops::{FileOps, read_exact_at};
 
-/// This is enough for the last lines of most logs; whoever reads on gets larger ones.
+/// The size of the first block. It holds the last lines of most logs; later blocks are larger.
 const FIRST_BLOCK: u64 = 4 * 1024;
 const USUAL_BLOCK: u64 = 64 * 1024;
-/// A block grows beyond the usual only while one line does not fit, so a long line is copied a few
-/// times, not once for every 64 KiB of it.
+/// The largest block. A block grows beyond the usual size only while one line does not fit, so a
+/// long line is copied a few times, not once for every 64 KiB of it.
 const LARGEST_BLOCK: u64 = 8 * 1024 * 1024;
 
-/// Reads lines from a place towards the start of a file, block by block.
+/// Reads lines from a position towards the start of a file, block by block.
 pub(crate) struct Backwards<'a> {
     ops: &'a dyn FileOps,
     file: &'a File,
-    /// Offset in the file of `buffer[0]`.
+    /// The offset of `buffer[0]` in the file.
     base: u64,
     buffer: Vec<u8>,
-    /// Lines from here on were handed out already.
+    /// The end of the unread part of the buffer. Lines after it were handed out already.
     end: usize,
     block: u64,
 }
 
 impl<'a> Backwards<'a> {
-    /// Starts behind the newline that ends at `from`.
+    /// Starts at the end of the line whose newline ends at `from`.
     pub(crate) fn new(ops: &'a dyn FileOps, file: &'a File, from: u64) -> Self {
         Self { ops, file, base: from, buffer: Vec::new(), end: 0, block: FIRST_BLOCK }
     }
@@ -33,8 +33,8 @@ impl<'a> Backwards<'a> {
         Self { buffer: vec![b'\n'], end: 1, ..Self::new(ops, file, from) }
     }
 
-    /// The next line towards the start, without its newline, and its offset. The bytes may be
-    /// changed by the caller: they are not read again.
+    /// Returns the next line towards the start, without its newline, and its offset. The caller may
+    /// change the bytes, because they are not read again.
     pub(crate) fn next_line(&mut self) -> io::Result<Option<(u64, &mut [u8])>> {
         if self.end == 0 && !self.read_block()? {
             return Ok(None);
@@ -58,7 +58,7 @@ impl<'a> Backwards<'a> {
         Ok(Some((self.base + start as u64, &mut self.buffer[line])))
     }
 
-    /// The byte just before where reading began.
+    /// The byte just before the position where reading began.
     pub(crate) fn last_byte(&mut self) -> io::Result<Option<u8>> {
         if self.end == 0 && !self.read_block()? {
             return Ok(None);
@@ -66,13 +66,14 @@ impl<'a> Backwards<'a> {
         Ok(self.buffer.get(self.end - 1).copied())
     }
 
-    /// Puts the block before into the buffer; `false` at the start of the file.
+    /// Puts the previous block of the file before the rest of the buffer; `false` at the start of
+    /// the file.
     fn read_block(&mut self) -> io::Result<bool> {
         let size = self.block.min(self.base);
         if size == 0 {
             return Ok(false);
         }
-        // The size is at most `LARGEST_BLOCK`, which fits every usize.
+        // The size is at most `LARGEST_BLOCK`, so it fits every usize.
         let size_in_memory = usize::try_from(size).map_err(io::Error::other)?;
         let mut joined = vec![0; size_in_memory + self.end];
         let (block, rest) = joined.split_at_mut(size_in_memory);

@@ -1,6 +1,6 @@
-//! Opens only files beneath a directory handle: by openat2 on Linux, and folder by folder on other
-//! systems and older kernels. This is the only file of this crate that turns a relative
-//! path into an open file or a changed directory.
+//! Opens only files beneath a directory handle: with openat2 on Linux, and folder by folder on
+//! other systems and older kernels. This is the only file of this crate that turns a relative path
+//! into an open file or a changed directory.
 
 use std::fs::File;
 use std::io;
@@ -22,29 +22,29 @@ use super::ops::FileOps;
 const RESOLVE: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
-/// The kernel answers EAGAIN when a rename raced with its walk; more often than this in a row looks
-/// like an attack.
+/// How often in a row opening a path is tried. The kernel answers EAGAIN when a rename raced with
+/// its walk; more races than this look like an attack.
 #[cfg(target_os = "linux")]
 const RACES: usize = 64;
 
-/// The folder of a handle itself.
+/// The path that means the folder of a handle itself.
 pub(super) const HERE: &str = ".";
 
-/// What to open a file for. Never a way to follow a link.
+/// What a file is opened for. No kind of access follows a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
-    /// Reading anywhere, writing at the end.
+    /// Reads at any offset and writes at the end.
     Append,
-    /// The same as `Append`; the file is made if it is not there.
+    /// Does what `Append` does, and creates the file if it does not exist.
     AppendOrCreate,
-    /// Fails when it is there.
+    /// Creates the file; fails if it exists.
     CreateNew,
 }
 
 impl Access {
     fn flags(self) -> OFlags {
-        // Non-blocking, so that a fifo put in a file's place cannot hang the opener.
+        // Opening is non-blocking, so that a fifo put in a file's place cannot hang the opener.
         let common = OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         common
             | match self {
@@ -57,21 +57,22 @@ impl Access {
 
     fn mode(self) -> Mode {
         match self {
-            // openat2 refuses a mode where nothing is made.
+            // openat2 refuses a mode when no file is created.
             Self::Read | Self::Append => Mode::empty(),
             Self::AppendOrCreate | Self::CreateNew => Mode::RUSR | Mode::WUSR,
         }
     }
 }
 
-/// A directory by its handle: renaming it or putting a link in its place changes nothing for us.
+/// A directory by its handle. Renaming the directory or putting a link in its place does not change
+/// what the handle refers to.
 #[derive(Debug)]
 pub(crate) struct Dir {
     file: File,
 }
 
 impl Dir {
-    /// Links on the way to the root itself are the owner's own and are followed.
+    /// Opens the root. Links on the way to it are the owner's own, so they are followed.
     pub(crate) fn open_root(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(path, flags, Mode::empty())?;
@@ -92,7 +93,7 @@ impl Dir {
         for _ in 0..RACES {
             match openat2(&self.file, path, flags, mode, RESOLVE) {
                 Err(Errno::AGAIN | Errno::INTR) => {}
-                // An old kernel, or a container that does not know the call.
+                // The kernel is old, or the container blocks the call.
                 Err(Errno::NOSYS) => return self.open_by_folders(path, flags, mode),
                 other => return other.map(File::from),
             }
@@ -105,8 +106,8 @@ impl Dir {
         self.open_by_folders(path, flags, mode)
     }
 
-    /// Each folder is opened from the handle of the one before and never through a link, so that
-    /// nothing put in a place meanwhile leads elsewhere.
+    /// Opens each folder from the handle of the one before and never through a link, so that a link
+    /// that somebody puts on the path meanwhile leads nowhere else.
     fn open_by_folders(&self, path: &str, flags: OFlags, mode: Mode) -> Result<File, Errno> {
         const FOLDER: OFlags =
             OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -127,7 +128,8 @@ impl Dir {
         openat(folder, name, flags | OFlags::NOFOLLOW, mode).map(File::from)
     }
 
-    /// Opens a folder, making what is missing of it. New names are durable when it returns.
+    /// Opens a folder and creates those parts of its path that are missing. New names are durable
+    /// when this returns.
     pub(crate) fn make_dirs(&self, ops: &dyn FileOps, path: &str) -> Result<Self, StoreError> {
         match self.open_dir(path) {
             Err(Errno::NOENT) => {}
@@ -147,15 +149,15 @@ impl Dir {
         self.open_dir(name).map_err(classify)
     }
 
-    /// Are both handles of one folder?
+    /// Whether both handles refer to the same folder.
     pub(crate) fn is_same(&self, other: &Self) -> Result<bool, StoreError> {
         let (one, other) = (fstat(&self.file), fstat(&other.file));
         let (one, other) = (one.map_err(classify)?, other.map_err(classify)?);
         Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
     }
 
-    /// Makes a new file's name durable, or removes it: a caller that tries again must not find a name
-    /// that may be gone after a power cut and take it for kept.
+    /// Makes a new file's name durable, or removes the file. Otherwise a caller that tries again
+    /// could take a name for kept that a power cut may still remove.
     pub(crate) fn keep_new(&self, ops: &dyn FileOps, name: &str) -> Result<(), StoreError> {
         self.sync_or_take_back(ops, name, AtFlags::empty())
     }
@@ -174,12 +176,13 @@ impl Dir {
         })
     }
 
-    /// Makes names that were made, renamed or removed here durable.
+    /// Makes changes of names in this folder durable.
     pub(crate) fn sync(&self, ops: &dyn FileOps) -> io::Result<()> {
         ops.sync_all(&self.file)
     }
 
-    /// What a direct child is, a link as itself. `None` when there is none.
+    /// Returns what a direct child is, without following a link. `None` when there is no such
+    /// child.
     pub(crate) fn stat(&self, name: &str) -> Result<Option<Stat>, StoreError> {
         match statat(&self.file, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
@@ -188,8 +191,8 @@ impl Dir {
         }
     }
 
-    /// What a path is, without opening it. Links on the way are followed, so this is for comparing
-    /// with what was opened before, and for nothing else.
+    /// Returns what a path is, without opening it. Links in the folders of the path are followed,
+    /// so this must only be used to compare with what was opened before.
     pub(crate) fn stat_path(&self, path: &str) -> PathStat {
         match statat(&self.file, path, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => PathStat::There(stat),
@@ -207,8 +210,7 @@ impl Dir {
         }
     }
 
-    /// Removes a direct child that is an empty directory. `false` when it holds something or is
-    /// gone.
+    /// Removes a direct child that is an empty directory. `false` when it is not empty or is gone.
     pub(crate) fn remove_dir(&self, name: &str) -> Result<bool, StoreError> {
         match unlinkat(&self.file, name, AtFlags::REMOVEDIR) {
             Ok(()) => Ok(true),
@@ -217,12 +219,12 @@ impl Dir {
         }
     }
 
-    /// Renames a direct child, replacing any file that has the new name.
+    /// Renames a direct child and replaces any file that has the new name.
     pub(crate) fn replace(&self, from: &str, to: &str) -> Result<(), StoreError> {
         renameat_with(&self.file, from, &self.file, to, RenameFlags::empty()).map_err(classify)
     }
 
-    /// Renames a direct child; `Conflict` when the new name is taken.
+    /// Renames a direct child into a folder; `Conflict` when the new name is taken.
     pub(crate) fn rename_new(&self, from: &str, into: &Self, to: &str) -> Result<(), StoreError> {
         match renameat_with(&self.file, from, &into.file, to, RenameFlags::NOREPLACE) {
             Ok(()) => Ok(()),
@@ -231,8 +233,8 @@ impl Dir {
         }
     }
 
-    /// Names and kinds of the direct children, unsorted. Names that are not UTF-8 are left out:
-    /// no key can name them.
+    /// Lists names and kinds of the direct children, unsorted. Names that are not UTF-8 are left
+    /// out, because no key can name them.
     pub(crate) fn children(&self) -> Result<Vec<(String, FileType)>, StoreError> {
         let mut children = Vec::new();
         let mut listing = rustix::fs::Dir::read_from(&self.file).map_err(classify)?;
@@ -258,15 +260,16 @@ impl Dir {
     }
 }
 
-/// What a look at a path gives.
+/// The result of asking what a path is.
 pub(crate) enum PathStat {
     There(Stat),
     Absent,
-    /// Opening it will say why.
+    /// The path could not be checked. Opening it gives the reason.
     Unclear,
 }
 
-/// What an open file is, if it is a plain file; devices, fifos, sockets and folders are refused.
+/// Returns the status of an open file if it is a plain file; devices, fifos, sockets and folders
+/// are refused.
 pub(crate) fn plain_file(file: &File) -> Result<Stat, StoreError> {
     let stat = fstat(file).map_err(classify)?;
     match FileType::from_raw_mode(stat.st_mode) {
@@ -276,7 +279,8 @@ pub(crate) fn plain_file(file: &File) -> Result<Stat, StoreError> {
     }
 }
 
-/// Classifies by errno; a link or a way out on the path is a refusal, not a failure.
+/// Turns an errno into an error. A link on the path or a path that leads outside is a refusal, not
+/// a failure.
 pub(crate) fn classify(error: Errno) -> StoreError {
     match error {
         Errno::NOENT => StoreError::NotFound,
@@ -304,7 +308,7 @@ mod tests {
         root: Dir,
     }
 
-    /// A vault with a folder and a note, beside a secret.
+    /// Creates a vault with a folder and a note, and a secret outside of it.
     fn vault() -> Vault {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("vault");
@@ -364,7 +368,8 @@ mod tests {
                 }
             });
             let began = std::time::Instant::now();
-            // On a busy machine the two may not have met yet.
+            // The loop goes on until both outcomes have happened, because on a busy machine the
+            // threads may not have met yet.
             while inside + refused < 20_000
                 || (inside.min(refused) == 0 && began.elapsed().as_secs() < 20)
             {

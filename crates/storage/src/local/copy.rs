@@ -10,7 +10,7 @@ use super::ops::{FileOps, read_exact_at};
 const BLOCK: u64 = 1024 * 1024;
 
 /// Copies lines of a log from its start through one turn, byte for byte, checksums included.
-/// Unreadable lines stay behind: they are kept with the log they were damaged in.
+/// Unreadable lines are left out, because they are kept with the log in which they were damaged.
 pub(crate) fn through(
     ops: &dyn FileOps,
     from: &File,

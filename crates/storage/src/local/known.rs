@@ -1,6 +1,6 @@
 //! A cache of files that were read lately, each with a mark of its state then. Comparing the mark
 //! costs far less than opening and reading, and needs no other thread. Every run looks up the files
-//! of its prompt, and they rarely change.
+//! of its prompt, and these rarely change.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -14,13 +14,13 @@ use crate::{ObjectKey, StoreError};
 
 use super::beneath::{Dir, PathStat};
 
-/// All of them together; beyond it everything is forgotten.
+/// The bound on the size of all entries together. When it is exceeded, all entries are dropped.
 const MOST_BYTES: usize = 1024 * 1024;
 const LARGEST: usize = 32 * 1024;
-/// What an entry takes beside its content, about.
+/// About how many bytes an entry takes in addition to its content.
 const OVERHEAD: usize = 512;
-/// A file changed this lately may change again without its times showing it: the coarsest that
-/// file systems keep is two seconds.
+/// A file that changed this recently may change again without its times showing it, because the
+/// coarsest times that file systems keep are two seconds apart. Such a file is read every time.
 const SETTLED_MS: i128 = 3_000;
 
 pub(crate) struct KnownFiles {
@@ -40,7 +40,7 @@ struct CachedFile {
     found: FoundObject,
 }
 
-/// How a path was: any change of the file or of what stands under its name gives another.
+/// The state of a path. Any change of the file, or of what has its name, gives another mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
     Absent,
@@ -48,7 +48,7 @@ enum Mark {
 }
 
 impl Mark {
-    /// `None` for files that must be opened to be told apart.
+    /// Takes the mark of a path. `None`: the path has to be opened to tell what is there.
     fn of(home: &Dir, path: &str) -> Option<Self> {
         match home.stat_path(path) {
             PathStat::Absent => Some(Self::Absent),
@@ -84,7 +84,7 @@ impl KnownFiles {
         Self { clock, table: Mutex::default() }
     }
 
-    /// Everything that is wanted, if all of it is known and still as it was.
+    /// Returns everything that is wanted, if all of it is cached and unchanged; otherwise `None`.
     pub(crate) fn all(&self, home: &Dir, wanted: &[(Area, Wanted)]) -> Option<Vec<FoundObject>> {
         let known: Vec<Arc<CachedFile>> = {
             let table = lock(&self.table);
@@ -96,8 +96,8 @@ impl KnownFiles {
         known.into_iter().map(unchanged).collect()
     }
 
-    /// Looks it up and remembers what was found. The mark is from before: a change meanwhile makes
-    /// it an old one.
+    /// Looks a file up and remembers the result. The mark is taken before reading, so that a change
+    /// during reading makes the mark an old one.
     pub(crate) fn look(
         &self,
         home: &Dir,
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
     use crate::Object;
 
-    /// Every file is old to it.
+    /// A clock that is an hour ahead, so that no file counts as changed just now.
     #[derive(Debug)]
     struct MuchLater(SystemClock);
 
@@ -207,7 +207,7 @@ mod tests {
             self.folder.path().join("shared/note.md")
         }
 
-        /// Asks as `Home::find` does.
+        /// Looks the file up in the way that `Home::find` does.
         fn text(&self) -> Option<String> {
             let asked =
                 (Area::Shared, Wanted::File { key: "note.md".parse().unwrap(), max_bytes: 1_000 });
@@ -244,7 +244,7 @@ mod tests {
         seen(Some("one"), 2);
         fs::write(world.path(), "longer").unwrap();
         seen(Some("longer"), 3);
-        // This file has the same length and times, but is another one.
+        // The new file has the same length and times, but another inode.
         let other = world.folder.path().join("other");
         fs::write(&other, "LONGER").unwrap();
         let times = fs::FileTimes::new()

@@ -9,7 +9,7 @@ use onyx_types::{Clock, SessionKey};
 use crate::blocking::lock;
 use crate::{Lease, Leases, StoreError};
 
-/// Leases of one process. The home's lock file keeps other processes out, so memory is enough;
+/// The leases of one process. The home's lock file keeps other processes out, so memory is enough;
 /// only held leases take any.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalLeases {
@@ -26,11 +26,12 @@ struct Table {
 #[derive(Debug)]
 struct HeldLease {
     fence: u64,
-    /// The time on the monotonic clock, because a wall clock that jumps must take no lease away.
+    /// The expiry on the monotonic clock, because a jump of the wall clock must take no lease away.
     expires: Duration,
     released: bool,
-    /// Writes in progress. While there are any, the session goes to no other holder, even when the
-    /// lease expires meanwhile: a write that began in time cannot land behind a new holder's back.
+    /// The number of writes in progress. While there are any, the session goes to no other holder,
+    /// even if the lease expires meanwhile, so a write that began in time cannot land after a new
+    /// holder's writes.
     writes: u32,
 }
 
@@ -39,7 +40,7 @@ impl LocalLeases {
         Self { clock, table: Arc::default() }
     }
 
-    /// Checks the fence and holds the session for one write.
+    /// Checks that the lease is still valid and keeps it so for one write.
     pub(crate) fn begin_write(&self, lease: &Lease) -> Result<WriteGuard, StoreError> {
         let now = self.clock.now().mono;
         let mut table = lock(&self.table);
@@ -60,7 +61,7 @@ fn current<'a>(
     }
 }
 
-/// A write that passed the check and is under way.
+/// A write that passed the check and is in progress.
 #[derive(Debug)]
 pub(crate) struct WriteGuard {
     table: Arc<Mutex<Table>>,
@@ -70,7 +71,7 @@ pub(crate) struct WriteGuard {
 impl Drop for WriteGuard {
     fn drop(&mut self) {
         let mut table = lock(&self.table);
-        // Nobody can have taken the session meanwhile, so the entry is still this lease's.
+        // Nobody can have taken the session meanwhile, so the entry is still that of this lease.
         if let Entry::Occupied(mut entry) = table.held.entry(self.lease.key.clone()) {
             entry.get_mut().writes -= 1;
             if entry.get().released && entry.get().writes == 0 {

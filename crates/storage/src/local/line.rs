@@ -1,6 +1,6 @@
-//! One turn as one line. Our own lines end in `,"crc":"<8 hex>"}`, the CRC-32 of the bytes before
-//! that suffix, so that a changed byte is noticed even where the JSON still reads. Lines without it
-//! (imported, written by hand) are taken as they are.
+//! One turn as one line of a log. Lines that Onyx writes end in `,"crc":"<8 hex>"}`, the CRC-32 of
+//! the bytes before that suffix, so that a changed byte is noticed even where the JSON still reads.
+//! Lines without it (imported or written by hand) are accepted as they are.
 
 use onyx_types::{Turn, TurnBody};
 
@@ -12,22 +12,23 @@ const CLOSE: &[u8] = b"\"}";
 const DIGITS: usize = 8;
 const SUFFIX: usize = OPEN.len() + DIGITS + CLOSE.len();
 
-/// serde_json reads no deeper than this; a deeper line could be written but never read again.
+/// The greatest depth of JSON that serde_json reads. A deeper line could be written but never read
+/// again.
 const MAX_DEPTH: usize = 127;
 
 #[derive(Debug, PartialEq)]
 pub(crate) enum Line {
     Turn(Turn),
-    /// Reads as a turn, but is not what was written.
+    /// The line reads as a turn, but it is not what was written.
     Altered(Turn, &'static str),
     Unreadable(String),
     Blank,
 }
 
-/// How long its line will be, so that a long one is not copied as it grows.
+/// Estimates how long a turn's line will be, so that a long line is not copied while it grows.
 pub(crate) fn length_about(turn: &Turn) -> usize {
     const REST: usize = 512;
-    // A line's end or a quote takes a byte more.
+    // A line break or a quote takes one more byte in JSON.
     let text = |text: &str| text.len() + text.len() / 16;
     REST + match &turn.body {
         TurnBody::User(user) => {
@@ -46,10 +47,11 @@ pub(crate) fn length_about(turn: &Turn) -> usize {
     }
 }
 
-/// Adds the turn's line, newline included.
+/// Appends the turn's line, including its newline.
 pub(crate) fn encode(turn: &Turn, out: &mut Vec<u8>) -> Result<(), StoreError> {
     let start = out.len();
-    // The log uses this name itself: two fields of one name could not be told apart afterwards.
+    // The log uses this field name itself, and two fields of one name could not be told apart
+    // afterwards.
     let written = if carries_checksum(turn) {
         let mut turn = turn.clone();
         take_checksum(&mut turn);
@@ -72,8 +74,8 @@ pub(crate) fn encode(turn: &Turn, out: &mut Vec<u8>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Reads a line (without its newline). The bytes are scratch space while it works and are given
-/// back as they were.
+/// Reads a line without its newline. The bytes serve as scratch space and have their old values
+/// again when this returns.
 pub(crate) fn decode(line: &mut [u8]) -> Line {
     let end = line.trim_ascii_end().len();
     let line = &mut line[..end];
@@ -87,15 +89,16 @@ pub(crate) fn decode(line: &mut [u8]) -> Line {
     }
 }
 
-/// Where the first whole line ends inside more than one, as when the newline between two was
-/// changed. A JSON string cannot hold the suffix unescaped, so this finds only real ends.
+/// Finds the end of the first whole line where several lines run together, as when the newline
+/// between them was changed. A JSON string cannot hold the suffix unescaped, so this finds only
+/// real ends.
 pub(crate) fn first_whole(line: &[u8]) -> Option<usize> {
     let ends = (0..line.len().checked_sub(SUFFIX)?).map(|at| at + SUFFIX);
     let mut ends = ends.filter(|end| line[end - SUFFIX..].starts_with(OPEN));
     ends.find(|end| checksum(&line[..*end]) == Checksum::Good)
 }
 
-/// The lines within what should have been one.
+/// Splits what should have been one line into the lines that it contains.
 pub(crate) fn pieces(line: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -118,7 +121,8 @@ fn decode_without_suffix(line: &mut [u8], altered: Option<&'static str>) -> Line
     decoded
 }
 
-/// A checksum that is left in the JSON was moved there by another program.
+/// Reads the JSON of a line. A checksum that is a field of the JSON was moved there by another
+/// program.
 fn decode_json(json: &[u8], altered: Option<&'static str>) -> Line {
     let mut turn = match Turn::from_json(json) {
         Ok(turn) => turn,
@@ -143,8 +147,9 @@ enum Checksum {
     Bad,
 }
 
-/// A changed byte inside the suffix must not make a line pass for one that never had it: either
-/// the marks around the sum are right, or the sum is.
+/// Checks the suffix. A changed byte inside the suffix must not make a line look like one that
+/// never had a checksum, so a line counts as having one if either the marks around the sum or the
+/// sum itself is right.
 fn checksum(line: &[u8]) -> Checksum {
     let Some(end) = line.len().checked_sub(SUFFIX) else { return Checksum::Absent };
     let (body, suffix) = line.split_at(end);
@@ -186,7 +191,7 @@ fn take_checksum(turn: &mut Turn) {
     }
 }
 
-/// How deep arrays and objects are nested in what serde_json wrote.
+/// Measures how deep arrays and objects are nested in JSON that serde_json wrote.
 fn depth(json: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let mut bytes = json.iter();

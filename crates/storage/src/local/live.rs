@@ -1,5 +1,5 @@
-//! Text that is still streaming, beside its session's log. Written without a sync: it is there for
-//! the next process after a crash of this one, but a loss of power may lose it.
+//! Text that is still streaming, in a file beside its session's log. It is written without a sync:
+//! the next process finds it after a crash of this one, but a loss of power may lose it.
 
 use std::io::Read as _;
 
@@ -11,7 +11,8 @@ use super::aside;
 use super::beneath::{Access, Dir, classify};
 use super::ops::{AppendFault, FileOps, append_whole};
 
-/// This is more than any run may say; what is longer was not written by us.
+/// The largest file that is read. It is more than any run may say, so Onyx did not write a longer
+/// one.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
 pub(crate) fn add(
@@ -28,8 +29,8 @@ pub(crate) fn add(
     })
 }
 
-/// The pieces put together, one text a turn in the order they began. A torn last line is where the
-/// crash came: what stands before it is whole.
+/// Returns the texts with the pieces of each turn joined, in the order in which the turns began. A
+/// torn last line means that a crash came there; the lines before it are whole.
 pub(crate) fn read(folder: &Dir, name: &str) -> Result<Vec<LiveText>, StoreError> {
     let file = match folder.open(name, Access::Read) {
         Ok(file) => file,
@@ -41,7 +42,7 @@ pub(crate) fn read(folder: &Dir, name: &str) -> Result<Vec<LiveText>, StoreError
     Ok(put_together(&bytes))
 }
 
-/// One line a piece.
+/// Encodes the pieces, one per line.
 pub(crate) fn lines(pieces: &[LiveText]) -> Result<Vec<u8>, StoreError> {
     let mut bytes = Vec::new();
     for piece in pieces {
@@ -52,7 +53,7 @@ pub(crate) fn lines(pieces: &[LiveText]) -> Result<Vec<u8>, StoreError> {
     Ok(bytes)
 }
 
-/// One text a turn, in the order they began.
+/// Joins the pieces of each turn, in the order in which the turns began.
 pub(crate) fn put_together(bytes: &[u8]) -> Vec<LiveText> {
     let mut texts: Vec<LiveText> = Vec::new();
     for line in bytes.split(|byte| *byte == b'\n') {

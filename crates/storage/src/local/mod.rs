@@ -1,4 +1,5 @@
-//! Everything that is a plain file on this machine: turn logs, objects, leases of one process.
+//! Everything that is kept in plain files on this machine (turn logs, objects), and what one
+//! process keeps in memory (leases, pending entries).
 
 mod aside;
 mod backwards;

@@ -13,16 +13,17 @@ use crate::{End, Expect, Object, ObjectKey, ObjectMeta, StoreError};
 use super::beneath::{Access, Dir, HERE, classify, plain_file};
 use super::ops::{AppendFault, FileOps, append_whole};
 
-/// Names that begin so are unfinished writes: never listed, read or written by a key.
+/// The prefix of unfinished writes. Names that begin with it are never listed, nor read or written
+/// by a key.
 const UNFINISHED: &str = ".onyx-tmp-";
 
-/// The blocking half of `LocalObjects`.
+/// The blocking part of `LocalObjects`.
 pub(crate) struct ObjectFiles {
     root: Dir,
     ops: Arc<dyn FileOps>,
     locks: Arc<PathLocks>,
-    /// What stands before a key in the name of its lock, so that two roots of one home, one inside
-    /// the other, lock the same file by the same name.
+    /// The path that is put before a key in the name of its lock. If one root of a home lies inside
+    /// another, both then lock the same file by the same name.
     lock_prefix: String,
 }
 
@@ -76,13 +77,15 @@ impl ObjectFiles {
         let written =
             self.write_new(&parent, &unfinished, bytes, current.as_ref()).and_then(|()| {
                 match expect {
-                    // Renaming this way holds against programs that do not know our lock, too.
+                    // Renaming without replacing also protects files of programs that do not know
+                    // our lock.
                     Expect::Absent => parent.rename_new(&unfinished, &parent, name),
                     Expect::Anything | Expect::Is(_) => parent.replace(&unfinished, name),
                 }
             });
         if let Err(error) = written {
-            // A file that is left behind is swept when the folder is listed.
+            // If the temporary file cannot be removed now, a later listing of the folder removes
+            // it.
             parent.remove(&unfinished).ok();
             return Err(error);
         }
@@ -90,7 +93,8 @@ impl ObjectFiles {
         Ok(Hash::of(bytes))
     }
 
-    /// Writes a whole, durable file under a temporary name. It keeps the mode of the file it will replace.
+    /// Writes a whole, durable file under a temporary name, with the mode of the file that it will
+    /// replace.
     fn write_new(
         &self,
         parent: &Dir,
@@ -188,8 +192,8 @@ impl ObjectFiles {
         Ok(listed)
     }
 
-    /// Removes what a crash left unfinished. On the way of a listing, because walking a whole
-    /// vault for it at every start would cost more than the start.
+    /// Removes a file that a crash left unfinished. This happens during listings, because walking a
+    /// whole vault for such files at every start would cost more than the start itself.
     fn sweep(&self, dir: &Dir, name: &str) {
         if !name.starts_with(&self.locks.unfinished_prefix())
             && let Err(error) = dir.remove(name)
@@ -217,7 +221,7 @@ impl ObjectFiles {
         lock(&self.locks.stripes[self.stripe(key)])
     }
 
-    /// Locks always in the same order, so that two renames cannot wait for each other.
+    /// Locks two keys, always in the same order, so that two renames cannot wait for each other.
     fn lock_two(
         &self,
         one: &ObjectKey,
@@ -237,12 +241,13 @@ impl ObjectFiles {
 
 const STRIPES: usize = 64;
 
-/// What all roots of one home share: locks by path (two paths may share one, the same path always
-/// does), and the names of unfinished writes, since one root may list a folder of another.
+/// What all roots of one home share, because one root may list a folder of another: locks by path,
+/// and the names of unfinished writes. Two paths may share a lock, but one path always has the same
+/// lock.
 #[derive(Debug)]
 pub(crate) struct PathLocks {
     stripes: [Mutex<()>; STRIPES],
-    /// Tells this process's unfinished writes from those a crash left behind.
+    /// A value that tells this process's unfinished writes from those that a crash left behind.
     token: u64,
     next: AtomicU64,
 }
@@ -264,7 +269,7 @@ impl PathLocks {
     }
 }
 
-/// The folder of a key and its last part.
+/// Splits a key into the path of its folder and its last part.
 fn remove_empty_dirs(parent: &Dir, name: &str) -> Result<(), StoreError> {
     let dir = parent.open_dir(name).map_err(classify)?;
     for (child, kind) in dir.children()? {
@@ -289,7 +294,7 @@ fn refuse_unfinished(key: &ObjectKey) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What has the name now, if it may be written over and is as expected.
+/// Returns what has the name now, if it may be overwritten and is as expected.
 fn check(parent: &Dir, name: &str, expect: Expect) -> Result<Option<Stat>, StoreError> {
     let current = parent.stat(name)?;
     if let Some(stat) = &current {
@@ -311,7 +316,8 @@ fn check(parent: &Dir, name: &str, expect: Expect) -> Result<Option<Stat>, Store
     if holds { Ok(current) } else { Err(StoreError::Conflict) }
 }
 
-/// Another name of the same file may lie outside the root; openat2 cannot see that.
+/// Refuses a file that has more than one name: another name may lie outside the root, and openat2
+/// cannot notice that.
 fn refuse_hard_link(stat: &Stat) -> Result<(), StoreError> {
     if stat.st_nlink > 1 {
         return Err(StoreError::Refused("the file has another hard link".to_owned()));
@@ -327,7 +333,7 @@ fn read(file: &File, max_bytes: u64) -> Result<Object, StoreError> {
         return Err(too_large());
     }
     let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0));
-    // It may grow while it is read.
+    // The file may grow while it is read, so reading is bounded as well.
     file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max_bytes {
         return Err(too_large());
@@ -357,7 +363,7 @@ fn describe(
         tracing::debug!(name, "a file name that no key can have");
         return Ok(None);
     };
-    // A file that was removed since it was listed is not there.
+    // A file that was removed since it was listed is left out.
     let Some(stat) = dir.stat(name)? else { return Ok(None) };
     let is_folder = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => false,

@@ -26,7 +26,7 @@ impl fmt::Debug for LocalObjects {
 }
 
 impl LocalObjects {
-    /// A root of its own, such as an agent's workspace outside the home.
+    /// Opens a root of its own, such as an agent's workspace outside the home.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         Self::open_with(folder, Arc::new(SystemFiles))
     }
@@ -52,7 +52,7 @@ impl LocalObjects {
         self.files.is_at(folder)
     }
 
-    /// Blocks on the disk.
+    /// Looks a file up. This blocks on the disk.
     pub(crate) fn find(&self, wanted: &Wanted) -> Result<FoundObject, StoreError> {
         match wanted {
             Wanted::File { key, max_bytes } => {

@@ -3,15 +3,15 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 
-/// The calls by which logs and objects touch a disk. One seam, so that tests can fail, shorten,
-/// count or delay each of them; the defaults are what runs in production.
+/// The calls by which logs and objects use a disk. They are a trait so that tests can fail,
+/// shorten, count or delay each of them; the default methods are what runs in production.
 pub trait FileOps: Send + Sync + fmt::Debug {
-    /// One `write` call; may write less than asked.
+    /// Makes one `write` call, which may write less than asked.
     fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<usize> {
         file.write(bytes)
     }
 
-    /// One `pread` call; 0 at the end of the file.
+    /// Makes one `pread` call; returns 0 at the end of the file.
     fn read_at(&self, file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         file.read_at(buffer, offset)
     }
@@ -36,7 +36,7 @@ pub struct SystemFiles;
 
 impl FileOps for SystemFiles {}
 
-/// Fills the buffer from an offset; `UnexpectedEof` when the file ends before.
+/// Fills the buffer from an offset; `UnexpectedEof` when the file ends before that.
 pub(crate) fn read_exact_at(
     ops: &dyn FileOps,
     file: &File,
@@ -55,8 +55,8 @@ pub(crate) fn read_exact_at(
     Ok(())
 }
 
-/// Adds to the end of a file opened for appending, all or nothing: what a full disk cut short is
-/// taken back to `len`, the length before.
+/// Appends all of the bytes or none to a file opened for appending. What a full disk cut short is
+/// removed by truncating the file to `len`, its length before.
 pub(crate) fn append_whole(
     ops: &dyn FileOps,
     file: &File,
@@ -71,7 +71,8 @@ pub(crate) fn append_whole(
     };
     let error = match written {
         Ok(count) if count == bytes.len() => return Ok(()),
-        // The rest would fail with the reason, but asking again could also write half a line more.
+        // A short write means that the disk is full. Writing the rest would give the error itself,
+        // but could also write half a line more.
         Ok(_) => io::Error::from(io::ErrorKind::StorageFull),
         Err(error) => error,
     };
@@ -83,8 +84,8 @@ pub(crate) fn append_whole(
 
 #[derive(Debug)]
 pub(crate) enum AppendFault {
-    /// Nothing of it is in the file.
+    /// None of the bytes are in the file.
     TakenBack(io::Error),
-    /// Part of it may be in the file and could not be removed.
+    /// Some of the bytes may be in the file and could not be removed.
     Stuck(io::Error),
 }

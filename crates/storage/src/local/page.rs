@@ -8,23 +8,23 @@ use super::backwards::Backwards;
 use super::line::{self, Line};
 use super::ops::FileOps;
 
-/// A page, and those of its lines that cannot be read. Empty for a session whose first turn is not
-/// written yet: it has no file.
+/// A page of a log, and those of its lines that cannot be read. It is empty for a session whose
+/// first turn is not written yet, because such a session has no file.
 #[derive(Debug, Default)]
 pub(crate) struct ReadPage {
     pub(crate) page: Page,
     pub(crate) unreadable: Vec<(u64, Vec<u8>)>,
 }
 
-/// How much of a log is read at once.
+/// How much of a log is read at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadLimits {
     pub(crate) turns: usize,
-    /// The bound on bytes, which one line at most may pass.
+    /// The bound on bytes. One line may exceed it.
     pub(crate) bytes: u64,
 }
 
-/// The last turns before `end`, which must be the end of a line.
+/// Reads the last turns before `end`, which must be the end of a line.
 pub(crate) fn read(
     ops: &dyn FileOps,
     file: &File,
@@ -47,7 +47,7 @@ pub(crate) fn read(
     Ok(found.into_page(start))
 }
 
-/// What lines hold, newest first, as they are read.
+/// The turns and damage found in lines, collected newest first while the lines are read.
 #[derive(Default)]
 pub(crate) struct FoundTurns {
     turns: Vec<Turn>,

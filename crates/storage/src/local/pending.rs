@@ -7,11 +7,12 @@ use onyx_types::{Clock, Hash};
 use crate::blocking::lock;
 use crate::{PendingEntries, PendingEntry, PendingKind, StoreError};
 
-/// Pending entries of one process. They are lost with the process, as is a link printed in its terminal.
+/// The pending entries of one process. They are lost with the process, as is a link that it printed
+/// in its terminal.
 #[derive(Debug)]
 pub struct LocalPending {
     clock: Arc<dyn Clock>,
-    /// The oldest first.
+    /// The entries, oldest first.
     waiting: Mutex<Vec<Waiting>>,
 }
 
@@ -20,8 +21,8 @@ struct Waiting {
     kind: PendingKind,
     key: Hash,
     value: String,
-    /// The time on the monotonic clock, because a wall clock that jumps must make nothing last
-    /// longer.
+    /// The expiry on the monotonic clock, because a jump of the wall clock must not make an entry
+    /// last longer.
     until: Duration,
 }
 

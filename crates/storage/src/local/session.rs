@@ -14,7 +14,7 @@ use super::beneath::{Access, Dir, classify};
 use super::line::{self, Line};
 use super::ops::{AppendFault, FileOps, append_whole, read_exact_at};
 
-/// Where a session's log lies, beneath the home.
+/// Where a session's log lies: its folder, relative to the home, and its file name.
 #[derive(Debug)]
 pub(crate) struct LogPlace {
     pub(crate) folder: String,
@@ -42,24 +42,26 @@ impl LogPlace {
     }
 }
 
-/// What is known of one session's log while it is in use.
+/// The state of one session's log while the session is in use.
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
     pub(crate) log: Option<OpenLog>,
-    /// A sync failed: what the disk holds beyond `len` is unknown until a new process looks.
+    /// Why the log may not be written to. After a failed sync, it is unknown what the disk holds
+    /// beyond `len` until a new process looks.
     pub(crate) read_only: Option<String>,
 }
 
 #[derive(Debug)]
 pub(crate) struct OpenLog {
     pub(crate) file: Arc<File>,
-    /// Everything before it is whole lines, and durable if this process wrote it.
+    /// The length up to which the file consists of whole lines. They are durable if this process
+    /// wrote them.
     pub(crate) len: u64,
     pub(crate) torn: Option<Damage>,
-    /// Offset and length of what the quarantine file holds; read when the first unreadable line
-    /// is met.
+    /// Offset and length of each record in the quarantine file. The file is read when the first
+    /// unreadable line is met.
     pub(crate) quarantined: Option<HashSet<(u64, u64)>>,
-    /// The torn tail is still in the file because it could not be kept aside.
+    /// Whether the torn tail is still in the file because it could not be kept aside.
     repair_due: bool,
 }
 
@@ -70,8 +72,8 @@ pub(crate) enum Need {
 }
 
 impl Slot {
-    /// The open log, opened or opened again if another program changed or replaced the file.
-    /// `None` when there is none.
+    /// Returns the open log. It is opened if needed, and again if another program changed or
+    /// replaced the file. `None` when there is no log.
     pub(crate) fn open(
         &mut self,
         ops: &dyn FileOps,
@@ -92,8 +94,9 @@ impl OpenLog {
         Self { file: Arc::new(file), len: 0, torn: None, quarantined: None, repair_due: false }
     }
 
-    /// One fstat: a person may edit or replace the file with any editor at any time, and appending
-    /// to a file that has lost its name would lose the turn.
+    /// Whether the open file still is the log and unchanged, which takes one fstat. A person may
+    /// edit or replace the file with any editor at any time, and appending to a file that has lost
+    /// its name would lose the turn.
     fn is_current(&self, need: Need) -> bool {
         if self.repair_due && need == Need::Append {
             return false;
@@ -105,7 +108,7 @@ impl OpenLog {
         })
     }
 
-    /// `None` when another program changed or replaced the file.
+    /// Returns the state of the log; `None` when another program changed or replaced the file.
     pub(crate) fn state(&self) -> Option<LogState> {
         let stat = rustix::fs::fstat(&*self.file).ok()?;
         let len = u64::try_from(stat.st_size).ok()?;
@@ -136,8 +139,8 @@ impl OpenLog {
         Ok(Some(log))
     }
 
-    /// Cuts the torn tail off. A reader continues without it where that is not possible (full disk,
-    /// read-only disk); an appender may not.
+    /// Cuts off the torn tail. Where that is not possible (full disk, read-only disk), a reader
+    /// continues without it, but an appender must not.
     fn mend(
         &mut self,
         ops: &dyn FileOps,
@@ -164,12 +167,12 @@ impl OpenLog {
     }
 }
 
-/// What follows the last newline.
+/// The bytes after the last newline.
 #[derive(Debug)]
 struct TornTail {
     start: u64,
     bytes: Vec<u8>,
-    /// This many of the bytes are a whole line that only lacks its newline.
+    /// How many of the bytes are a whole line that only lacks its newline.
     whole: usize,
 }
 
@@ -202,7 +205,7 @@ impl TornTail {
         })
     }
 
-    /// Keeps the rest aside first, then cuts. Returns the new length.
+    /// Keeps the rest in another file first, then cuts it off. Returns the new length.
     fn mend(
         &self,
         ops: &dyn FileOps,
@@ -227,7 +230,7 @@ impl TornTail {
     }
 }
 
-/// The sessions in use, bounded: each holds a file open.
+/// The sessions in use. Their number is bounded, because each holds a file open.
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
     table: Mutex<Table>,
@@ -260,15 +263,16 @@ impl Slots {
 }
 
 impl Table {
-    /// A slot in use stays, so that a log has one state at a time; so does a read-only one, whose
-    /// state must last as long as the process.
+    /// Drops slots that were not used lately. A slot in use stays, so that a log has one state at a
+    /// time; so does a read-only one, whose state must last as long as the process.
     fn forget_oldest(&mut self) {
         let idle = self.slots.iter().filter(|(_, (_, slot))| {
             Arc::strong_count(slot) == 1 && lock(slot).read_only.is_none()
         });
         let mut idle: Vec<_> = idle.map(|(key, (used, _))| (*used, key.clone())).collect();
         idle.sort_unstable_by_key(|(used, _)| *used);
-        // Several at once, so that a full table is not sorted for every new session.
+        // Several slots are dropped at once, so that a full table is not sorted for every new
+        // session.
         for (_, key) in idle.into_iter().take(MOST_OPEN / 8) {
             self.slots.remove(&key);
         }

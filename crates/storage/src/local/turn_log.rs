@@ -16,7 +16,7 @@ use super::page::{ReadLimits, ReadPage};
 use super::session::{LogPlace, Need, OpenLog, Slot, Slots};
 use super::{aside, copy, line, live, page};
 
-/// Turn logs as JSONL files beneath a home.
+/// Turn logs as JSONL files in a home.
 #[derive(Clone)]
 pub(crate) struct LocalTurnLog {
     logs: Arc<Logs>,
@@ -153,8 +153,8 @@ impl Logs {
             }
         };
         let written = self.write(log, bytes);
-        // The folder is synced after the file: where one journal keeps both, the name is durable
-        // with the file by now.
+        // The folder is synced after the file, because on file systems with one journal for both,
+        // the name is durable with the file by now.
         if let Some(folder) = new_in
             && let Err(error) = folder.keep_new(&*self.ops, &place.name)
         {
@@ -181,7 +181,7 @@ impl Logs {
         Ok(Pos(log.len))
     }
 
-    /// A new log, and the folder in which its name is not durable yet.
+    /// Creates a log, and returns it with its folder, in which its name is not durable yet.
     fn create(&self, place: &LogPlace) -> Result<(OpenLog, Dir), StoreError> {
         let folder = self.home.make_dirs(&*self.ops, &place.folder)?;
         let file = folder.open(&place.name, Access::AppendOrCreate).map_err(classify)?;
@@ -202,7 +202,8 @@ impl Logs {
         let place = LogPlace::of(key);
         let shared = self.slots.get(key);
         let (mut read, torn) = match self.read_page(&shared, &place, before, limits) {
-            // An edit that kept the length took the last newline: opening again mends the tail.
+            // An edit that kept the length removed the last newline. Opening the log again repairs
+            // the tail.
             Err(StoreError::Refused(_)) if before.is_none() => {
                 lock(&shared).log = None;
                 self.read_page(&shared, &place, before, limits)
@@ -225,8 +226,8 @@ impl Logs {
         before: Option<Pos>,
         limits: ReadLimits,
     ) -> Result<(ReadPage, Option<Damage>), StoreError> {
-        // The file is read outside the lock, because what lies before the length never changes
-        // under us.
+        // The file is read without holding the lock, because Onyx never changes what lies before
+        // the known length.
         let (file, len, torn) = {
             let mut slot = lock(slot);
             match slot.open(&*self.ops, &self.home, place, Need::Read)? {
@@ -238,8 +239,8 @@ impl Logs {
         Ok((page::read(&*self.ops, &file, end, limits)?, torn))
     }
 
-    /// Copies unreadable lines aside, each once. The lines stay in the log and in every report, so
-    /// failing here loses nothing.
+    /// Copies unreadable lines to another file, each once. The lines stay in the log and in every
+    /// report, so a failure here loses nothing.
     fn quarantine(&self, slot: &Mutex<Slot>, place: &LogPlace, lines: &[(u64, Vec<u8>)]) {
         let mut slot = lock(slot);
         let Some(log) = slot.log.as_mut() else { return };
@@ -296,7 +297,8 @@ impl Logs {
         slot.log = None;
         let place = LogPlace::of(&to.key);
         let folder = self.home.make_dirs(&*self.ops, &place.folder)?;
-        // The copy has another name until it is whole, so that a crash leaves no half a session.
+        // The copy has another name until it is complete, so that a crash leaves no partial
+        // session.
         let unfinished = format!("{}.copy", place.name);
         folder.remove(&unfinished)?;
         let copied = self.copy_file(&folder, &unfinished, &source, len, through);
@@ -306,7 +308,7 @@ impl Logs {
             Ok(Pos(len))
         });
         if finished.is_err() {
-            // What is left is overwritten by the next try.
+            // If the partial copy cannot be removed, the next try removes it.
             folder.remove(&unfinished).ok();
         }
         finished
@@ -335,8 +337,8 @@ impl Logs {
     }
 
     fn note_live(&self, lease: &Lease, pieces: &[LiveText]) -> Result<(), StoreError> {
-        // One caller writes at a time, because a piece that does not fit is taken back to the
-        // length before it.
+        // Only one caller writes at a time, because a piece that does not fit is removed by
+        // truncating to the length before it.
         let slot = self.slots.get(&lease.key);
         let _slot = lock(&slot);
         let _write = self.leases.begin_write(lease)?;
@@ -379,7 +381,7 @@ impl Logs {
             if kind != FileType::Directory {
                 continue;
             }
-            // A folder or file of another name is not ours to read.
+            // A folder or file of another name does not belong to a log, so it is skipped.
             let Ok(agent_id) = agent.parse() else { continue };
             for (name, kind) in root.open_dir(&agent).map_err(classify)?.children()? {
                 let session = name.strip_suffix(".jsonl").and_then(|name| name.parse().ok());
@@ -394,7 +396,7 @@ impl Logs {
     }
 }
 
-/// Why a write did not happen, and what is known of the file after it.
+/// The reason why a write did not happen, and what is known of the file after it.
 enum WriteFault {
     NotWritten(StoreError),
     Unknown(String),

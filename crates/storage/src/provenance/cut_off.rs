@@ -1,5 +1,5 @@
-//! Commands that a crash or a kill cut off: what they wrote is not known, so everything that has changed since they
-//! began counts as from outside.
+//! Handles commands that a crash or a kill cut off. What they wrote is not known, so every file
+//! that has changed since they began counts as from outside.
 
 use onyx_types::{Origin, Timestamp};
 
@@ -7,11 +7,12 @@ use crate::{Area, Files, Object, ObjectKey, Objects, StoreError};
 
 /// How many files are recorded in one transaction.
 const BATCH: usize = 200;
-/// No tool reads a longer file.
+/// The largest file that is read here. No tool reads a longer one.
 const LARGEST: u64 = 8 * 1024 * 1024;
 const VAULT: &str = "vault";
 
-/// Must be called before anything is read: at the start of a process no command runs.
+/// Settles commands that were cut off. It must run before anything is read; at that time, at the
+/// start of a process, no command is running.
 pub(crate) async fn settle_commands_cut_off(files: &dyn Files) -> Result<(), StoreError> {
     let origins = files.origins();
     for command in origins.open_commands().await? {
@@ -26,7 +27,8 @@ pub(crate) async fn settle_commands_cut_off(files: &dyn Files) -> Result<(), Sto
     Ok(())
 }
 
-/// Writes down every file and folder of a vault that has changed since then; how many files?
+/// Records every file and folder of a vault that has changed since a time as having this origin.
+/// Returns how many files there were.
 pub async fn note_changed(
     files: &dyn Files,
     area: &Area,
@@ -66,7 +68,7 @@ pub async fn note_changed(
 
 async fn held(objects: &dyn Objects, key: &ObjectKey) -> Result<Option<Object>, StoreError> {
     match objects.get(key, LARGEST).await {
-        // The file is too long, or no plain file.
+        // The file is too long or is not a plain file, so its content is not recorded.
         Err(StoreError::Refused(_) | StoreError::NotFound) => Ok(None),
         read => read,
     }

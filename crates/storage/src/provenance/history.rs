@@ -1,9 +1,9 @@
 //! What a person's files held before agents changed them, and the origin of what they hold now.
 //!
-//! `history/files/<path>/.versions/` holds the contents by hash and `manifest.jsonl`, one line a
-//! change; `history/runs/<run>.jsonl` names the changes of a run in order. Everything is durable
-//! before the change itself may happen, so a crash can leave a kept version too many, never one
-//! too few.
+//! `history/files/<path>/.versions/` holds the contents by hash and `manifest.jsonl`, with one line
+//! for each change; `history/runs/<run>.jsonl` lists the changes of a run in order. Everything is
+//! durable before the change itself may happen, so a crash can leave a kept version too many, but
+//! never one too few.
 
 use std::sync::Arc;
 
@@ -15,50 +15,51 @@ use crate::{Expect, Object, ObjectKey, Objects, StoreError};
 
 const VERSIONS: &str = ".versions";
 pub(super) const MANIFEST: &str = "manifest.jsonl";
-/// Commands change nothing else.
+/// The only folder in which commands change files.
 const VAULT: &str = "vault/";
 const NEVER: Timestamp = Timestamp::from_millis(0);
-/// The path of a note that is about names only; no file has it.
+/// The path of a note that is only about names. No file has this path.
 const UNNAMED: &str = "";
-/// A manifest of this size is some hundred thousand changes of one file.
+/// The largest manifest that is read. A manifest of this size lists some hundred thousand changes
+/// of one file.
 const LARGEST_MANIFEST: u64 = 64 * 1024 * 1024;
 
-/// Who is about to change a file, and why.
+/// The description of a change that is about to happen: who makes it, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     pub ts: Timestamp,
     pub author: Author,
-    /// What the new content is to be taken for when it is read again.
+    /// The origin that the new content has when it is read again.
     pub origin: Origin,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
     pub tool: String,
 }
 
-/// What a change that is about to happen makes of one file.
+/// What a change that is about to happen does to one file.
 #[derive(Clone, Debug)]
 pub struct FileStep<'a> {
     /// The path within the person's folder.
     pub path: ObjectKey,
-    /// `None`: there is no file.
+    /// The content before the change; `None`: the file does not exist.
     pub before: Option<&'a Object>,
-    /// `None`: it goes.
+    /// The content after the change; `None`: the file is deleted.
     pub after: Option<&'a [u8]>,
 }
 
-/// One change of one file: what it held before and after.
+/// One change of one file: what the file held before and after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Version {
     /// The path within the person's folder.
     pub path: ObjectKey,
-    /// Content before the change; `None` when there was no file.
+    /// The hash of the content before the change; `None` when there was no file.
     pub before: Option<Hash>,
-    /// Content after it; `None` when it was deleted.
+    /// The hash of the content after the change; `None` when the file was deleted.
     pub after: Option<Hash>,
     pub change: Change,
 }
 
-/// A version's line in a manifest or in a run's list.
+/// A version as it is written in a line of a manifest or of a run's list.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     path: String,
@@ -68,20 +69,20 @@ struct Record {
     change: Change,
 }
 
-/// Versions of one person's or agent's files, and where their contents came from.
+/// The versions of one person's or agent's files, and where their contents came from.
 #[derive(Clone)]
 pub struct History {
     person: Arc<dyn Objects>,
-    /// The owner of the files, as the ledger names them.
+    /// The owner of the files, by the name that the ledger uses.
     owner: Arc<str>,
     origins: Arc<dyn Origins>,
 }
 
-/// A content that a question of provenance is about.
+/// A content whose origin is asked for.
 struct Content<'a> {
     bytes: &'a [u8],
     hash: Hash,
-    /// When the file was last changed in any way, by the file system's own clock.
+    /// When the file was last changed in any way, by the clock of the file system.
     changed: Timestamp,
 }
 
@@ -98,14 +99,16 @@ impl std::fmt::Debug for History {
 }
 
 impl History {
-    /// `person` is the root of the owner's folder; paths are within it (`vault/notes/a.md`).
+    /// Creates the history of an owner. `person` is the root of the owner's folder, and paths are
+    /// relative to it (`vault/notes/a.md`).
     pub fn new(person: Arc<dyn Objects>, owner: &str, origins: Arc<dyn Origins>) -> Self {
         Self { person, owner: owner.into(), origins }
     }
 
-    /// Keeps what the file holds, and writes down what its new content is to be taken for: as the change says, and no
-    /// better than what the content was made of where a person wrote it. To be called, and to have returned, before
-    /// the change.
+    /// Keeps the content of a file that is about to change, and records the origin of its new
+    /// content. That is the origin in the change; but if a person wrote the content, it is no
+    /// better than that of the texts it was made of. Callers must wait until this has returned
+    /// before they make the change.
     pub async fn keep(
         &self,
         path: &ObjectKey,
@@ -118,7 +121,8 @@ impl History {
         kept.ok_or_else(|| StoreError::Failed("no version was kept".to_owned()))
     }
 
-    /// The same for many files of one change, which costs less than one by one.
+    /// Does what `keep` does for many files of one change, which costs less than keeping them one
+    /// by one.
     pub async fn keep_all(
         &self,
         files: &[FileStep<'_>],
@@ -151,7 +155,8 @@ impl History {
         Ok(versions)
     }
 
-    /// What is to be written down of a file before it changes, and the change with what its content is to be taken for.
+    /// Returns the notes to record about a file before it changes, and the change with the origin
+    /// that the new content gets.
     async fn notes_of(
         &self,
         file: &FileStep<'_>,
@@ -194,7 +199,7 @@ impl History {
         Ok((notes, change))
     }
 
-    /// What a new content is to be taken for.
+    /// The origin that a new content gets.
     async fn origin_after(
         &self,
         path: &ObjectKey,
@@ -213,8 +218,8 @@ impl History {
         })
     }
 
-    /// What a file is taken for before a change; with a note of it where there is none yet, so that it is known when
-    /// it is restored.
+    /// The origin of a file before a change. If it is not recorded yet, the answer includes a note
+    /// of it, so that the origin is known when the content is restored.
     async fn origin_before(
         &self,
         path: &ObjectKey,
@@ -229,7 +234,7 @@ impl History {
         Ok((origin, Some(note(path, &content, origin))))
     }
 
-    /// The file's name, and those of its folders that do not exist yet.
+    /// The name of the file, and the names of its folders that do not exist yet.
     async fn new_names(&self, path: &ObjectKey) -> Result<Vec<String>, StoreError> {
         let mut names = vec![path.to_string()];
         let mut rest = path.as_str();
@@ -244,8 +249,9 @@ impl History {
         Ok(names)
     }
 
-    /// Writes down whose work files are that something else has written already: those that hold something, with
-    /// what they hold (`None`: too much to look at), and those whose names came with it, folders too.
+    /// Records the origin of files that something else has written already. `files` lists those
+    /// that hold something, with what they hold (`None`: it is too large to read). `names` lists
+    /// files and folders whose names the writer chose.
     pub async fn written(
         &self,
         files: &[(ObjectKey, Option<Object>)],
@@ -272,7 +278,8 @@ impl History {
         self.origins.note(&self.owner, notes).await
     }
 
-    /// The person has read this content of the file, under this name, and takes both for their own.
+    /// Records that the person has read this content of the file under this name, and takes both as
+    /// their own.
     pub async fn accept(&self, path: &ObjectKey, object: &Object) -> Result<(), StoreError> {
         let names = names_on(path).collect();
         let accepted = OriginNote { names, ..note(path, &object.into(), Origin::Person) };
@@ -282,20 +289,20 @@ impl History {
     async fn keep_content(&self, path: &ObjectKey, bytes: &[u8]) -> Result<Hash, StoreError> {
         let hash = Hash::of(bytes);
         match self.person.put(&content_key(path, hash)?, bytes, Expect::Absent).await {
-            // The same content was kept before: its name is its hash.
+            // The same content was kept before, because its name is its hash.
             Ok(_) | Err(StoreError::Conflict) => Ok(hash),
             Err(error) => Err(error),
         }
     }
 
-    /// Every kept change of a file, newest first.
+    /// Lists every kept change of a file, newest first.
     pub async fn versions(&self, path: &ObjectKey) -> Result<Vec<Version>, StoreError> {
         let mut versions = self.read_list(&manifest_key(path)?).await?;
         versions.reverse();
         Ok(versions)
     }
 
-    /// What the file held before that change; `None` when there was no file.
+    /// Reads what the file held before a change; `None` when there was no file.
     pub async fn read(&self, version: &Version) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(hash) = version.before else { return Ok(None) };
         let object = self.person.get(&content_key(&version.path, hash)?, u64::MAX).await?;
@@ -306,12 +313,13 @@ impl History {
         }
     }
 
-    /// Where the content that a file holds now came from: the one answer to that question.
+    /// The origin of the content that a file holds now. This is the only place that answers that
+    /// question.
     pub async fn origin(&self, path: &ObjectKey, object: &Object) -> Result<Origin, StoreError> {
         self.judge(path, &object.into()).await
     }
 
-    /// Who chose the names on these paths, those of their folders included.
+    /// Returns who chose the names on these paths, including the names of their folders.
     pub async fn named_by<'a>(
         &self,
         paths: impl IntoIterator<Item = &'a ObjectKey>,
@@ -323,7 +331,7 @@ impl History {
         self.origins.named_by(&self.owner, names.into_iter().collect()).await
     }
 
-    /// Is a command at work that may have changed or named this since?
+    /// Whether a command is running that may have changed or named this file since a time.
     pub async fn is_under_command(
         &self,
         path: &ObjectKey,
@@ -342,15 +350,17 @@ impl History {
         if let Some(origin) = known.here {
             return Ok(origin);
         }
-        // Each line of a daily log says itself where it came from.
+        // A daily log counts as the person's own, because each of its lines says where it came
+        // from.
         if is_daily(path) || bytes.iter().all(u8::is_ascii_whitespace) {
             return Ok(Origin::Person);
         }
-        // A text that was changed by hand is still made of what was there.
+        // A foreign text that was changed by hand is still made of the foreign text.
         if let Some(origin) = known.before.filter(|origin| origin.taints()) {
             return Ok(origin);
         }
-        // What was there first is not made of what came later.
+        // A content that was written down later cannot be what this one was made of, so only
+        // earlier ones count.
         let elsewhere = known.elsewhere.filter(|(_, at)| *at <= late(changed));
         if let Some((origin, _)) = elsewhere.filter(|(origin, _)| origin.taints()) {
             return Ok(origin);
@@ -380,8 +390,9 @@ impl History {
         self.origins.alike(&self.owner, prints, late(changed)).await
     }
 
-    /// What a run changed, in the order it did, so that it can be undone as one. A change that was
-    /// kept may not have happened: compare the file with `after` before undoing it.
+    /// Lists what a run changed, in order, so that the run can be undone as a whole. A change that
+    /// was recorded may not have happened: before undoing it, the file has to be compared with
+    /// `after`.
     pub async fn changes_of_run(&self, run: RunId) -> Result<Vec<Version>, StoreError> {
         self.read_list(&run_key(run)?).await
     }
@@ -394,7 +405,7 @@ impl History {
         let versions = lines.filter_map(|line| {
             let version = Version::parse(line);
             if version.is_none() {
-                // Cut off by a crash, before the change it announces could happen.
+                // A crash cut the line off, before the change that it announces could happen.
                 tracing::warn!(list = %key, "a line of the history cannot be read");
             }
             version
@@ -404,7 +415,8 @@ impl History {
 }
 
 impl Version {
-    /// Begins with a newline too, so that what a crash cut off before it stays a line of its own.
+    /// Encodes the version as a line. It begins with a newline too, so that a line which a crash
+    /// cut off before it stays separate.
     fn line(&self) -> Result<Vec<u8>, StoreError> {
         let record = Record {
             path: self.path.to_string(),
@@ -434,7 +446,7 @@ fn manifest_key(path: &ObjectKey) -> Result<ObjectKey, StoreError> {
     Ok(folder_of(path)?.join(MANIFEST)?)
 }
 
-/// The path itself and those of its folders.
+/// The path itself and the paths of its folders.
 fn names_on(path: &ObjectKey) -> impl Iterator<Item = String> {
     let folders = path.as_str().match_indices('/').map(|(at, _)| path.as_str()[..at].to_owned());
     folders.chain(std::iter::once(path.to_string()))

@@ -1,4 +1,5 @@
-//! For homes older than the table of origins: imports the origins from their histories once.
+//! Imports origins from the file histories, once, into homes that are older than the table of
+//! origins.
 
 use onyx_types::Origin;
 
@@ -9,7 +10,7 @@ use crate::{Area, Files, ObjectKey, StoreError};
 const VERSIONS: &str = "/.versions";
 const FILES: &str = "history/files";
 
-/// Takes over the histories of everybody who has files here.
+/// Imports the histories of every person and agent who has files here.
 pub(crate) async fn import_histories(files: &dyn Files) -> Result<(), StoreError> {
     let people = files.people().await?.into_iter().map(Area::Person);
     let areas: Vec<Area> =
@@ -64,5 +65,5 @@ async fn import(files: &dyn Files, area: &Area) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Longer texts are only recognised byte by byte.
+/// The largest text for which prints are made. Longer texts are only recognised byte by byte.
 const LARGEST: u64 = 8 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! Provenance kept in memory: for files without a ledger, and for tests.
+//! Provenance kept in memory, for files without a ledger and for tests.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use super::{ContentRecord, OpenCommand, OriginNote, Origins, TICK_MS, prints};
 use crate::StoreError;
 use crate::blocking::lock;
 
-/// Origins kept in memory, lost with the process.
+/// Origins that are kept in memory and lost with the process.
 #[derive(Debug, Default)]
 pub struct MemoryOrigins {
     facts: Mutex<ProvenanceRecords>,
@@ -20,7 +20,7 @@ pub struct MemoryOrigins {
 
 #[derive(Debug, Default)]
 struct ProvenanceRecords {
-    /// The notes in the order in which they were written down.
+    /// The notes, in the order in which they were recorded.
     notes: Vec<(String, OriginNote, Timestamp)>,
     names: BTreeMap<(String, String), Origin>,
     commands: Vec<OpenCommand>,

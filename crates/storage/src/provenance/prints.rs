@@ -1,16 +1,18 @@
-//! Prints of a text: a number for every few words in a row. Two texts that share many prints share many words, so a text
-//! that was copied, extended or lightly edited is recognised without storing it.
+//! Prints of a text: a number for every few consecutive words. Two texts that share many prints
+//! share many words, so a text that was copied, extended or lightly edited is recognised without
+//! storing it.
 
 use std::collections::BTreeSet;
 
-/// Words that make one print.
+/// The number of words that make one print.
 const WORDS: usize = 4;
-/// A text of fewer words is only known again byte by byte: too much says the same by chance.
+/// A text of fewer words is only recognised byte by byte, because short texts are too often the
+/// same by chance.
 const FEWEST_WORDS: usize = 8;
-/// The smallest prints of a text stand for all of it.
+/// How many prints of a text are kept. The smallest ones stand for the whole text.
 const KEPT: usize = 8;
 
-/// All prints of a text, each once.
+/// Returns all prints of a text, each once.
 pub(super) fn all(text: &str) -> BTreeSet<u64> {
     let words: Vec<u64> = words(text).collect();
     if words.len() < FEWEST_WORDS {
@@ -22,12 +24,13 @@ pub(super) fn all(text: &str) -> BTreeSet<u64> {
         .collect()
 }
 
-/// Those by which a text is known again.
+/// Returns the prints that are stored to recognise a text.
 pub(super) fn kept(text: &str) -> Vec<u64> {
     all(text).into_iter().take(KEPT).collect()
 }
 
-/// Those by which what was added to a text is known again; none where nothing foreign is kept of it.
+/// Returns the prints that recognise what was added to a text; empty if no prints are kept of the
+/// new text.
 pub(super) fn added(kept: &[u64], after: &[u8], before: &[u8]) -> Vec<u64> {
     let (Ok(after), Ok(before)) = (std::str::from_utf8(after), std::str::from_utf8(before)) else {
         return kept.to_vec();
@@ -39,7 +42,8 @@ pub(super) fn added(kept: &[u64], after: &[u8], before: &[u8]) -> Vec<u64> {
     all(after).into_iter().filter(|print| !before.contains(print)).take(KEPT).collect()
 }
 
-/// Letters and digits in small letters: how a text is set and punctuated does not matter.
+/// The words of a text as hashes of their letters and digits in small letters, so that layout and
+/// punctuation do not matter.
 fn words(text: &str) -> impl Iterator<Item = u64> {
     let words =
         text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -51,14 +55,15 @@ fn words(text: &str) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Spreads a number over all bits. Prints are kept on disk, so this never changes.
+/// Spreads a number over all bits. Prints are stored on disk, so this function must never change.
 fn mixed(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (number ^ (number >> 31)).wrapping_add(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Is so much of what is kept of a text found in another that the other was made of it?
+/// Whether enough of a text's kept prints are found in another text to say that the other was made
+/// of it.
 pub(super) const fn is_alike(found: usize, kept: usize) -> bool {
     found >= 2 && found * 2 >= kept
 }

@@ -1,5 +1,6 @@
-//! What a session's log does not say (its name, its place among forks, who answers), kept beside
-//! the log as `<session>.json`: losing the database must not lose what a person gave.
+//! What a session's log does not say (its name, its place among forks, who answers). It is kept
+//! beside the log as `<session>.json`, because losing the database must not lose what a person
+//! chose.
 
 use onyx_types::{AgentId, LaneOrder, SessionId, SessionKey, SessionOrigin, Timestamp, TurnId};
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{Area, Expect, Files, ObjectKey, SessionMeta, SessionStatus, StoreError, TitleSource};
 
-/// A file that Onyx wrote is far smaller; a larger one is not ours.
+/// The largest details file that is read. A file that Onyx wrote is far smaller.
 const LONGEST: u64 = 64 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,7 +20,7 @@ pub(crate) struct SessionDetails {
     pub(crate) status: SessionStatus,
     #[serde(default)]
     pub(crate) origin: SessionOrigin,
-    /// The agents; if there are none, the one whose folder the log lies in.
+    /// The agents that answer; if the list is empty, the agent in whose folder the log lies.
     #[serde(default)]
     pub(crate) agents: Vec<AgentId>,
     #[serde(default)]
@@ -27,9 +28,10 @@ pub(crate) struct SessionDetails {
     pub(crate) root: SessionId,
     #[serde(default)]
     pub(crate) fork_turn: Option<TurnId>,
-    /// A fork begins with older turns than itself.
+    /// When the session was created. The log cannot tell, because a fork begins with turns that are
+    /// older than itself.
     pub(crate) created_at: Timestamp,
-    /// Fields of a newer version are kept as they are.
+    /// Fields that a newer version of Onyx wrote. They are preserved as they are.
     #[serde(flatten)]
     pub(crate) more: Map<String, Value>,
 }
@@ -51,8 +53,8 @@ impl SessionDetails {
     }
 }
 
-/// Writes what the row says beyond the log into the file beside the log. Not safe against another
-/// writer of the same session: callers take turns.
+/// Writes the parts of the row that the log does not contain into the file beside the log. Two
+/// writers of the same session must not call this at once: callers take turns.
 pub async fn keep_details(
     files: &dyn Files,
     key: &SessionKey,
@@ -60,7 +62,7 @@ pub async fn keep_details(
 ) -> Result<(), StoreError> {
     let more = match read_details(files, key).await {
         Ok(facts) => facts.map(|facts| facts.more).unwrap_or_default(),
-        // What cannot be read is replaced by what is known to be right.
+        // A file that cannot be read is replaced, because the row is known to be right.
         Err(StoreError::Damaged(_)) => Map::new(),
         Err(error) => return Err(error),
     };
@@ -72,7 +74,8 @@ pub async fn keep_details(
     Ok(())
 }
 
-/// `None` when the log says everything; `Damaged` when the file cannot be read.
+/// Reads the details of a session. `None`: there is no file, because the log says everything.
+/// `Damaged`: the file cannot be read.
 pub(crate) async fn read_details(
     files: &dyn Files,
     key: &SessionKey,
@@ -89,7 +92,7 @@ pub(crate) async fn read_details(
         .map_err(|error| StoreError::Damaged(format!("{}.json: {error}", key.session)))
 }
 
-/// Removing what is not there is no error.
+/// Removes the details of a session. Removing a file that does not exist is no error.
 pub async fn forget_details(files: &dyn Files, key: &SessionKey) -> Result<(), StoreError> {
     match objects(files, key)?.delete(&place(key)?, Expect::Anything).await {
         Ok(()) | Err(StoreError::NotFound) => Ok(()),

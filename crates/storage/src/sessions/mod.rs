@@ -1,5 +1,6 @@
-//! A session on disk: the append-only log of its turns, the details beside it that the log does not say, and how the
-//! ledger's rows are made again from both when the database is lost. The logs are the truth; nothing here changes a turn.
+//! A session on disk: the append-only log of its turns, and a file beside it with the details that
+//! the log does not contain. When the database is lost, the ledger's rows are rebuilt from both.
+//! The logs are the truth; nothing here changes a turn.
 
 mod details;
 mod rebuild;

@@ -9,27 +9,28 @@ use crate::{
     Files, Ledger, SessionMarks, SessionMeta, SessionStatus, StoreError, TitleSource, TurnLog,
 };
 
-/// Enough turns at a time to read a log quickly, few enough to stay small in memory.
+/// The number of turns that are read at a time: enough to read a log quickly, few enough to need
+/// little memory.
 const PAGE: usize = 512;
 const PREVIEW_CHARS: usize = 100;
 const TITLE_CHARS: usize = 60;
 
-/// What rebuilding a person's metadata found.
+/// The counts that rebuilding a person's metadata returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rebuilt {
     pub sessions: u64,
-    /// Logs with lines that were damaged; the rest of them was read.
+    /// The number of logs that have damaged lines; their other lines were read.
     pub damaged: u64,
 }
 
-/// The first 100 characters of a message, in one line.
+/// Returns the first 100 characters of a message, in one line.
 pub fn preview_of(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(PREVIEW_CHARS).collect()
 }
 
 /// What a session's row says of the messages in its log: how many there are, and how the newest
-/// begins. A message is what a person wrote, or a text of an agent's that came to its end.
+/// begins. A message is what a person wrote, or a text of an agent that was completed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
     pub count: u64,
@@ -37,7 +38,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Takes in a turn that is newer than those before.
+    /// Adds a turn that is newer than those before.
     pub fn add(&mut self, turn: &Turn) {
         if let Some(text) = message_in(&turn.body) {
             self.count += 1;
@@ -45,7 +46,7 @@ impl Messages {
         }
     }
 
-    /// Takes in a turn that is older than those before.
+    /// Adds a turn that is older than those before.
     pub fn add_older(&mut self, turn: &Turn) {
         if let Some(text) = message_in(&turn.body) {
             self.count += 1;
@@ -73,7 +74,7 @@ fn message_in(body: &TurnBody) -> Option<Cow<'_, str>> {
     }
 }
 
-/// What a session is called until something better names it: its first line, shortened.
+/// The title of a session until there is a better one: the shortened first line of its text.
 pub fn title_of(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     let mut title: String = line.chars().take(TITLE_CHARS).collect();
@@ -83,7 +84,7 @@ pub fn title_of(text: &str) -> Option<String> {
     Some(title)
 }
 
-/// Where a session lies: by its row, or by its log when there is no row (yet).
+/// Finds where a session lies: by its row, or by its log if it has no row (yet).
 pub async fn find_session(
     turns: &dyn TurnLog,
     ledger: &dyn Ledger,
@@ -98,8 +99,8 @@ pub async fn find_session(
 }
 
 /// Rebuilds the metadata of all of a person's sessions from their logs. What a log does not say
-/// (title, status, origin, family, who answers) comes from the file beside it, else from the row
-/// where there is one.
+/// (title, status, origin, family, who answers) comes from the file beside it, else from the
+/// existing row.
 pub async fn rebuild_person(
     turns: &dyn TurnLog,
     ledger: &dyn Ledger,
@@ -172,10 +173,11 @@ async fn summarise(turns: &dyn TurnLog, key: &SessionKey) -> Result<LogSummary, 
 }
 
 impl LogSummary {
-    /// Newest first: what is set already came later.
+    /// Adds the next older turn. Turns come newest first, so a field that is set already came from
+    /// a later turn and stays.
     fn take(&mut self, turn: &Turn) {
         self.oldest = Some(turn.ts);
-        // Rating an old answer does not move a conversation to the top of the list.
+        // Rating an old answer must not move a conversation to the top of the list.
         if !matches!(turn.body, TurnBody::Feedback(_)) {
             self.newest = self.newest.max(Some(turn.ts));
         }

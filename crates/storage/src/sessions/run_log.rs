@@ -1,5 +1,5 @@
-//! The beginning and the end of a run: its turns in the session's log and its row in the ledger belong together. A
-//! store that can do so writes both at once.
+//! The beginning and the end of a run: its turns in the session's log and its row in the ledger
+//! belong together, so stores that can write both at once do so.
 
 use std::sync::Arc;
 
@@ -11,36 +11,39 @@ use crate::{BeginRun, Lease, Leases, Ledger, LogState, RunOutcome, StoreError, T
 /// Why a run did not begin.
 #[derive(Debug)]
 pub enum BeginError {
-    /// There is no run, and the ledger has no row of it, as with `Ledger::begin_run`.
+    /// No run began, and the ledger has no row of it, as with an error of `Ledger::begin_run`.
     NotBegun(StoreError),
-    /// The run is in the ledger but its turns are in no log: the next opening of the session closes it.
+    /// The run is in the ledger but its turns are in no log. The next opening of the session closes
+    /// it.
     NotWritten(StoreError),
 }
 
-/// How a run ends.
+/// What is written when a run ends.
 #[derive(Debug)]
 pub struct LastWrite<'a> {
     pub turns: &'a [Turn],
     pub outcome: RunOutcome,
-    /// Were there notes of streaming text? They go, now that the log has it.
+    /// Whether there are notes of streaming text. They are removed, because the log has the text
+    /// now.
     pub noted_live: bool,
 }
 
 #[async_trait]
 pub trait RunLog: Send + Sync {
-    /// Begins a run as `Ledger::begin_run` and appends its first turns.
+    /// Begins a run as `Ledger::begin_run` does and appends its first turns.
     async fn begin(&self, lease: &Lease, begin: BeginRun, turns: &[Turn])
     -> Result<(), BeginError>;
 
-    /// Appends the last turns, ends the run as `Ledger::end_run` and releases the lease. An error says that the turns were
-    /// not appended, and the lease is held as before. What else goes wrong is made good when the session is next opened.
-    /// Returns how the log was left, as `TurnLog::state_now` tells it.
+    /// Appends the last turns, ends the run as `Ledger::end_run` does and releases the lease. An
+    /// error means that the turns were not appended and the lease is still held. Anything else that
+    /// fails is repaired when the session is next opened. Returns the state of the log after that,
+    /// as `TurnLog::state_now` reports it.
     async fn end(&self, lease: &Lease, last: LastWrite<'_>)
     -> Result<Option<LogState>, StoreError>;
 }
 
-/// Writes log and ledger one after the other. In a home the steps cost almost nothing, and recovery handles a
-/// crash between them.
+/// Writes the log and the ledger one after the other. In a home these steps cost almost nothing,
+/// and recovery handles a crash between them.
 pub struct StepwiseRunLog {
     pub turns: Arc<dyn TurnLog>,
     pub ledger: Arc<dyn Ledger>,
@@ -74,7 +77,7 @@ impl RunLog for StepwiseRunLog {
         if last.noted_live
             && let Err(error) = self.turns.clear_live(lease).await
         {
-            // Its turns are in the log, so recovery knows the notes for what they are.
+            // The notes may stay: their turns are in the log, so recovery recognises them as old.
             tracing::warn!(%run, %error, "live text could not be removed");
         }
         if let Err(error) = self.leases.release(lease).await {

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Lease, StoreError};
 
-/// A place in a log: everything before it is durable. Opaque to callers, ordered within one log.
+/// A position in a log. Positions are opaque to callers and ordered within one log; everything
+/// before a returned position is durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Pos(pub u64);
 
@@ -12,25 +13,26 @@ pub struct Pos(pub u64);
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Page {
     pub turns: Vec<Turn>,
-    /// Where the page starts: give it as `before` to get the page before this one.
+    /// Where the page starts. Passing it as `before` gets the page before this one.
     pub start: Pos,
-    /// Are there turns before this page?
+    /// Whether there are turns before this page.
     pub has_older: bool,
-    /// What could not be read within this page, or was changed by another program.
+    /// The lines within this page that could not be read, or were changed by another program.
     pub damage: Vec<Damage>,
 }
 
-/// The state in which a log was left; a different state means that it was written to since.
+/// The state in which a log was left. If the state differs later, the log was written to meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogState {
     pub len: u64,
-    /// Differs where the length may not: a file's time in nanoseconds, or the fence that a database gave.
+    /// A value that differs even where the length does not: a file's time in nanoseconds, or the
+    /// fence that a database assigned.
     pub stamp: i128,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Byte offset of the line in the log.
+    /// The byte offset of the line in the log.
     pub at: Pos,
     pub kind: DamageKind,
     pub detail: String,
@@ -38,15 +40,17 @@ pub struct Damage {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DamageKind {
-    /// The last line was cut off by a crash; it was never acknowledged. Kept aside.
+    /// The last line was cut off by a crash, so it was never acknowledged. Its bytes are kept in
+    /// another file.
     TornTail,
-    /// A line in the middle is not a turn. Kept aside, left out of the page.
+    /// A line in the middle is not a turn. It is copied to another file and left out of the page.
     Unreadable,
-    /// The line reads as a turn but is not what was written (its checksum differs). Kept in.
+    /// The line reads as a turn but its checksum does not match, so it is not what was written. The
+    /// page includes it.
     Altered,
 }
 
-/// A piece of text that is still being said, by the turn it will be.
+/// A piece of text that is still streaming, under the id that its turn will have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LiveText {
     pub turn: TurnId,
@@ -59,12 +63,12 @@ pub struct LiveText {
 /// Append-only logs of turns, one per session.
 #[async_trait]
 pub trait TurnLog: Send + Sync {
-    /// All of the batch or none, durable when it returns. O(1) in the log's length. Makes the log
-    /// if it does not exist.
+    /// Appends all of the turns or none; they are durable when this returns. The cost does not
+    /// depend on the log's length. The log is created if it does not exist.
     async fn append(&self, lease: &Lease, batch: &[Turn]) -> Result<Pos, StoreError>;
 
-    /// The last `n` turns before a position (or the end), without reading the rest. A session
-    /// without a log has an empty page.
+    /// Reads the last `n` turns before a position (or the end) without reading the rest. For a
+    /// session without a log, the page is empty.
     async fn tail(
         &self,
         key: &SessionKey,
@@ -72,8 +76,9 @@ pub trait TurnLog: Send + Sync {
         n: usize,
     ) -> Result<Page, StoreError>;
 
-    /// Some turns before a position (or the end): as many as this many bytes of the log hold, and
-    /// the one that passes them. This serves whoever reads a whole log and keeps little of it.
+    /// Reads turns before a position (or the end) until they exceed this many bytes of the log; the
+    /// turn that exceeds them is included. This serves callers that read a whole log and keep
+    /// little of it.
     async fn tail_within(
         &self,
         key: &SessionKey,
@@ -95,19 +100,20 @@ pub trait TurnLog: Send + Sync {
         to: &Lease,
     ) -> Result<Pos, StoreError>;
 
-    /// Notes pieces of text that stream now, so that a crash loses almost none of them. Cheap, and
-    /// not durable against a loss of power.
+    /// Notes pieces of text that are streaming, so that a crash loses almost none of them. This is
+    /// cheap, and not durable against a loss of power.
     async fn note_live(&self, lease: &Lease, pieces: &[LiveText]) -> Result<(), StoreError>;
 
-    /// The noted texts, put together.
+    /// Returns the noted texts, with the pieces of each turn joined.
     async fn live(&self, key: &SessionKey) -> Result<Vec<LiveText>, StoreError>;
 
-    /// The texts are in the log now, or of no more use.
+    /// Removes the notes, because their texts are in the log now or are no longer needed.
     async fn clear_live(&self, lease: &Lease) -> Result<(), StoreError>;
 
-    /// Deletes the log with what was kept aside. Deleting what is not there is no error.
+    /// Deletes the log with the files of damaged lines beside it. Deleting a log that does not
+    /// exist is no error.
     async fn delete(&self, lease: &Lease) -> Result<(), StoreError>;
 
-    /// Every session of a person that has a log; for rebuilding metadata.
+    /// Lists every session of a person that has a log, for rebuilding the metadata.
     async fn sessions(&self, person: &PersonId) -> Result<Vec<SessionKey>, StoreError>;
 }

@@ -81,7 +81,8 @@ pub(crate) fn page(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Every row that came after those that are known, each person's in their order.
+/// Calls `each` for every row that came after the known ones, for each person in the order of their
+/// chain.
 pub(crate) fn rows_after(
     connection: &Connection,
     known: &BTreeMap<PersonId, u64>,
@@ -99,17 +100,17 @@ pub(crate) fn rows_after(
     Ok(())
 }
 
-/// Walks the chain from its start. The first row that is missing, changed or does not belong is
-/// where it is broken.
+/// Walks the chain from its start. It counts as broken at the first row that is missing, changed or
+/// does not belong to it.
 pub(crate) fn verify(
     connection: &Connection,
     person: &PersonId,
     seal: Option<&AuditSeal>,
 ) -> Result<ChainState, StoreError> {
-    // The sealed head is read before the view is taken, so rows that come meanwhile are in the view
-    // or in neither.
+    // The sealed head is read before the snapshot is taken, so that every row the head covers is in
+    // the snapshot.
     let sealed = seal.and_then(|seal| seal.head(person));
-    // One view of both tables, while others write.
+    // One read transaction gives a consistent view of both tables while others write.
     let snapshot = connection.unchecked_transaction()?;
     let mut statement = snapshot.prepare_cached(
         "SELECT person, seq, ts, actor_kind, actor, agent, session, run, tool, effect, decision,

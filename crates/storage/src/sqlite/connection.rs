@@ -8,21 +8,22 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 use crate::StoreError;
 
-/// How hard a commit tries to survive a power cut.
+/// Whether a commit waits until it would survive a loss of power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Durability {
     /// Every commit is on the disk when it returns.
     Full,
-    /// The last commits may be lost with the power; the file stays whole.
+    /// A loss of power may undo the last commits, but the file stays consistent.
     Normal,
 }
 
-/// The cache in KiB. Nearly all that is written lies at the end of the tables.
+/// The writer's cache in KiB. It is small, because nearly all writes go to the end of the tables.
 const WRITER_CACHE: u32 = 512;
-/// It is void after every commit.
+/// The readers' cache in KiB. It is small, because every commit invalidates it.
 const READER_CACHE: u32 = 128;
 
-/// Opens for writing, making the file (for its owner alone) if needed.
+/// Opens a database for writing. If there is no file, it is created with access for its owner
+/// alone.
 pub(crate) fn open_writer(path: &Path, durability: Durability) -> Result<Connection, StoreError> {
     OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, WRITER_CACHE)?;
@@ -32,12 +33,12 @@ pub(crate) fn open_writer(path: &Path, durability: Durability) -> Result<Connect
         return Err(StoreError::Failed(format!("{}: no WAL here, only {mode}", path.display())));
     }
     set_durability(&connection, durability)?;
-    // A large transaction once must not leave a large file for good.
+    // Without a limit, one large transaction would leave a large file for good.
     connection.pragma_update(None, "journal_size_limit", 8 * 1024 * 1024)?;
     Ok(connection)
 }
 
-/// Sets the durability of the commits that follow. It cannot be set within a transaction.
+/// Sets the durability of later commits. It cannot be set within a transaction.
 pub(super) fn set_durability(
     connection: &Connection,
     durability: Durability,
@@ -50,8 +51,8 @@ pub(super) fn set_durability(
 }
 
 pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
-    // The connection is read-write, because the first reader of a WAL may have to make its index.
-    // Writing is off.
+    // The connection is read-write, because the first reader of a WAL may have to create its index.
+    // Writing is switched off.
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, READER_CACHE)?;
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
@@ -65,18 +66,21 @@ fn open(path: &Path, mode: OpenFlags, cache: u32) -> Result<Connection, StoreErr
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     connection.pragma_update(None, "cache_size", -i64::from(cache))?;
     connection.set_prepared_statement_cache_capacity(64);
-    // Otherwise some statements are compiled again whenever another value is bound to them.
+    // Without this setting, SQLite compiles some statements again whenever another value is bound
+    // to them.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }
 
-/// Brings the tables up to date, in one transaction: a process that is killed meanwhile leaves them as they were. Tables
-/// that this version did not make and cannot change are as unusable as damaged ones.
+/// Brings the tables up to date in one transaction, so a process that is killed meanwhile leaves
+/// them as they were. Tables that this version did not make and cannot change are as unusable as
+/// damaged ones.
 pub(crate) fn migrate(
     connection: &mut Connection,
     migrations: refinery::Runner,
 ) -> Result<refinery::Report, StoreError> {
-    // Otherwise a change of the tables and the note that it was made are two transactions.
+    // Grouping puts the change of the tables and the record of it into one transaction instead of
+    // two.
     let migrations = &migrations.set_grouped(true);
     migrations.run(connection).map_err(|error| match error.kind() {
         Kind::Connection(_, cause) => match cause.downcast_ref::<rusqlite::Error>() {
@@ -111,7 +115,8 @@ fn classify(error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// A full disk shows in the write-ahead log as FULL and in its index file as a failed growth.
+/// Whether an error means that the disk is full. In the write-ahead log this appears as FULL, in
+/// its index file as a failed growth.
 fn is_full(cause: &ffi::Error) -> bool {
     cause.code == ErrorCode::DiskFull || cause.extended_code == ffi::SQLITE_IOERR_SHMSIZE
 }
@@ -149,7 +154,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_told_by_its_result_code() {
         let (_folder, connection) = database();
-        // The database's own way of being full.
+        // A bound on pages makes the database report that it is full.
         connection.pragma_update(None, "max_page_count", 4).unwrap();
         let insert = connection.execute("INSERT INTO notes VALUES (?1)", ["x".repeat(100_000)]);
         assert!(matches!(insert.map_err(StoreError::from), Err(StoreError::Full)));

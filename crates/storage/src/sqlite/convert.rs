@@ -27,7 +27,7 @@ pub(crate) fn parsed_if_any<T: FromStr<Err: std::error::Error + Send + Sync + 's
     }
 }
 
-/// One of our enums by its wire name.
+/// Reads a value of one of our enums by its wire name.
 pub(crate) fn named<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
     from_name(row.get_ref(column)?.as_str()?, column)
 }
@@ -67,7 +67,7 @@ pub(crate) fn count(row: &Row<'_>, column: usize) -> Result<u64> {
     })
 }
 
-/// SQLite's integers end at 2^63; no count of ours gets near it.
+/// Turns a count into SQLite's integer, which ends at 2^63; no count comes near that.
 pub(crate) fn integer(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -127,13 +127,14 @@ impl Drafts for SqliteLedger {
 }
 
 impl SqliteLedger {
-    /// Every run asks for its session's drafts, and hardly a session has any.
+    /// Whether a session may have drafts. It is answered from memory, because every run asks and
+    /// hardly any session has drafts.
     fn has_drafts(&self, key: &SessionKey) -> bool {
         lock(&self.drafted).contains(&(key.person.clone(), key.session))
     }
 }
 
-/// The sessions that have drafts, with their people.
+/// Lists the sessions that have drafts, with their people.
 pub(super) fn sessions(
     connection: &Connection,
 ) -> Result<HashSet<(PersonId, SessionId)>, StoreError> {
@@ -240,7 +241,7 @@ fn one(
     Ok(row.optional()?)
 }
 
-/// Draft ids sort by time.
+/// Lists a person's drafts, newest first. Ids of drafts sort by time, so they serve as the order.
 fn page(
     connection: &Connection,
     person: &PersonId,

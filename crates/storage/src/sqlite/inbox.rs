@@ -28,7 +28,7 @@ pub(crate) fn put(
     Ok(())
 }
 
-/// `false`: it is not there any more.
+/// Replaces a message in the inbox. `false`: it is no longer there.
 pub(crate) fn change(
     connection: &Connection,
     key: &SessionKey,
@@ -53,7 +53,7 @@ fn words_of(row: &InboxRow) -> Result<String, StoreError> {
     serde_json::to_string(&row.words).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
-/// The sessions in whose inboxes words wait.
+/// Lists the sessions that have messages in their inboxes.
 pub(crate) fn sessions(
     connection: &Connection,
 ) -> Result<HashSet<(PersonId, SessionId)>, StoreError> {
@@ -62,7 +62,7 @@ pub(crate) fn sessions(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Turn ids sort by time, so this is the order in which the words came.
+/// Lists the inbox in the order in which the messages came, which is the order of their turn ids.
 pub(crate) fn all(connection: &Connection, key: &SessionKey) -> Result<Vec<InboxRow>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT turn, delivery, words, received_at FROM inbox

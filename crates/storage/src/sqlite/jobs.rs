@@ -264,7 +264,8 @@ fn settle(connection: &Connection, settling: &Settling) -> Result<bool, StoreErr
     }
     for slot in slots {
         if !add(connection, slot)? && slot.last > slot.scheduled_at {
-            // The first of them was fired before the clock was set back; the others were not.
+            // The first time of the row was fired before the clock was set back. The other times
+            // were not, so they get a row of their own.
             let rest = Timestamp::from_millis(slot.scheduled_at.as_millis() + 1);
             add(connection, &JobSlot { scheduled_at: rest, ..slot.clone() })?;
         }
@@ -273,7 +274,7 @@ fn settle(connection: &Connection, settling: &Settling) -> Result<bool, StoreErr
     Ok(true)
 }
 
-/// Slots of a job that are kept to be looked at.
+/// The most slots of a job that are kept for people to look at.
 const MOST_KEPT: u32 = 2_000;
 
 fn forget_oldest(
@@ -293,7 +294,8 @@ fn forget_oldest(
     Ok(())
 }
 
-/// What was left out beyond a time comes again: the clock was wrong.
+/// Removes skipped and missed slots after a time, because the clock was wrong and their times come
+/// again.
 fn reopen(
     connection: &Connection,
     person: &PersonId,

@@ -26,36 +26,36 @@ mod migrations {
     refinery::embed_migrations!("migrations/ledger");
 }
 
-/// The ledgers in `onyx.db`.
+/// The ledgers of a home in `onyx.db`.
 #[derive(Debug)]
 pub(crate) struct SqliteLedger {
     pub(super) writer: Writer,
     pub(super) readers: Readers,
-    /// Sessions that may have words in their inbox, so that the others need not be asked: every
-    /// run looks for such words, and hardly a session has any.
+    /// Sessions that may have messages in their inbox. Every run looks for such messages and hardly
+    /// any session has some, so this saves a query.
     spoken_to: Mutex<HashSet<(PersonId, SessionId)>>,
-    /// Sessions that may have drafts, for the same reason.
+    /// Sessions that may have drafts. The set saves queries in the same way.
     pub(super) drafted: Mutex<HashSet<(PersonId, SessionId)>>,
-    /// Runs that may be open, and their sessions, for the same reason.
+    /// Runs that may be open, with their sessions. The map saves queries in the same way.
     open: Mutex<HashMap<RunId, (PersonId, SessionId)>>,
     known_spending: Arc<KnownSpending>,
     pub(super) known_origins: KnownOrigins,
     pub(super) witnesses: AuditWitnesses,
 }
 
-/// Was there a database before it was opened?
+/// What was in the file before it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opened {
     New,
-    /// The database is older than its table of origins, which is filled from the history files.
+    /// The database is older than its table of origins. The table is filled from the history files.
     BeforeOrigins,
     Existing,
 }
 
-/// The migration that made the table of origins.
+/// The number of the migration that created the table of origins.
 const ORIGINS: i32 = 14;
 
-/// The tables of a ledger without rows, for a move that fills them.
+/// Creates a ledger's tables without any rows, for a move that fills them.
 pub(crate) fn make_ledger(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = open_writer(path, Durability::Full)?;
     migrate(&mut connection, migrations::migrations::runner())?;
@@ -63,7 +63,7 @@ pub(crate) fn make_ledger(path: &Path) -> Result<Connection, StoreError> {
 }
 
 impl SqliteLedger {
-    /// Opens the database and brings its tables up to date. Blocks on the disk.
+    /// Opens the database and brings its tables up to date. This blocks on the disk.
     pub(crate) fn open(
         path: &Path,
         clock: Arc<dyn Clock>,
@@ -122,7 +122,8 @@ impl Ledger for SqliteLedger {
         let (run, session) = (begin.run, (begin.key.person.clone(), begin.key.session));
         let is_new = lock(&self.open).insert(run, session).is_none();
         let begun = self.writer.write(move |connection| runs::begin(connection, &begin)).await;
-        // After any other failure the run may be there.
+        // The run's row may have been written despite any other failure, so only these remove it
+        // from the map.
         let refused = matches!(
             begun,
             Err(StoreError::AlreadyRun | StoreError::NotFound | StoreError::Conflict)
@@ -136,7 +137,8 @@ impl Ledger for SqliteLedger {
     async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError> {
         let (known, run) = (Arc::clone(&self.known_spending), outcome.run);
         let end = move |connection: &Connection| runs::end(connection, &known, &outcome);
-        // The log says it too, and it was synced: recovery closes an open run from there.
+        // The log contains the end of the run too and was synced, so recovery could close an open
+        // run from it. This write therefore needs no sync.
         let written = self.writer.write_derived(end).await;
         match &written {
             Ok(()) => drop(lock(&self.open).remove(&run)),

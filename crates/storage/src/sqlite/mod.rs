@@ -1,5 +1,5 @@
 //! The embedded database: `onyx.db` for what needs transactions, `cache/index.db` for what can be
-//! made again. SQL is static text; nothing is ever built into it.
+//! made again. No statement ever contains a value: SQL is static text, and values are bound.
 
 mod acceptances;
 mod accounts;

@@ -13,8 +13,8 @@ use crate::{ContentRecord, OpenCommand, OriginNote, Origins, StoreError, TICK_MS
 use super::convert::{named, timestamp};
 use super::ledger::SqliteLedger;
 
-/// What is asked for every file, kept in memory: of hardly a file is anything written down, and then nothing needs to be
-/// read.
+/// What is asked about every file, kept in memory. Of hardly any file is anything recorded, and
+/// then no query is needed.
 #[derive(Debug, Default)]
 pub(super) struct KnownOrigins {
     owners: Mutex<HashMap<String, Owner>>,
@@ -24,10 +24,10 @@ pub(super) struct KnownOrigins {
 
 #[derive(Debug, Default)]
 struct Owner {
-    /// The prints of foreign texts.
+    /// The prints of the owner's foreign texts.
     prints: HashSet<u64>,
-    /// The marks of paths, contents and names of which something is written down. Two may share
-    /// one, which costs a look.
+    /// The hashes of paths, contents and names that have records. Two of them may have the same
+    /// hash, which only costs a query.
     marks: HashSet<u64>,
 }
 
@@ -90,8 +90,8 @@ impl KnownOrigins {
 #[async_trait]
 impl Origins for SqliteLedger {
     async fn note(&self, owner: &str, notes: Vec<OriginNote>) -> Result<(), StoreError> {
-        // The marks are added before the rows: one too many here costs a look, one too few would
-        // hide a row.
+        // The marks are added before the rows, because a mark too many costs a query, while one too
+        // few would hide a row.
         {
             let mut owners = lock(&self.known_origins.owners);
             let known = owners.entry(owner.to_owned()).or_default();
@@ -293,7 +293,7 @@ fn alike(
     let signed: Vec<i64> = prints.iter().map(|print| print.cast_signed()).collect();
     let signed =
         serde_json::to_string(&signed).map_err(|error| StoreError::Failed(error.to_string()))?;
-    // This is the rule of `provenance::prints::is_alike`.
+    // The condition at the end is the rule of `provenance::prints::is_alike`.
     let mut statement = connection.prepare_cached(
         "SELECT origins.origin FROM prints JOIN origins ON origins.id = prints.note
          WHERE prints.owner = ?1 AND prints.print IN (SELECT value FROM json_each(?2))

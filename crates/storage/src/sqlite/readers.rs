@@ -9,10 +9,11 @@ use crate::blocking::{Blocking, lock};
 
 use super::connection::open_reader;
 
-/// Enough for two cores; a reader that waits for the disk does not stop the other.
+/// The number of read-only connections. Two are enough for two cores, and one that waits for the
+/// disk does not stop the other.
 const READERS: usize = 2;
 
-/// Read-only connections, opened when they are first needed.
+/// Read-only connections, each opened when it is first needed.
 #[derive(Clone, Debug)]
 pub(crate) struct Readers {
     path: PathBuf,

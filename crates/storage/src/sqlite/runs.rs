@@ -29,7 +29,7 @@ pub(crate) fn begin(connection: &Connection, begin: &BeginRun) -> Result<(), Sto
                 BeginIn::New(origin) => make_session(connection, begin, origin)?,
                 BeginIn::Existing => touch_session(connection, begin)?,
             };
-            // The agent is part of the log's path and never changes.
+            // The agent is part of the log's path, so it must never change.
             if agent == key.agent.as_str() { Ok(()) } else { Err(StoreError::Conflict) }
         }
         Err(error) if is_unique_violation(&error) => Err(StoreError::AlreadyRun),
@@ -37,7 +37,7 @@ pub(crate) fn begin(connection: &Connection, begin: &BeginRun) -> Result<(), Sto
     }
 }
 
-/// Makes the session's row, or notes in it that a run began. Returns its agent.
+/// Creates the session's row, or records in it that a run began. Returns the session's agent.
 fn make_session(
     connection: &Connection,
     begin: &BeginRun,
@@ -70,7 +70,7 @@ fn make_session(
     Ok(agent)
 }
 
-/// Notes in the session's row that a run began. Returns its agent.
+/// Records in the session's row that a run began. Returns the session's agent.
 fn touch_session(connection: &Connection, begin: &BeginRun) -> Result<String, StoreError> {
     let key = &begin.key;
     let agent = connection
@@ -164,7 +164,7 @@ fn fold_into_session(
             ":run": outcome.run.to_string(),
             ":status": outcome.status.as_str(),
         })?;
-    // Nobody looks for a passing session later.
+    // Passing sessions are never marked as unread, because nobody looks for them later.
     connection
         .prepare_cached(
             "INSERT OR IGNORE INTO unread (person, session, since)
@@ -175,7 +175,7 @@ fn fold_into_session(
     Ok(())
 }
 
-/// Books what was used for a session beside its runs.
+/// Books usage for a session that happened outside of its runs.
 pub(super) fn book(
     connection: &Connection,
     known: &KnownSpending,
@@ -205,7 +205,8 @@ pub(crate) fn active(connection: &Connection) -> Result<Vec<RunRow>, StoreError>
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// The answer comes from the index that keeps an input from being run twice.
+/// Lists the open runs of a session. The index that prevents running an input twice serves this
+/// query.
 pub(crate) fn of_session(
     connection: &Connection,
     key: &SessionKey,

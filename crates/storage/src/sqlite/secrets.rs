@@ -25,7 +25,7 @@ impl SealedSecrets for SqliteLedger {
     }
 }
 
-/// The secrets of a home that another process may serve: they are read, and never changed.
+/// The secrets of a home that another process may be serving. They can be read but not changed.
 #[derive(Debug)]
 pub struct ReadOnlySecrets(Vec<SealedSecret>);
 

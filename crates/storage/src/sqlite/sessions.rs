@@ -12,7 +12,7 @@ use super::convert::{
     count, integer, named, named_if_any, parsed, parsed_if_any, timestamp, unreadable,
 };
 
-/// A session's row with what the person put on its family, as `session_row` reads it.
+/// Selects a session's row, with the marks of its family, in the columns that `session_row` reads.
 const ROW: &str =
     "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
             token_count, preview, root, fork_turn, last_run, last_run_status,
@@ -30,7 +30,7 @@ const ROW: &str =
      FROM sessions AS listed
      ";
 
-/// A filter without a limit still gets a page, not everything.
+/// The size of a page for filters without a limit, which must not get everything.
 const DEFAULT_PAGE: usize = 50;
 
 pub(crate) const fn status_name(status: SessionStatus) -> &'static str {
@@ -92,7 +92,7 @@ pub(crate) fn change(
     let (title, by) = change.title.as_ref().map(|(title, by)| (title, by.as_str())).unzip();
     connection
         .prepare_cached(
-            // Every expression sees the row as it was before.
+            // Every expression in the statement sees the row as it was before.
             "UPDATE sessions SET
                  title = iif(:by = 'person' OR titled_by <> 'person', coalesce(:title, title), title),
                  titled_by = iif(:by = 'person' OR titled_by <> 'person',
@@ -123,7 +123,8 @@ pub(crate) fn change(
     one(connection, person, session)?.ok_or(StoreError::NotFound)
 }
 
-/// A family of forks is pinned as one, so that answering again in a fork loses no pin.
+/// Pins or unpins a family of forks as a whole, so that an answer in a new fork does not lose the
+/// pin.
 fn pin(
     connection: &Connection,
     person: &PersonId,
@@ -141,7 +142,7 @@ fn pin(
     Ok(())
 }
 
-/// Tags belong to a family of forks, as pins do.
+/// Replaces the tags of a family of forks as a whole, as with pins.
 fn tag(
     connection: &Connection,
     person: &PersonId,
@@ -273,7 +274,7 @@ pub(crate) fn moved(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Nobody switches between more forks of one conversation than this.
+/// The most forks of one conversation that are listed. Nobody switches between more.
 const LARGEST_FAMILY: u32 = 200;
 
 pub(crate) fn family(
@@ -288,7 +289,8 @@ pub(crate) fn family(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Rows come in the index's order and are read only as far as the page needs.
+/// Lists sessions, those updated last first. Rows come in the order of an index and are read only
+/// until the page is full.
 pub(crate) fn page(
     connection: &Connection,
     person: &PersonId,
@@ -326,8 +328,8 @@ pub(crate) fn page(
     let wanted = filter.text.as_ref().map(|text| text.to_lowercase());
     let holding = families(connection, person, &filter.holding)?;
     let matching = rows.filter(|row| match (row, &wanted) {
-        // The text is compared here and not in SQL, whose LIKE folds the case of ASCII letters
-        // only.
+        // The text is compared here and not in SQL, because LIKE ignores case only for ASCII
+        // letters.
         (Ok(meta), Some(wanted)) => holding.contains(&meta.root) || mentions(meta, wanted),
         (Ok(_), None) | (Err(_), _) => true,
     });
@@ -335,15 +337,15 @@ pub(crate) fn page(
 }
 
 fn page_select(is_later_page: bool) -> String {
-    // A page after the first begins in the index where the last one ended: with an `OR` for the
-    // first page every page would be read from the start.
+    // A page after the first starts in the index where the last one ended. With an `OR` that also
+    // allows for the first page, every page would be read from the start.
     let after = if is_later_page {
         "AND (updated_at, session) < (:before_time, :before_session)"
     } else {
         "AND :before_time IS NULL AND :before_session IS NULL"
     };
-    // By itself SQLite looks for newer forks among everything that is newer, for every row. A family is
-    // small, and its index leads to it.
+    // Without the hint, SQLite looks for newer forks among all newer sessions, for every row. A
+    // family is small, and its index leads straight to it.
     [
         ROW,
         "WHERE person = :person
@@ -370,8 +372,8 @@ fn page_select(is_later_page: bool) -> String {
     .concat()
 }
 
-/// Counts up to as many sessions as a page would hold, for callers that ask at every turn. Forks of
-/// one session count as one.
+/// Counts at most as many sessions as given, for callers that ask at every turn. Forks of one
+/// session count as one.
 pub(crate) fn count_most(
     connection: &Connection,
     person: &PersonId,
@@ -384,7 +386,7 @@ pub(crate) fn count_most(
     Ok(statement.query_row(params![person.as_str(), most], |row| row.get(0))?)
 }
 
-/// The first ones of the families that sessions belong to.
+/// Returns the first sessions of the families to which sessions belong.
 fn families(
     connection: &Connection,
     person: &PersonId,
@@ -432,19 +434,20 @@ fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionMeta> {
             unread: row.get(17)?,
             pinned: row.get(18)?,
             tags: tags(row, 19)?,
-            // A file that no entity can have any more is nothing that could be shown.
+            // A path that is no entity's any more cannot be shown, so it counts as none.
             attached: row.get_ref(20)?.as_str_or_null()?.and_then(EntityRef::of_path),
         },
     })
 }
 
-/// A tag is one line.
+/// Reads the tags, which are joined by newlines because a tag is one line.
 fn tags(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
     let joined = row.get_ref(column)?.as_str_or_null()?;
     Ok(joined.map(|tags| tags.split('\n').map(str::to_owned).collect()).unwrap_or_default())
 }
 
-/// Ids hold no spaces. Nothing there: the session was made before there could be several.
+/// Reads agent ids, which are joined by spaces because ids contain none. `None`: the session was
+/// created when it could have only one agent.
 fn agents(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Vec<AgentId>>> {
     let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(None) };
     let ids = text.split_ascii_whitespace().map(str::parse).collect::<Result<Vec<_>, _>>();
@@ -456,8 +459,8 @@ mod tests {
     use super::*;
     use crate::sqlite::ledger::make_ledger;
 
-    /// Otherwise every row of a page is compared with all that are newer, and reading all pages
-    /// takes time that grows with the square of their number.
+    /// Without the right index, every row of a page would be compared with all newer ones, and the
+    /// time to read all pages would grow with the square of their number.
     #[test]
     fn newer_forks_are_looked_for_in_their_own_family() {
         let folder = tempfile::tempdir().unwrap();

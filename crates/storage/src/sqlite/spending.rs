@@ -9,19 +9,20 @@ use super::convert::{count, integer, parsed};
 use crate::blocking::lock;
 use crate::{DaySpending, ModelUse, RunOutcome, Spent, StoreError, UsageRow};
 
-/// Sums that were asked for lately: every call of a model asks what was spent today. Every
-/// new row of usage updates them.
+/// A cache of sums that were asked for lately, because every call of a model asks what was spent
+/// today. Every new booking updates them.
 #[derive(Debug)]
 pub(super) struct KnownSpending {
     known: Mutex<SpendCache>,
-    /// Says which day it is where a person lives.
+    /// Tells which day it is in a person's time zone.
     clock: Arc<dyn Clock>,
 }
 
 #[derive(Debug, Default)]
 struct SpendCache {
     sums: HashMap<(Whose, String), f64>,
-    /// Counts bookings: a sum that was read before one is not learnt after it.
+    /// The number of bookings so far. A sum that was read before a booking must not be cached after
+    /// it.
     bookings: u64,
 }
 
@@ -31,10 +32,11 @@ pub(super) enum Whose {
     Agent(String),
 }
 
-/// More entries than this are forgotten and read again.
+/// The most sums in the cache. When there would be more, all are dropped and read again.
 const MOST_SUMS: usize = 256;
 
-/// The sums before they were read from the ledger.
+/// The answer that a sum is not cached. It remembers the number of bookings before the ledger is
+/// read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unknown(u64);
 
@@ -43,9 +45,10 @@ impl KnownSpending {
         Self { known: Mutex::default(), clock }
     }
 
-    /// The day on which something at this time counts for a person.
+    /// The day on which usage at this time counts for a person.
     fn day(&self, person: &str, at: Timestamp) -> String {
-        // The books hold the names of people only; anything else counts by UTC.
+        // The books name only people who have a time zone. A name that cannot be parsed counts by
+        // UTC.
         person.parse().map_or_else(|_| at.utc_date(), |person| self.clock.zone_of(&person).date(at))
     }
 
@@ -65,15 +68,15 @@ impl KnownSpending {
         }
     }
 
-    /// Usage that was recorded may have been rolled back.
+    /// Drops all sums, because a recorded booking may have been rolled back.
     pub(super) fn forget(&self) {
         let mut known = lock(&self.known);
         known.bookings += 1;
         known.sums.clear();
     }
 
-    /// Notes a booking within the transaction that books, so that later bookings come later here
-    /// too.
+    /// Updates the cached sums after a booking. It is called within the transaction that books, so
+    /// that bookings arrive here in the order of the transactions.
     fn booked(
         &self,
         connection: &Connection,
@@ -93,7 +96,7 @@ impl KnownSpending {
     }
 }
 
-/// Books what a run has used on the day it ended.
+/// Books what a run used, on the day on which it ended.
 pub(super) fn book_run(
     connection: &Connection,
     known: &KnownSpending,
@@ -133,7 +136,7 @@ pub(super) fn book(
             integer(usage.output),
             integer(usage.cache_read),
             integer(usage.cache_write),
-            // An unknown price counts as nothing; the run says so to the person.
+            // Usage of unknown price counts as costing nothing; the run tells the person.
             usage.cost.unwrap_or(0.0),
         ])?;
     known.booked(connection, person, agent, &day)

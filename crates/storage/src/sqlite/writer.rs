@@ -10,13 +10,13 @@ use crate::blocking::{lock, may_wait_here};
 
 use super::connection::{Durability, set_durability};
 
-/// The most requests that share one commit, so that the first of them does not wait for long.
+/// The most requests that share one commit, so that the first of them does not wait long.
 const GROUP: usize = 256;
 
-/// All writing happens one transaction after the other. Whatever has queued up while the disk was
-/// busy goes into one, so the cost of a sync is shared by all who wait for it. A caller that may
-/// wait for the disk on its own thread writes for all who queue; a thread of the writer does it for
-/// the others.
+/// Performs all writes, one transaction after the other. All requests that were queued while the
+/// disk was busy share one transaction, so they share the cost of a sync. A caller that may wait
+/// for the disk on its own thread writes for everybody who queues; the writer's thread does it for
+/// callers that may not.
 #[derive(Debug)]
 pub(crate) struct Writer {
     state: Arc<WriterState>,
@@ -25,19 +25,19 @@ pub(crate) struct Writer {
 
 struct WriterState {
     queue: Mutex<Queue>,
-    /// Notified when a caller queued that cannot wait on its own thread.
+    /// Notified when a caller has queued that cannot wait on its own thread.
     came: Condvar,
     pen: Mutex<WriteConnection>,
 }
 
 #[derive(Default)]
 struct Queue {
-    /// There are no more jobs than callers that wait for them.
+    /// The queued jobs. There are never more jobs than callers that wait for them.
     jobs: VecDeque<Box<dyn Job>>,
     closed: bool,
 }
 
-/// What a commit needs. Whoever holds its lock writes.
+/// The connection and its durability. Whoever holds the lock on it writes.
 struct WriteConnection {
     connection: Connection,
     level: Durability,
@@ -50,7 +50,7 @@ impl std::fmt::Debug for WriterState {
 }
 
 impl Writer {
-    /// The connection's commits are durable.
+    /// Starts the writer. Commits of the connection must be durable.
     pub(crate) fn start(name: &str, connection: Connection) -> Result<Self, StoreError> {
         let state = Arc::new(WriterState {
             queue: Mutex::default(),
@@ -63,8 +63,8 @@ impl Writer {
         Ok(Self { state, thread: Some(thread) })
     }
 
-    /// Runs the work inside a transaction and returns once it is durable. An error undoes this
-    /// work alone, not that of others in the same commit.
+    /// Runs the work inside a transaction and returns once it is durable. An error undoes only this
+    /// work, not that of others in the same commit.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
@@ -72,8 +72,8 @@ impl Writer {
         self.queue(Durability::Full, work).await
     }
 
-    /// Does what `write` does, for what is durable elsewhere already: a loss of power may take it
-    /// back, the end of the process may not.
+    /// Does what `write` does, for data that is durable elsewhere already: the commit survives the
+    /// end of the process, but perhaps not a loss of power.
     pub(crate) async fn write_derived<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
@@ -103,7 +103,8 @@ fn stopped() -> StoreError {
 }
 
 impl Drop for Writer {
-    /// Waits for what is queued, so that the next one to open the database finds it complete.
+    /// Waits until everything in the queue is written, so that the next process to open the
+    /// database finds it complete.
     fn drop(&mut self) {
         lock(&self.state.queue).closed = true;
         self.state.came.notify_one();
@@ -116,7 +117,8 @@ impl Drop for Writer {
 }
 
 impl WriterState {
-    /// Writes for those who cannot wait where they are, until the queue is closed and empty.
+    /// Writes for callers that cannot wait on their own threads, until the queue is closed and
+    /// empty.
     fn serve(&self) {
         loop {
             {
@@ -130,20 +132,20 @@ impl WriterState {
         }
     }
 
-    /// Writes what is queued until the caller has its answer, from here or from the thread that
-    /// wrote before.
+    /// Writes what is queued until the caller has its answer, either from this thread or from the
+    /// one that wrote before.
     fn write_until(&self, answered: impl Fn() -> bool) {
         loop {
             let mut pen = lock(&self.pen);
             // If nothing is queued and there is no answer, the thread that wrote for this caller
-            // panicked.
+            // has panicked.
             if answered() || !self.write_group(&mut pen) {
                 return;
             }
         }
     }
 
-    /// `false`: nothing was queued.
+    /// Writes one group of requests. `false`: nothing was queued.
     fn write_group(&self, pen: &mut WriteConnection) -> bool {
         let group: Vec<_> = {
             let mut queue = lock(&self.queue);
@@ -187,13 +189,13 @@ impl WriteConnection {
     }
 }
 
-/// A request whose types are forgotten, so that many kinds can share a queue.
+/// A request without its types, so that many kinds can share a queue.
 trait Job: Send {
     fn durability(&self) -> Durability;
 
     fn run(&mut self, connection: &Connection) -> Result<(), StoreError>;
 
-    /// Tells the caller how it went; `shared` is what befell the whole transaction.
+    /// Sends the caller its result. `shared` is the outcome of the whole transaction.
     fn reply(self: Box<Self>, shared: Result<(), StoreError>);
 }
 
@@ -232,19 +234,20 @@ where
             (Some(State::Ran(Ok(value))), Ok(())) => Ok(value),
             (Some(State::Waiting(_)) | None, Ok(())) => Err(stopped()),
         };
-        // A caller that went away does not need to know.
+        // Sending fails only if the caller has gone away, and then nobody needs the result.
         drop(self.sender.send(result));
     }
 }
 
-/// Works through the jobs in one transaction, to the end or until the database gives the whole
-/// transaction up (as it may on a full disk); the jobs it took are settled by the outcome.
+/// Runs the jobs in one transaction, to the end or until the database gives up the whole
+/// transaction (as it may on a full disk). The jobs that it ran are added to `settled`, to be
+/// answered with the outcome.
 fn transact(
     connection: &Connection,
     waiting: &mut std::vec::IntoIter<Box<dyn Job>>,
     settled: &mut Vec<Box<dyn Job>>,
 ) -> Result<(), StoreError> {
-    // One is open only where a job before panicked.
+    // A transaction is open here only if an earlier job panicked.
     roll_back(connection)
         .and_then(|()| execute(connection, "BEGIN IMMEDIATE"))
         .inspect_err(|_| settled.extend(&mut *waiting))?;
@@ -269,7 +272,7 @@ fn transact(
 fn run_alone(connection: &Connection, job: &mut dyn Job) -> Result<(), StoreError> {
     execute(connection, "SAVEPOINT job")?;
     let outcome = job.run(connection);
-    // The database may have given the whole transaction up, and the savepoint with it.
+    // The database may have given up the whole transaction, and the savepoint with it.
     if outcome.is_err() && !connection.is_autocommit() {
         execute(connection, "ROLLBACK TO job")?;
     }
@@ -283,7 +286,8 @@ fn roll_back(connection: &Connection) -> Result<(), StoreError> {
     if connection.is_autocommit() { Ok(()) } else { execute(connection, "ROLLBACK") }
 }
 
-/// Prepared once: these run at every commit, and parsing them costs more than they do.
+/// Executes a cached statement. These statements run at every commit, and parsing them costs more
+/// than running them.
 fn execute(connection: &Connection, statement: &str) -> Result<(), StoreError> {
     connection.prepare_cached(statement)?.execute([])?;
     Ok(())
@@ -319,7 +323,7 @@ mod tests {
         let mut asked = tokio::task::JoinSet::new();
         for index in 0..400 {
             let (writer, steps) = (Arc::clone(&writer), steps.clone());
-            // Each text comes twice, so one of the two must be refused, and nothing but it.
+            // Each text is written twice, so exactly one of the two must be refused.
             let write = async move { writer.write(note((index / 2).to_string())).await.is_ok() };
             asked.spawn(async move {
                 if index % 3 == 0 { write.await } else { steps.follow(write).await }

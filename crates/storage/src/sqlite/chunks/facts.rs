@@ -1,4 +1,4 @@
-//! Facts and the entities they are about.
+//! Facts, and the entities that they are about.
 
 use onyx_types::Hash;
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
@@ -10,8 +10,8 @@ use crate::{
     StoreError, StoredFact,
 };
 
-/// Takes the place of what the same makers found in the same chunks. Chunks that are gone by now are
-/// passed over.
+/// Stores facts. They replace what the same makers found in the same chunks before. Chunks that no
+/// longer exist are skipped.
 pub(super) fn keep(connection: &mut Connection, found: &[ChunkFacts]) -> Result<(), StoreError> {
     let transaction = connection.transaction()?;
     {
@@ -51,7 +51,8 @@ pub(super) fn keep(connection: &mut Connection, found: &[ChunkFacts]) -> Result<
     Ok(transaction.commit()?)
 }
 
-/// Facts that begin or end at one of these names, within groups, newest first.
+/// Lists facts within groups whose subject or object is one of these names, those stated last
+/// first.
 pub(super) fn about(
     connection: &Connection,
     keys: &[String],
@@ -79,8 +80,8 @@ pub(super) fn about(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Who and what facts within groups are about, the ones said of last first. A part of a name is
-/// enough to be found by.
+/// Lists the entities that facts within groups are about and whose key contains a part; those
+/// stated last come first.
 pub(super) fn entities(
     connection: &Connection,
     part: &str,
@@ -119,7 +120,7 @@ pub(super) fn reading(
         .prepare_cached("SELECT facts FROM readings WHERE hash = ?1 AND maker = ?2")?
         .query_row(params![hash.as_bytes().as_slice(), maker], |row| row.get::<_, String>(0))
         .optional()?;
-    // One that cannot be read is made again.
+    // A reading that cannot be parsed counts as absent, so it is made again.
     Ok(found.and_then(|text| serde_json::from_str(&text).ok()))
 }
 

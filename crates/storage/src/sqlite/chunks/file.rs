@@ -1,4 +1,5 @@
-//! The database file of the index: opened at its first use, and created again when it is missing or damaged.
+//! The database file of the index. It is opened at its first use, and created again when it is
+//! missing or damaged.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -30,14 +31,16 @@ pub(super) struct OpenIndex {
 }
 
 impl IndexFile {
-    /// One at a time: writing does not wait for a sync here, so the wait is short.
+    /// Runs work on the index, one caller at a time. Writes to this file do not wait for a sync, so
+    /// the wait is short.
     pub(super) fn with<T>(
         &self,
         work: &dyn Fn(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut open = lock(&self.open);
         match self.current(&mut open).and_then(work) {
-            // It is made from files, so an index of a newer version is no loss either.
+            // An index that a newer version wrote is created again too: it is made from files, so
+            // nothing is lost.
             Err(why @ (StoreError::Damaged(_) | StoreError::Newer(_))) => {
                 tracing::warn!(path = %self.path.display(), %why, "the index is rebuilt");
                 *open = None;
@@ -68,7 +71,8 @@ impl IndexFile {
             fs::create_dir_all(folder)?;
         }
         if !self.path.exists() {
-            // A write-ahead log without its database belongs to a file that is gone.
+            // A write-ahead log without its database belongs to a file that was deleted, so it is
+            // removed first.
             self.remove()?;
         }
         let mut connection = open_writer(&self.path, Durability::Normal)?;

@@ -1,4 +1,4 @@
-//! The derived store in `cache/index.db`.
+//! The derived chunk store in `cache/index.db`.
 
 mod facts;
 mod file;
@@ -29,7 +29,7 @@ pub(crate) struct SqliteChunks {
     blocking: Blocking,
 }
 
-/// A chunk store in a file of its own, for stores that keep the rest elsewhere.
+/// Opens a chunk store in its own file, for servers whose other data is in PostgreSQL.
 pub fn open_chunks(path: &Path, clock: Arc<dyn Clock>) -> Arc<dyn ChunkStore> {
     Arc::new(SqliteChunks::new(path, clock, Blocking::new()))
 }
@@ -349,7 +349,7 @@ impl ChunkStore for SqliteChunks {
     }
 }
 
-/// The person; empty for what belongs to no particular one.
+/// The text of the `person` column: the person's id, or empty for shared documents.
 fn person_column(person: Option<&PersonId>) -> String {
     person.map_or_else(String::new, ToString::to_string)
 }

@@ -14,13 +14,13 @@ use crate::{
 const SOURCE: &str = "sources.person, path, scope, kind, sources.origin, title, checksum, size,
     modified, chunking, problem, indexed_at, conversation,
     dated";
-/// How many columns that is.
+/// The number of columns in `SOURCE`.
 const SOURCE_WIDTH: usize = 14;
 const CHUNK: &str = "start_line, end_line, heading, chunks.origin, text, hash, turn, author,
     said_at, position";
 const CHUNK_WIDTH: usize = 10;
 
-/// Everything of chunks and their sources, as `stored_chunk` reads it.
+/// The query for chunks with their sources, in the columns that `stored_chunk` reads.
 pub(super) fn select_stored(which: &str) -> String {
     let from = "FROM chunks JOIN sources ON sources.id = chunks.source
                             JOIN groups ON groups.id = grp";
@@ -60,7 +60,8 @@ pub(super) fn paths_under(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// All but conversations, of which there may be many more than files: CROSS JOIN asks for the groups first.
+/// Selects all sources of a person but conversations, which may be far more than files. CROSS JOIN
+/// makes SQLite start with the groups.
 const FILES_OF_PERSON: &str = " FROM groups CROSS JOIN sources ON grp = groups.id
      WHERE groups.person = ?1 AND kind != 'session'";
 
@@ -205,8 +206,8 @@ pub(super) fn stored(
     connection: &mut Connection,
     chunks: &[ChunkId],
 ) -> Result<Vec<StoredChunk>, StoreError> {
-    // One transaction reads them all, because otherwise the file is locked and unlocked for every
-    // chunk.
+    // One transaction reads all of them, because otherwise SQLite would lock and unlock the file
+    // for every chunk.
     let transaction = connection.transaction()?;
     let mut statement = transaction.prepare_cached(&select_stored("WHERE chunks.id = ?1"))?;
     let mut stored = Vec::with_capacity(chunks.len());
@@ -246,7 +247,7 @@ pub(super) fn stored_chunk(row: &Row<'_>) -> rusqlite::Result<StoredChunk> {
     })
 }
 
-/// `None` for what belongs to no particular person.
+/// Reads the `person` column; `None` for shared documents.
 pub(super) fn person_of(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<PersonId>> {
     match row.get_ref(column)?.as_str()? {
         "" => Ok(None),
@@ -325,7 +326,8 @@ mod tests {
         statement.get_status(StatementStatus::VmStep)
     }
 
-    /// They are listed at every start, and at every look through them.
+    /// Files are listed at every start and whenever the index looks for changes, so listing must
+    /// not read the rows of conversations.
     #[test]
     fn files_are_listed_without_reading_past_conversations() {
         let folder = tempfile::tempdir().unwrap();

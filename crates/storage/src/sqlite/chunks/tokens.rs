@@ -13,10 +13,10 @@ pub(super) fn keep(
     tokens: &[(ChunkId, Vec<u8>)],
 ) -> Result<(), StoreError> {
     let transaction = connection.transaction()?;
-    // No vector of this model is there any more: another one took its place.
+    // If no vectors of this model are stored any more, those of another model have replaced them.
     let Some(room) = room_of(&transaction, model)? else { return Ok(()) };
     for (chunk, codes) in tokens {
-        // `INSERT OR REPLACE` would not run the trigger that counts what is replaced.
+        // `INSERT OR REPLACE` would not run the trigger that subtracts the replaced bytes.
         let insert = [
             "INSERT INTO ",
             room.tokens,
@@ -34,12 +34,14 @@ pub(super) fn of_chunks(
     model: &str,
     chunks: &[ChunkId],
 ) -> Result<Vec<(ChunkId, Vec<u8>)>, StoreError> {
-    // One transaction: else the file is locked and unlocked for every chunk.
+    // One transaction reads all of them, because otherwise SQLite would lock and unlock the file
+    // for every chunk.
     let transaction = connection.transaction()?;
     let Some(room) = room_of(&transaction, model)? else { return Ok(Vec::new()) };
     let select = ["SELECT codes FROM ", room.tokens, " WHERE chunk = ?1"].concat();
     let mut statement = transaction.prepare_cached(&select)?;
-    // In their order: messages of one conversation lie beside each other, and a page is read once.
+    // The chunks are read in order, because messages of one conversation lie side by side and their
+    // page is then read once.
     let mut chunks = chunks.to_vec();
     chunks.sort_unstable();
     let mut tokens = Vec::with_capacity(chunks.len());
@@ -50,7 +52,7 @@ pub(super) fn of_chunks(
     Ok(tokens)
 }
 
-/// From which end chunks are looked through.
+/// The end from which chunks are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     OldestFirst { after: ChunkId },
@@ -91,7 +93,7 @@ pub(super) fn bytes(connection: &Connection, model: &str) -> Result<u64, StoreEr
     Ok(statement.query_row([room.number], |row| count(row, 0))?)
 }
 
-/// A file of which more than one page in so many is empty is packed.
+/// The file is packed when more than one in this many of its pages is empty.
 const EMPTY_SHARE: i64 = 4;
 
 pub(super) fn drop_oldest(
@@ -125,7 +127,8 @@ pub(super) fn drop_oldest(
     Ok(last.map(ChunkId))
 }
 
-/// Gives the disk back what a smaller bound has freed. New rows fill what little is freed otherwise.
+/// Returns disk space after a smaller bound has freed much of the file. Where less is free, new
+/// rows fill it.
 fn pack(connection: &Connection) -> Result<(), StoreError> {
     let pages = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     if pages("freelist_count")? * EMPTY_SHARE > pages("page_count")? {

@@ -5,17 +5,17 @@ use super::write::{note_vectors, set_mark};
 use crate::sqlite::convert::{count, integer};
 use crate::{ChunkId, GroupId, SourceId, StoreError, StoredChunk, StoredVector};
 
-/// A table that holds the vectors of one model at a time.
+/// A pair of tables that holds the vectors of one model at a time.
 pub(super) struct VectorTable {
     pub(super) number: i64,
     pub(super) table: &'static str,
-    /// The table for the vectors of tokens.
+    /// The table for the vectors of the chunks' tokens.
     pub(super) tokens: &'static str,
-    /// The mark that says whose they are.
+    /// The name of the mark that stores whose vectors the tables hold.
     mark: &'static str,
 }
 
-/// One for the model that serves, one for the next.
+/// The rooms: one for the model that searches use, one for a model that is to replace it.
 pub(super) const ROOMS: [VectorTable; 2] = [
     VectorTable { number: 0, table: "vectors_0", tokens: "tokens_0", mark: "vectors 0" },
     VectorTable { number: 1, table: "vectors_1", tokens: "tokens_1", mark: "vectors 1" },
@@ -23,7 +23,8 @@ pub(super) const ROOMS: [VectorTable; 2] = [
 
 const SERVED: &str = "vectors of";
 
-/// Selects the columns that `stored_vector` reads; the table comes between the two parts.
+/// Selects the columns that `stored_vector` reads; the name of the table comes between the two
+/// parts.
 const SELECT_VECTORS: &str = "SELECT chunk, source, grp, vector FROM ";
 const OF_SOURCES: &str = " JOIN sources ON sources.id = source";
 
@@ -55,7 +56,7 @@ fn empty(connection: &Connection, room: &VectorTable) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// Where the vectors of a model are; `None`: there are none.
+/// The room that holds the vectors of a model; `None`: no room does.
 pub(super) fn room_of(
     connection: &Connection,
     model: &str,
@@ -75,7 +76,7 @@ pub(super) fn table_of(
     Ok(room_of(connection, model)?.map(|room| room.table))
 }
 
-/// Rooms that hold vectors of some model.
+/// Lists the rooms that hold vectors of some model.
 pub(super) fn rooms_in_use(
     connection: &Connection,
 ) -> Result<Vec<&'static VectorTable>, StoreError> {
@@ -88,7 +89,8 @@ pub(super) fn rooms_in_use(
     Ok(rooms)
 }
 
-/// A model that never came to serve gives way.
+/// Returns the table of a model's vectors. A new model gets the first room that searches do not
+/// use, and what that room held is deleted.
 fn make_room(connection: &Connection, model: &str) -> Result<&'static str, StoreError> {
     if let Some(table) = table_of(connection, model)? {
         return Ok(table);

@@ -98,7 +98,7 @@ fn group(
     }
 }
 
-/// What vectors of one model are known of some chunks, in their order.
+/// The stored vectors that some chunks had already under one model, in the order of the chunks.
 struct KnownVectors {
     room: &'static VectorTable,
     vectors: Vec<Option<KnownVector>>,
@@ -106,12 +106,12 @@ struct KnownVectors {
 
 struct KnownVector {
     vector: Vec<u8>,
-    /// Those of its tokens, where there are any.
+    /// The vectors of the chunk's tokens, if there are any.
     tokens: Option<Vec<u8>>,
 }
 
-/// The vectors are asked for before anything is deleted, because most chunks of an edited or
-/// renamed file say what they said.
+/// Looks up the vectors before anything is deleted, because most chunks of an edited or renamed
+/// file still have the same text.
 fn known_vectors(
     transaction: &Transaction<'_>,
     chunks: &[ChunkRow],
@@ -261,7 +261,7 @@ pub(super) fn set_mark(connection: &Connection, name: &str, value: &str) -> Resu
     Ok(())
 }
 
-/// The mark's value is `period count`.
+/// Adds to the count in a mark whose value is `period count`.
 pub(super) fn add_to_mark(
     connection: &mut Connection,
     name: &str,
@@ -289,7 +289,7 @@ fn note_text(transaction: &Transaction<'_>, source: i64) -> Result<u64, StoreErr
     Ok(seq)
 }
 
-/// Notes that only vectors of the source are new: the sequence of its text stays what it was.
+/// Records that only vectors of the source are new, so the sequence of its text stays as it was.
 pub(super) fn note_vectors(transaction: &Transaction<'_>, source: i64) -> Result<u64, StoreError> {
     let text_seq: Option<i64> = transaction
         .prepare_cached("SELECT text_seq FROM changes WHERE source = ?1")?

@@ -139,7 +139,8 @@ pub(super) fn promise(
     Ok(statement.query_row(params![id, person.as_str(), run.to_string()], promised).optional()?)
 }
 
-/// The text is not kept here: the session has it, and a stranger's text is not stored.
+/// Marks an update as done and removes its text. The session has the text, and that of a stranger
+/// must not be kept.
 pub(super) fn finish(connection: &Connection, id: i64) -> Result<bool, StoreError> {
     let changed = connection
         .prepare_cached(

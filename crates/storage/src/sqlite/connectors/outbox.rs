@@ -1,4 +1,4 @@
-//! Outgoing messages: each key is sent once, and in order for each peer.
+//! Outgoing messages. Each key is sent once, and each peer's messages are sent in order.
 
 use onyx_types::Timestamp;
 use rusqlite::{Connection, Row, params};
@@ -33,7 +33,7 @@ pub(super) fn queue(
     Ok(())
 }
 
-/// The first of each peer, unless it is being sent.
+/// Lists the first message of each peer, unless it is being sent.
 pub(super) fn heads(
     connection: &Connection,
     account: &AccountKey,
@@ -138,7 +138,8 @@ fn close(
         .execute(params![id, state, why])
 }
 
-/// Nobody knows whether what was being sent has arrived.
+/// Settles interrupted sends. Nobody knows whether they arrived, so only repeatable ones are queued
+/// again.
 pub(super) fn settle(connection: &Connection, account: &AccountKey) -> Result<u64, StoreError> {
     connection
         .prepare_cached(

@@ -59,7 +59,7 @@ pub(super) fn put(
 ) -> Result<Option<PeerRow>, StoreError> {
     let account = &change.key.account;
     if change.state == PeerState::Waiting {
-        // A code that is still good stays: two messages at once must not get two.
+        // A code that is still valid stays, so that two messages at once do not get two codes.
         let known = one(connection, &change.key)?;
         let has_code =
             |row: &PeerRow| row.code.as_ref().is_some_and(|code| code.expires > change.at);
@@ -96,7 +96,7 @@ pub(super) fn put(
     one(connection, &change.key)
 }
 
-/// Codes that have expired are worth nothing, and neither are those who had them.
+/// Removes waiting peers whose codes have expired, because they can no longer be paired.
 fn make_room(connection: &Connection, change: &PeerChange) -> Result<(), StoreError> {
     let account = &change.key.account;
     connection
