@@ -1,4 +1,5 @@
-//! Notes that are conversations: lines that begin with a speaker's name, and exports of chat programs.
+//! Recognises notes that are transcripts: lines that begin with a speaker's name, and exports of
+//! chat programs.
 
 use jiff::civil::DateTime;
 use onyx_types::{Timestamp, Zone};
@@ -8,27 +9,27 @@ use onyx_types::{Timestamp, Zone};
 pub(crate) struct TranscriptMessage {
     pub(crate) author: String,
     pub(crate) at: Option<Timestamp>,
-    /// The words, with the speaker's name before them.
+    /// The text, which begins with the speaker's name.
     pub(crate) text: String,
-    /// The first line, counted from 1.
+    /// The first line of the message, counted from 1.
     pub(crate) start_line: u32,
     pub(crate) end_line: u32,
 }
 
 const LONGEST_NAME: usize = 40;
 const MOST_NAME_WORDS: usize = 3;
-/// A text with fewer is a note with a colon in it.
+/// The fewest messages of a transcript. A text with fewer is a note with a colon in it.
 const FEWEST_MESSAGES: usize = 3;
-/// A text with more is a list of terms rather than a transcript.
+/// The most speakers of a transcript. A text with more names is a list of terms.
 const MOST_SPEAKERS: usize = 12;
-/// Words before a colon that are not a person's name.
+/// Words that precede a colon but are not a person's name.
 const LABELS: &[&str] = &[
     "answer", "caution", "date", "edit", "error", "example", "fwd", "hint", "idea", "info", "link",
     "nb", "note", "notes", "ps", "question", "re", "reminder", "result", "source", "subject",
     "summary", "tip", "title", "todo", "update", "warning",
 ];
 
-/// The speaker of a message that begins with a name and a colon.
+/// The speaker of a message that begins with a capitalised name and a colon.
 pub(crate) fn speaker(message: &str) -> Option<&str> {
     let (name, rest) = message.split_once(": ")?;
     let is_capital = |word: &str| word.chars().next().is_some_and(char::is_uppercase);
@@ -47,8 +48,8 @@ fn is_name(name: &str) -> bool {
         && !LABELS.contains(&name.to_lowercase().as_str())
 }
 
-/// The messages of a text that is a conversation; `None` where it is none. Its times are meant as the
-/// clocks of this zone showed them.
+/// The messages of a text that is a transcript; `None` if it is none. Times in the text are read in
+/// this time zone.
 pub(crate) fn read(text: &str, zone: &Zone) -> Option<Vec<TranscriptMessage>> {
     let mut messages = Vec::<TranscriptMessage>::new();
     let mut before = 0;
@@ -70,7 +71,8 @@ pub(crate) fn read(text: &str, zone: &Zone) -> Option<Vec<TranscriptMessage>> {
     is_conversation(&messages, before).then_some(messages)
 }
 
-/// A few lines may stand before it: a heading, a date, who takes part.
+/// Whether the lines look like a transcript. A few lines may precede the messages, such as a
+/// heading, a date or the names of those who take part.
 fn is_conversation(messages: &[TranscriptMessage], lines_before: usize) -> bool {
     let mut speakers: Vec<&str> = messages.iter().map(|message| message.author.as_str()).collect();
     speakers.sort_unstable();
@@ -83,8 +85,8 @@ fn is_conversation(messages: &[TranscriptMessage], lines_before: usize) -> bool 
         && lines as usize <= messages.len() * 12
 }
 
-/// A line that begins a message: `Name: …`, `**Name:** …`, `## Name`, or with the time before it as
-/// WhatsApp writes it.
+/// The message that a line begins: `Name: …`, `**Name:** …` or `## Name`, with an optional time
+/// before it as in WhatsApp's exports.
 fn opening(line: &str, zone: &Zone) -> Option<TranscriptMessage> {
     let line = line.trim().trim_start_matches('\u{200e}');
     let (at, rest) = stamped(line, zone).map_or((None, line), |(at, rest)| (at, rest));
@@ -102,7 +104,7 @@ fn opening(line: &str, zone: &Zone) -> Option<TranscriptMessage> {
     })
 }
 
-/// `#### ChatGPT:`, as exports of chats with models have it.
+/// The role in a heading such as `#### ChatGPT:`, as exports of chats with models contain it.
 fn heading(line: &str) -> Option<&str> {
     const ROLES: &[&str] =
         &["user", "you", "human", "assistant", "chatgpt", "claude", "gpt-4", "ai"];
@@ -110,7 +112,8 @@ fn heading(line: &str) -> Option<&str> {
     ROLES.contains(&name.to_lowercase().as_str()).then_some(name)
 }
 
-/// `[12/05/2023, 18:03:12] Name: …` and `12/05/2023, 18:03 - Name: …`.
+/// The time before a message and the rest of the line, as in `[12/05/2023, 18:03:12] Name: …` or
+/// `12/05/2023, 18:03 - Name: …`.
 fn stamped<'a>(line: &'a str, zone: &Zone) -> Option<(Option<Timestamp>, &'a str)> {
     let (stamp, rest) = match line.strip_prefix('[') {
         Some(inside) => inside.split_once("] ")?,
@@ -126,7 +129,8 @@ fn stamped<'a>(line: &'a str, zone: &Zone) -> Option<(Option<Timestamp>, &'a str
     Some((at, rest))
 }
 
-/// The day is taken to stand before the month where that is possible; the year stands first or last.
+/// The time of a message. The year is the first or the last number; the day is assumed to precede
+/// the month if that gives a valid date.
 fn time_of(a: i16, b: i16, c: i16, time: &str) -> Option<DateTime> {
     let (year, month, day) = if a > 31 {
         (a, b, c)
