@@ -31,7 +31,7 @@ pub(crate) fn place_of(key: &SourceKey) -> Option<PlacedFile> {
     }
     match parts.as_slice() {
         ["memory", agent, rest @ ..] => in_memory(agent, rest),
-        // Reports of jobs repeat what is in their sessions.
+        // Reports of actions repeat what is in their sessions.
         ["vault", "agent", "runs", ..] => None,
         ["vault", _, ..] => place(SourceKind::Note, Some(Scope::Person)),
         ["spaces", space, folder, rest @ ..] => in_space(space, folder, rest),
