@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use crate::backlog::Backlog;
 use crate::files::places::place_of;
 
-/// Where something was written.
+/// The files in which something was written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Touched {
     /// The files of an agent, which are not indexed.

@@ -21,7 +21,7 @@ pub(crate) struct VectorMaker {
     known: Mutex<Known>,
 }
 
-/// What need not be read from the table again.
+/// What is known of the table, so that it need not be read again.
 #[derive(Default)]
 struct Known {
     /// The change up to which every chunk had a vector of this model, and token vectors as far as
