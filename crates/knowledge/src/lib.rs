@@ -9,8 +9,8 @@
 //!
 //! [`Index`] is the public face: it passes each question to the part that answers it.
 //!
-//! This crate must not contain a model other than through [`onyx_types::Embedder`], a network,
-//! prompts, tools, surfaces, or any change to a person's files.
+//! What may not enter: a model other than through [`onyx_types::Embedder`], a network, prompts,
+//! tools, surfaces, any change to a person's files.
 
 mod backlog;
 mod chunk;

@@ -1,6 +1,6 @@
 //! Measures a large index: how fast it is made, opened and searched, how much memory it takes, and
-//! how many of the vectors that an exact search finds its own search finds. For comparison it
-//! measures SQLite's FTS5 and a scan of all vectors. `make bench-index` runs it.
+//! which share of the results of an exact vector search it finds. For comparison it measures
+//! SQLite's FTS5 and a scan of all vectors. `make bench-index` runs it.
 //!
 //! The texts and questions are real documentation. 20,000 of the vectors come from the embedded
 //! model, and the rest are near these. `make judge` measures how good the search by meaning is.

@@ -81,7 +81,7 @@ async fn korean_words_are_found_whatever_is_joined_to_them() {
     let world = World::new().await;
     world.write("people/anna/vault/friend.md", "어제 친구를 만났다.");
     world.write("people/anna/vault/book.md", "새 책을 읽었다.");
-    // The same script is written as separate letters here.
+    // The syllables are written here as their separate letters.
     world.write("people/anna/vault/school.md", "\u{1112}\u{1161}\u{11a8}\u{1100}\u{116d}에 갔다.");
     for (query, path) in [
         ("친구", "vault/friend.md"),

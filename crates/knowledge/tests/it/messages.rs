@@ -177,8 +177,8 @@ async fn what_moved_while_nobody_looked_is_taken_up_and_the_rest_is_left_alone()
     let change = onyx_storage::SessionChange { title, ..onyx_storage::SessionChange::default() };
     let renamed = world.store.ledger.change_session(&talks[1].person, talks[1].session, &change);
     renamed.await.unwrap();
-    // The log was deleted without a reported change, so the session is not found if its log is read
-    // again.
+    // The log was deleted without a reported change, so the session would not be found if its log
+    // were read again.
     let log = format!("people/anna/sessions/main/{}.jsonl", talks[2].session);
     std::fs::remove_file(world.path(&log)).unwrap();
     world.index.sync().await.unwrap();

@@ -15,7 +15,7 @@ pub(crate) struct Talk {
     pub(crate) key: SessionKey,
     origin: SessionOrigin,
     mint: IdGenerator,
-    /// The number of messages so far, which decides who speaks next.
+    /// The number of messages in the current run, which decides who speaks next.
     said: usize,
 }
 
