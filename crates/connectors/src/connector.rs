@@ -53,7 +53,7 @@ pub trait Connector: Send + Sync {
     }
 }
 
-/// The properties of a network.
+/// What the rest of this crate has to know about a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkTraits {
     pub name: &'static str,
@@ -62,7 +62,7 @@ pub struct NetworkTraits {
     /// Whether a message may be sent again when the network did not answer.
     pub repeat_sends: Repeat,
     pub can_edit: bool,
-    /// The largest file that can be sent, in bytes; 0 where the network takes no files.
+    /// The largest file that can be sent, in bytes; 0 if the network accepts no files.
     pub largest_file: u64,
     pub listening: Listening,
     pub pace: PaceLimits,
@@ -144,7 +144,7 @@ pub struct Author {
     pub name: String,
 }
 
-/// The message that this one is a reply to.
+/// The message to which another one replies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quote {
     pub author: String,
@@ -218,7 +218,7 @@ pub struct Button {
     pub data: String,
 }
 
-/// A request that the network pushed to us.
+/// A request that a network pushed to Onyx.
 #[derive(Clone, Debug, Default)]
 pub struct Pushed {
     /// The headers of the request, with names in lower case.

@@ -7,8 +7,8 @@
 //! A module may use only the layers before its own: `connector`, `port`, `settings`, `text`,
 //! `setup`; then `outbox`, `peers`, `networks`; then `context`, `answers` and finally `hub`.
 //!
-//! This crate must not contain the agent (it is behind `port.rs`), HTTP routes, or the reading of
-//! the config file.
+//! What may not enter: the agent (it is behind `port.rs`), HTTP routes, the reading of the config
+//! file.
 
 mod answers;
 mod connector;

@@ -1,5 +1,5 @@
-//! Files and sessions that are known to differ from what is indexed, until they are indexed. Every
-//! part that learns of a change adds it here; the indexers take it from here.
+//! Lists the files and sessions whose latest state is not indexed yet. Every part that learns of a
+//! change adds it here, and the indexers take it from here.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
@@ -19,22 +19,22 @@ struct Pending {
     files: BTreeSet<SourceKey>,
     sessions: BTreeSet<(PersonId, SessionId)>,
     looks: FilesToCheck,
-    /// The file that was taken to be indexed. A search still waits for it.
+    /// The file that is being indexed now. A search still waits for it.
     file_at_work: Option<SourceKey>,
-    /// The sessions that were taken to be indexed. A search still waits for them.
+    /// The sessions that are being indexed now. A search still waits for them.
     sessions_at_work: BTreeSet<(PersonId, SessionId)>,
 }
 
-/// The files that must be looked through, because it is not known which of them changed.
+/// The people whose files must be looked through, because it is not known which of them changed.
 #[derive(Default)]
 pub(crate) struct FilesToCheck {
     pub(crate) people: BTreeSet<PersonId>,
-    /// The files of all people, and the shared ones.
+    /// Whether the files of all people and the shared ones must be looked through.
     pub(crate) everything: bool,
 }
 
 impl Pending {
-    /// Files and sessions of which the index does not hold the newest.
+    /// The number of files and sessions whose latest state is not indexed yet.
     fn waiting(&self) -> usize {
         let at_work = usize::from(self.file_at_work.is_some()) + self.sessions_at_work.len();
         self.files.len() + self.sessions.len() + at_work
@@ -42,8 +42,8 @@ impl Pending {
 }
 
 impl Backlog {
-    /// A process that starts knows nothing of what was written before, so everything is to be looked
-    /// through.
+    /// The backlog of a process that just started. It does not know what was written before, so
+    /// everything must be looked through.
     pub(crate) fn new() -> Self {
         let looks = FilesToCheck { everything: true, ..FilesToCheck::default() };
         Self {
@@ -63,8 +63,8 @@ impl Backlog {
         self.wake();
     }
 
-    /// Wakes no task: sessions are indexed when they are searched, or when nothing else has
-    /// happened for a while.
+    /// Adds a session without waking a task. Sessions are indexed when they are searched, or when
+    /// nothing else has happened for a while.
     pub(crate) fn add_session(&self, person: PersonId, session: SessionId) {
         self.pending().sessions.insert((person, session));
     }
@@ -88,7 +88,7 @@ impl Backlog {
         self.added.notify_one();
     }
 
-    /// Files and sessions of which the index does not hold the newest.
+    /// The number of files and sessions whose latest state is not indexed yet.
     pub(crate) fn waiting(&self) -> usize {
         self.pending().waiting()
     }
@@ -108,7 +108,8 @@ impl Backlog {
         !pending.sessions.is_empty() || !pending.sessions_at_work.is_empty()
     }
 
-    /// The caller holds the lock of indexing: one file is taken at a time.
+    /// Takes the next file. The caller must hold the lock of indexing, so that one file is taken at
+    /// a time.
     pub(crate) async fn take_file(&self) -> Option<TakenFile<'_>> {
         let taken = {
             let mut pending = self.pending();
@@ -120,7 +121,8 @@ impl Backlog {
         Some(taken)
     }
 
-    /// All sessions that wait. The caller sees to it that one takes them at a time.
+    /// Takes all sessions that wait. The caller must see to it that only one task does this at a
+    /// time.
     pub(crate) async fn take_sessions(&self) -> Option<TakenSessions<'_>> {
         let taken = {
             let mut pending = self.pending();
@@ -141,7 +143,8 @@ impl Backlog {
         looks
     }
 
-    /// A check that failed is due again. This wakes no task, so that a failure is not repeated at once.
+    /// Puts a failed look back into the backlog. This wakes no task, so that a failure is not
+    /// repeated at once.
     pub(crate) fn return_looks(&self, looks: FilesToCheck) {
         let mut pending = self.pending();
         pending.looks.everything |= looks.everything;
@@ -158,8 +161,8 @@ impl Backlog {
     }
 }
 
-/// A file that is being indexed. Unless [`TakenFile::mark_indexed`] is called it goes back to the
-/// backlog: the caller may have failed, or was dropped in the middle.
+/// A file that is being indexed. It goes back to the backlog unless [`TakenFile::mark_indexed`] is
+/// called, because the caller may have failed or been dropped.
 pub(crate) struct TakenFile<'a> {
     backlog: &'a Backlog,
     pub(crate) key: SourceKey,
@@ -179,8 +182,8 @@ impl Drop for TakenFile<'_> {
     }
 }
 
-/// Sessions that are being indexed. Unless [`TakenSessions::mark_indexed`] is called they go back to
-/// the backlog, as with [`TakenFile`].
+/// Sessions that are being indexed. They go back to the backlog unless
+/// [`TakenSessions::mark_indexed`] is called, as with [`TakenFile`].
 pub(crate) struct TakenSessions<'a> {
     backlog: &'a Backlog,
     pub(crate) sessions: BTreeSet<(PersonId, SessionId)>,

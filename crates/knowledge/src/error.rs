@@ -1,7 +1,7 @@
 use onyx_storage::StoreError;
 use onyx_types::{ErrorCode, Fault};
 
-/// Why the index could not answer. Finding nothing is no error.
+/// The reason why the index could not answer. A search without hits is no error.
 #[derive(Debug, thiserror::Error)]
 pub enum KnowledgeError {
     #[error(transparent)]

@@ -1,5 +1,5 @@
-//! What indexing files and indexing conversations have in common: the table they write, how texts are
-//! cut, one lock, and how far they have come.
+//! What the indexing of files and of conversations have in common: the table that they write, how
+//! texts are cut, a lock, and the progress.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,9 +13,9 @@ use crate::{Chunking, Ruler};
 /// How much of what was indexed before is read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RereadScope {
-    /// What differs.
+    /// Only what differs is read.
     Changes,
-    /// Everything, and nothing that the index holds is taken for true.
+    /// Everything is read, and nothing that the index holds is trusted.
     Anew,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Indexing {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) chunking: Chunking,
     embedders: Arc<Embedders>,
-    /// This lock is held while something is read and written to the table, so that an older reading
+    /// This lock is held while a text is read and written to the table, so that an older reading
     /// never replaces a newer one.
     one_at_a_time: tokio::sync::Mutex<()>,
     progress: Mutex<Option<Progress>>,
@@ -51,12 +51,12 @@ impl Indexing {
         self.one_at_a_time.lock().await
     }
 
-    /// The ruler that texts are measured with now.
+    /// The ruler by which texts are measured now.
     pub(crate) fn ruler(&self) -> Ruler {
         self.embedders.ruler()
     }
 
-    /// There is progress to show until the guard is dropped, whichever way the work ends.
+    /// Shows progress until the guard is dropped, even if the work fails.
     pub(crate) fn show_progress(&self) -> ShownProgress<'_> {
         ShownProgress(self)
     }
@@ -65,7 +65,7 @@ impl Indexing {
         *self.lock_progress()
     }
 
-    /// Adds this many to those that are to be looked at.
+    /// Adds to the number of items that have to be looked at.
     pub(crate) fn add_to_total(&self, count: usize) {
         self.lock_progress().get_or_insert_default().total += count as u64;
     }

@@ -1,15 +1,16 @@
-//! One index over all of a person's files: cut into chunks, kept in step, searched by words and by
-//! meaning.
+//! One index over all files of a person. They are cut into chunks, kept up to date, and searched by
+//! words and by meaning.
 //!
 //! Everything here is derived from files and may be deleted at any time: the chunk table
-//! (`cache/index.db`, behind [`onyx_storage::ChunkStore`]), and what follows its changes: the text
-//! index (`cache/text`), and in memory the vector codes and the outline. What a search may see comes
-//! from a [`onyx_types::ScopeSet`] and is decided inside the search, never after it.
+//! (`cache/index.db`, behind [`onyx_storage::ChunkStore`]), and the tables that follow its changes,
+//! which are the text index (`cache/text`) and, in memory, the vector codes and the outline. What a
+//! search may see is given by a [`onyx_types::ScopeSet`] and is decided inside the search, never
+//! after it.
 //!
-//! [`Index`] is the front: it passes each question to the part that answers it.
+//! [`Index`] is the public face: it passes each question to the part that answers it.
 //!
 //! What may not enter: a model other than through [`onyx_types::Embedder`], a network, prompts,
-//! tools, surfaces; any change to a person's files.
+//! tools, surfaces, any change to a person's files.
 
 mod backlog;
 mod chunk;

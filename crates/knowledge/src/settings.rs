@@ -1,10 +1,10 @@
-//! The settings of searches: as written in `onyx.json`, and as resolved from it.
+//! The settings of searches: as they are written in `onyx.json`, and as they are resolved from it.
 
 use std::sync::{PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 
-/// The resolved settings; they may change while the index is in use.
+/// The resolved settings, which may change while the index is in use.
 #[derive(Default)]
 pub(crate) struct CurrentSearchSettings(RwLock<SearchSettings>);
 
@@ -20,13 +20,14 @@ impl CurrentSearchSettings {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchSettings {
-    /// `None`: the weights that `make judge` chose, by kind of source and by what vectors there are.
+    /// The weights of words and vectors; `None` uses those in `search/ranking`, which depend on the
+    /// kind of source and the available vectors.
     pub weights: Option<Weights>,
-    /// A daily log counts half after this many days; `None`: it never fades.
+    /// The number of days after which a daily log counts half; `None` if logs never fade.
     pub half_life_days: Option<f64>,
-    /// How much likeness to what is already there costs, from 0 to 1; `None`: nothing.
+    /// How much a hit loses for being like earlier hits, from 0 to 1; `None` if it loses nothing.
     pub diversity: Option<f32>,
-    /// How much of the disk the vectors of tokens may take.
+    /// How many bytes of the disk the token vectors may take.
     pub most_token_bytes: u64,
 }
 
@@ -43,30 +44,31 @@ impl Default for SearchSettings {
     }
 }
 
-/// `memory` of `onyx.json` as written.
+/// The section `memory` of `onyx.json`, as it is written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MemorySettings {
-    /// `<provider>/<model>`; `off` for searches by words alone. None: the embedded one where its
-    /// weights are there.
+    /// The embedder as `<provider>/<model>`, or `off` for searches by words alone. Without a value
+    /// it is the embedded one, if its weights are there.
     pub embedder: Option<String>,
     pub weights: Option<WeightSettings>,
-    /// A daily log counts half after this many days.
+    /// The number of days after which a daily log counts half.
     pub half_life_days: Option<f64>,
-    /// How much likeness to what is already found costs, from 0 to 1.
+    /// How much a hit loses for being like earlier hits, from 0 to 1.
     pub diversity: Option<f32>,
-    /// How much of the disk the vectors of tokens may take, in megabytes; 0: there are none.
+    /// How many megabytes of the disk the token vectors may take; with 0 there are none.
     pub token_vectors_mb: Option<u64>,
     pub graph: GraphSettings,
 }
 
-/// `memory.graph`: facts are found by rules always, and by a model where one is named.
+/// The section `memory.graph`. Facts are always found by rules, and by a model if one is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GraphSettings {
-    /// `<provider>/<model>` that reads memory, notes and conversations for facts. None: no model.
+    /// The model that reads memory, notes and conversations for facts, as `<provider>/<model>`.
+    /// Without a value no model does.
     pub model: Option<String>,
-    /// How many tokens it may take in a day (UTC).
+    /// How many tokens the model may use in a day (UTC).
     pub daily_tokens: Option<u64>,
 }
 
@@ -86,7 +88,7 @@ pub struct WeightSettings {
 }
 
 impl MemorySettings {
-    /// How to search, or what is wrong with it.
+    /// The resolved settings; the error says what is wrong with them.
     pub fn search(&self) -> Result<SearchSettings, String> {
         let usual = SearchSettings::default();
         let weights =

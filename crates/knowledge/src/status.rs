@@ -9,33 +9,33 @@ use serde::Serialize;
 pub struct IndexStatus {
     pub sources: u64,
     pub chunks: u64,
-    /// Chunks that can be found by meaning.
+    /// The number of chunks that can be found by meaning.
     pub vectors: u64,
-    /// Everything was looked through since the start.
+    /// Whether everything was looked through since the start.
     pub complete: bool,
-    /// Files that are waiting to be read.
+    /// The number of files that are waiting to be read.
     pub waiting: usize,
-    /// What is being looked through now.
+    /// How far the current look through files and sessions is.
     pub progress: Option<Progress>,
     pub synced_at: Option<Timestamp>,
     pub embedding: Embedding,
     pub watching: Watching,
-    /// What went wrong last and has not gone right since.
+    /// The last error, if the work has not succeeded since.
     pub error: Option<String>,
-    /// Files of which nothing can be found.
+    /// The number of files in which nothing can be found.
     pub problem_count: u64,
     pub problems: Vec<Problem>,
 }
 
-/// What an index has to do yet.
+/// The work that the index still has to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexWork {
-    /// Everything was looked through since the start.
+    /// Whether everything was looked through since the start.
     pub is_complete: bool,
-    /// Files and conversations of which it does not hold the newest.
+    /// The number of files and conversations whose latest state is not indexed yet.
     pub waiting: usize,
     pub progress: Option<Progress>,
-    /// What went wrong last and has not gone right since.
+    /// The last error, if the work has not succeeded since.
     pub error: Option<String>,
 }
 
@@ -48,12 +48,12 @@ pub struct Progress {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Embedding {
-    /// No embedder is configured: searches go by words alone.
+    /// No embedder is configured, so searches use words alone.
     Off,
     Ready {
         model: String,
     },
-    /// Searches go by words alone until it works again.
+    /// The embedder fails, so searches use words alone until it works again.
     Failing {
         model: String,
         reason: String,
@@ -63,7 +63,7 @@ pub enum Embedding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Watching {
-    /// Files are looked at when a session starts.
+    /// Folders are not watched; files are looked through when a session starts.
     Off,
     On,
     Failing {

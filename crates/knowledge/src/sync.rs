@@ -1,4 +1,4 @@
-//! Keeps the chunk table in step with everything that is indexed: reads what is known to have
+//! Keeps the chunk table up to date with everything that is indexed. It reads what is known to have
 //! changed, and checks everything where changes may have been missed.
 
 use std::collections::HashMap;
@@ -30,27 +30,27 @@ pub(crate) struct TableSync {
 
 #[derive(Default)]
 struct SyncState {
-    /// Everything was looked through, into the table of this epoch.
+    /// Whether everything was looked through for the table with this epoch.
     is_complete: bool,
     epoch: Option<u64>,
     synced_at: Option<Timestamp>,
     error: Option<String>,
-    /// When the files of each person were looked through for a session.
+    /// The times at which the files of each person were looked through for a session.
     looked: HashMap<PersonId, Duration>,
 }
 
-/// How the table stands when a search begins.
+/// The state of the table when a search begins.
 pub(crate) struct UpToDate {
-    /// Everything is indexed.
+    /// Whether everything is indexed.
     pub(crate) indexed: bool,
-    /// The model whose vectors serve.
+    /// The model whose vectors are used by searches.
     pub(crate) served: Option<String>,
 }
 
-/// Sessions of one person that begin within this share a look through the files.
+/// Sessions of one person that begin within this time share one look through the files.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
-/// The same while the system reports edits: a look at 20,000 files takes as much of the processor as
-/// a hundred turns.
+/// The same time while the system reports edits. It is longer, because a look at 20,000 files takes
+/// as much CPU time as a hundred turns.
 const LOOK_AGAIN_WATCHED: Duration = Duration::from_secs(3_600);
 /// How long a search waits for the first look through the files.
 const FIRST_LOOK: Duration = Duration::from_secs(3);
@@ -81,15 +81,15 @@ impl TableSync {
         self.sessions.index_waiting().await
     }
 
-    /// Indexes the files that are known to have changed, and looks through those of which it is not
-    /// known whether they have.
+    /// Indexes the files that are known to have changed, and looks through those that may have
+    /// changed.
     pub(crate) async fn index_waiting_files(&self) -> Result<(), KnowledgeError> {
         self.files.index_waiting().await?;
         self.look_through_waiting().await
     }
 
-    /// What is known to have changed is indexed before a search. The first look through the files is
-    /// waited for, but not for long.
+    /// Indexes what is known to have changed, before a search. It also waits a short while for the
+    /// first look through the files.
     pub(crate) async fn bring_up_to_date(self: &Arc<Self>) -> Result<UpToDate, KnowledgeError> {
         self.files.index_waiting().await?;
         let StorePosition { epoch, served_vectors: served, .. } =
@@ -111,7 +111,7 @@ impl TableSync {
         }
     }
 
-    /// The same, and what was said a moment ago too.
+    /// Also indexes the sessions that are known to have changed.
     pub(crate) async fn bring_all_up_to_date(self: &Arc<Self>) -> Result<(), KnowledgeError> {
         self.bring_up_to_date().await?;
         self.index_waiting_sessions().await
@@ -126,8 +126,8 @@ impl TableSync {
         self.look_through_all(how).await
     }
 
-    /// What waits is taken under the lock: a task that finds nothing to do here can be sure that
-    /// another task's check is over.
+    /// Looks through what waits for it. What waits is taken under the lock, so a task that finds
+    /// nothing to do can be sure that another task's look is over.
     async fn look_through_waiting(&self) -> Result<(), KnowledgeError> {
         let _one_at_a_time = self.one_look_at_a_time.lock().await;
         let FilesToCheck { everything, people } = self.backlog.take_looks().await;
@@ -141,8 +141,8 @@ impl TableSync {
         let mut outcome = Ok(());
         let mut failed = FilesToCheck::default();
         for person in people {
-            // A person whose look failed is looked at again next time; the others do not wait for
-            // it.
+            // If the look fails for one person, it is repeated next time, and the others do not
+            // wait for it.
             if let Err(error) = self.look_through_person(&person).await {
                 failed.people.insert(person);
                 outcome = Err(error);
@@ -177,8 +177,8 @@ impl TableSync {
         Ok(report)
     }
 
-    /// Everybody's files have just been looked through. That stands for the look of the next session
-    /// only where edits since then are reported.
+    /// Notes that everybody's files were looked through. The next session may rely on this look
+    /// only if edits since then are reported.
     fn note_looked(&self, people: Vec<PersonId>) {
         if !matches!(self.watch.state(), Watching::On) {
             return;
@@ -187,8 +187,8 @@ impl TableSync {
         self.state().looked.extend(people.into_iter().map(|person| (person, now)));
     }
 
-    /// A person begins a session: their files are looked through in the background, unless that was
-    /// done a moment ago.
+    /// Notes that a person begins a session. Their files are looked through in the background,
+    /// unless that was done recently.
     pub(crate) fn session_begins(&self, person: &PersonId) {
         let now = self.indexing.clock.now().mono;
         let rest = match self.watch.state() {
@@ -206,7 +206,7 @@ impl TableSync {
         self.backlog.add_person(person.clone());
     }
 
-    /// Watches the folders of people who have come since this was asked last.
+    /// Watches the folders of people who were added since the last call.
     pub(crate) async fn watch_more(&self) {
         let people = match self.people.people().await {
             Ok(people) => people,
@@ -226,7 +226,7 @@ impl TableSync {
         self.watch.state()
     }
 
-    /// Somebody may have deleted the chunk table. A new one has another epoch.
+    /// Notices that the chunk table was deleted, because a new one has another epoch.
     pub(crate) fn notice_loss(&self, epoch: u64) {
         let mut state = self.state();
         if state.is_complete && state.epoch != Some(epoch) {
@@ -236,7 +236,7 @@ impl TableSync {
         }
     }
 
-    /// What went wrong last; `None` when it went right.
+    /// Stores the last error; `None` if the work succeeded.
     pub(crate) fn note_error(&self, error: Option<String>) {
         self.state().error = error;
     }
@@ -245,7 +245,7 @@ impl TableSync {
         self.state().synced_at
     }
 
-    /// What is left to do, of everybody's files and conversations.
+    /// The work that is left for the files and conversations of all people.
     pub(crate) fn work(&self) -> IndexWork {
         let waiting = self.backlog.waiting();
         let progress = self.indexing.progress();

@@ -1,8 +1,8 @@
-//! Which chunks a search may see.
+//! Says which chunks a search may see.
 
 use onyx_storage::GroupId;
 
-/// One flag for each group, by its number; there are few groups.
+/// One flag for each group, by the group's number. There are only few groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VisibleGroups {
     groups: Vec<bool>,

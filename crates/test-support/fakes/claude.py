@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A Claude Code CLI that says what its script tells it to: stream-json both ways, control requests, faults.
+"""Stands in for the Claude Code CLI and answers by a script, with stream-json, control requests and faults.
 
-Beside it lie `script.json` (what it answers, in order, whichever process is asked), `taken` (how many of the answers
-were given) and `heard.jsonl` (what each process was started with and told). With `upstream` in the script a model behind
-it answers in place of the script."""
+Its folder contains `script.json` (the answers in order, whichever process is asked), `taken` (how many answers were
+given) and `heard.jsonl` (how each process was started, and what it was sent). If the script contains `upstream`, the
+model at that address answers instead of the script."""
 
 import fcntl
 import json
@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 
-# Beside it, and it writes nothing there by being imported.
+# The folder contains `upstream.py`, and importing it must not write a bytecode cache there.
 sys.dont_write_bytecode = True
 from upstream import ask_upstream, asked_for
 
@@ -58,9 +58,9 @@ def hear():
 class Cli:
     def __init__(self):
         self.asked = 0
-        # The conversation, where a model behind the program answers.
+        # The conversation is kept for the model that answers if the script contains `upstream`.
         self.history, self.tools = [], []
-        # What came while something else was waited for.
+        # These lines came while the program waited for something else, and are handled afterwards.
         self.later = []
 
     def ask_host(self, message):
@@ -71,7 +71,7 @@ class Cli:
         return request_id
 
     def reply_to(self, *request_ids):
-        """The answers to these, in their order; whatever else comes meanwhile has its turn later."""
+        """Returns the answers to these requests in order, and keeps all other lines for later."""
         replies = {}
         while any(request_id not in replies for request_id in request_ids):
             line = hear()
@@ -109,7 +109,7 @@ class Cli:
 
     def turn(self, content):
         typed = content if isinstance(content, str) else content[-1].get("text", "")
-        # As the real one does with what it takes for typed at its prompt.
+        # The real CLI expands commands and file references that it takes for typed at its prompt.
         if typed.startswith("/") or "@/" in typed:
             note(expanded=typed)
         say(type="system", subtype="init", claude_code_version=SCRIPT.get("version", "2.1.325"), tools=[])
@@ -121,7 +121,7 @@ class Cli:
                 return
 
     def message(self, answer):
-        """Whether another message follows in the same turn."""
+        """Sends a message, and returns whether another one follows in the same turn."""
         fault = answer.get("fault")
         if fault in FAILURES:
             self.fail(**FAILURES[fault], limit=answer.get("limit"))
@@ -157,7 +157,7 @@ class Cli:
                 "type": "tool_use", "id": call["id"], "name": "mcp__host__" + call["name"], "input": {}})
             event("content_block_delta", index=index, delta={
                 "type": "input_json_delta", "partial_json": json.dumps(call["arguments"])})
-            # The real one asks for the tool before it passes the end of the block on.
+            # The real CLI calls the first tool before it passes on the end of that block.
             if index == 1:
                 requests.append(self.call(call, answer))
             event("content_block_stop", index=index)
@@ -165,7 +165,7 @@ class Cli:
         event("message_delta", delta={"stop_reason": reason}, usage={"output_tokens": 5})
         event("message_stop")
         if calls:
-            # One after the other, as the real one does with tools that may change something.
+            # The other tools are called one after the other, as the real CLI does if they may change something.
             results = self.reply_to(requests[0])
             for call in calls[1:]:
                 results += self.reply_to(self.call(call, answer))

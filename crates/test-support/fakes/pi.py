@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""A Pi sidecar that says what its script tells it to. Beside it lie `script.json` and `heard.jsonl`. With
-`upstream` in the script a model behind it answers in place of the script."""
+"""Stands in for the Pi sidecar and answers by a script.
+
+Its folder contains `script.json` (the answers in order) and `heard.jsonl` (what the program was sent). If the script
+contains `upstream`, the model at that address answers instead of the script."""
 
 import json
 import os
@@ -8,7 +10,7 @@ import signal
 import sys
 import time
 
-# Beside it, and it writes nothing there by being imported.
+# The folder contains `upstream.py`, and importing it must not write a bytecode cache there.
 sys.dont_write_bytecode = True
 from upstream import ask_upstream, asked_for
 
@@ -35,7 +37,7 @@ def take():
 
 
 def through_upstream(order):
-    """What is asked, as the chat wire has it."""
+    """Sends the order to the model in the format of the chat API, and returns its answer."""
     messages = [{"role": "system", "content": order["system"]}]
     for message in order["messages"]:
         if message["role"] == "user":

@@ -1,11 +1,11 @@
-"""What the programs of this folder share when a model behind them answers in place of their script."""
+"""Asks a model, for the programs of this folder whose script says that a model answers instead of it."""
 
 import json
 import urllib.request
 
 
 def ask_upstream(address, messages, tools):
-    """The answer of a model behind the program, of OpenAI's chat wire: so that one model answers through every runtime."""
+    """Returns the answer of a model with OpenAI's chat API, so that the same model can answer through every runtime."""
     offers = [{"type": "function", "function": tool} for tool in tools]
     body = json.dumps({"model": "m", "stream": True, "messages": messages, "tools": offers}).encode()
     request = urllib.request.Request(address + "/chat/completions", body, {"content-type": "application/json"})
@@ -27,7 +27,7 @@ def ask_upstream(address, messages, tools):
 
 
 def asked_for(text, calls):
-    """What the model said, as it is told again to it."""
+    """Returns an earlier answer of the model as a message of the conversation."""
     wire = [{"id": call["id"], "type": "function",
              "function": {"name": call["name"], "arguments": json.dumps(call["arguments"])}} for call in calls]
     return {"role": "assistant", "content": text, **({"tool_calls": wire} if wire else {})}

@@ -8,7 +8,7 @@ use super::{Problem, SourceFile};
 /// The document whose code map is the only source of the layers.
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
-/// Programs: nothing may depend on them, not even a test.
+/// The programs, on which nothing may depend, not even a test.
 const PROGRAMS: &[&str] = &["onyx", "onyx-bench", "xtask"];
 /// The crate with helpers for tests, which the product may not depend on.
 const TEST_SUPPORT: &str = "onyx-test-support";
@@ -112,7 +112,8 @@ fn layers(architecture: &str) -> Vec<Layer> {
     layers
 }
 
-/// `crates/tools` holds the package `onyx-tools`, and `crates/onyx` the binary.
+/// The package of a crate's folder. The folder `crates/tools` contains the package `onyx-tools`,
+/// and `crates/onyx` the binary.
 fn package_name(cell: &str) -> Option<String> {
     let path = cell.strip_prefix('`')?.strip_suffix('`')?;
     Some(match path.strip_prefix("crates/") {

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use super::{Problem, SourceFile};
 
 const SUMMARY: &str = "docs/SUMMARY.md";
-/// Documents for developers of Onyx; the manual leaves them out.
+/// Documents for developers of Onyx, which the manual leaves out.
 const LEFT_OUT: &[&str] = &[SUMMARY, "docs/seed-tests.md", "docs/web-tests.md"];
 
-/// `paths` are all files of the workspace, including pictures.
+/// Finds broken links. `paths` are all files of the workspace, including pictures.
 pub(super) fn check(files: &[SourceFile], paths: &BTreeSet<String>) -> Vec<Problem> {
     let pages: Vec<&SourceFile> = files.iter().filter(|file| is_paper(&file.path)).collect();
     let shown: BTreeSet<String> = pages
@@ -100,7 +100,7 @@ struct Link {
     target: String,
 }
 
-/// Lines outside code fences, numbered from 1.
+/// The lines outside code fences, numbered from 1.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fence: Option<&str> = None;
     text.lines().enumerate().filter_map(move |(index, line)| {

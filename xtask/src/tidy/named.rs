@@ -13,7 +13,8 @@ const ENDINGS: &[&str] = &["rs", "ts", "tsx", "md", "html", "py"];
 const BEFORE_A_NAME: &[&str] = &["pub", "crate", "super", "in"];
 const KEYWORDS: &[&str] = &["fn", "struct", "enum", "trait", "mod", "const", "type"];
 
-/// `paths` are all files of the workspace, including pictures.
+/// Finds names of things that do not exist. `paths` are all files of the workspace, including
+/// pictures.
 pub(super) fn check(files: &[SourceFile], paths: &BTreeSet<String>) -> Vec<Problem> {
     let documents = files.iter().filter(|file| DOCUMENTS.contains(&file.path.as_str()));
     documents.flat_map(|document| missing_names(document, files, paths)).collect()
@@ -40,7 +41,7 @@ fn missing_names(
 enum Named<'a> {
     Path(&'a str),
     Type(&'a str),
-    /// A function, field or variant of a type, module or crate.
+    /// A field, function or variant of a type, module or crate.
     Part(&'a str, &'a str),
 }
 
@@ -96,7 +97,8 @@ fn declares(text: &str, name: &str) -> bool {
     })
 }
 
-/// The name that a line declares: `pub(crate) async fn name(`, or a variant or field `name: …`.
+/// The name that a line declares, as in `pub(crate) async fn name(`, or a variant or field as in
+/// `name: …`.
 fn declared(line: &str) -> Option<&str> {
     let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let first = words.clone().find(|word| !word.is_empty() && !BEFORE_A_NAME.contains(word))?;

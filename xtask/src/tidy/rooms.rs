@@ -15,8 +15,8 @@ const MOST_FIELDS: usize = 18;
 const MOST_FILES_OF_A_TYPE: usize = 4;
 const MOST_ENTRIES: usize = 18;
 
-/// Exceptions from a limit: the crate, what exceeds the limit (a struct as `file: name`, a type, a
-/// circle as `a, b`, or `src`), and why.
+/// The exceptions from a limit: the crate, what exceeds the limit (a struct as `file: name`, a
+/// type, a circle as `a, b`, or `src`), and the reason.
 const EXCEPTIONS: &[(&str, &str, &str)] =
     &[("api", "wire/decode/chat.rs: Request", "the fields of OpenAI's request, each named once")];
 
@@ -198,7 +198,7 @@ fn imports(files: &[(&str, &str)]) -> BTreeMap<String, BTreeSet<String>> {
         let code: Vec<&str> =
             text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
         for named in named_modules(path, &code.join("\n")) {
-            // The outermost folder that only one of the two is in.
+            // Only the outermost folder that contains just one of the two modules counts.
             let apart = |folder: &&str| !format!("{path}/").starts_with(&format!("{folder}/"));
             let Some(other) = folders_of(&format!("{named}/")).find(apart).map(str::to_owned)
             else {
@@ -240,7 +240,7 @@ fn named_modules(path: &str, code: &str) -> Vec<String> {
     named
 }
 
-/// Adds the modules that `a::b::C` or `{a::b, c}` names below a module.
+/// Adds the modules below another one that a path such as `a::b::C` or `{a::b, c}` names.
 fn add_paths(below: &str, code: &str, named: &mut Vec<String>) {
     let join =
         |name: &str| if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };

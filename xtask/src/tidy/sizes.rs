@@ -1,4 +1,5 @@
-//! Checks how long source files are: think at 500 lines, act at 800.
+//! Checks how long source files are. Files above `THINK` lines are reported, and files above `ACT`
+//! lines break the rule.
 
 use super::{Problem, SourceFile};
 

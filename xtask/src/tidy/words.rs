@@ -3,7 +3,7 @@
 
 use super::{Problem, SourceFile, neighbours};
 
-/// This file must contain the words that it forbids.
+/// The path of this file, which must contain the words that it forbids.
 const SELF: &str = "xtask/src/tidy/words.rs";
 
 const UNFINISHED_CALLS: &[&str] = &["todo!(", "unimplemented!("];

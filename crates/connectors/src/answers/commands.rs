@@ -1,6 +1,6 @@
 //! Commands that people give in a chat, such as `/stop`.
 
-/// A command of the chat.
+/// A command that a person gave in a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     New,

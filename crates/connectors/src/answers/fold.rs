@@ -9,7 +9,7 @@ use onyx_types::{AsksFor, DraftId, Envelope, Preview, RunStatus, Timestamp};
 pub enum AnswerStep {
     /// The answer has grown, or the run has begun another activity.
     Grew,
-    /// A person has to decide.
+    /// The run needs a decision by a person.
     Proposal(Proposal),
     Ended,
 }
@@ -24,7 +24,7 @@ pub struct Proposal {
     pub expires_at: Option<Timestamp>,
 }
 
-/// The answer so far.
+/// Builds the answer from the events of a run that were read so far.
 #[derive(Debug, Default)]
 pub struct AnswerFold {
     fold: RunFold,

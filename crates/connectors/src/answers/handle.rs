@@ -29,7 +29,7 @@ pub(crate) enum Handled {
     Failed(Fault),
 }
 
-/// Handles one update.
+/// Handles one update. The result says whether it is done, has to wait, or failed.
 pub(crate) async fn handle(context: &Arc<AccountContext>, update: &InboxUpdate) -> Handled {
     let incoming: Incoming = match serde_json::from_str(&update.body) {
         Ok(incoming) => incoming,

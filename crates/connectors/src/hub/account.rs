@@ -24,7 +24,7 @@ const SETTLING: Duration = Duration::from_secs(20);
 /// How long the tasks of an account may take to end after it is stopped.
 const FAREWELL: Duration = Duration::from_secs(40);
 
-/// One account at work.
+/// A running account with its tasks.
 pub(super) struct RunningAccount {
     pub(super) context: Arc<AccountContext>,
     health: Arc<Health>,

@@ -33,11 +33,11 @@ pub enum AccountState {
     Starting,
     /// The network answers.
     Listening,
-    /// The last question failed; it is asked again.
+    /// The last request to the network failed and is repeated.
     Failing,
-    /// Nothing was heard for too long.
+    /// Nothing was received for too long.
     Deaf,
-    /// The config does not let it work.
+    /// The account cannot be started with its settings.
     Unusable,
 }
 

@@ -19,7 +19,7 @@ const PAGE: u32 = 256;
 /// The ledger is read at least this often, even when no new message is signalled.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Called with the result of an attempt to send.
+/// A function that is called with the result of each attempt to send.
 pub(crate) type SendListener = Arc<dyn Fn(&OutboxPart, &SendEnd) + Send + Sync>;
 
 /// Sends the waiting messages of one account's outbox.
@@ -33,7 +33,7 @@ pub(crate) struct Sender {
     pub(crate) pace: Arc<Pace>,
     /// How long to wait after a first failure.
     pub(crate) backoff: Duration,
-    /// Signalled when a message was queued or sent.
+    /// Signals that a message was queued or sent.
     pub(crate) wake: Arc<Notify>,
     /// The listener that is told how each attempt ended.
     pub(crate) heard: SendListener,

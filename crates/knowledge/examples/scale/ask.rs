@@ -1,4 +1,4 @@
-//! Opening an index that is there, and searching it.
+//! Measures how fast an existing index is opened and searched.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(crate) async fn measure(home: &Path, corpus: &Corpus) -> Vec<Row> {
     rows
 }
 
-/// The same with many more chunks, and nothing beside it.
+/// Measures searches in an index with many more chunks.
 pub(crate) async fn measure_large(home: &Path, corpus: &Corpus) -> Vec<Row> {
     let questions: Vec<String> = corpus.texts().take(QUESTIONS).collect();
     let (index, store) = open(home).await;
@@ -53,7 +53,8 @@ pub(crate) async fn measure_large(home: &Path, corpus: &Corpus) -> Vec<Row> {
     ]
 }
 
-/// The medians of CPU and of time, once the first search has opened everything.
+/// The median CPU time and the median duration of a search, after the first search has opened
+/// everything.
 pub(crate) async fn costs_of_searches(index: &Index, questions: &[String]) -> (Duration, Duration) {
     assert!(!search(index, &questions[0]).await.is_empty());
     let (mut cpu, mut wall) = (Vec::new(), Vec::new());
@@ -66,7 +67,8 @@ pub(crate) async fn costs_of_searches(index: &Index, questions: &[String]) -> (D
     (median(cpu), median(wall))
 }
 
-/// A process of its own would find the same: nothing is kept but the files.
+/// Measures a look through unchanged files. A new index stands in for a new process, because only
+/// the files are kept.
 async fn look_again(home: &Path) -> Row {
     let (index, _store) = open(home).await;
     let began = Instant::now();

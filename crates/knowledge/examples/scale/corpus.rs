@@ -1,5 +1,5 @@
-//! Texts with the vocabulary of real ones and their vectors, made once a machine: the documentation
-//! that cargo has unpacked here, embedded by the real model through a server.
+//! Texts with the vocabulary of real ones, and their vectors. Both are made once on each machine,
+//! from the documentation that cargo has unpacked here, which a server embeds with the real model.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 use crate::prose::prose_in;
 
 pub(crate) const DIMS: usize = 384;
-/// Questions stand first in the files of the corpus.
+/// The number of questions, which come first in the files of the corpus.
 pub(crate) const QUESTIONS: usize = 200;
 const TEXTS: usize = 100_000;
 const BATCH: usize = 64;
 const QUESTION_WORDS: usize = 9;
 
-/// A folder of texts (`texts.jsonl`, a JSON string a line) and vectors (`vectors.f32`, one after the
-/// other, fewer than texts), both in the same order.
+/// A folder with texts (`texts.jsonl`, one JSON string in each line) and vectors (`vectors.f32`,
+/// one after the other, fewer than texts), both in the same order.
 pub(crate) struct Corpus {
     folder: PathBuf,
 }
@@ -35,7 +35,8 @@ impl Corpus {
         file.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap())
     }
 
-    /// One after the other: who asks for a few must not be measured with the memory of all.
+    /// The vectors one after the other, so that a measurement that needs a few does not hold all of
+    /// them in memory.
     pub(crate) fn vectors(&self) -> impl Iterator<Item = Vec<f32>> {
         let mut file = BufReader::new(File::open(self.folder.join("vectors.f32")).unwrap());
         std::iter::from_fn(move || {
@@ -45,7 +46,7 @@ impl Corpus {
         })
     }
 
-    /// Goes on where it was broken off.
+    /// Makes the missing vectors, from where an interrupted run stopped.
     pub(crate) async fn complete(
         &self,
         onyx: &Path,
@@ -72,7 +73,7 @@ impl Corpus {
         }
     }
 
-    /// Gathers the texts where that was not done before.
+    /// Gathers the texts if that was not done before.
     pub(crate) fn complete_texts(&self, documentation: &Path) {
         fs::create_dir_all(&self.folder).unwrap();
         if !self.folder.join("texts.jsonl").exists() {
@@ -80,7 +81,8 @@ impl Corpus {
         }
     }
 
-    /// Which texts there are is decided by what they say, not by the order of folders.
+    /// Gathers the texts. The hash of each text decides which are chosen, so the order of folders
+    /// does not matter.
     fn gather(&self, documentation: &Path) {
         let mut texts = BTreeMap::new();
         prose_in(documentation, &mut |text| {
@@ -97,14 +99,15 @@ impl Corpus {
     }
 }
 
-/// Some words from the middle of a text that is itself not indexed.
+/// A question that consists of some words from the middle of a text. The text itself is not
+/// indexed.
 fn question(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let from = words.len() / 3;
     words[from..].iter().take(QUESTION_WORDS).copied().collect::<Vec<_>>().join(" ")
 }
 
-/// A server that embeds with these weights.
+/// Starts a server that embeds with these weights.
 pub(crate) async fn server_with(onyx: &Path, weights: &Path) -> OnyxProcess {
     let config = json!({
         "gateway": {"port": 0, "auth": {"mode": "token", "token": DEFAULT_TOKEN}},

@@ -1,4 +1,4 @@
-//! Logs of conversations as the server would write them.
+//! Writes logs of conversations in the form in which the server writes them.
 
 use onyx_types::{
     Author, IdGenerator, LaneId, Origin, RunId, Timestamp, Turn, TurnBody, UserContent,
@@ -6,7 +6,7 @@ use onyx_types::{
 
 use crate::anna;
 
-/// One message a line.
+/// The log of a run, with one message in each line.
 pub(crate) fn log_of(
     mint: &mut IdGenerator,
     at: Timestamp,

@@ -1,9 +1,9 @@
-//! The index at a size: how fast it is made, opened and searched, how much memory it takes, and how
-//! much its vector search finds of what an exact one does; beside it SQLite's FTS5 with a scan of
-//! all vectors. `make bench-index`.
+//! Measures a large index: how fast it is made, opened and searched, how much memory it takes, and
+//! which share of the results of an exact vector search it finds. For comparison it measures
+//! SQLite's FTS5 and a scan of all vectors. `make bench-index` runs it.
 //!
-//! Texts and questions are real documentation; 20,000 of the vectors are the embedded model's own,
-//! and the rest lie near these. How good the meaning is, `make judge` tells.
+//! The texts and questions are real documentation. 20,000 of the vectors come from the embedded
+//! model, and the rest are near these. `make judge` measures how good the search by meaning is.
 
 #![allow(
     clippy::print_stdout,
@@ -44,39 +44,39 @@ struct Arguments {
     /// The binary whose server embeds.
     #[arg(long, value_name = "PATH", required_unless_present = "only")]
     onyx: Option<PathBuf>,
-    /// A folder of weights as `onyx models pull` makes it.
+    /// A folder of weights, as `onyx models pull` creates it.
     #[arg(long, value_name = "FOLDER", required_unless_present = "only")]
     weights: Option<PathBuf>,
-    /// Where documentation lies, in any depth.
+    /// A folder that contains documentation at any depth.
     #[arg(long, value_name = "FOLDER")]
     documentation: PathBuf,
-    /// Where texts and vectors are kept between runs.
+    /// The folder in which texts and vectors are kept between runs.
     #[arg(long, value_name = "FOLDER")]
     corpus: PathBuf,
-    /// What the binary was built from, for the record.
+    /// The commit from which the binary was built, for the record.
     #[arg(long, value_name = "COMMIT", default_value = "unknown")]
     commit: String,
-    /// Where the numbers go, beside the table.
+    /// A folder to which the numbers are written, in addition to the table.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     chunks: usize,
-    /// Vectors of the model's own; those of the other chunks are made of these.
+    /// The number of vectors that the model makes; those of the other chunks are made from these.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     real: usize,
-    /// Files of one line each, looked through apart.
+    /// The number of files with one line each, which are measured separately.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     tiny: usize,
-    /// Conversations, up to so many.
+    /// The largest number of conversations.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     sessions: usize,
-    /// Messages with vectors of tokens.
+    /// The number of messages with token vectors.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     messages: usize,
-    /// Chunks of the largest index, which is only made and searched.
+    /// The number of chunks of the largest index, which is only made and searched.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     large: usize,
-    /// Measures this alone, with vectors that the program makes itself.
+    /// Measures only this, with vectors that the program makes itself.
     #[arg(long, value_name = "WHAT")]
     only: Option<Only>,
     #[arg(long, hide = true, requires = "home")]
@@ -85,14 +85,15 @@ struct Arguments {
     home: Option<PathBuf>,
 }
 
-/// What can be measured without an embedding model.
+/// The parts that can be measured without an embedding model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Only {
     Messages,
     Sessions,
 }
 
-/// Each has a process of its own, so that none is charged for another's memory.
+/// The parts of the measurement. Each runs in a process of its own, so that its memory is measured
+/// separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
     Corpus,
@@ -109,7 +110,7 @@ enum Part {
 }
 
 impl Arguments {
-    /// The binary and the weights of the embedding model.
+    /// The paths of the binary and of the embedding model's weights.
     fn model(&self) -> (&Path, &Path) {
         (self.onyx.as_deref().unwrap(), self.weights.as_deref().unwrap())
     }
@@ -152,11 +153,11 @@ async fn main() {
     println!("{}", serde_json::to_string(&rows).unwrap());
 }
 
-/// Measures what is asked for, shows it and keeps it.
+/// Measures what was asked for, prints it and writes it to a file.
 fn report(arguments: &Arguments) {
     let folder = tempfile::tempdir().unwrap();
     run(if arguments.only.is_some() { Part::Texts } else { Part::Corpus }, folder.path());
-    // After the embedding, which is no part of this.
+    // The record begins after the embedding, which is not measured.
     let begun = Occasion::begin();
     let rows = match arguments.only {
         Some(Only::Messages) => run_all(&[Part::Messages, Part::AskMessages]),
@@ -187,7 +188,7 @@ fn every_row(arguments: &Arguments) -> Vec<Row> {
     rows
 }
 
-/// Parts that work on one home, in their order.
+/// Runs parts that work on the same home, in order.
 fn run_all(parts: &[Part]) -> Vec<Row> {
     let folder = tempfile::tempdir().unwrap();
     parts.iter().flat_map(|part| run(*part, folder.path())).collect()
@@ -244,13 +245,13 @@ fn cpu_seconds() -> f64 {
     cpu_time().as_secs_f64()
 }
 
-/// Of this process, all threads, those that ended included.
+/// The CPU time of all threads of this process, including those that have ended.
 fn cpu_time() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// The most that this process held at any time.
+/// The most memory that this process has ever held.
 fn peak_megabytes() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

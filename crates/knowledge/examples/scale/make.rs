@@ -1,4 +1,5 @@
-//! Making the index: files are written as another program would, read and cut.
+//! Measures how fast an index is made: files are written as another program would write them, and
+//! then read and cut.
 
 use std::fs;
 use std::path::Path;
@@ -42,7 +43,7 @@ pub(crate) async fn measure(home: &Path, corpus: &Corpus, chunks: usize) -> Vec<
     ]
 }
 
-/// Where there are too few texts, halves of two make another.
+/// A text with this number. If there are too few texts, it consists of halves of two others.
 fn text(texts: &[String], number: usize) -> String {
     match number.checked_sub(texts.len()) {
         None => texts[number].clone(),
@@ -71,7 +72,8 @@ fn write_files(home: &Path, texts: &[String], chunks: usize) {
     }
 }
 
-/// As if an hour ago: what was written in the moment it is read is read again.
+/// Writes a file as if an hour ago, because files that were just written when they are read are
+/// read again later.
 fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();

@@ -1,5 +1,5 @@
-//! Conversations with vectors of tokens: how fast messages are taken in, what they take on the disk and
-//! in memory, and what a search among them costs.
+//! Measures conversations with token vectors: how fast messages are indexed, how much disk and
+//! memory they take, and what a search among them costs.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,21 +20,21 @@ use crate::logs::log_of;
 use crate::table::{Row, at_least, at_most, shown};
 use crate::{anna, milliseconds, open, resident_megabytes, seconds};
 
-/// As in conversations of people: about thirty words, and twenty messages in a session.
+/// Messages have about thirty words, and sessions twenty messages, as conversations of people do.
 const WORDS: usize = 30;
 const A_SESSION: usize = 20;
-/// How many are embedded by the model itself.
+/// How many messages are embedded by the real model.
 const BY_THE_MODEL: usize = 2_000;
 const PATIENCE: Duration = Duration::from_secs(900);
 
-/// Whose vectors searches use.
+/// The kind of vectors that searches use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vectors {
     OfTokens,
     OfWholeTexts,
 }
 
-/// Files conversations with the vectors of their tokens and says what that takes.
+/// Indexes conversations with token vectors, and measures what that takes.
 pub(crate) async fn make(home: &Path, corpus: &Corpus, messages: usize) -> Vec<Row> {
     write_logs(&home.join("people/anna/sessions/main"), corpus, messages);
     let (index, store) = open(home).await;
@@ -59,7 +59,7 @@ pub(crate) async fn make(home: &Path, corpus: &Corpus, messages: usize) -> Vec<R
     ]
 }
 
-/// Searches what `make` filed, by vectors of whole texts and then by those of tokens.
+/// Searches what `make` has indexed, with vectors of whole texts and then with token vectors.
 pub(crate) async fn ask(home: &Path, corpus: &Corpus) -> Vec<Row> {
     let questions: Vec<String> = corpus.texts().take(QUESTIONS).collect();
     let (index, _store) = open(home).await;
@@ -77,7 +77,7 @@ pub(crate) async fn ask(home: &Path, corpus: &Corpus) -> Vec<Row> {
     ]
 }
 
-/// The same through the server, with the embedded model.
+/// Measures indexing through the server, with the embedded model.
 pub(crate) async fn by_the_model(onyx: &Path, weights: &Path, corpus: &Corpus) -> Vec<Row> {
     let mut server = server_with(onyx, weights).await;
     server.terminate().await;
@@ -119,7 +119,8 @@ fn write_logs(folder: &Path, corpus: &Corpus, messages: usize) {
     }
 }
 
-/// Thirty words of a text; where there are too few texts, other words of the same.
+/// A message of thirty words of a text. If there are too few texts, other words of the same text
+/// are used.
 fn message(texts: &[String], number: usize) -> String {
     let words: Vec<&str> = texts[number % texts.len()].split_whitespace().collect();
     let from = (number / texts.len() * WORDS) % words.len().max(1);
@@ -139,21 +140,23 @@ fn bytes_in(folder: &Path) -> u64 {
     let of = |path: PathBuf| match path.symlink_metadata() {
         Ok(meta) if meta.is_dir() => bytes_in(&path),
         Ok(meta) => meta.len(),
-        // Gone meanwhile.
+        // The file was deleted meanwhile.
         Err(_) => 0,
     };
     entries.into_iter().map(of).sum()
 }
 
-/// A direction for each piece of a word, the same wherever it stands; a text is the sum of its own.
+/// An embedder that gives each piece of a word a direction, which is the same wherever the piece
+/// occurs. The vector of a text is the sum of its pieces.
 pub(crate) struct OfWords {
     vectors: Vectors,
-    /// Those of the questions: what a search costs is told beside the embedding of its question.
+    /// The vectors of the questions, which are made in advance so that the cost of a search does
+    /// not include them.
     known: HashMap<String, Embedded>,
 }
 
-/// The embedded model cuts these questions into 12.8 tokens and these messages into 44.6; pieces of six
-/// letters are 13.3 and 45.1.
+/// How many letters a piece has. The embedded model cuts these questions into 12.8 tokens and these
+/// messages into 44.6; pieces of six letters give 13.3 and 45.1.
 const PIECE: usize = 6;
 
 impl OfWords {

@@ -1,4 +1,4 @@
-//! What one would do without an engine: SQLite's FTS5, and a scan of all vectors.
+//! Measures what one would use without this index: SQLite's FTS5, and a scan of all vectors.
 
 use std::path::Path;
 use std::time::Instant;
@@ -32,7 +32,7 @@ pub(crate) fn nearest(all: &[(ChunkId, Vec<f32>)], query: &[f32], best: usize) -
     scored.into_iter().map(|(_, chunk)| chunk).collect()
 }
 
-/// In sixteen sums, so that the compiler can add them at once.
+/// The dot product. It uses sixteen sums, so that the compiler can add them at the same time.
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0_f32; 16];
     for (a, b) in a.chunks_exact(16).zip(b.chunks_exact(16)) {

@@ -1,13 +1,13 @@
-//! What people wrote in a folder of sources: its markdown pages and doc comments, in pieces of the
-//! size of a short note.
+//! Collects what people wrote in a folder of sources, namely its markdown pages and doc comments,
+//! in pieces of the size of a short note.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Words of a piece.
+/// The least number of words of a piece; `MOST` is the greatest.
 const LEAST: usize = 50;
 const MOST: usize = 70;
-/// Longer files are data.
+/// The largest file that is read, in bytes. Larger ones are data.
 const LARGEST_FILE: u64 = 512 * 1024;
 
 pub(crate) fn prose_in(folder: &Path, found: &mut impl FnMut(String)) {
@@ -41,7 +41,8 @@ fn pieces_of(path: &PathBuf, found: &mut impl FnMut(String)) {
         if in_code {
             continue;
         }
-        // Marks alone would be taken for headings, tables and lists.
+        // Tokens of marks alone are left out, because they would be taken for headings, tables and
+        // lists.
         piece.extend(line.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)));
         while piece.len() >= MOST {
             found(piece.drain(..MOST).collect::<Vec<_>>().join(" "));

@@ -1,4 +1,5 @@
-//! Conversations: made anew, and found unchanged by the next process.
+//! Measures conversations that are indexed for the first time, and that the next process finds
+//! unchanged.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +13,7 @@ use crate::table::{Row, at_most, shown};
 use crate::{anna, cpu_seconds, open, resident_megabytes, seconds};
 
 const MESSAGES: usize = 4;
-/// Sizes that grow by two, to show what grows with them, and the largest.
+/// The numbers of conversations. One is twice another, to show how the costs grow.
 const SIZES: [usize; 4] = [1_000, 10_000, 20_000, 100_000];
 
 pub(crate) async fn measure(home: &Path, most: usize) -> Vec<Row> {
@@ -56,7 +57,7 @@ pub(crate) async fn measure(home: &Path, most: usize) -> Vec<Row> {
     rows
 }
 
-/// Once all vectors were made by an earlier process.
+/// Measures the start of a process after an earlier one has made all vectors.
 async fn start_with_an_embedder(home: &Path, count: usize) -> Row {
     let embedder = || Some(Arc::new(OfWords::new(Vectors::OfTokens, &[])) as _);
     let (index, store) = open(home).await;

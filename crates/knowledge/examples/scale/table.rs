@@ -1,4 +1,4 @@
-//! Numbers beside their targets, for the eye and for machines, as `onyx-bench` shows them.
+//! Shows numbers beside their targets, as a table and as JSON, in the form that `onyx-bench` uses.
 
 use std::fs;
 use std::path::Path;
@@ -41,7 +41,8 @@ pub(crate) fn print(rows: &[Row], Load { before, after }: &Load) {
     }
 }
 
-/// Beside when it was, of what, and what else the machine did meanwhile.
+/// Writes the numbers with the time, the commit, and the load of the machine during the
+/// measurement.
 pub(crate) fn write(rows: &[Row], occasion: &Occasion, folder: &Path) {
     fs::create_dir_all(folder).unwrap();
     let mut numbers = serde_json::to_value(occasion).unwrap();

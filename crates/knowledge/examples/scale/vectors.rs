@@ -1,5 +1,5 @@
-//! The vectors of the corpus as an embedder: the model's own where there are any, else made of two
-//! of these and a little noise.
+//! Serves the vectors of the corpus as an embedder. If the model made no vector for a text, one is
+//! mixed from two others and a little noise.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// For questions alone, which is all that a search asks for.
+    /// An embedder that knows only the questions, which is all that searches ask for.
     pub(crate) fn for_questions(questions: &[String], corpus: &Corpus) -> Self {
         let questions = questions.iter().cloned().zip(corpus.vectors()).collect();
         Self { real: Vec::new(), questions }
@@ -56,12 +56,13 @@ impl Kept {
     }
 }
 
-/// The heading under which a text stands says which one it is.
+/// The heading of a text, which contains the number of the text.
 pub(crate) fn heading(number: usize) -> String {
     format!("# text {number}")
 }
 
-/// Before a text stand the title of its file, which is the first heading, and its own heading.
+/// The number of a text. Before the text are two lines: the title of its file, which is its first
+/// heading, and its own heading.
 fn number_in(text: &str) -> usize {
     let headings = text.lines().take(2).filter_map(|line| line.strip_prefix("text "));
     headings.last().unwrap().parse().unwrap()

@@ -1,9 +1,9 @@
-//! The blocks of a markdown text: which lines must stay together, and where headings stand.
+//! Divides a markdown text into blocks of lines that belong together, and finds its headings.
 
-/// A run of lines that belong together.
+/// A block of consecutive lines that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Block {
-    /// The first line, counted from 0; `end` is past the last.
+    /// The first line, counted from 0; `end` is the line after the last one.
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) kind: BlockKind,
@@ -15,9 +15,9 @@ pub(super) enum BlockKind {
         level: usize,
         text: String,
     },
-    /// May be cut between lines.
+    /// Text that may be cut between any two lines.
     Text,
-    /// A fence or a table: cut only where it is far too long.
+    /// A fenced code block or a table, which is cut only if it is far too long.
     Whole,
 }
 
@@ -81,7 +81,7 @@ fn block_at(lines: &[&str], start: usize) -> Block {
     Block { start, end, kind: BlockKind::Text }
 }
 
-/// A line that continues the paragraph before it, because no other block begins with it.
+/// Whether a line continues the paragraph before it, because no other block begins with it.
 fn goes_on(line: &str) -> bool {
     !line.trim().is_empty()
         && heading(line).is_none()
@@ -97,12 +97,12 @@ fn heading(line: &str) -> Option<(usize, String)> {
     ((1..=6).contains(&level) && !text.is_empty()).then(|| (level, text.to_owned()))
 }
 
-/// The mark that opened a fence, and how long it is.
+/// The character that opens a fence, and how often it is repeated.
 fn fence(line: &str) -> Option<(u8, usize)> {
     let line = line.trim_start();
     let mark = *line.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
     let length = line.bytes().take_while(|byte| *byte == mark).count();
-    // Backticks that close on their own line are code within a text.
+    // Backticks that are closed on the same line are inline code.
     let inline = mark == b'`' && line[length..].contains('`');
     (length >= 3 && !inline).then_some((mark, length))
 }
@@ -117,7 +117,8 @@ fn is_table_row(line: &str) -> bool {
     line.starts_with('|') && line[1..].contains('|')
 }
 
-/// An item at the margin begins a block of its own; deeper ones belong to it.
+/// Whether a line is a list item at the margin, which begins a block. Indented items belong to the
+/// block of the item above them.
 fn is_item(line: &str) -> bool {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let rest = &line[digits..];

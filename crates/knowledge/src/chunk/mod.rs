@@ -1,5 +1,5 @@
-//! Cuts a markdown text into chunks that stand alone: whole blocks where they fit, the headings
-//! they stand under, and the exact lines they came from.
+//! Cuts a markdown text into chunks that can be understood alone. A chunk consists of whole blocks
+//! where they fit, and knows its headings and the exact lines that it came from.
 
 mod blocks;
 mod pack;
@@ -14,7 +14,7 @@ pub(crate) use wording::{embedded_text, indexed_text, searched_text, zone_of};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
     pub title: Option<String>,
-    /// `YYYY-MM-DD`, from its front matter.
+    /// The date in the front matter, as `YYYY-MM-DD`.
     pub date: Option<String>,
     pub pieces: Vec<Piece>,
 }
@@ -40,7 +40,7 @@ fn value_of(front_matter: &str, names: &[&str]) -> Option<String> {
     })
 }
 
-/// `YYYY-MM-DD`, and any text after it.
+/// Whether a text begins with a date as `YYYY-MM-DD`.
 pub(crate) fn is_date(text: &str) -> bool {
     let shape = |(place, byte): (usize, u8)| match place {
         4 | 7 => byte == b'-',

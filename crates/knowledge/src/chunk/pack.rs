@@ -1,7 +1,7 @@
 use super::blocks::{Block, BlockKind};
 use crate::Ruler;
 
-/// How texts are cut. When any of it changes, or the code that cuts, every text is cut again.
+/// How texts are cut. If a setting or the version of the code changes, every text is cut again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunking {
     pub tokens: usize,
@@ -15,18 +15,18 @@ impl Default for Chunking {
 }
 
 impl Chunking {
-    /// Names this way of cutting, so that chunks that were cut in another way are known.
+    /// A name for this way of cutting, by which chunks that were cut in another way are recognised.
     pub fn fingerprint(&self) -> String {
         const VERSION: u32 = 1;
         format!("{VERSION}:{}:{}", self.tokens, self.overlap)
     }
 
-    /// A code block or table of at most this many tokens is not cut.
+    /// The most tokens of a code block or table that is not cut.
     const fn most_whole(&self) -> usize {
         self.tokens * 4
     }
 
-    /// A section of fewer tokens shares its chunk with the next one.
+    /// A section with fewer tokens than this shares its chunk with the next section.
     const fn least(&self) -> usize {
         self.tokens / 6
     }
@@ -38,7 +38,7 @@ pub struct Piece {
     /// The first line of the piece. Lines are counted from 1, and the last one is included.
     pub start_line: u32,
     pub end_line: u32,
-    /// The headings it stands under, outermost first, joined by ` > `.
+    /// The headings above the piece, outermost first, joined by ` > `.
     pub heading: String,
     pub text: String,
 }
@@ -67,20 +67,20 @@ struct Packer<'a> {
     tokens: Vec<usize>,
     ruler: &'a Ruler,
     chunking: Chunking,
-    /// Level and text, outermost first.
+    /// The level and text of each heading above the current line, outermost first.
     headings: Vec<(usize, String)>,
     open: Option<OpenChunk>,
     pieces: Vec<Piece>,
 }
 
-/// A chunk under way: lines from `start` to before `end`.
+/// The chunk that is being filled. It holds the lines from `start` to before `end`.
 struct OpenChunk {
     start: usize,
     end: usize,
     heading: String,
-    /// The lines from here on may be repeated at the start of the next chunk.
+    /// The first line that may be repeated at the start of the next chunk.
     repeatable_from: usize,
-    /// The chunk holds more than the lines it repeats of the one before.
+    /// Whether the chunk holds more than lines that are repeated from the chunk before.
     has_new: bool,
 }
 
@@ -117,7 +117,7 @@ impl Packer<'_> {
         self.add(block.start, block.end);
     }
 
-    /// A text that fits goes in whole; any other goes in line by line.
+    /// Adds a block of text as a whole if it fits into one chunk, else line by line.
     fn add_lines(&mut self, block: &Block) {
         if self.weight(block.start, block.end) <= self.chunking.tokens {
             self.make_room(block.start, block.end);
@@ -135,7 +135,8 @@ impl Packer<'_> {
         }
     }
 
-    /// A line without an end, as some programs write paragraphs: cut between words.
+    /// Adds a line that is too long for a chunk, as programs without line breaks write paragraphs.
+    /// It is cut between words.
     fn add_long_line(&mut self, line: usize) {
         let number = line_number(line);
         let heading = self.heading();
@@ -152,8 +153,8 @@ impl Packer<'_> {
         }
     }
 
-    /// Closes the chunk under way if these lines would make it too long, and begins the next with
-    /// the end of it.
+    /// Closes the open chunk if these lines would make it too long. The next chunk begins with the
+    /// end of the closed one.
     fn make_room(&mut self, start: usize, end: usize) {
         let Some(open) = &self.open else { return };
         if self.weight(open.start, end) <= self.chunking.tokens {
@@ -219,10 +220,9 @@ fn line_number(index: usize) -> u32 {
     u32::try_from(index + 1).unwrap_or(u32::MAX)
 }
 
-/// The longest start of a text that has at most this many tokens, cut at a space where there is
-/// one.
+/// The longest start of a text that has at most this many tokens, cut at a space if possible.
 fn split_at_tokens<'a>(text: &'a str, most: usize, ruler: &Ruler) -> (&'a str, &'a str) {
-    // A token has at least one character, so no more characters than this can fit.
+    // The search starts at eight characters a token, because few texts have longer tokens.
     let mut end = text.char_indices().nth(most * 8).map_or(text.len(), |(at, _)| at);
     while end > 1 && ruler.count(&text[..end]) > most {
         end = text.floor_char_boundary(end * 3 / 4).max(1);

@@ -6,7 +6,8 @@ use onyx_types::{Embedder, estimate_tokens};
 
 use crate::Chunking;
 
-/// Counts the tokens of the embedder if it can count them at once. Otherwise they are estimated.
+/// Counts the tokens of the embedder, if the embedder can count them at once. Otherwise the number
+/// is estimated.
 #[derive(Clone)]
 pub struct Ruler {
     counter: Option<Arc<dyn Embedder>>,
@@ -31,7 +32,7 @@ impl Ruler {
         self.count(line) + usize::from(self.counter.is_none())
     }
 
-    /// Names the way of cutting and measuring, so that chunks of another way are known.
+    /// A name for the way of cutting and measuring, by which chunks of another way are recognised.
     pub(crate) fn fingerprint(&self, chunking: &Chunking) -> String {
         match &self.counter {
             Some(embedder) => {
@@ -42,8 +43,9 @@ impl Ruler {
         }
     }
 
-    /// Are chunks of this fingerprint as good as those that would be cut now? A count is better than
-    /// an estimate, so chunks that an embedder has measured are kept while it is away.
+    /// Whether chunks with this fingerprint are as good as newly cut ones. Counted tokens are
+    /// better than estimated ones, so chunks that an embedder has measured are kept while it is not
+    /// available.
     pub(crate) fn is_met_by(&self, fingerprint: &str, chunking: &Chunking) -> bool {
         let rest = fingerprint.strip_prefix(&chunking.fingerprint());
         match &self.counter {

@@ -1,12 +1,12 @@
-//! The words in which a chunk is embedded and looked up: its own, and those that say where it is
-//! from.
+//! Builds the text by which a chunk is embedded or looked up: its own text, and words that say
+//! where it comes from.
 
 use onyx_storage::ChunkRow;
 use onyx_types::{Clock, PersonId, Timestamp, Zone};
 
-/// The text that a vector is made of. A chunk of a note comes with its title and heading, because it
-/// stands alone. A message comes without, because the title of a conversation says nothing about a
-/// single message.
+/// The text from which the vector of a chunk is made. A chunk of a note gets the note's title and
+/// heading, because it stands alone. A message gets neither, because the title of a conversation
+/// says nothing about a single message.
 pub(crate) fn embedded_text(title: &str, row: &ChunkRow) -> String {
     match row.message {
         Some(_) => row.text.clone(),
@@ -14,8 +14,8 @@ pub(crate) fn embedded_text(title: &str, row: &ChunkRow) -> String {
     }
 }
 
-/// The text that a chunk is found by. A message is found by its date too, as it was where its person
-/// lives.
+/// The text by whose words a chunk is found. A message can also be found by its date, in the time
+/// zone of its person.
 pub(crate) fn searched_text(title: &str, row: &ChunkRow, zone: &Zone) -> String {
     let at = row.message.as_ref().and_then(|message| message.at);
     let date = at.and_then(|at| spoken_date(at, zone));
@@ -32,7 +32,7 @@ fn spoken_date(at: Timestamp, zone: &Zone) -> Option<String> {
     Some(at.to_zoned(zone.time_zone().clone()).strftime("%-d %B %Y").to_string())
 }
 
-/// The zone in which days and hours of a text are meant; UTC for what belongs to nobody.
+/// The time zone in which days and hours of a text are meant; UTC if the text belongs to no person.
 pub(crate) fn zone_of(clock: &dyn Clock, person: Option<&PersonId>) -> Zone {
     person.map(|person| clock.zone_of(person)).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Takes reports of written files and passes them on: to the backlog, so that they are indexed, and
-//! to one listener outside this crate.
+//! Takes reports of written files and passes them on to the backlog, so that the files are indexed,
+//! and to one listener outside this crate.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,18 +11,18 @@ use tokio::sync::Notify;
 use crate::backlog::Backlog;
 use crate::files::places::place_of;
 
-/// Where something was written.
+/// The files in which something was written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WrittenPlace {
-    /// An agent's own files.
+    /// The files of an agent, which are not indexed.
     Agents,
-    /// Files that searches see: a person's, or the shared ones.
+    /// Indexed files: those of a person, or the shared ones.
     Files(Option<PersonId>),
 }
 
 pub(crate) struct FileChanges {
     backlog: Arc<Backlog>,
-    /// What was written since the listener asked last.
+    /// What was written since the listener last asked.
     touched: Mutex<BTreeSet<WrittenPlace>>,
     wake_listener: Notify,
 }
@@ -32,7 +32,7 @@ impl FileChanges {
         Self { backlog, touched: Mutex::default(), wake_listener: Notify::new() }
     }
 
-    /// A file of a person was written, or a shared one.
+    /// Notes that a file of a person or a shared file was written.
     pub(crate) fn file_changed(&self, key: SourceKey) {
         if place_of(&key).is_some() {
             self.touch(WrittenPlace::Files(key.person.clone()));
@@ -40,7 +40,7 @@ impl FileChanges {
         }
     }
 
-    /// Whole folders of a person came or went.
+    /// Notes that whole folders of a person appeared or disappeared.
     pub(crate) fn folders_changed(&self, person: PersonId) {
         self.backlog.add_person(person);
     }
@@ -55,8 +55,8 @@ impl FileChanges {
         self.wake_listener.notify_one();
     }
 
-    /// Waits until something was written since this was asked last, and returns it. Only one
-    /// listener may ask.
+    /// Waits until something was written since the last call, and returns it. Only one listener may
+    /// call this.
     pub(crate) async fn touched(&self) -> BTreeSet<WrittenPlace> {
         loop {
             let touched = {

@@ -1,5 +1,5 @@
-//! Keeps the chunk table in step with the files: what is listed is compared, what differs is read,
-//! what is gone is dropped.
+//! Keeps the chunk table up to date with the files. The listed files are compared with the table;
+//! files that differ are read, and deleted files are removed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,17 +17,19 @@ use crate::files::places::{PERSON_FOLDERS, PlacedFile, area_of, place_of};
 use crate::files::reading::{File, FileReader, Reading};
 use crate::indexing::{Indexing, RereadScope};
 
-/// How many files, and how much text, are written to the table together. A search waits for no more.
+/// How many files, and how much text, are written to the table together. A search waits for at most
+/// one such batch.
 const FILES_AT_ONCE: usize = 64;
 const BYTES_AT_ONCE: u64 = 512 * 1024;
-/// How many of these are read at the same time.
+/// How many files of a batch are read at the same time.
 const READ_AT_ONCE: usize = 8;
-/// A file written this shortly before it was read may have been written again in the same moment.
+/// If a file was written this shortly before it was read, it may have been written again within the
+/// same timestamp.
 const DOUBTFUL_MILLIS: i64 = 2_000;
-/// Deeper folders are a loop or a mistake.
+/// The deepest folders that are listed; still deeper ones are a loop or a mistake.
 const DEEPEST: usize = 32;
 
-/// What a look through the files found.
+/// The numbers of files that a look found, indexed and removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SyncReport {
     pub checked: u64,
@@ -35,19 +37,19 @@ pub struct SyncReport {
     pub removed: u64,
 }
 
-/// A file that differs from what the table holds of it.
+/// A file that differs from what the table holds.
 struct Changed {
     meta: ObjectMeta,
     place: PlacedFile,
     before: Option<SourceRow>,
 }
 
-/// Brings the chunk table in step with files.
+/// Brings the chunk table up to date with files.
 pub(crate) struct FileIndexer {
     indexing: Arc<Indexing>,
     files: Arc<dyn Files>,
     backlog: Arc<Backlog>,
-    /// How many files were indexed one by one, apart from looking through all of them.
+    /// How many files were indexed one by one, and not while all of them were looked through.
     indexed_singly: AtomicU64,
 }
 
@@ -61,7 +63,7 @@ impl FileIndexer {
     }
 
     /// Indexes the files that are known to have changed. When it returns all of them are indexed,
-    /// no matter which task began that.
+    /// even if another task began some of them.
     pub(crate) async fn index_waiting(&self) -> Result<(), KnowledgeError> {
         while self.backlog.has_files() {
             let _one_at_a_time = self.indexing.lock().await;
@@ -72,7 +74,7 @@ impl FileIndexer {
         Ok(())
     }
 
-    /// Looks through the files of a person, or the shared ones.
+    /// Looks through the files of a person, or through the shared ones.
     pub(crate) async fn look_through(
         &self,
         person: Option<&PersonId>,
@@ -103,12 +105,12 @@ impl FileIndexer {
             report.indexed += self.index_batch(person, &reader, batch, how, indexed_singly).await?;
             self.indexing.add_to_done(files);
         }
-        // The old ones are removed after the new ones are written, so that the chunks of a renamed
-        // file keep their vectors.
+        // Old files are removed after new ones are written, so that the chunks of a renamed file
+        // keep their vectors.
         for gone in known.into_values() {
             let _one_at_a_time = self.indexing.lock().await;
-            // It may have been written and indexed after the files were listed, so it is looked for
-            // once more before it is taken out.
+            // The file may have been written and indexed after the files were listed, so it is read
+            // once more before it is removed.
             if place_of(&gone.key).is_some() {
                 self.index_file(&gone.key).await?;
                 let is_there = self.indexing.chunks.source(&gone.key).await?.is_some();
@@ -130,8 +132,8 @@ impl FileIndexer {
         indexed_singly: u64,
     ) -> Result<u64, KnowledgeError> {
         let _one_at_a_time = self.indexing.lock().await;
-        // A file that a search has indexed meanwhile keeps its chunks, because the search is about to
-        // show them.
+        // A file that a search has indexed meanwhile keeps its chunks, because the search is about
+        // to show them.
         if self.indexed_singly.load(Ordering::Acquire) != indexed_singly {
             for Changed { meta, before, .. } in &mut batch {
                 let key = SourceKey { person: person.cloned(), path: meta.key.to_string() };
@@ -157,7 +159,7 @@ impl FileIndexer {
         })
     }
 
-    /// Indexes one file that is known to have changed. The caller holds the lock of indexing.
+    /// Indexes one file that is known to have changed. The caller must hold the lock of indexing.
     async fn index_file(&self, key: &SourceKey) -> Result<(), KnowledgeError> {
         let Some(place) = place_of(key) else { return Ok(()) };
         let Ok(path) = key.path.parse::<ObjectKey>() else { return Ok(()) };
@@ -171,8 +173,8 @@ impl FileIndexer {
         self.write(vec![reading]).await.map(drop)
     }
 
-    /// Writes what was read to the table, new contents in one transaction. Gives back how many files
-    /// had changed.
+    /// Writes what was read to the table, with all new contents in one transaction. Returns how
+    /// many files had changed.
     async fn write(&self, readings: Vec<Reading>) -> Result<u64, KnowledgeError> {
         let chunks = &self.indexing.chunks;
         let (mut new, mut gone) = (Vec::with_capacity(readings.len()), Vec::new());
@@ -195,8 +197,8 @@ impl FileIndexer {
         if !new.is_empty() {
             chunks.replace_all(new).await?;
         }
-        // The old ones are removed after the new ones are written, so that the chunks of a renamed
-        // file keep their vectors.
+        // Old files are removed after new ones are written, so that the chunks of a renamed file
+        // keep their vectors.
         for key in gone {
             chunks.remove(&key).await?;
         }
@@ -213,7 +215,7 @@ fn stamp(meta: &ObjectMeta) -> Stamp {
     Stamp { size: meta.size, modified: meta.modified }
 }
 
-/// The next files, as many as are written together; one at least.
+/// The next files that are written together. There is at least one, however large it is.
 fn next_batch(changed: &mut std::iter::Peekable<impl Iterator<Item = Changed>>) -> Vec<Changed> {
     let mut batch: Vec<Changed> = changed.next().into_iter().collect();
     let mut bytes = batch.iter().map(|first| first.meta.size).sum::<u64>();
@@ -226,7 +228,7 @@ fn next_batch(changed: &mut std::iter::Peekable<impl Iterator<Item = Changed>>) 
     batch
 }
 
-/// Every file that is indexed, with what it is.
+/// Every file that is to be indexed, with its kind and scope.
 async fn list(
     objects: &dyn Objects,
     person: Option<&PersonId>,
@@ -238,7 +240,7 @@ async fn list(
     let mut files = Vec::new();
     while let Some((folder, depth)) = folders.pop() {
         let children = match objects.list(folder.as_ref(), usize::MAX).await {
-            // It does not exist yet, or was removed just now.
+            // The folder does not exist yet, or was removed just now.
             Err(StoreError::NotFound) => continue,
             children => children?,
         };

@@ -1,5 +1,5 @@
-//! A person's files as the index sees them: which are for searches, what each says, and how the
-//! chunk table is kept in step with them. Files are read here and never written.
+//! Reads a person's files for the index: which of them are indexed, what each contains, and how the
+//! chunk table is kept up to date with them. Nothing here writes files.
 
 pub(crate) mod changes;
 pub(crate) mod indexer;

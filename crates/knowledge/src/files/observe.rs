@@ -1,4 +1,4 @@
-//! Reports everything that this process writes, so that the next search finds it.
+//! Reports every file that this process writes, so that the next search finds it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use onyx_types::{AgentId, Hash, PersonId};
 use crate::files::changes::{FileChanges, WrittenPlace};
 use crate::files::places::key_in;
 
-/// The same files; every write through them is reported to `changes`.
+/// Wraps files, and reports every write through it to `changes`.
 pub(crate) struct ObservedFiles {
     files: Arc<dyn Files>,
     changes: Arc<FileChanges>,
@@ -67,7 +67,8 @@ struct ObservedObjects {
 }
 
 impl ObservedObjects {
-    /// Called after a failed write too, because part of it may have been written.
+    /// Reports a write. It is called after a failed write too, because part of it may have been
+    /// written.
     fn wrote(&self, key: &ObjectKey) {
         if matches!(self.area, Area::Agent(_)) {
             self.changes.touch(WrittenPlace::Agents);

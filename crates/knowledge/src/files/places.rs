@@ -1,28 +1,28 @@
-//! Which files are indexed, and whose searches may see them. Only the path decides, never the
-//! content.
+//! Decides which files are indexed, and whose searches may see them. Only the path decides, never
+//! the content.
 
 use std::str::FromStr;
 
 use onyx_storage::{Area, SourceKey, SourceKind};
 use onyx_types::{PersonId, Scope};
 
-/// What a file is, by its path.
+/// The kind and scope of a file, as its path decides them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlacedFile {
     pub(crate) kind: SourceKind,
     pub(crate) scope: Scope,
 }
 
-/// Folders of a person that are looked through.
+/// The folders of a person that are indexed.
 pub(crate) const PERSON_FOLDERS: [&str; 3] = ["memory", "vault", "spaces"];
 
-/// `None` where the file is not indexed.
+/// The kind and scope of a file; `None` if the file is not indexed.
 pub(crate) fn place_of(key: &SourceKey) -> Option<PlacedFile> {
     let parts: Vec<&str> = key.path.split('/').collect();
     if parts.iter().any(|part| part.starts_with('.')) {
         return None;
     }
-    // This file describes a source and is no part of its text.
+    // This file describes a source and is not part of the source's text.
     if matches!(parts.as_slice(), [.., "sources", _, "source.json"]) {
         return None;
     }
@@ -75,12 +75,12 @@ fn scoped<Id: FromStr>(name: &str, scope: impl Fn(Id) -> Scope) -> Option<Scope>
     name.parse().ok().map(scope)
 }
 
-/// Where the files of a source lie.
+/// The area that the files of a source are in.
 pub(crate) fn area_of(person: Option<&PersonId>) -> Area {
     person.map_or(Area::Shared, |person| Area::Person(person.clone()))
 }
 
-/// What is written in an area, as the index names it; `None` for areas that are not indexed.
+/// The key of a path within an area; `None` if files of the area are not indexed.
 pub(crate) fn key_in(area: &Area, path: &str) -> Option<SourceKey> {
     let person = match area {
         Area::Agent(_) => return None,
@@ -96,7 +96,7 @@ pub(crate) fn key_in(area: &Area, path: &str) -> Option<SourceKey> {
     Some(SourceKey { person, path })
 }
 
-/// Files whose names say that they hold no text, so that they need not be opened.
+/// Whether the name of a file says that it holds no text, so that it need not be opened.
 pub(crate) fn is_binary_name(path: &str) -> bool {
     const ENDS: &[&str] = &[
         "png", "jpg", "jpeg", "gif", "webp", "bmp", "ico", "tif", "tiff", "heic", "avif", "pdf",

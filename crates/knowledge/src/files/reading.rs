@@ -1,4 +1,4 @@
-//! Reads a file and cuts it into the chunks that the table holds of it.
+//! Reads a file and cuts it into the chunks that the table stores.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::files::transcript::{self, TranscriptMessage};
 use crate::indexing::RereadScope;
 use crate::{Chunking, Document, KnowledgeError, Ruler};
 
-/// Longer files are not read: they are no notes, and would take too much memory.
+/// The largest file that is read. Larger files are no notes and would need too much memory.
 const LARGEST_FILE: u64 = 16 * 1024 * 1024;
-/// A line of a daily log with this was written by an agent that had read foreign text.
+/// The mark of lines in a daily log that an agent wrote after it had read untrusted text.
 const TAINT_MARK: &str = "<!-- agent_tainted -->";
 
 /// A file that is to be read.
@@ -25,9 +25,9 @@ pub(crate) struct File<'a> {
     pub(crate) key: SourceKey,
     pub(crate) path: &'a ObjectKey,
     pub(crate) place: PlacedFile,
-    /// Its size and time, where the files were listed.
+    /// The file's size and time, if it was listed.
     pub(crate) listed: Option<Stamp>,
-    /// What the table holds of it.
+    /// The row that the table holds of the file.
     pub(crate) before: Option<SourceRow>,
     pub(crate) how: RereadScope,
 }
@@ -35,26 +35,26 @@ pub(crate) struct File<'a> {
 /// Reads the files of one person, or the shared ones.
 pub(crate) struct FileReader {
     pub(crate) objects: Arc<dyn Objects>,
-    /// `None` for shared files, whose versions are not kept.
+    /// The history of the files; `None` for shared files, whose versions are not kept.
     pub(crate) history: Option<History>,
     pub(crate) ruler: Ruler,
     pub(crate) chunking: Chunking,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// What was found when a file was read.
+/// The result of reading a file.
 pub(crate) enum Reading {
-    /// There is no such file, and the table holds nothing of it.
+    /// The file does not exist, and the table has no row for it.
     Nothing,
     Gone(SourceKey),
-    /// It was written again and holds the same.
+    /// The file was written again with the same content.
     Same {
         key: SourceKey,
         stamp: Stamp,
         at: Timestamp,
     },
     New(SourceRow, Vec<ChunkRow>),
-    /// It holds the same and is written to the table once more.
+    /// The content is the same, but it is written to the table once more.
     Again(SourceRow, Vec<ChunkRow>),
 }
 
@@ -71,8 +71,8 @@ impl FileReader {
             Ok(None) | Err(StoreError::NotFound) => {
                 return Ok(before.map_or(Reading::Nothing, |_| Reading::Gone(key)));
             }
-            // A folder in the place of a file, a link, or a file that is too long: the table keeps
-            // the reason, so that the status can show it.
+            // The path leads to a folder or a link, or the file is too large. The table keeps the
+            // reason, so that the status can show it.
             Err(StoreError::Refused(why)) => {
                 let stamp = match listed {
                     Some(stamp) => stamp,
@@ -93,8 +93,8 @@ impl FileReader {
         let text = text_of(&object);
         let declared = text.as_ref().map_or(Origin::Person, |text| declared_origin(text));
         row.origin = origin_of(&row, path, &object, self.history.as_ref()).await?.max(declared);
-        // The same bytes may have another origin by now: another writer wrote them too, or a person
-        // accepted them.
+        // The same bytes may have another origin by now, because another writer wrote them too or a
+        // person accepted them.
         let is_known = before.as_ref().is_some_and(|before| before.origin == row.origin);
         if is_same && is_known && how == RereadScope::Changes {
             return Ok(Reading::Same { key: row.key, stamp, at: row.indexed_at });
@@ -108,7 +108,7 @@ impl FileReader {
         }
     }
 
-    /// Are the chunks of a file cut as they would be now?
+    /// Whether the chunks of a file are cut as they would be now.
     pub(crate) fn is_well_cut(&self, row: &SourceRow) -> bool {
         self.ruler.is_met_by(&row.chunking, &self.chunking)
     }
@@ -131,7 +131,7 @@ impl FileReader {
         }
     }
 
-    /// A message is one chunk where it fits.
+    /// The chunks of messages. A message is one chunk if it fits.
     fn message_rows(&self, row: &SourceRow, messages: Vec<TranscriptMessage>) -> Vec<ChunkRow> {
         let mut rows = Vec::with_capacity(messages.len());
         for (position, spoken) in (0..).zip(messages) {
@@ -197,15 +197,15 @@ impl FileReader {
     }
 }
 
-/// The middle of a day.
+/// Noon of a day in the given time zone.
 fn noon_of(date: &str, zone: &Zone) -> Option<Timestamp> {
     let noon = date.parse::<Date>().ok()?.at(12, 0, 0, 0);
     let noon = zone.time_zone().to_timestamp(noon).ok()?;
     Some(Timestamp::from_millis(noon.as_millisecond()))
 }
 
-/// The messages of a note that is a conversation. Memories, pages, tasks and the like are never read
-/// as one, because they have a form of their own.
+/// The messages of a file that is a transcript. Memories, pages, tasks and the like are never read
+/// as transcripts, because they have forms of their own.
 fn transcript_of(kind: SourceKind, text: &str, zone: &Zone) -> Option<Vec<TranscriptMessage>> {
     match kind {
         SourceKind::Note | SourceKind::Source | SourceKind::Shared => transcript::read(text, zone),
@@ -226,7 +226,8 @@ fn problem(
     how: RereadScope,
 ) -> Reading {
     let is_same = before.as_ref().is_some_and(|before| before.problem.as_ref() == Some(&why));
-    // A row that was cut in another way would be read again with every look.
+    // A row that was cut in another way must be written again; otherwise every look would read the
+    // file again.
     let is_known = before.is_some_and(|before| before.chunking == row.chunking) && is_same;
     if is_known && how == RereadScope::Changes {
         return Reading::Same { key: row.key, stamp: row.stamp, at: row.indexed_at };
@@ -235,7 +236,7 @@ fn problem(
     if is_same { Reading::Again(row, Vec::new()) } else { Reading::New(row, Vec::new()) }
 }
 
-/// The origin of what the file holds. The text of a source always came from outside.
+/// The origin of a file's content. The text of a source always came from outside.
 async fn origin_of(
     row: &SourceRow,
     path: &ObjectKey,
@@ -244,7 +245,7 @@ async fn origin_of(
 ) -> Result<Origin, KnowledgeError> {
     match history {
         _ if row.kind == SourceKind::Source => Ok(Origin::External),
-        // A hit shows the path too, so the origin of the file's name counts.
+        // A hit shows the path too, so the origin of the file's name counts as well.
         Some(history) => {
             let content = history.origin(path, object).await?;
             Ok(content.max(history.named_by([path]).await?))
@@ -263,7 +264,7 @@ fn text_of(object: &Object) -> Result<&str, String> {
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
-/// The size and time of a file that cannot be read, from the list of its folder.
+/// The size and time of a file that cannot be read, taken from the listing of its folder.
 async fn stamp_of(objects: &dyn Objects, path: &ObjectKey) -> Result<Stamp, StoreError> {
     let folder = path.as_str().rsplit_once('/').and_then(|(folder, _)| folder.parse().ok());
     let listed = match objects.list(folder.as_ref(), usize::MAX).await {

@@ -1,4 +1,5 @@
-//! Notes that are conversations: lines that begin with a speaker's name, and exports of chat programs.
+//! Recognises notes that are transcripts: lines that begin with a speaker's name, and exports of
+//! chat programs.
 
 mod dates;
 
@@ -11,27 +12,27 @@ use dates::{DateOrder, Stamp};
 pub(crate) struct TranscriptMessage {
     pub(crate) author: String,
     pub(crate) at: Option<Timestamp>,
-    /// The words, with the speaker's name before them.
+    /// The text, which begins with the speaker's name.
     pub(crate) text: String,
-    /// The first line, counted from 1.
+    /// The first line of the message, counted from 1.
     pub(crate) start_line: u32,
     pub(crate) end_line: u32,
 }
 
 const LONGEST_NAME: usize = 40;
 const MOST_NAME_WORDS: usize = 3;
-/// A text with fewer is a note with a colon in it.
+/// The fewest messages of a transcript. A text with fewer is a note with a colon in it.
 const FEWEST_MESSAGES: usize = 3;
-/// A text with more is a list of terms rather than a transcript.
+/// The most speakers of a transcript. A text with more names is a list of terms.
 const MOST_SPEAKERS: usize = 12;
-/// Words before a colon that are not a person's name.
+/// Words that precede a colon but are not a person's name.
 const LABELS: &[&str] = &[
     "answer", "caution", "date", "edit", "error", "example", "fwd", "hint", "idea", "info", "link",
     "nb", "note", "notes", "ps", "question", "re", "reminder", "result", "source", "subject",
     "summary", "tip", "title", "todo", "update", "warning",
 ];
 
-/// The speaker of a message that begins with a name and a colon.
+/// The speaker of a message that begins with a capitalised name and a colon.
 pub(crate) fn speaker(message: &str) -> Option<&str> {
     let (name, rest) = message.split_once(": ")?;
     let is_capital = |word: &str| word.chars().next().is_some_and(char::is_uppercase);
@@ -142,7 +143,7 @@ impl<'a> StampedLine<'a> {
     }
 }
 
-/// `#### ChatGPT:`, as exports of chats with models have it.
+/// The role in a heading such as `#### ChatGPT:`, as exports of chats with models contain it.
 fn heading(line: &str) -> Option<&str> {
     const ROLES: &[&str] =
         &["user", "you", "human", "assistant", "chatgpt", "claude", "gpt-4", "ai"];
@@ -150,7 +151,8 @@ fn heading(line: &str) -> Option<&str> {
     ROLES.contains(&name.to_lowercase().as_str()).then_some(name)
 }
 
-/// `[12/05/2023, 18:03:12] Name: …` and `12/05/2023, 18:03 - Name: …`.
+/// The time before a message and the rest of the line, as in `[12/05/2023, 18:03:12] Name: …` or
+/// `12/05/2023, 18:03 - Name: …`.
 fn stamped(line: &str) -> Option<(Stamp, &str)> {
     let (stamp, rest) = match line.strip_prefix('[') {
         Some(inside) => inside.split_once("] ")?,

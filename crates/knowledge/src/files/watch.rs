@@ -1,4 +1,4 @@
-//! Edits by other programs, as the operating system reports them.
+//! Notices edits by other programs, as the operating system reports them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::files::changes::FileChanges;
 use crate::files::places::PERSON_FOLDERS;
 use crate::status::Watching;
 
-/// Watches the folders of a home from when it is first asked to until it is stopped.
+/// Watches the folders of a home, from the first call of `watch` until it is stopped.
 pub(crate) struct FolderWatch {
     home: PathBuf,
     changes: Arc<FileChanges>,
@@ -25,7 +25,8 @@ impl FolderWatch {
         Self { home, changes, watcher: Mutex::default() }
     }
 
-    /// Watches what is not watched yet: people and folders come while this runs.
+    /// Watches the folders that are not watched yet. It is called again and again, because people
+    /// and folders are added at any time.
     pub(crate) async fn watch(self: &Arc<Self>, people: Vec<PersonId>) {
         let watch = Arc::clone(self);
         let watched = tokio::task::spawn_blocking(move || watch.watch_now(&people));
@@ -39,7 +40,8 @@ impl FolderWatch {
         let begin = || Watcher::new(self.home.clone(), Arc::clone(&self.changes));
         let new = watcher.get_or_insert_with(begin).watch(people);
         drop(watcher);
-        // The watch did not see what was written before it began.
+        // Files that were written before the watch began were not reported, so they must be looked
+        // through.
         new.into_iter().for_each(|person| self.changes.folders_changed(person));
     }
 
@@ -78,7 +80,8 @@ impl Watcher {
         }
     }
 
-    /// Watches the folders that exist and are not watched yet. Gives back whose folders are new.
+    /// Watches the folders that exist and are not watched yet. Returns the people for whom folders
+    /// were added.
     fn watch(&mut self, people: &[PersonId]) -> Vec<PersonId> {
         let root = self.home.join("people");
         self.add(root.clone(), RecursiveMode::NonRecursive);
@@ -95,7 +98,7 @@ impl Watcher {
                 new.push(person.clone());
             }
         }
-        // A folder that was moved away and made again must be watched again.
+        // A folder that was moved away and created again must be watched again.
         self.watched.retain(|path| path.is_dir());
         new
     }
@@ -136,7 +139,7 @@ impl Listener {
         let Some(whole_folders) = folders_too(&event.kind) else { return };
         for path in &event.paths {
             let Some(key) = self.key(path) else { continue };
-            // A folder that came, went or was moved brings or takes all its files.
+            // If a folder is created, removed or moved, all its files change with it.
             if whole_folders && !path.is_file() {
                 match &key.person {
                     Some(person) => self.changes.folders_changed(person.clone()),
@@ -159,7 +162,7 @@ impl Listener {
     }
 }
 
-/// Whether an event may be about a folder; `None` where nothing was changed.
+/// Whether an event may be about a folder; `None` if it changed nothing.
 fn folders_too(kind: &EventKind) -> Option<bool> {
     match kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => Some(false),

@@ -1,5 +1,5 @@
-//! What searches read is derived from the chunk table and follows it: each table asks what changed
-//! since it last looked, and reads that.
+//! Keeps the tables that searches read up to date. They are derived from the chunk table: each asks
+//! for the changes since it last looked, and applies them.
 
 pub(crate) mod outline;
 mod positions;
@@ -26,37 +26,37 @@ use tables::{FollowedOutline, FollowedVectors, Update};
 
 pub(crate) use tables::SearchTables;
 
-/// Keeps the tables that searches read in step with the chunk table.
+/// Keeps the tables that searches read up to date with the chunk table.
 pub(crate) struct ChangeFollower {
     chunks: Arc<dyn ChunkStore>,
     embedders: Arc<Embedders>,
     clock: Arc<dyn Clock>,
-    /// Where the text index lies.
+    /// The folder of the text index.
     text_folder: PathBuf,
     tables: Arc<Mutex<SearchTables>>,
 }
 
-/// Have the tables seen every change?
+/// Whether the tables have seen every change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lag {
     None,
     Some,
 }
 
-/// When the text index commits what it took up.
+/// When the text index commits what it has taken in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Commit {
-    /// Somebody is about to search.
+    /// The index commits at once, because a search is about to read it.
     Now,
-    /// It commits at the end, or when much has come, because every commit makes a segment that must
-    /// be merged later.
+    /// The index commits at the end or after many changes, because every commit creates a segment
+    /// that must be merged later.
     Seldom,
 }
 
 const CHANGES_AT_ONCE: u32 = 64;
 const VECTORS_AT_ONCE: u32 = 1_000;
 const OUTLINED_AT_ONCE: u32 = 4_000;
-/// How long a search waits for the tables to follow. The rest follows in the background.
+/// How long a search waits for the tables. The remaining changes are applied in the background.
 const PATIENCE: Duration = Duration::from_millis(400);
 
 impl ChangeFollower {
@@ -85,7 +85,7 @@ impl ChangeFollower {
         Arc::clone(&self.tables).lock_owned().await
     }
 
-    /// Brings the tables in step, for as long as `PATIENCE` lasts.
+    /// Brings the tables up to date, but stops after `PATIENCE`.
     pub(crate) async fn follow(
         &self,
         tables: OwnedMutexGuard<SearchTables>,
@@ -128,7 +128,8 @@ impl ChangeFollower {
         StorePosition { epoch, last_change: last, served_vectors }: StorePosition,
         commit: Commit,
     ) -> Result<OwnedMutexGuard<SearchTables>, KnowledgeError> {
-        // A text index that is ahead of the table has seen commits that a power cut has undone.
+        // A text index that is ahead of the chunk table has seen commits that were lost in a power
+        // cut.
         let usable = |text: &TextIndex| {
             text.followed.epoch == epoch && text.followed.seq <= last && text.is_there()
         };
@@ -143,8 +144,8 @@ impl ChangeFollower {
             .await?;
             tables.groups = self.chunks.groups().await?;
         }
-        // Outline and vectors are loaded by the first search, so that a start with a large index
-        // takes no longer than one with a small index.
+        // The outline and the vectors are loaded by the first search, so that a start is as quick
+        // with a large index as with a small one.
         let wanted = |is_there: bool| commit == Commit::Now || is_there;
         if tables.outline.as_ref().is_some_and(|outline| outline.epoch != epoch) {
             tables.outline = None;
@@ -172,7 +173,7 @@ impl ChangeFollower {
         model: String,
     ) -> Result<FollowedVectors, KnowledgeError> {
         let chunks = &self.chunks;
-        // The position is read first, so that what changes meanwhile is followed afterwards.
+        // The position is read first, so that changes made meanwhile are applied afterwards.
         let seq = chunks.last_change().await?;
         let mut set = VectorSet::default();
         let mut after = ChunkId::default();
@@ -242,7 +243,7 @@ impl ChangeFollower {
         Ok(changes.into_iter().map(update).collect())
     }
 
-    /// The time zones of those whose texts these are, by group.
+    /// The time zone of each group's person.
     async fn zones(
         &self,
         contents: &HashMap<SourceId, Contents>,
@@ -254,7 +255,7 @@ impl ChangeFollower {
         Ok(groups.map(|group| (group.id, zone_of(&*self.clock, group.person.as_ref()))).collect())
     }
 
-    /// Deletes the text index; it is rebuilt when the tables follow the next time.
+    /// Deletes the text index. It is rebuilt the next time the tables are brought up to date.
     pub(crate) async fn forget_text(&self) -> Result<(), KnowledgeError> {
         let folder = self.text_folder.clone();
         let tables = self.lock().await;
@@ -269,11 +270,11 @@ impl ChangeFollower {
         forgotten.await.map(drop)
     }
 
-    /// Gives back what is only needed for writing.
+    /// Releases the memory that is needed only for writing.
     pub(crate) async fn rest(&self) {
         let tables = self.lock().await;
         let rested = on_a_thread(tables, |tables| {
-            // What is not committed would be lost with the writer.
+            // Changes that are not committed would be lost with the writer.
             tables.commit()?;
             tables.text.as_mut().map_or(Ok(()), TextIndex::rest)
         });
@@ -283,8 +284,8 @@ impl ChangeFollower {
     }
 }
 
-/// Does work that takes long on a thread of its own, with the lock held throughout. A text index that
-/// failed is opened again the next time.
+/// Runs long work on a separate thread and holds the lock throughout. If the work fails, the text
+/// index is opened again the next time.
 async fn on_a_thread(
     mut tables: OwnedMutexGuard<SearchTables>,
     work: impl FnOnce(&mut SearchTables) -> Result<(), KnowledgeError> + Send + 'static,

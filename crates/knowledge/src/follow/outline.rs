@@ -1,5 +1,5 @@
-//! Who said each chunk, when, and what was said before and after it. It is kept in memory, because
-//! ranking asks for hundreds of chunks in each search.
+//! Knows the author and time of each chunk, and the messages before and after it. It is kept in
+//! memory, because ranking asks for hundreds of chunks in each search.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,9 +9,9 @@ use onyx_types::{PersonId, Timestamp};
 use super::positions::Positions;
 use crate::visible::VisibleGroups;
 
-/// The number of an author.
+/// The number by which the outline refers to an author.
 pub(crate) type AuthorId = u32;
-/// The number of a conversation.
+/// The number by which the outline refers to a conversation.
 pub(crate) type ConversationId = u32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,21 +33,21 @@ pub(crate) struct Outline {
     positions: Positions,
     by_source: HashMap<SourceId, Vec<ChunkId>>,
     names: HashMap<(Option<PersonId>, String), ConversationId>,
-    /// Messages in their order.
+    /// The messages of each conversation, in order.
     conversations: Vec<Vec<(u64, ChunkId)>>,
     authors: Vec<Author>,
     author_ids: HashMap<String, AuthorId>,
-    /// The authors whose names hold a word.
+    /// The authors whose names contain a word.
     by_word: HashMap<String, Vec<AuthorId>>,
 }
 
-/// Somebody who said something, and where that can be seen.
+/// The groups in which an author has written.
 #[derive(Debug, Default)]
 struct Author {
     groups: HashSet<GroupId>,
 }
 
-/// Words that name the role of a speaker and not a person.
+/// Words that name a speaker's role and not a person.
 const NO_NAMES: &[&str] = &[
     "agent",
     "ai",
@@ -61,7 +61,8 @@ const NO_NAMES: &[&str] = &[
     "user",
     "you",
 ];
-/// Shorter words are names only where they begin with a capital: `An`, but not `an`.
+/// Words of at least this length are taken for names in any case; shorter ones only if they begin
+/// with a capital, such as `An` but not `an`.
 const SURE_NAME: usize = 3;
 const SHORTEST_NAME: usize = 2;
 
@@ -76,7 +77,7 @@ impl Outline {
             let author = self.author(&message.author, chunk.group);
             let order = &mut self.conversations[conversation as usize];
             let entry = (message.position, chunk.chunk);
-            // A new message nearly always comes last.
+            // A new message nearly always belongs at the end.
             let place = order.partition_point(|before| *before < entry);
             order.insert(place, entry);
             MessagePosition { conversation, author, position: message.position }
@@ -127,8 +128,8 @@ impl Outline {
         }
     }
 
-    /// The messages around one, at most `reach` messages away, each with its distance; those before it
-    /// have a negative one. Parts of the same message are left out.
+    /// The messages that are at most `reach` messages away from one, each with its distance, which
+    /// is negative for earlier messages. Other parts of the same message are left out.
     pub(crate) fn around(&self, chunk: ChunkId, reach: i32) -> Vec<(i32, ChunkId)> {
         let mut around = Vec::new();
         if let Some(message) = self.positions.get(chunk).and_then(|known| known.message) {
@@ -137,7 +138,7 @@ impl Outline {
         around
     }
 
-    /// The same, one after the other.
+    /// Calls `found` for each chunk that [`Self::around`] would return for this message.
     pub(crate) fn around_message(
         &self,
         message: MessagePosition,
@@ -152,7 +153,7 @@ impl Outline {
         walk(after, message.position, reach, found);
     }
 
-    /// How many messages of its conversation came after one.
+    /// How many messages of the conversation came after this one.
     pub(crate) fn messages_after(&self, chunk: ChunkId) -> usize {
         let Some(message) = self.positions.get(chunk).and_then(|known| known.message) else {
             return 0;
@@ -161,18 +162,18 @@ impl Outline {
         order.len() - order.partition_point(|(position, _)| *position <= message.position)
     }
 
-    /// The place of a message in its conversation, from 1.
+    /// The number of a message in its conversation, counted from 1.
     pub(crate) fn number_of(&self, chunk: ChunkId) -> Option<u32> {
         let message = self.positions.get(chunk)?.message?;
         let order = &self.conversations[message.conversation as usize];
         let through = order.iter().take_while(|(position, _)| *position <= message.position);
-        // Parts of one message count once.
+        // The parts of one message are counted once.
         let mut last = None;
         let messages = through.filter(|(position, _)| last.replace(*position) != Some(*position));
         u32::try_from(messages.count()).ok()
     }
 
-    /// Authors whose names stand among the words, of those whose messages may be seen.
+    /// The authors whose names occur among the words, if a message of theirs may be seen.
     pub(crate) fn named_in(&self, words: &str, seen: &VisibleGroups) -> HashSet<AuthorId> {
         let is_meant =
             |word: &&str| word.chars().count() >= SURE_NAME || word.starts_with(char::is_uppercase);
@@ -193,7 +194,7 @@ fn name_words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !NO_NAMES.contains(&word.to_lowercase().as_str()))
 }
 
-/// Goes through messages until `reach` of them are passed.
+/// Visits messages until `reach` of them were passed.
 fn walk<'a>(
     messages: impl Iterator<Item = &'a (u64, ChunkId)>,
     from: u64,
@@ -237,7 +238,7 @@ mod tests {
     #[test]
     fn messages_around_one_are_counted_by_message_and_not_by_part() {
         let mut outline = Outline::default();
-        // The later run was indexed first, and message 20 has two parts.
+        // The later run is added first, and message 20 has two parts.
         for (id, source, position) in [(1, 2, 30), (2, 2, 40), (3, 1, 10), (4, 1, 20), (5, 1, 20)] {
             outline.add(&chunk(id, source, position, "Ana"));
         }

@@ -1,13 +1,13 @@
-//! Where each chunk stands, by its number. A search asks for hundreds of chunks, many of which were said
-//! one after the other and have numbers that follow each other: these lie side by side here, where a map
-//! would have to fetch each from anywhere in memory.
+//! Maps chunk numbers to positions. A search asks for hundreds of chunks, many of which belong to
+//! messages that follow each other and so have consecutive numbers. Their positions are stored side
+//! by side here, while a plain map would scatter them over memory.
 
 use onyx_storage::ChunkId;
 use rustc_hash::FxHashMap;
 
 use super::outline::ChunkPosition;
 
-/// Chunks of a page.
+/// The number of chunks on a page.
 const PAGE: u64 = 64;
 
 #[derive(Debug, Default)]

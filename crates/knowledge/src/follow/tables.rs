@@ -1,5 +1,5 @@
-//! What a search reads: the text index, the vectors and the outline, each as far as it has followed
-//! the chunk table.
+//! The tables that a search reads: the text index, the vectors and the outline, each with the
+//! change of the chunk table up to which it is current.
 
 use onyx_storage::{Contents, Group, OutlinedChunk, SourceChange, SourceId, StoredVector};
 use onyx_types::Zone;
@@ -9,7 +9,7 @@ use crate::KnowledgeError;
 use crate::text::TextIndex;
 use crate::vectors::VectorSet;
 
-/// The text index commits when it holds this many chunks; no more must be read again after a crash.
+/// How many uncommitted chunks the text index may hold. No more must be read again after a crash.
 const MANY_UNCOMMITTED: usize = 20_000;
 
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub(crate) struct SearchTables {
     pub(crate) vectors: Option<FollowedVectors>,
     pub(crate) outline: Option<FollowedOutline>,
     pub(crate) groups: Vec<Group>,
-    /// The change up to which the text index holds what is not committed yet.
+    /// The change up to which the text index holds changes that are not committed yet.
     pub(super) uncommitted: Option<u64>,
 }
 
@@ -35,18 +35,18 @@ pub(crate) struct FollowedOutline {
     pub(crate) outline: Outline,
 }
 
-/// What one changed source brings to the tables.
+/// The data of one changed source that the tables need.
 pub(super) struct Update {
     pub(super) change: SourceChange,
     pub(super) contents: Option<Contents>,
-    /// The time zone of whoever it belongs to.
+    /// The time zone of the person to whom the source belongs.
     pub(super) zone: Zone,
     pub(super) vectors: Vec<StoredVector>,
     pub(super) outline: Vec<OutlinedChunk>,
 }
 
 impl SearchTables {
-    /// The change up to which every table is in step.
+    /// The change up to which every table is current.
     pub(super) fn seen(&self) -> u64 {
         let text = self.text_seen();
         let vectors = self.vectors.as_ref().map_or(text, |vectors| vectors.seq.min(text));
@@ -81,7 +81,9 @@ impl SearchTables {
                 update.outline.iter().for_each(|chunk| outline.outline.add(chunk));
             }
         }
-        // The position moves only now, because a batch holds each source once.
+        // The positions are set after the whole batch. A batch lists each source once, by its last
+        // change, so the text of a source may have changed before that of sources earlier in the
+        // batch.
         if let Some(last) = updates.last() {
             self.uncommitted = Some(self.text_seen().max(last.change.seq));
             if let Some(vectors) = &mut self.vectors {
@@ -104,7 +106,8 @@ impl SearchTables {
 }
 
 impl FollowedOutline {
-    /// The outline changes only with the text of a source, not with its vectors.
+    /// Whether a change concerns the outline, which depends only on the text of a source and not on
+    /// its vectors.
     pub(super) fn wants(&self, change: &SourceChange) -> bool {
         change.text_seq > self.seq
     }

@@ -1,4 +1,5 @@
-//! Looks through texts for facts: by rules in everything that changed, and by a model (`reading.rs`).
+//! Looks through texts for facts, with rules in everything that changed and with a model
+//! (`reading.rs`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -19,23 +20,24 @@ pub(crate) struct FactReader {
     chunks: Arc<dyn ChunkStore>,
     clock: Arc<dyn Clock>,
     finder: RwLock<FinderState>,
-    /// Held while rules look for facts.
+    /// This lock is held while the rules look for facts.
     one_at_a_time: tokio::sync::Mutex<()>,
     duties: Arc<dyn Duties>,
-    /// How far the model has read. Held while it reads.
+    /// How far the model has read. This lock is held while it reads.
     progress: tokio::sync::Mutex<ReadingProgress>,
 }
 
-/// Who finds facts beside the rules, and how many tokens a day it may take.
+/// The model that finds facts besides the rules, and how many tokens it may use in a day.
 #[derive(Clone, Default)]
 struct FinderState {
     finder: Option<Arc<dyn FactFinder>>,
     daily_tokens: u64,
 }
 
-/// Up to which change rules have looked at sources: epoch, sequence and the rules' own version.
+/// The name of the mark that stores the change up to which the rules have read sources, with the
+/// epoch and the version of the rules.
 const SEEN: &str = "facts seen";
-/// The duty of the gateway whose model reads.
+/// The name of the duty of the gateway whose model reads texts.
 const READER: &str = "facts";
 const SOURCES_AT_ONCE: u32 = 64;
 
@@ -55,19 +57,21 @@ impl FactReader {
         }
     }
 
-    /// Sets the finder that finds facts besides the rules from now on; `None`: only the rules do.
+    /// Sets the model that finds facts besides the rules; with `None` only the rules find facts.
     pub(crate) fn set_finder(&self, finder: Option<Arc<dyn FactFinder>>, daily_tokens: u64) {
         let mut state = self.finder.write().unwrap_or_else(PoisonError::into_inner);
         *state = FinderState { finder, daily_tokens };
     }
 
-    /// In the background: the rules look at everything that is left, then the model reads.
+    /// Finds facts in the background: first with the rules in everything that is left, then with
+    /// the model.
     pub(crate) async fn find_facts(&self) -> Result<(), KnowledgeError> {
         self.find_by_rules(None).await?;
         self.find_by_model().await
     }
 
-    /// Looks at the sources that changed. Gives back whether it has seen all of them.
+    /// Applies the rules to the sources that changed. Returns whether all of them were read within
+    /// the time.
     pub(super) async fn find_by_rules(
         &self,
         patience: Option<Duration>,
@@ -83,7 +87,7 @@ impl FactReader {
             if patience.is_some_and(|patience| began.elapsed() > patience) {
                 return Ok(false);
             }
-            // Where only vectors changed, the text holds the same facts.
+            // If only the vectors of a source changed, its text still contains the same facts.
             let changed: Vec<_> = changes
                 .iter()
                 .filter(|change| change.text_seq > after)
@@ -116,7 +120,8 @@ impl FactReader {
         Ok(seen.unwrap_or(0))
     }
 
-    /// Only one gateway reads at a time: two would pay for the same texts.
+    /// Lets the model read texts. Only one gateway does this at a time, because two would pay for
+    /// the same texts.
     async fn find_by_model(&self) -> Result<(), KnowledgeError> {
         let state = self.finder.read().unwrap_or_else(PoisonError::into_inner).clone();
         let FinderState { finder: Some(finder), daily_tokens } = state else { return Ok(()) };
@@ -140,7 +145,8 @@ impl FactReader {
     }
 }
 
-/// Tasks and shared documents mention many things that the graph is not asked for.
+/// Whether facts are looked for in sources of this kind. Tasks and shared documents mention many
+/// things that nobody asks the graph for.
 pub(super) fn has_facts(kind: SourceKind) -> bool {
     match kind {
         SourceKind::Memory

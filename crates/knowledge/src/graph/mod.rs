@@ -1,7 +1,7 @@
-//! The knowledge graph: who and what texts speak of, what they say of it, and since when. Facts are
-//! found in texts by rules, and by a model where one is configured; each stands on the chunk that
-//! says it and goes with it. What is asked of the graph goes by the scopes of a search, and text from
-//! outside is marked and closes nothing.
+//! The knowledge graph: the people and things that texts mention, what the texts say about them,
+//! and since when. Facts are found by rules, and by a model if one is configured. Each fact belongs
+//! to the chunk that says it and is deleted with that chunk. Questions see only the scopes that a
+//! search would see. Facts from outside are marked, and never end facts of the person.
 
 mod fact_reader;
 mod finder;
@@ -23,7 +23,7 @@ pub(crate) use fact_reader::FactReader;
 pub use finder::{FactFinder, FactPassage, FoundFact, FoundFacts};
 pub use timeline::Fact;
 
-/// Answers what is known of an entity.
+/// Answers questions about entities.
 pub(crate) struct Graph {
     pub(crate) chunks: Arc<dyn ChunkStore>,
     pub(crate) files: Arc<dyn Files>,
@@ -31,28 +31,29 @@ pub(crate) struct Graph {
     pub(crate) facts: Arc<FactReader>,
 }
 
-/// An entity, and everything that is said of it.
+/// An entity, and all facts about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityPage {
     pub name: String,
-    /// Other names that the person made one with it.
+    /// Other names that the person joined with this one.
     pub also: Vec<String>,
-    /// By relation, the newest of each first.
+    /// The facts by relation, with the newest of each first.
     pub facts: Vec<Fact>,
-    /// Not every text was looked through yet.
+    /// Whether some texts were not looked through yet.
     pub partial: bool,
 }
 
-/// An entity with more facts than this is rare; the rest is left out.
+/// The most facts of an entity that are read. Few entities have more; the rest is left out.
 const MOST_FACTS: u32 = 2_000;
-/// A longer list shows only the entities that were mentioned last.
+/// The most entities of a list. A longer list shows only those that were mentioned last.
 const MOST_ENTITIES: u32 = 500;
 
-/// Whoever asks waits for so much of the looking through; the rest follows in the background.
+/// How long a question waits until changed texts are looked through. The rest is looked through in
+/// the background.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Graph {
-    /// Who and what is known, by a part of the name; those said of last first.
+    /// The entities whose names contain `part`, with the last mentioned first.
     pub(crate) async fn entities(
         &self,
         scopes: &ScopeSet,
@@ -79,7 +80,7 @@ impl Graph {
         Ok(entities)
     }
 
-    /// Every fact in which an entity is the subject or the object. `None` where there is none.
+    /// Every fact in which an entity is the subject or the object; `None` if there is none.
     pub(crate) async fn entity(
         &self,
         scopes: &ScopeSet,
@@ -102,13 +103,14 @@ impl Graph {
         }))
     }
 
-    /// What was said and written a moment ago counts. Was everything looked through?
+    /// Indexes the latest texts and looks through them for facts. Returns whether everything was
+    /// looked through.
     async fn bring_up_to_date(&self) -> Result<bool, KnowledgeError> {
         self.sync.bring_all_up_to_date().await?;
         self.facts.find_by_rules(Some(PATIENCE)).await
     }
 
-    /// What may be seen, as a search sees it.
+    /// The groups that a search with these scopes may see.
     async fn groups(&self, scopes: &ScopeSet) -> Result<Vec<GroupId>, KnowledgeError> {
         let all = self.chunks.groups().await?;
         let search =
@@ -118,7 +120,7 @@ impl Graph {
     }
 }
 
-/// The name as it was written last.
+/// The name in the spelling that was used last.
 fn shown_name(said: &[StoredFact], one: &EntityName) -> Option<String> {
     let names = said.iter().flat_map(|fact| [&fact.row.subject, &fact.row.object]);
     names.filter(|name| name.key == one.key).map(|name| name.name.clone()).next()

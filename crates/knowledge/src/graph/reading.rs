@@ -1,6 +1,6 @@
-//! One pass of a model through the texts that it has not read, for facts, until the day's budget is
-//! used. A text that fails several times is skipped, and people whose texts cannot be read now wait for
-//! a later pass, so that neither holds up the others.
+//! One pass in which a model looks for facts in texts that it has not read, until the day's budget
+//! is used. A text that fails several times is skipped, and people whose texts cannot be read now
+//! wait for a later pass, so that neither delays the others.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,44 +14,46 @@ use super::fact_reader::{has_facts, said_at};
 use super::finder::{FactFinder, FactPassage, FoundFact};
 use crate::KnowledgeError;
 
-/// Up to which chunk a model has read, and which model.
+/// The name of the mark that stores up to which chunk a model has read, and which model.
 const READ_THROUGH: &str = "facts read through";
-/// The mark that holds how many tokens models took on a day.
+/// The name of the mark that stores how many tokens models have used on a day.
 const SPENT: &str = "facts spent";
 const CHUNKS_AT_ONCE: u32 = 16;
-/// Shorter texts say nothing that a model is needed for.
+/// The shortest text that a model reads; shorter ones contain nothing that a model is needed for.
 const SHORTEST_READ: usize = 24;
-/// After this many failures a text is not read again.
+/// After this many failures a text is not tried again.
 const MOST_FAILURES: u32 = 3;
-/// After this many failures in a row a person's texts wait.
+/// After this many failures in a row the texts of a person wait for a later pass.
 const FAILURES_OF_PERSON: usize = 3;
-/// When the texts of so many people in a row failed, the model does not answer: the pass ends.
+/// If the texts of this many people in a row fail, the model probably does not answer, so the pass
+/// ends.
 const SILENT_PEOPLE: usize = 3;
-/// How long a person waits whose texts could not be read.
+/// How long the texts of a person wait after they could not be read.
 const READ_AGAIN: Duration = Duration::from_secs(5 * 60);
 
-/// How far a model has read. It is kept in memory; the mark in the store never passes an unread text.
+/// How far a model has read. It is kept in memory; the mark in the store never passes an unread
+/// text.
 #[derive(Default)]
 pub(super) struct ReadingProgress {
     epoch: u64,
     maker: String,
-    /// Everything up to here was read, but for what the fields below name.
+    /// Every text up to this chunk was read, except those that the fields below name.
     through: ChunkId,
     waiting: BTreeMap<PersonId, WaitingPerson>,
-    /// Texts that failed while others of the same person did not, and how often.
+    /// How often texts failed while other texts of the same person were read.
     failing: BTreeMap<ChunkId, u32>,
     noted: ChunkId,
 }
 
 #[derive(Clone, Copy)]
 struct WaitingPerson {
-    /// The first text that was not read.
+    /// The first text of the person that was not read.
     from: ChunkId,
     again_at: Duration,
 }
 
 impl ReadingProgress {
-    /// Up to which chunk nothing is unread.
+    /// The last chunk up to which no text is unread.
     fn complete_through(&self) -> ChunkId {
         let waiting = self.waiting.values().map(|waiting| waiting.from);
         let unread = waiting.chain(self.failing.keys().copied()).min();
@@ -65,15 +67,15 @@ pub(super) struct ReadingPass<'a> {
     pub(super) maker: String,
     pub(super) finder: &'a dyn FactFinder,
     pub(super) daily_tokens: u64,
-    /// Whether it is still this gateway that reads.
+    /// Whether this gateway still has the duty to read.
     pub(super) still_owns: &'a (dyn Fn() -> bool + Send + Sync),
     pub(super) progress: &'a mut ReadingProgress,
-    /// The texts that failed since one of the same person was read.
+    /// The texts of each person that failed since the last one that was read.
     pub(super) failed: BTreeMap<PersonId, Vec<ChunkId>>,
     pub(super) silent_people: usize,
 }
 
-/// Whether the pass continues.
+/// Whether the pass continues after a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
     Continue,
@@ -82,11 +84,11 @@ enum Flow {
 
 /// The result of reading one text.
 enum Outcome {
-    /// Its facts are kept, or it needs no model.
+    /// The text needed no model, or its facts were stored already.
     Read,
-    /// The model read it now.
+    /// The model has just read the text.
     Answered,
-    /// The day's budget is used, or another gateway reads.
+    /// The day's budget is used, or another gateway has the duty now.
     Stop,
     Failed(ModelFailure),
 }
@@ -95,7 +97,7 @@ impl ReadingPass<'_> {
     pub(super) async fn run(mut self) -> Result<(), KnowledgeError> {
         self.resume().await?;
         let flow = self.read_everything().await;
-        // People whose last text failed wait.
+        // People whose last texts failed wait until a later pass.
         for (person, failed) in std::mem::take(&mut self.failed) {
             self.wait(person, failed[0]);
         }
@@ -136,7 +138,7 @@ impl ReadingPass<'_> {
         Ok(())
     }
 
-    /// The texts of people who have waited long enough.
+    /// Reads the texts of people who have waited long enough.
     async fn read_waiting(&mut self) -> Result<Flow, KnowledgeError> {
         let now = self.clock.now().mono;
         let due = self.progress.waiting.iter().filter(|(_, waiting)| waiting.again_at <= now);
@@ -203,7 +205,7 @@ impl ReadingPass<'_> {
         }
     }
 
-    /// The texts that failed before, once in each pass.
+    /// Reads the texts that failed before, once in each pass.
     async fn read_failing(&mut self) -> Result<Flow, KnowledgeError> {
         let failing: Vec<ChunkId> = self.progress.failing.keys().copied().collect();
         for chunk in self.chunks.stored(&failing).await? {
@@ -222,14 +224,14 @@ impl ReadingPass<'_> {
                 Outcome::Failed(_) => self.count_failure(chunk.id),
             }
         }
-        // Texts that are gone fail no more.
+        // Texts that were deleted are no longer tried.
         let stored: Vec<ChunkId> =
             self.chunks.stored(&failing).await?.iter().map(|chunk| chunk.id).collect();
         self.progress.failing.retain(|id, _| stored.contains(id));
         Ok(Flow::Continue)
     }
 
-    /// Reads a text. If that fails, the text is tried again, or its person waits.
+    /// Reads one text. If that fails, the text is tried again later or its person waits.
     async fn read(
         &mut self,
         person: &PersonId,
@@ -239,7 +241,8 @@ impl ReadingPass<'_> {
             Outcome::Read => {}
             Outcome::Answered => {
                 self.silent_people = 0;
-                // The model reads other texts of this person, so these texts are the reason.
+                // The model reads other texts of this person, so the failures are caused by these
+                // texts themselves.
                 for failed in self.failed.remove(person).unwrap_or_default() {
                     self.count_failure(failed);
                 }
@@ -294,7 +297,7 @@ impl ReadingPass<'_> {
         if !has_facts(chunk.source.kind) || chunk.row.text.len() < SHORTEST_READ {
             return Ok(Outcome::Read);
         }
-        // What was found is kept by the text, so a renamed file is not read again.
+        // Facts are stored by the content of the text, so a renamed file is not read again.
         let text = Hash::of(chunk.row.text.as_bytes());
         if let Some(known) = self.chunks.reading(text, &self.maker).await? {
             self.keep(chunk.id, known).await?;
@@ -364,7 +367,7 @@ fn concerns_person(class: &ModelFailureClass) -> bool {
     }
 }
 
-/// The fact, where its quote stands in the text word for word.
+/// The fact, if its quote occurs verbatim in the text.
 fn believed(found: FoundFact, chunk: &ChunkRow) -> Option<FactRow> {
     let FoundFact { subject, relation, object, quote, from, until, has_ended } = found;
     let quote = quote.trim();

@@ -1,29 +1,29 @@
-//! Facts that can be read off a text without a model: a few plain sentences, fields under a name, and
-//! links between notes. Anything doubtful is left out.
+//! Finds facts in texts without a model: in a few kinds of plain sentences, in fields below a name,
+//! and in links between notes. Anything doubtful is left out.
 
 use onyx_storage::{ChunkRow, EntityName, FactRow, Holds, ObjectKind, SourceKind};
 use onyx_types::{PersonId, Timestamp, Zone};
 
 use crate::search::ranking::times_in;
 
-/// The name under which these facts are kept. With another number they are looked for again.
+/// The name under which these facts are stored. A new number makes all texts be read again.
 pub(super) const RULES: &str = "rules 1";
 
-/// A text and where it stands.
+/// A text, and what is known of its source.
 pub(super) struct Passage<'a> {
     pub(super) chunk: &'a ChunkRow,
     pub(super) title: &'a str,
     pub(super) kind: SourceKind,
     pub(super) person: Option<&'a PersonId>,
-    /// When it was said or written.
+    /// The time at which the text was said or written.
     pub(super) at: Timestamp,
-    /// The time zone of whoever it belongs to.
+    /// The time zone of the person to whom the text belongs.
     pub(super) zone: Zone,
 }
 
-/// Words of a sentence that state a relation.
+/// The words of a sentence that state a relation.
 struct Pattern {
-    /// The words said of others, and the words said of oneself.
+    /// The words in sentences about others, and those in sentences about oneself.
     says: [&'static str; 2],
     relation: &'static str,
     holds: Holds,
@@ -37,7 +37,8 @@ const fn ends(others: &'static str, own: &'static str, relation: &'static str) -
     Pattern { says: [others, own], relation, holds: Holds::Ends }
 }
 
-/// Longer patterns come first, because `no longer lives in` holds `lives in` and means the opposite.
+/// Longer patterns come first, because `no longer lives in` contains `lives in` and means the
+/// opposite.
 const PATTERNS: &[Pattern] = &[
     ends("no longer lives in", "no longer live in", "lives in"),
     ends("moved away from", "moved away from", "lives in"),
@@ -64,8 +65,9 @@ const PATTERNS: &[Pattern] = &[
     begins("speaks", "speak", "speaks"),
     begins("owns", "own", "owns"),
 ];
-/// Relations of which one holds at a time, so that a newer one closes the older. Of all others several stand
-/// side by side: a person may have two children and any number of friends.
+/// Relations of which only one can hold at a time, so that a newer fact ends the older one. Facts
+/// of all other relations can hold together: a person may have two children and any number of
+/// friends.
 pub(super) const ONE_AT_A_TIME: &[&str] = &[
     "address",
     "age",
@@ -86,9 +88,9 @@ pub(super) const ONE_AT_A_TIME: &[&str] = &[
     "wife",
     "works at",
 ];
-/// Small words between a name and what is said of it.
+/// Small words that may stand between a name and the pattern.
 const BETWEEN: &[&str] = &["also", "currently", "has", "have", "just", "now", "really", "still"];
-/// Words that begin a sentence with a capital and are not a name.
+/// Words that begin a sentence with a capital but are not a name.
 const OPENINGS: &[&str] = &[
     "a",
     "after",
@@ -145,7 +147,7 @@ const OPENINGS: &[&str] = &[
     "you",
     "your",
 ];
-/// Words at which a statement ends and another one begins.
+/// Words that end a statement and begin another one.
 const STOPS: &[&str] = &[
     " and ",
     " but ",
@@ -163,7 +165,7 @@ const STOPS: &[&str] = &[
     " (",
     ", ",
 ];
-/// Words before a time.
+/// Words that precede a time.
 const BEFORE_TIMES: &[&str] =
     &[" since ", " until ", " from ", " on ", " in ", " last ", " this ", " yesterday", " today"];
 const LONGEST_VALUE: usize = 80;
@@ -171,7 +173,7 @@ const MOST_VALUE_WORDS: usize = 8;
 const MOST_NAME_WORDS: usize = 3;
 const LONGEST_LINE: usize = 1_000;
 
-/// Everything that rules find in a text.
+/// All facts that the rules find in a text.
 pub(super) fn facts_in(passage: &Passage<'_>) -> Vec<FactRow> {
     let mut facts = Vec::new();
     for (number, line) in (0..).zip(passage.chunk.text.lines()) {
@@ -216,9 +218,9 @@ impl RuleFact {
     }
 }
 
-/// A line without markup, and a message without the name of its author.
+/// A line without markup and, in a message, without the name of its author.
 fn plain<'a>(line: &'a str, passage: &Passage<'_>) -> &'a str {
-    // Comments are not shown, and ours mark who wrote a line.
+    // Comments are not part of the text, and those of Onyx mark who wrote a line.
     let line = line.split("<!--").next().unwrap_or_default();
     let line = line.trim().trim_start_matches(['-', '*', '•', '>', '+', ' ']);
     let line = line.strip_prefix("[ ] ").or_else(|| line.strip_prefix("[x] ")).unwrap_or(line);
@@ -241,7 +243,7 @@ fn is_time(word: &str) -> bool {
     })
 }
 
-/// The sentences of a line that are no questions, without their final punctuation.
+/// The sentences of a line without their final punctuation; questions are left out.
 fn sentences(line: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -258,14 +260,15 @@ fn sentences(line: &str) -> Vec<&str> {
     sentences.iter().map(|sentence| sentence.trim().trim_end_matches(['.', '!', ';'])).collect()
 }
 
-/// `Dr`, `Mr`, `St`: a dot after these does not end a sentence.
+/// Whether the text ends with an abbreviation such as `Dr`, `Mr` or `St`, after which a dot does
+/// not end the sentence.
 fn is_abbreviation(text: &str) -> bool {
     let word = text.rsplit(' ').next().unwrap_or_default();
     let is_capital = word.chars().next().is_some_and(char::is_uppercase);
     is_capital && word.chars().count() <= 2
 }
 
-/// `[[Other note]]` in a note.
+/// The facts in links such as `[[Other note]]` in a note.
 fn linked(line: &str, passage: &Passage<'_>) -> Vec<RuleFact> {
     if passage.chunk.message.is_some() {
         return Vec::new();
@@ -285,7 +288,7 @@ fn linked(line: &str, passage: &Passage<'_>) -> Vec<RuleFact> {
     names.filter(|name| !name.trim().is_empty() && !title.is_empty()).map(link).collect()
 }
 
-/// `Phone: 030 1234` under the name of an entity.
+/// The fact in a field such as `Phone: 030 1234` below the name of an entity.
 fn field(line: &str, passage: &Passage<'_>) -> Option<RuleFact> {
     if passage.chunk.message.is_some() || passage.kind == SourceKind::Daily {
         return None;
@@ -322,7 +325,7 @@ fn said(sentence: &str, passage: &Passage<'_>) -> Option<RuleFact> {
     attribute(sentence, passage)
 }
 
-/// `Anna's phone number is 030 1234` and `my dentist is Dr Li`.
+/// The fact in a sentence such as `Anna's phone number is 030 1234` or `my dentist is Dr Li`.
 fn attribute(sentence: &str, passage: &Passage<'_>) -> Option<RuleFact> {
     let (left, value) = split_at_words(sentence, "is")?;
     let (owner, what) = match left.split_once("'s ").or_else(|| left.split_once("’s ")) {
@@ -335,7 +338,7 @@ fn attribute(sentence: &str, passage: &Passage<'_>) -> Option<RuleFact> {
     let what = what.trim();
     let is_plain = what.chars().all(|c| c.is_lowercase() || c == ' ' || c == '-');
     let is_short = !what.is_empty() && what.split(' ').count() <= MOST_NAME_WORDS;
-    // `is not` and `is going` do not say what a person is.
+    // Words such as `is not` and `is going` do not say what somebody or something is.
     let first = value.split(' ').next().unwrap_or_default();
     let says = !["not", "going", "being", "getting", "also", "very", "so"].contains(&first)
         && !first.ends_with("ing");
@@ -343,7 +346,7 @@ fn attribute(sentence: &str, passage: &Passage<'_>) -> Option<RuleFact> {
     about(passage, owner, what, Holds::Begins, value)
 }
 
-/// What the right side of a sentence says, and since when or until when.
+/// Builds the fact from the right side of a sentence, with the time since or until which it holds.
 fn about(
     passage: &Passage<'_>,
     subject: EntityName,
@@ -365,7 +368,7 @@ fn about(
     Some(RuleFact { subject, relation, object, object_kind, holds, from, until })
 }
 
-/// Takes `since May 2024`, `in 2019` or `until last week` off the end.
+/// Takes a time such as `since May 2024`, `in 2019` or `until last week` off the end of a text.
 fn without_time<'a>(
     text: &'a str,
     passage: &Passage<'_>,
@@ -378,7 +381,8 @@ fn without_time<'a>(
         let time = time.strip_prefix("since ").map_or_else(
             || time.to_owned(),
             |rest| {
-                // `since May` names a time as `in May` does.
+                // The parser of times does not know `since`, and `since May` names the same month
+                // as `in May`.
                 format!("in {rest}")
             },
         );
@@ -397,7 +401,7 @@ fn without_time<'a>(
     (text, None, None)
 }
 
-/// The parts of a sentence before and after some whole words.
+/// The parts of a sentence before and after some words, which must be whole words.
 fn split_at_words<'a>(sentence: &'a str, words: &str) -> Option<(&'a str, &'a str)> {
     let is_border = |c: Option<char>| c.is_none_or(|c| c == ' ' || c == ',');
     sentence.match_indices(words).find_map(|(at, _)| {
@@ -407,7 +411,7 @@ fn split_at_words<'a>(sentence: &'a str, words: &str) -> Option<(&'a str, &'a st
     })
 }
 
-/// Who is meant by the words before what is said of them.
+/// The entity that the words before a pattern name.
 fn subject_of(left: &str, passage: &Passage<'_>) -> Option<EntityName> {
     let mut left = left.trim();
     while let Some((rest, last)) = left.rsplit_once(' ')
@@ -421,7 +425,7 @@ fn subject_of(left: &str, passage: &Passage<'_>) -> Option<EntityName> {
     name_at_end(left).map(EntityName::new)
 }
 
-/// Whoever says `I`, where it is a person.
+/// The author of a message, if that is a person: the one who says `I`.
 fn own_name(passage: &Passage<'_>) -> Option<EntityName> {
     let author = passage.chunk.message.as_ref()?.author.as_str();
     let is_person = passage.person.is_some_and(|person| person.as_str() == author);
@@ -429,7 +433,7 @@ fn own_name(passage: &Passage<'_>) -> Option<EntityName> {
     (is_person || is_named).then(|| EntityName::new(author))
 }
 
-/// The name that a text ends with: words with capitals, as many as belong together.
+/// The name at the end of a text: the capitalised words that belong together.
 fn name_at_end(text: &str) -> Option<&str> {
     let mut start = text.len();
     for (count, word) in text.rsplit(' ').enumerate() {

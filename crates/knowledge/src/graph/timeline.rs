@@ -1,5 +1,5 @@
-//! Which statements hold when: statements about one thing in order of time, where a newer one closes
-//! the older if only one of its kind can hold. The timeline is not stored; it is computed from the facts.
+//! Computes when facts hold. Statements about the same thing are put in order of time; if only one
+//! of its kind can hold, a newer statement ends the older one. The timeline is not stored.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use onyx_types::Timestamp;
 
 use super::rules::ONE_AT_A_TIME;
 
-/// Something that holds, or held.
+/// A fact that holds or has held.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
     pub subject: EntityName,
@@ -16,15 +16,15 @@ pub struct Fact {
     pub object: EntityName,
     pub object_kind: ObjectKind,
     pub from: Timestamp,
-    /// `None`: it still holds.
+    /// The time at which the fact ended; `None` if it still holds.
     pub until: Option<Timestamp>,
-    /// `false` where only text from outside says it.
+    /// Whether a trusted text says so; `false` if only text from outside does.
     pub is_trusted: bool,
-    /// The texts that say it, the newest last; one that ends it is among them.
+    /// The texts that state the fact, the newest last. A text that ends it is among them.
     pub said_by: Vec<StoredFact>,
 }
 
-/// Facts by subject and relation, the newest of each first.
+/// The facts by subject and relation, with the newest of each first.
 pub(super) fn timeline(mut said: Vec<StoredFact>) -> Vec<Fact> {
     said.sort_by_key(|fact| (begin(fact), fact.id));
     let mut lines = BTreeMap::<(String, String), Vec<Fact>>::new();
@@ -62,7 +62,7 @@ fn add(facts: &mut Vec<Fact>, said: StoredFact) {
     }
     if ONE_AT_A_TIME.contains(&said.row.relation.as_str()) {
         for fact in facts.iter_mut().filter(|fact| fact.until.is_none()) {
-            // What comes from outside closes nothing that the person or their agents said.
+            // Text from outside must not end anything that the person or their agents said.
             if fact.object.key != said.row.object.key && (trusted || !fact.is_trusted) {
                 fact.until = Some(from);
             }
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn several_at_once_stay_until_one_is_said_to_end() {
-        // Also of a relation that nobody has heard of.
+        // This must hold for unknown relations too.
         for relation in ["likes", "has child", "sings with"] {
             let facts = vec![
                 said(1, relation, "Figs", Origin::Person, Holds::Begins),

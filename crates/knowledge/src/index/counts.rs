@@ -1,4 +1,4 @@
-//! What the chunk table holds, for the status of the index.
+//! Counts what the chunk table holds, for the status of the index.
 
 use onyx_storage::{ChunkStore, SourceRow};
 use onyx_types::{PersonId, Timestamp};
@@ -8,7 +8,7 @@ use crate::status::{Embedding, IndexStatus, IndexWork, Problem, Watching};
 
 const MOST_PROBLEMS: u32 = 200;
 
-/// What the chunk table holds for one person.
+/// The numbers of what the chunk table holds for one person.
 pub(super) struct Counted {
     sources: u64,
     chunks: u64,
@@ -17,7 +17,7 @@ pub(super) struct Counted {
     problems: Vec<Problem>,
 }
 
-/// Counts the files of a person and the shared ones, and the vectors of one model.
+/// Counts the files of a person together with the shared ones, and the vectors of one model.
 pub(super) async fn count(
     chunks: &dyn ChunkStore,
     person: &PersonId,

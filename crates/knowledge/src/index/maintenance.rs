@@ -1,5 +1,5 @@
-//! The work in the background: what changed is indexed, followed and given vectors and facts, until
-//! the index is stopped.
+//! Does the work in the background until the index is stopped: indexes changes, brings the search
+//! tables up to date, and makes vectors and facts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,23 +25,23 @@ pub(super) struct Maintenance {
     pub(super) vectors: Arc<VectorMaker>,
     pub(super) facts: Arc<FactReader>,
     pub(super) duties: Arc<dyn Duties>,
-    /// There may be chunks that no vectors were made of.
+    /// Signals that there may be chunks without vectors.
     pub(super) wake_vectors: Notify,
-    /// There may be chunks that no facts were found in.
+    /// Signals that there may be chunks that were not read for facts.
     pub(super) wake_facts: Notify,
 }
 
-/// How long nothing must have been written before the memory for writing is given back.
+/// After how long without a write the memory for writing is released.
 const REST_AFTER: Duration = Duration::from_secs(20);
-/// How long edits by other programs are gathered before they are read.
+/// For how long edits by other programs are collected before they are read.
 const GATHER: Duration = Duration::from_millis(300);
-/// How long an embedder that failed is left alone.
+/// How long an embedder is not called after it failed.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
-/// The duty of the gateway that makes vectors.
+/// The name of the duty of the gateway that makes vectors.
 const VECTORS: &str = "vectors";
 
 impl Maintenance {
-    /// Keeps the index in step until it is stopped. At most one such task runs at a time.
+    /// Keeps the index up to date until it is stopped. At most one such task may run at a time.
     pub(super) async fn run(&self, stop: Cancel) {
         tokio::select! {
             ((), (), ()) = async { tokio::join!(self.keep_in_step(), self.make_vectors(), self.find_facts()) } => {}
@@ -61,7 +61,7 @@ impl Maintenance {
             self.sync.note_error(outcome.err().map(|error| error.to_string()));
             self.wake_slow_work();
             tokio::select! {
-                // More is likely to come at once.
+                // One edit is usually followed by others, so the task waits for them.
                 () = self.backlog.added() => tokio::time::sleep(GATHER).await,
                 () = tokio::time::sleep(REST_AFTER) => {
                     if let Err(error) = self.sync.index_waiting_sessions().await {
@@ -75,7 +75,8 @@ impl Maintenance {
         }
     }
 
-    /// Runs beside the rest, because it may take hours and files must not wait for it.
+    /// Makes vectors in a loop of its own, because this may take hours and files must not wait for
+    /// it.
     async fn make_vectors(&self) {
         loop {
             self.wake_vectors.notified().await;
@@ -89,8 +90,8 @@ impl Maintenance {
         }
     }
 
-    /// Of several gateways one makes them at a time. It gives the duty back after each round, because
-    /// another one may reach an embedder that this one does not.
+    /// Makes vectors, which only one gateway does at a time. The duty is given back after each
+    /// round, because another gateway may reach an embedder that this one does not.
     async fn make_missing_vectors(&self) -> Result<(), KnowledgeError> {
         if self.embedders.current().is_none() {
             return Ok(());
@@ -101,8 +102,8 @@ impl Maintenance {
         made
     }
 
-    /// Runs beside the making of vectors: a model may take minutes for a text, and new texts must be
-    /// found by meaning before that.
+    /// Finds facts in a loop of its own. A model may take minutes for a text, and new texts must
+    /// get their vectors before that.
     async fn find_facts(&self) {
         loop {
             self.wake_facts.notified().await;
@@ -117,7 +118,7 @@ impl Maintenance {
         self.wake_facts.notify_one();
     }
 
-    /// Does everything that is known to be left to do.
+    /// Does all work that is known to be left.
     pub(super) async fn catch_up(&self) -> Result<(), KnowledgeError> {
         self.sync.index_waiting_sessions().await?;
         self.catch_up_with_files().await?;
@@ -138,8 +139,8 @@ impl Maintenance {
         Ok(report)
     }
 
-    /// Reads and cuts every file and conversation again, even those that are up to date, a few at a
-    /// time: what it held serves until then. Vectors of what says the same are kept.
+    /// Reads and cuts every file and conversation again, a few at a time, even those that are up to
+    /// date. The old chunks serve searches until then, and vectors of unchanged texts are kept.
     pub(super) async fn rebuild(&self) -> Result<SyncReport, KnowledgeError> {
         let report = self.sync.look_through(RereadScope::Anew).await?;
         if let Err(error) = self.follower.follow_to_the_end().await {

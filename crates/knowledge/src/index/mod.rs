@@ -1,5 +1,5 @@
-//! The front of the crate: puts its parts together and passes each question to the part that answers
-//! it. There is no work of its own here.
+//! The public face of the crate. It connects the parts, and passes each question to the part that
+//! answers it; it does no work itself.
 
 mod counts;
 mod maintenance;
@@ -29,7 +29,7 @@ use crate::vectors::{EmbedderChange, Embedders, VectorMaker};
 use crate::{Chunking, KnowledgeError};
 use maintenance::Maintenance;
 
-/// The index of a home; cheap to clone.
+/// The index of a home. It is cheap to clone.
 #[derive(Clone)]
 pub struct Index {
     parts: Arc<Parts>,
@@ -37,7 +37,7 @@ pub struct Index {
 
 #[derive(Clone, Debug)]
 pub struct IndexSettings {
-    /// The folder of the home, to be watched; what is derived lies in its `cache`.
+    /// The folder of the home, which is watched. Derived data is in its `cache` folder.
     pub home: PathBuf,
     pub chunking: Chunking,
 }
@@ -126,7 +126,7 @@ impl Parts {
     }
 }
 
-/// What is set, and what is reported to the index.
+/// The methods that configure the index, and those that report changes to it.
 impl Index {
     pub fn new(store: Store, clock: Arc<dyn Clock>, settings: IndexSettings) -> Self {
         Self { parts: Arc::new(Parts::new(store, clock, settings)) }
@@ -139,80 +139,82 @@ impl Index {
 
     pub fn set_search(&self, settings: SearchSettings) {
         self.parts.settings.set(settings);
-        // Vectors of tokens may have more room now, or less.
+        // Token vectors may have more room now, or less.
         self.parts.maintenance.wake_slow_work();
     }
 
-    /// `None`: searches go by words alone. Where another one made the vectors that are there, these
-    /// serve until it has made as many.
+    /// Sets the embedder; with `None` searches use words alone. If another embedder made the
+    /// existing vectors, they serve searches until the new one has made as many.
     pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
         match self.parts.embedders.set(embedder) {
-            // The new one may measure texts in another way than they were cut by.
+            // The new embedder may measure texts in another way than the one by which they were
+            // cut.
             EmbedderChange::Other => self.parts.backlog.add_everything(),
             EmbedderChange::Same => self.parts.backlog.wake(),
         }
     }
 
-    /// There is an embedder, but it cannot be had now.
+    /// Notes that an embedder is configured but not available now.
     pub fn set_failing_embedder(&self, model: &str, reason: &str) {
         self.parts.embedders.set_failing(model, reason);
     }
 
-    /// Somebody who can still make vectors that fit the ones that are there.
+    /// Adds an embedder that is not configured any more but can make query vectors that fit the
+    /// existing vectors.
     pub fn add_retired_embedder(&self, embedder: Arc<dyn Embedder>) {
         self.parts.embedders.add_retired(embedder);
     }
 
-    /// The embedder whose vectors are there to serve while those of the present one are made, where
-    /// it is not at hand: as `<provider>/<model>`.
+    /// The embedder, as `<provider>/<model>`, whose vectors serve searches until the present one
+    /// has made its own, if that embedder is not available.
     pub async fn missing_embedder(&self) -> Result<Option<String>, KnowledgeError> {
         self.parts.vectors.missing_embedder().await
     }
 
-    /// Sets the finder that finds facts besides the rules from now on; `None`: only the rules do.
+    /// Sets the model that finds facts besides the rules; with `None` only the rules find facts.
     pub fn set_fact_finder(&self, finder: Option<Arc<dyn FactFinder>>, daily_tokens: u64) {
         self.parts.facts.set_finder(finder, daily_tokens);
         self.parts.maintenance.wake_slow_work();
     }
 
-    /// The same files; writes through them are indexed at once.
+    /// Wraps files so that writes through them are indexed at once.
     pub fn observe(&self, files: Arc<dyn Files>) -> Arc<dyn Files> {
         Arc::new(ObservedFiles::new(files, Arc::clone(&self.parts.changes)))
     }
 
-    /// A file of a person was written, or a shared one.
+    /// Notes that a file of a person or a shared file was written.
     pub fn file_changed(&self, key: SourceKey) {
         self.parts.changes.file_changed(key);
     }
 
-    /// Waits until something was written since this was asked last, and returns it. Only one
-    /// listener may ask.
+    /// Waits until something was written since the last call, and returns it. Only one listener may
+    /// call this.
     pub async fn touched(&self) -> BTreeSet<WrittenPlace> {
         self.parts.changes.touched().await
     }
 
-    /// Notes that a session has new turns, another name, or was deleted. It is indexed at the next
-    /// search of sessions, or when nothing has happened for a while, so that an active chat is not
-    /// slowed down.
+    /// Notes that a session has new turns, has a new name, or was deleted. It is indexed at the
+    /// next search of sessions, or when nothing has happened for a while, so that an active chat is
+    /// not slowed down.
     pub fn session_changed(&self, person: PersonId, session: SessionId) {
         self.parts.backlog.add_session(person, session);
     }
 
-    /// A person begins a session: their files are looked through in the background, unless that
-    /// was done a moment ago.
+    /// Notes that a person begins a session. Their files are looked through in the background,
+    /// unless that was done recently.
     pub fn session_begins(&self, person: &PersonId) {
         self.parts.sync.session_begins(person);
     }
 }
 
-/// The work, and how far it is.
+/// The methods that do the work of the index, and those that report its progress.
 impl Index {
-    /// Keeps the index in step until it is stopped. At most one such task runs at a time.
+    /// Keeps the index up to date until it is stopped. At most one such task may run at a time.
     pub async fn tend(&self, stop: Cancel) {
         self.parts.maintenance.run(stop).await;
     }
 
-    /// Does everything that is known to be left to do.
+    /// Does all work that is known to be left.
     pub async fn catch_up(&self) -> Result<(), KnowledgeError> {
         self.parts.maintenance.catch_up().await
     }
@@ -222,7 +224,7 @@ impl Index {
         self.parts.maintenance.sync().await
     }
 
-    /// Reads and cuts every file and conversation again; searches use the old index until then.
+    /// Reads and cuts every file and conversation again; searches use the old chunks until then.
     pub async fn rebuild(&self) -> Result<SyncReport, KnowledgeError> {
         self.parts.maintenance.rebuild().await
     }
@@ -235,7 +237,7 @@ impl Index {
         Ok(counted.status(sync.work(), sync.synced_at(), embedders.status(), sync.watching()))
     }
 
-    /// What is left to index, of all people's files and conversations.
+    /// The work that is left for the files and conversations of all people.
     pub fn work(&self) -> IndexWork {
         self.parts.sync.work()
     }
@@ -244,32 +246,32 @@ impl Index {
         self.work().progress
     }
 
-    /// Who makes vectors, and how that goes.
+    /// The state of the embedder that makes vectors.
     pub fn embedding(&self) -> Embedding {
         self.parts.embedders.status()
     }
 }
 
-/// What is asked of the index.
+/// The methods that answer questions.
 impl Index {
-    /// The scopes of everything that is the person's own, and of what is shared.
+    /// All scopes of the person, and the shared one.
     pub async fn all_scopes(&self, person: &PersonId) -> Result<ScopeSet, KnowledgeError> {
         self.parts.searcher.all_scopes(person).await
     }
 
-    /// Searches for what a person typed to find something: words, "phrases" and prefixes*.
+    /// Searches for what a person typed: words, "phrases" and prefixes*.
     pub async fn search(&self, search: &Search) -> Result<SearchResults, KnowledgeError> {
         self.parts.searcher.search(search).await
     }
 
-    /// Searches for a message's own words: quotes and stars in it have no meaning. A message does
-    /// not wait until what was said a moment ago is indexed.
+    /// Searches for the text of a message, in which quotes and stars have no meaning. It does not
+    /// wait until the latest messages are indexed.
     pub async fn search_said(&self, search: &Search) -> Result<SearchResults, KnowledgeError> {
         self.parts.searcher.search_said(search).await
     }
 
-    /// The conversations of a person in which all of these words were said, best first, each by
-    /// the message that says them best.
+    /// The conversations of a person in which all of these words were said, best first. Each is
+    /// represented by the message that matches best.
     pub async fn search_sessions(
         &self,
         person: &PersonId,
@@ -278,17 +280,17 @@ impl Index {
         self.parts.searcher.search_sessions(person, text).await
     }
 
-    /// What a message is answered from without the model asking for it.
+    /// Finds texts for a message, which the model is given without asking for them.
     pub async fn retrieve(&self, retrieval: &Retrieval) -> Result<Retrieved, KnowledgeError> {
         self.parts.searcher.retrieve(retrieval).await
     }
 
-    /// What of a person's files is indexed, sorted by path.
+    /// The indexed files of a person, sorted by path.
     pub async fn files(&self, person: &PersonId) -> Result<Vec<SourceRow>, KnowledgeError> {
         self.parts.searcher.files(person).await
     }
 
-    /// Who and what is known, by a part of the name; those said of last first.
+    /// The entities whose names contain `part`, with the last mentioned first.
     pub async fn graph_entities(
         &self,
         scopes: &ScopeSet,
@@ -298,7 +300,7 @@ impl Index {
         self.parts.graph.entities(scopes, part, limit).await
     }
 
-    /// Every fact in which an entity is the subject or the object. `None` where there is none.
+    /// Every fact in which an entity is the subject or the object; `None` if there is none.
     pub async fn graph_entity(
         &self,
         scopes: &ScopeSet,

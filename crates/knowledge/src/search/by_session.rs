@@ -1,4 +1,4 @@
-//! Finds conversations by what was said in them, each once, for a list of conversations.
+//! Finds conversations by what was said in them, for a list in which each appears once.
 
 use std::collections::HashSet;
 
@@ -12,13 +12,14 @@ use crate::follow::Commit;
 use crate::follow::outline::ConversationId;
 use crate::text::query::TextQuery;
 
-/// Messages that are looked at. Nobody reads a list longer than what these give.
+/// The most messages that are looked at. They yield a longer list than anybody reads.
 const MOST_MESSAGES: usize = 2_000;
 const MOST_SESSIONS: usize = 200;
 
 impl Searcher {
-    /// The conversations of a person in which all of these words were said, best first, each by
-    /// the message that says them best. By words alone: a list is to hold what was typed.
+    /// The conversations of a person in which all of these words were said, best first. Each is
+    /// represented by the message that matches best. Only words are searched for, because the list
+    /// must contain what was typed.
     pub(crate) async fn search_sessions(
         &self,
         person: &PersonId,

@@ -1,4 +1,4 @@
-//! The question of a search, and its answer.
+//! The question of a search, and its result.
 
 use onyx_storage::{ChunkId, Message, SourceKey, SourceKind, SourceRow, StoredChunk};
 use onyx_types::{MatchType, Origin, RunId, Scope, ScopeSet, SessionId, Timestamp};
@@ -8,13 +8,13 @@ use crate::chunk::is_date;
 use crate::settings::SearchSettings;
 use crate::text::snippet::SnippetPart;
 
-/// A search: its question, and where to look.
+/// What to search for, and where.
 #[derive(Clone, Debug)]
 pub struct Search {
     pub text: String,
-    /// Made from the person and the session; nothing else is looked at.
+    /// The scopes that the search may see, which follow from the person and the session.
     pub scopes: ScopeSet,
-    /// None: all kinds.
+    /// The kinds of sources to search; all kinds if empty.
     pub kinds: Vec<SourceKind>,
     pub limit: usize,
 }
@@ -22,9 +22,9 @@ pub struct Search {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchResults {
     pub hits: Vec<Hit>,
-    /// Why meaning was not searched for.
+    /// The reason why the search did not use meaning.
     pub degraded: Option<String>,
-    /// Not everything is indexed yet: more may be found later.
+    /// Whether not everything is indexed yet, so that a later search may find more.
     pub partial: bool,
 }
 
@@ -37,29 +37,32 @@ pub struct Hit {
     pub origin: Origin,
     pub title: String,
     pub heading: String,
-    /// Lines from 1; of a conversation, the messages of the run or the session that its path names.
+    /// The first line, counted from 1. In a conversation these are messages of the run or session
+    /// that the path names.
     pub start_line: u32,
     pub end_line: u32,
     pub text: String,
     pub snippet: Vec<SnippetPart>,
-    /// From 0 to 1; 1 is best by words and by meaning.
+    /// The score from 0 to 1, where 1 is the best by words and by meaning.
     pub score: f32,
     pub match_type: MatchType,
     pub modified: Timestamp,
-    /// `None` for notes.
+    /// The author and time of a message; `None` for notes.
     pub message: Option<Message>,
 }
 
 impl Hit {
-    /// The session of a message of a conversation, and its run.
+    /// The session of a message, and its run if it is known.
     pub fn session(&self) -> Option<(SessionId, Option<RunId>)> {
         self.key.session()
     }
 
-    /// What it is part of: the attached source whose document it is, else the file or conversation.
+    /// The id of what the hit is part of: the attached source to which the document belongs, else
+    /// the file or conversation.
     pub fn source_id(&self) -> String {
         let mut parts = self.key.path.split('/').skip_while(|part| *part != "sources").skip(1);
-        // People may have a folder of that name among their own files.
+        // Only these places hold attached sources; people may have a folder of that name among
+        // their own files.
         let holds_sources = ["spaces/", "memory/"].iter().any(|at| self.key.path.starts_with(at));
         match parts.next() {
             Some(id) if holds_sources => id.to_owned(),
@@ -67,13 +70,14 @@ impl Hit {
         }
     }
 
-    /// The path as people know it.
+    /// The path in the form that people see.
     pub fn path(&self) -> String {
         self.key.rooted_path()
     }
 }
 
-/// The day that a daily log is about. Its name says so, whenever the file was edited since.
+/// The end of the day that a daily log is about. The name of the log gives the day, whenever the
+/// file was edited.
 fn day_of(log: &SourceRow) -> Timestamp {
     let name = log.key.path.rsplit('/').next().unwrap_or_default();
     let day = is_date(name).then(|| format!("{}T23:59:59Z", &name[..10]).parse().ok()).flatten();

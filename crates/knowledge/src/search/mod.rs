@@ -1,5 +1,5 @@
-//! Searches by words and by meaning at once. Candidates of both are ranked together, with what is
-//! known of who said each and when. What may be seen is decided here, inside the search.
+//! Searches by words and by meaning at the same time. The candidates of both are ranked together,
+//! with the author and time of each. What a search may see is decided here, inside the search.
 
 mod by_session;
 mod hit;
@@ -44,19 +44,19 @@ pub(crate) struct Searcher {
     pub(crate) follower: Arc<ChangeFollower>,
 }
 
-/// What is searched for. Several searches may ask the same.
+/// A question that was prepared once, because several searches may ask it.
 struct Question {
-    /// `None`: meaning is not searched for.
+    /// The vector of the question; `None` if meaning is not searched for.
     query: Option<QueryVector>,
     degraded: Option<String>,
-    /// Everything was indexed when it was asked.
+    /// Whether everything was indexed when the question was asked.
     indexed: bool,
 }
 
 impl Searcher {
-    /// The scopes of everything that is the person's own, and of what is shared.
+    /// All scopes of the person, and the shared one.
     pub(crate) async fn all_scopes(&self, person: &PersonId) -> Result<ScopeSet, KnowledgeError> {
-        // A place that was written to a moment ago is among them.
+        // New groups must be known, so the latest files and conversations are indexed first.
         self.sync.bring_all_up_to_date().await?;
         let groups = self.chunks.groups().await?;
         let own = groups.into_iter().filter(|group| group.person.as_ref() == Some(person));
@@ -64,7 +64,7 @@ impl Searcher {
         Ok(ScopeSet::new(person.clone(), scopes.collect()))
     }
 
-    /// Searches for what a person typed to find something: words, "phrases" and prefixes*.
+    /// Searches for what a person typed: words, "phrases" and prefixes*.
     pub(crate) async fn search(&self, search: &Search) -> Result<SearchResults, KnowledgeError> {
         if search.kinds.is_empty() || search.kinds.contains(&SourceKind::Session) {
             self.sync.index_waiting_sessions().await?;
@@ -72,8 +72,8 @@ impl Searcher {
         self.find(search, &TextQuery::read(&search.text)).await
     }
 
-    /// Searches for a message's own words: quotes and stars in it have no meaning. A message does
-    /// not wait until what was said a moment ago is indexed.
+    /// Searches for the text of a message, in which quotes and stars have no meaning. It does not
+    /// wait until the latest messages are indexed.
     pub(crate) async fn search_said(
         &self,
         search: &Search,
@@ -90,10 +90,10 @@ impl Searcher {
         self.answer(search, wanted, &question).await
     }
 
-    /// What is searched for, by meaning as well.
+    /// Prepares the question, with its vector if meaning is searched for.
     async fn question(&self, text: &str, wanted: &TextQuery) -> Result<Question, KnowledgeError> {
         let UpToDate { indexed, served } = self.sync.bring_up_to_date().await?;
-        // A phrase is searched for to the letter, so meaning does not count.
+        // Phrases and prefixes are matched literally, so meaning is not searched for.
         let (query, degraded) = if wanted.phrases.is_empty() && wanted.beginnings.is_empty() {
             match self.vectors.query_vector(text, served).await? {
                 Ok(query) => (Some(query), None),
@@ -133,7 +133,7 @@ impl Searcher {
                 unmeasured.extend(found.filter(|chunk| !vectors.set.knows(*chunk)));
                 (vectors.set.nearest(&query.vector, &seen, candidates), degraded)
             }
-            // The vectors of another model serve since a moment ago; the next search uses them.
+            // Another model's vectors have just begun to serve searches; the next search uses them.
             (Some(_), _) => (Vec::new(), Some("the embedder has just changed".to_owned())),
             (None, _) => (Vec::new(), degraded),
         };
@@ -146,7 +146,7 @@ impl Searcher {
         Ok(SearchResults { hits, degraded, partial })
     }
 
-    /// In which order the candidates, and what was said around them, answer the question.
+    /// Ranks the candidates and the messages around them by how well they answer the question.
     async fn ranked(
         &self,
         search: &Search,
@@ -183,14 +183,14 @@ impl Searcher {
         Ok(ranking.ranked(chosen.unwrap_or(WITH_TOKENS)))
     }
 
-    /// What of a person's files is indexed, sorted by path.
+    /// The indexed files of a person, sorted by path.
     pub(crate) async fn files(&self, person: &PersonId) -> Result<Vec<SourceRow>, KnowledgeError> {
         self.sync.bring_up_to_date().await?;
         Ok(self.chunks.sources(Some(person)).await?)
     }
 
-    /// The nearest, best first. Those that may become hits are measured by the vectors themselves, the
-    /// others keep what their bytes gave.
+    /// The nearest chunks, best first. Those that may become hits are measured again with their
+    /// full vectors; the others keep the score of their rounded vectors.
     async fn rescored(
         &self,
         query: Option<&QueryVector>,
@@ -198,7 +198,7 @@ impl Searcher {
         exact: usize,
     ) -> Result<Vec<(ChunkId, f32)>, KnowledgeError> {
         let Some(query) = query.filter(|_| !nearest.is_empty()) else { return Ok(Vec::new()) };
-        // Where the vectors of tokens rank what is near, the bytes are exact enough.
+        // If token vectors rank the nearest chunks, the rounded vectors are exact enough.
         let exact = if query.tokens.is_some() { 0 } else { exact };
         let best: Vec<ChunkId> = nearest.iter().take(exact).map(|(chunk, _)| *chunk).collect();
         if !best.is_empty() {
@@ -223,14 +223,14 @@ impl Searcher {
         limit: usize,
     ) -> Result<Vec<Hit>, KnowledgeError> {
         let settings = self.settings.get();
-        // Half-life and diversity may raise a hit that stands further down, so more are fetched.
+        // Half-life and diversity may raise hits that are further down, so more are fetched.
         let reordered = settings.half_life_days.is_some() || settings.diversity.is_some();
         let wanted_hits = if reordered { limit * 3 } else { limit };
         let now = self.clock.wall();
         let mut hits = Vec::<Hit>::with_capacity(wanted_hits);
         let mut ranked = ranked.into_iter();
         loop {
-            // A chunk that is gone by now, or may not be seen, makes room for the next.
+            // If a chunk was deleted meanwhile or may not be seen, the next one takes its place.
             let next = ranked.by_ref().take(wanted_hits - hits.len());
             let next: HashMap<ChunkId, RankedChunk> =
                 next.map(|ranked| (ranked.chunk, ranked)).collect();
@@ -240,7 +240,8 @@ impl Searcher {
             let mut ids: Vec<ChunkId> = next.keys().copied().collect();
             ids.sort_unstable();
             let stored = self.chunks.stored(&ids).await?.into_iter();
-            // The chunk table may have changed since, so what may be seen is checked once more.
+            // The chunk table may have changed since the search, so it is checked again what may be
+            // seen.
             let seen =
                 stored.filter(|chunk| may_see(search, &chunk.source.key, &chunk.source.scope));
             hits.extend(seen.filter_map(|chunk| {
@@ -258,7 +259,7 @@ impl Searcher {
         Ok(hits)
     }
 
-    /// Maximal marginal relevance: a hit that repeats what an earlier one says comes later.
+    /// Reorders hits by maximal marginal relevance: a hit that repeats an earlier one comes later.
     async fn varied(
         &self,
         mut hits: Vec<Hit>,
@@ -291,7 +292,7 @@ impl Searcher {
     }
 }
 
-/// The groups a search may see. Everything it finds is found within them.
+/// The groups that a search may see. All of its hits are in these groups.
 pub(crate) fn visible(groups: &[Group], search: &Search) -> VisibleGroups {
     let kind_wanted = |kind: SourceKind| search.kinds.is_empty() || search.kinds.contains(&kind);
     let of = |group: &Group| {

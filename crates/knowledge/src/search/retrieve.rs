@@ -1,4 +1,4 @@
-//! Retrieval: what is found for a message and given to the model without the model asking.
+//! Retrieval: texts are found for a message and given to the model without it asking.
 
 use std::collections::HashSet;
 
@@ -10,12 +10,14 @@ use crate::KnowledgeError;
 use crate::search::{Hit, Search, Searcher};
 use crate::text::query::TextQuery;
 
-/// Retrieval for one message: each scope is searched on its own, so that none drowns the others.
+/// The retrieval for one message. Each scope is searched separately, so that none crowds out the
+/// others.
 #[derive(Clone, Debug)]
 pub struct Retrieval {
     pub person: PersonId,
     pub scopes: Vec<Scope>,
-    /// Where the message is said: what was said there last stands before the model already.
+    /// The session of the message. Its latest messages are left out, because the prompt contains
+    /// them already.
     pub session: Option<SessionId>,
     pub text: String,
     pub max_tokens: usize,
@@ -23,30 +25,31 @@ pub struct Retrieval {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retrieved {
-    /// Best first, no chunk twice, within the budget. A message comes with those around it.
+    /// The hits within the budget, best first and each chunk only once. A message is joined with
+    /// those around it.
     pub hits: Vec<Hit>,
     pub degraded: Option<String>,
-    /// Not everything is indexed yet.
+    /// Whether not everything is indexed yet.
     pub partial: bool,
 }
 
 const HITS_A_SCOPE: usize = 12;
-/// Never more, however large the window is.
+/// The most tokens of a retrieval, however large the window of the model is.
 const MOST_TOKENS: usize = 6_000;
-/// What stands around a piece and its source's name costs about this.
+/// The approximate tokens of the fence around a piece and of the name of its source.
 const FENCE_TOKENS: usize = 40;
-/// Messages of the session itself that are taken to be in the prompt.
+/// How many of the latest messages of a session are assumed to be in its prompt.
 const RECENT_MESSAGES: usize = 40;
-/// Messages before and after one that was found.
+/// How many messages before and after a found message are added.
 const AROUND: i32 = 2;
 
 impl Retrieval {
-    /// What a piece of text takes of the budget, with what stands around it.
+    /// How many tokens of the budget a piece takes, with its fence and the name of its source.
     pub fn cost(source: &str, text: &str) -> usize {
         estimate_tokens(text) + estimate_tokens(source) + FENCE_TOKENS
     }
 
-    /// A fifth of the window, and never more than 6,000 tokens.
+    /// The token budget for a window: a fifth of it, but at most 6,000 tokens.
     pub fn budget(context_window: usize) -> usize {
         (context_window / 5).min(MOST_TOKENS)
     }
@@ -68,7 +71,7 @@ impl Searcher {
             })
             .collect();
         let wanted = TextQuery::said(&retrieval.text);
-        // The embedder is asked once for all scopes.
+        // The question is embedded once for all scopes.
         let question = self.question(&retrieval.text, &wanted).await?;
         let answers = searches.iter().map(|search| self.answer(search, &wanted, &question));
         let answers = try_join_all(answers).await?;
@@ -80,8 +83,8 @@ impl Searcher {
         Ok(Retrieved { hits, degraded, partial })
     }
 
-    /// Adds the messages around each hit as long as they fit the budget, else the hit alone; no chunk
-    /// comes twice.
+    /// Adds the messages around each hit if they fit into the budget, else only the hit. No chunk
+    /// is added twice.
     async fn within_budget(
         &self,
         hits: Vec<Hit>,
@@ -95,7 +98,7 @@ impl Searcher {
                 continue;
             }
             let (whole, chunks) = self.with_around(&hit, &seen, retrieval.session).await?;
-            // Where neither fits, a shorter hit further down may.
+            // If neither fits, a shorter hit further down may still fit.
             for (piece, chunks) in [(whole, chunks), (hit.clone(), vec![hit.chunk])] {
                 let cost = cost_of(&piece);
                 if cost <= left {
@@ -118,7 +121,8 @@ impl Searcher {
         outline.is_none_or(|outline| outline.messages_after(hit.chunk) < RECENT_MESSAGES)
     }
 
-    /// A message with those around it in its conversation, as one piece, and the chunks it is made of.
+    /// A message joined with those around it in its conversation, and the chunks of the joined
+    /// piece.
     async fn with_around(
         &self,
         hit: &Hit,
@@ -160,8 +164,8 @@ impl Searcher {
         Ok((piece, around.into_iter().map(|chunk| chunk.id).collect()))
     }
 
-    /// One piece of messages that follow each other. It is cited by the first and the last of them:
-    /// within their run, or within the conversation where they are of several runs.
+    /// One piece of consecutive messages. It is cited by the first and the last of them: within
+    /// their run, or within the conversation if they are from several runs.
     async fn piece(&self, hit: &Hit, around: &[StoredChunk]) -> Hit {
         let mut piece = hit.clone();
         let text = |chunk: &StoredChunk| chunk.row.text.clone();
@@ -187,13 +191,14 @@ impl Searcher {
     }
 }
 
-/// What the messages of one conversation have in common; a note stands for itself.
+/// The key that the messages of a conversation share; a note has only itself.
 fn conversation_of(source: &SourceRow) -> &str {
     source.conversation.as_deref().unwrap_or(&source.key.path)
 }
 
-/// Conversations are given unasked only in the space, channel or thread where they were held. Others
-/// are found when the model searches for them.
+/// The kinds of sources that are retrieved from a scope. Conversations are retrieved only in the
+/// space, channel or thread in which they were held; others are found when the model searches for
+/// them.
 fn kinds_in(scope: &Scope) -> Vec<SourceKind> {
     let is_place = match scope {
         Scope::Space(_) | Scope::Channel(_) | Scope::Thread(_) => true,

@@ -1,4 +1,4 @@
-//! Reads the logs of sessions and writes what was said in them to the table, many sessions in one
+//! Reads the logs of sessions and writes their messages to the table, with many sessions in one
 //! transaction.
 
 use std::collections::BTreeSet;
@@ -12,9 +12,10 @@ use super::title_of;
 use crate::indexing::Indexing;
 use crate::{KnowledgeError, Ruler};
 
-/// How much of a log is read at once. A single longer turn is read whole.
+/// How many bytes of a log are read at once. A single longer turn is read whole.
 const PAGE_BYTES: u64 = 512 * 1024;
-/// How much is written to the table together. A search waits for no more.
+/// How many runs, and how many bytes of text, are written to the table together. A search waits for
+/// at most one such batch.
 const SOURCES_AT_ONCE: usize = 512;
 const BYTES_AT_ONCE: usize = 512 * 1024;
 
@@ -22,7 +23,8 @@ const BYTES_AT_ONCE: usize = 512 * 1024;
 #[derive(Debug)]
 pub(super) enum IndexedSession {
     Nothing,
-    /// A mark from which indexing cannot continue, so the whole session is indexed again.
+    /// The index holds something, but its mark cannot be continued, so the whole session is indexed
+    /// again.
     Something,
     UpTo(Mark),
 }
@@ -33,7 +35,7 @@ impl IndexedSession {
     }
 }
 
-/// Sessions on their way into the index. Nothing else is indexed while a batch is open.
+/// Sessions that are being indexed. Nothing else is indexed while a batch is open.
 pub(super) struct Batch<'a> {
     indexing: &'a Indexing,
     turns: &'a dyn TurnLog,
@@ -82,7 +84,7 @@ impl<'a> Batch<'a> {
         for key in std::mem::take(&mut self.gone) {
             chunks.remove(&key).await?;
         }
-        // The marks come last, so that everything marked as indexed is indexed.
+        // The marks are written last, so that everything that is marked as indexed is indexed.
         let marks = std::mem::take(&mut self.marks);
         if !marks.is_empty() {
             chunks.set_marks(marks).await?;
@@ -114,7 +116,7 @@ impl<'a> Batch<'a> {
         };
         let title = title_of(meta);
         let mark = Mark {
-            // A run that is not over is not marked, because more will be said in it.
+            // A run that is still at work is not marked, because more messages will follow in it.
             run: meta.last_run.filter(|_| meta.last_run_status.is_some()).or(known_run),
             title: title.clone(),
             scope: scope.clone(),
@@ -146,8 +148,8 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Reads the log from its end and holds no more than one run at a time. Gives back the names of
-    /// the runs that were indexed.
+    /// Reads the log from its end, and keeps at most one run in memory. Returns the names of the
+    /// runs that were indexed.
     async fn index_runs_after(
         &mut self,
         session: &Reading<'_>,
@@ -161,7 +163,7 @@ impl<'a> Batch<'a> {
         let mut before = None;
         'log: loop {
             let page = self.turns.tail_within(&key, before, PAGE_BYTES).await?;
-            // The position grows with every turn, whichever page the turn is read with, because each
+            // The position grows with every turn, whichever page contains the turn, because each
             // turn takes more than one byte of the log.
             for (place, turn) in page.turns.iter().enumerate().rev() {
                 let position = page.start.0 + place as u64;
@@ -190,7 +192,7 @@ impl<'a> Batch<'a> {
             return Ok(indexed);
         }
         if last.is_some() {
-            // The turns of no run are one source, so all of them must be read.
+            // The turns outside all runs form one source, so all of them must be read.
             return Box::pin(self.index_runs_after(session, None)).await;
         }
         self.add(session, NO_RUN.to_owned(), of_no_run, &mut indexed).await?;

@@ -1,10 +1,11 @@
-//! How far each conversation is indexed, so that the indexer knows which ones to read again.
+//! Stores how far each conversation is indexed, so that the indexer knows which ones to read again.
 
 use onyx_storage::SessionSequence;
 use onyx_types::{PersonId, RunId, Scope, SessionId};
 use serde::{Deserialize, Serialize};
 
-/// The run up to which a session was indexed, and as what it was indexed.
+/// The last indexed run of a session, and the title, scope and chunking with which the session was
+/// indexed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Mark {
     pub(super) run: Option<RunId>,
@@ -14,13 +15,14 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// `None` where it cannot be read, as with those of older versions.
+    /// Parses a mark; `None` if that fails, as with marks of older versions.
     pub(super) fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
     pub(super) fn written(&self) -> String {
-        // Writing names and numbers cannot fail. If it did, the session would be indexed again.
+        // Writing names and numbers cannot fail. If it did, the session would only be indexed
+        // again.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
@@ -33,7 +35,7 @@ pub(super) struct SessionsMark {
     pub(super) chunking: String,
 }
 
-/// The name of the mark of all sessions.
+/// The name of the mark for all sessions.
 pub(super) const SEEN: &str = "sessions seen";
 
 impl SessionsMark {
@@ -41,7 +43,8 @@ impl SessionsMark {
         Self { epoch: sequence.epoch, seq: sequence.last, chunking }
     }
 
-    /// `None` where it belongs to another ledger, or to a later state of this one that is lost.
+    /// Parses a mark; `None` if it belongs to another ledger, or to a later state of this one that
+    /// was lost.
     pub(super) fn read(text: &str, now: SessionSequence) -> Option<Self> {
         let seen: Self = serde_json::from_str(text).ok()?;
         (seen.epoch == now.epoch && seen.seq <= now.last).then_some(seen)
@@ -52,7 +55,8 @@ impl SessionsMark {
     }
 }
 
-/// Tells a conversation that is cut by message from one that was cut in another way.
+/// The prefix that tells conversations which are cut by message from those that were cut in another
+/// way.
 const BY_MESSAGE: &str = "messages 1:";
 
 pub(super) fn by_message(chunking: &str) -> String {
@@ -71,17 +75,17 @@ pub(super) fn mark_name(person: &PersonId, session: SessionId) -> String {
     format!("{}{session}", mark_start(person))
 }
 
-/// Which sessions are companions of which spaces.
+/// The name of the mark that stores which sessions are companions of which spaces.
 pub(super) fn companions_name(person: &PersonId) -> String {
     format!("companions:{person}")
 }
 
 pub(super) const SESSIONS: &str = "sessions/";
 
-/// The beginning of the paths of a session's runs.
+/// The prefix of the paths of a session's runs.
 pub(super) fn prefix(session: SessionId) -> String {
     format!("{SESSIONS}{session}/")
 }
 
-/// The path of a session's turns that no run holds.
+/// The path of a session's turns that belong to no run.
 pub(super) const NO_RUN: &str = "turns";

@@ -1,6 +1,6 @@
-//! Conversations, a run at a time and by message: each is indexed from where the last one ended, so
-//! that a long session costs no more than a short one. Which sessions moved is read from the
-//! ledger's sequence of changes, so that those that did not cost nothing.
+//! Indexes conversations by run and message. Each is continued from where the last indexing ended,
+//! so that a long session costs no more than a short one. The sessions that changed are read from
+//! the ledger's sequence of changes, so that the others cost nothing.
 
 mod batch;
 mod mark;
@@ -23,10 +23,10 @@ use mark::{
 
 const SESSIONS_AT_ONCE: u32 = 200;
 
-/// The space that a session is the companion of, by the first session of its family.
+/// The space whose companion a session is, by the first session of its family.
 type Companions = HashMap<SessionId, SpaceId>;
 
-/// Brings the chunk table in step with sessions.
+/// Brings the chunk table up to date with sessions.
 pub(crate) struct SessionIndexer {
     indexing: Arc<Indexing>,
     files: Arc<dyn Files>,
@@ -49,8 +49,8 @@ impl SessionIndexer {
         Self { indexing, files, ledger, turns, backlog, one_at_a_time }
     }
 
-    /// Indexes the sessions that are known to have changed. When it returns all of them are indexed,
-    /// no matter which task began that.
+    /// Indexes the sessions that are known to have changed. When it returns all of them are
+    /// indexed, even if another task began some of them.
     pub(crate) async fn index_waiting(&self) -> Result<(), KnowledgeError> {
         while self.backlog.has_sessions() {
             let _one_at_a_time = self.one_at_a_time.lock().await;
@@ -70,7 +70,7 @@ impl SessionIndexer {
         Batch::new(&self.indexing, &*self.turns).await
     }
 
-    /// Indexes one session as it is now, or forgets it where it is gone.
+    /// Indexes one session in its present state, or removes it if it was deleted.
     async fn index_session(
         &self,
         person: &PersonId,
@@ -95,9 +95,10 @@ impl SessionIndexer {
         self.index_if_behind(person, &meta, known, scope, batch).await
     }
 
-    /// Indexes the sessions that changed since the last look; all of them where that is not known.
+    /// Indexes the sessions that changed since the last look, or all sessions if that is unknown.
     pub(crate) async fn look_through(&self, how: RereadScope) -> Result<(), KnowledgeError> {
-        // The position is read first, so that what moves meanwhile is looked at next time.
+        // The position is read first, so that sessions that change meanwhile are looked at next
+        // time.
         let sequence = self.ledger.session_sequence().await?;
         let seen = match sequence.filter(|_| how == RereadScope::Changes) {
             Some(sequence) => self.sessions_seen(sequence).await?,
@@ -119,8 +120,8 @@ impl SessionIndexer {
         Ok(self.indexing.chunks.set_mark(SEEN, &seen.written()).await?)
     }
 
-    /// The change up to which the sessions were looked at; `None` if they would be cut in another
-    /// way now.
+    /// The change up to which sessions were looked at; `None` if they would be cut in another way
+    /// now.
     async fn sessions_seen(
         &self,
         sequence: SessionSequence,
@@ -177,7 +178,7 @@ impl SessionIndexer {
         }
         let mut batch = self.batch().await;
         for (session, known) in known {
-            // Lists leave out older forks, which may still be there.
+            // Lists of sessions leave out older forks, which may still exist.
             match ledger.session(person, session).await? {
                 Some(meta) => {
                     let scope = scope_of(&meta, spaces);
@@ -189,7 +190,7 @@ impl SessionIndexer {
         batch.flush().await
     }
 
-    /// The sessions that the index holds, and how far each was indexed.
+    /// The sessions that the index holds, and how far each is indexed.
     async fn known_sessions(
         &self,
         person: &PersonId,
@@ -220,8 +221,8 @@ impl SessionIndexer {
         Ok(spaces.into_iter().filter_map(companion).collect())
     }
 
-    /// Indexes companions that belong to another space than before. The ledger does not report that,
-    /// because it is written in the file of the space.
+    /// Indexes companions that belong to another space than before. The ledger does not report such
+    /// a change, because it is written in the space's file.
     async fn index_moved_companions(
         &self,
         person: &PersonId,
@@ -259,7 +260,7 @@ impl SessionIndexer {
         scope: Option<Scope>,
         batch: &mut Batch<'_>,
     ) -> Result<(), KnowledgeError> {
-        // No search may see this session.
+        // A session without a scope may not be found by any search.
         let Some(scope) = scope else { return Ok(()) };
         let known = match known {
             IndexedSession::UpTo(mark) if self.goes_on(&mark, meta, &scope) => {
@@ -274,21 +275,21 @@ impl SessionIndexer {
         batch.index_new_runs(person, meta, known, scope).await
     }
 
-    /// Can indexing continue after the mark? Every chunk of a session holds its title and scope, so a
-    /// change of these means that all of it is indexed again.
+    /// Whether indexing can continue after the mark. Every chunk of a session holds its title and
+    /// scope, so if one of these changes the whole session is indexed again.
     fn goes_on(&self, mark: &Mark, meta: &SessionMeta, scope: &Scope) -> bool {
         mark.title == title_of(meta) && mark.scope == *scope && self.is_cut_as_now(&mark.chunking)
     }
 }
 
-/// The scope whose searches may see a session; `None` if none may. What is said in a thread is
-/// found in that thread, and what is said with a companion in its space.
+/// The scope whose searches may see a session; `None` if no search may. Messages of a thread are
+/// found in that thread, and messages to a companion in its space.
 fn scope_of(meta: &SessionMeta, spaces: &Companions) -> Option<Scope> {
-    // The id of a thread is that of its session. A companion whose space is gone is treated as a
-    // thread, so that its owner still finds it and no other conversation does.
+    // The id of a thread is that of its session. A companion whose space was deleted is treated as
+    // a thread, so that its owner still finds it and no other conversation does.
     let alone = || meta.root.to_string().parse().ok().map(Scope::Thread);
     match meta.origin {
-        // What passing clients and temporary chats say is not kept.
+        // Sessions of API clients and temporary chats are not kept.
         SessionOrigin::Api | SessionOrigin::Temporary => None,
         SessionOrigin::Thread => alone(),
         SessionOrigin::Companion => {

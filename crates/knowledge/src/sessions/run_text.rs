@@ -1,4 +1,4 @@
-//! What was said in a run, as chunks: one for each message, several for a long one.
+//! Turns the messages of a run into chunks: one for each message, several for a long one.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use onyx_types::{Author, Hash, Origin, TextStatus, Timestamp, Turn, TurnBody};
 use crate::files::transcript::speaker;
 use crate::{Chunking, Document, Ruler};
 
-/// Only the beginning of a longer message is indexed: people do not write so much, and indexing all
-/// of it would take many times its memory.
+/// The longest part of a message that is indexed. People do not write longer messages, and indexing
+/// them would take many times their size in memory.
 const LONGEST_MESSAGE: usize = 256 * 1024;
-/// Only the end of a longer run is indexed.
+/// The longest part of a run that is indexed, counted from its end.
 const LONGEST_RUN: usize = 2 * 1024 * 1024;
 
 pub(super) struct RunText {
-    /// The last one first.
+    /// The messages, the last one first.
     messages: Vec<SaidMessage>,
     pub(super) bytes: usize,
     pub(super) origin: Origin,
@@ -24,8 +24,8 @@ pub(super) struct RunText {
 
 struct SaidMessage {
     message: Message,
-    /// The text; empty where the run is too long to be indexed whole. The message keeps its number,
-    /// so that the others are cited by the right ones.
+    /// The text; empty if the run is too long to be indexed whole. The message is still counted, so
+    /// that the others are cited by the right numbers.
     text: String,
 }
 
@@ -41,7 +41,7 @@ impl RunText {
         self.messages.is_empty()
     }
 
-    /// Adds the turn before those that were added: a log is read from its end.
+    /// Adds a turn before those that were added, because a log is read from its end.
     pub(super) fn add_before(&mut self, turn: &Turn, position: u64) {
         let words = match &turn.body {
             TurnBody::User(user) => Cow::from(user.content.text()),
@@ -62,7 +62,7 @@ impl RunText {
             Author::Agent(agent) => agent.as_str(),
             Author::System => "system",
         };
-        // Several people may speak through one account; what they say begins with their name.
+        // Several people may write through one account, and then each message begins with a name.
         let (author, mut text) = match speaker(words) {
             Some(name) => (name.to_owned(), words.to_owned()),
             None => (who.to_owned(), format!("{who}: {words}")),
@@ -75,7 +75,7 @@ impl RunText {
         self.messages.push(SaidMessage { message, text });
     }
 
-    /// The checksum of everything that can be found in the run.
+    /// The checksum of everything in the run that can be found.
     pub(super) fn checksum(&self) -> Hash {
         let mut all = String::with_capacity(self.bytes);
         self.messages.iter().rev().for_each(|said| all.push_str(&said.text));
@@ -102,7 +102,7 @@ impl RunText {
     }
 }
 
-/// A message is one chunk where it fits.
+/// The parts of a message, which is one chunk if it fits.
 fn parts(text: String, chunking: &Chunking, ruler: &Ruler) -> Vec<String> {
     if text.is_empty() {
         return Vec::new();

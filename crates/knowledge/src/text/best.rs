@@ -3,10 +3,10 @@ use std::collections::BinaryHeap;
 
 use onyx_storage::ChunkId;
 
-/// The best of many, without keeping the others.
+/// Keeps the best of many chunks and drops the others.
 pub(crate) struct TopScores {
     limit: usize,
-    /// A heap with the worst of them on top.
+    /// The kept chunks as a heap, with the worst of them on top.
     kept: BinaryHeap<Reverse<(Score, Reverse<ChunkId>)>>,
 }
 
@@ -18,7 +18,7 @@ impl TopScores {
         Self { limit: limit.max(1), kept: BinaryHeap::with_capacity(limit + 1) }
     }
 
-    /// The score that another must exceed to be among the best.
+    /// The score that another chunk must exceed to be among the best.
     pub(crate) fn bar(&self) -> f32 {
         match self.kept.peek() {
             Some(Reverse((worst, _))) if self.kept.len() == self.limit => worst.0,
@@ -34,7 +34,7 @@ impl TopScores {
         }
     }
 
-    /// Best first with their scores; of equals, the oldest.
+    /// The kept chunks with their scores, best first; the older one first if scores are equal.
     pub(crate) fn into_sorted(self) -> Vec<(ChunkId, f32)> {
         let sorted = self.kept.into_sorted_vec().into_iter();
         sorted.map(|Reverse((score, Reverse(chunk)))| (chunk, score.0)).collect()

@@ -1,4 +1,4 @@
-//! What was committed last, with what is remembered of it until the next commit.
+//! The last committed state of the index, and counts that are remembered until the next commit.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,18 +14,18 @@ use super::{CHUNK, Fields, GROUP};
 use crate::KnowledgeError;
 use crate::visible::VisibleGroups;
 
-/// One in so many texts must be in a language before the words of every question are stemmed in it: what
-/// a few texts are taken for is often wrong.
+/// One in this many texts must be in a language before the words of every question are stemmed in
+/// it, because the language of a few texts is often detected wrongly.
 const LANGUAGE_SHARE: u64 = 50;
-/// Counts that are remembered.
+/// The most counts that are remembered.
 const MOST_COUNTS: usize = 4_096;
 
-/// What a search goes through.
+/// The committed state that searches read.
 pub(super) struct Committed {
     pub(super) searcher: Searcher,
-    /// Which chunk each document is, by the segments that the searcher goes through.
+    /// The columns that say which chunk each document is, for each segment of the searcher.
     pub(super) columns: Vec<Columns>,
-    /// The places in `LANGUAGES` of those that texts are in.
+    /// The indexes in `LANGUAGES` of the languages of the texts.
     pub(super) languages: Vec<usize>,
     counts: Mutex<Counts>,
 }
@@ -35,8 +35,8 @@ pub(super) struct Columns {
     group: Column<u64>,
 }
 
-/// A search asks for each count several times: which words it looks for, what each of them weighs, and
-/// how rare the tokens of its question are.
+/// Counts that a search asks for several times: to choose the words to look for, to weigh each of
+/// them, and to weigh the tokens of its question.
 #[derive(Default)]
 struct Counts {
     texts_with: FxHashMap<Term, u64>,
@@ -62,7 +62,7 @@ impl Committed {
         Ok(Self { searcher, columns, languages, counts: Mutex::default() })
     }
 
-    /// How many texts hold a term.
+    /// The number of texts that contain a term.
     pub(super) fn texts_with(&self, term: Term) -> tantivy::Result<u64> {
         if let Some(count) = self.counts().texts_with.get(&term) {
             return Ok(*count);

@@ -1,17 +1,19 @@
-//! Texts in one spelling: `ü` is one character or two, depending on who wrote it.
+//! Brings texts into one spelling, because `ü` is one character or two, depending on the program
+//! that wrote it.
 
 use std::borrow::Cow;
 
 use unicode_normalization::char::{canonical_combining_class, compose};
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 
-/// Characters below this one are never composed.
+/// The first combining mark. Characters below it are never composed.
 const FIRST_MARK: char = '\u{300}';
 
-/// A text with every character in one piece (NFC), and where each stands in the original text.
+/// A text with composed characters (NFC), and the position of each in the original text.
 pub(crate) struct Composed<'a> {
     text: Cow<'a, str>,
-    /// Where each piece begins, in this text and in the original; empty where the two are the same.
+    /// The positions at which the pieces begin, in this text and in the original; empty if both are
+    /// the same.
     places: Vec<(usize, usize)>,
     length: usize,
 }
@@ -40,7 +42,7 @@ impl<'a> Composed<'a> {
         &self.text
     }
 
-    /// The position in the original text of a position in this one.
+    /// The position in the original text that belongs to a position in this one.
     pub(crate) fn original(&self, at: usize) -> usize {
         if self.places.is_empty() {
             return at;
@@ -50,7 +52,7 @@ impl<'a> Composed<'a> {
     }
 }
 
-/// A character with the accents and joiners that follow it.
+/// The ranges of characters together with the accents and joiners that follow them.
 fn pieces(text: &str) -> Vec<(usize, usize)> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -71,7 +73,7 @@ fn pieces(text: &str) -> Vec<(usize, usize)> {
     pieces
 }
 
-/// Is this an accent on the character before it?
+/// Whether this is an accent on the character before it.
 pub(crate) fn is_mark(c: char) -> bool {
     c >= FIRST_MARK && canonical_combining_class(c) != 0
 }

@@ -1,6 +1,6 @@
-//! The full-text side: a tantivy index under `cache/text` that follows the chunk table. Beside it
-//! what searching by words needs: how a query is read, how words are taken apart and stemmed, and
-//! how what was found is marked. It never decides what a search may see.
+//! The full-text part of searches: a tantivy index in `cache/text` that follows the chunk table. It
+//! also contains what a search by words needs: parsing queries, cutting and stemming words, and
+//! marking what was found. It never decides what a search may see.
 
 mod best;
 mod committed;
@@ -42,16 +42,17 @@ use words::{
     stem_analyzer, terms,
 };
 
-/// The smallest budget that tantivy accepts. It is given back when nothing was written for a while.
+/// The smallest budget that tantivy accepts. Its memory is released when nothing was written for a
+/// while.
 const WRITER_BYTES: usize = 15_000_000;
-/// This many segments of one size are merged, because every search looks into each segment.
+/// How many segments of one size are merged, because every search looks into each segment.
 const PARTS_MERGED: usize = 4;
-/// More words make a query slower and no better.
+/// The most words of a query. More make it slower and no better.
 const MOST_TERMS: usize = 48;
-/// A word that more than one in this many texts has says little about any of them.
+/// A word that occurs in more than one in this many texts says little about any of them.
 const COMMON: u64 = 8;
-/// Such a word is not looked for if the query has this many rarer ones and there are more texts
-/// than the number below.
+/// A common word is not looked for if the query has this many rarer ones, and if there are more
+/// than `FEW_TEXTS` texts.
 const RARER: usize = 3;
 const FEW_TEXTS: u64 = 2_000;
 
@@ -60,7 +61,7 @@ const TITLE_WEIGHT: f32 = 0.7;
 const STEM_WEIGHT: f32 = 1.0;
 const PHRASE_WEIGHT: f32 = 2.0;
 
-/// How far the index has followed. Kept with each commit.
+/// How far the index has followed the chunk table. It is stored with each commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FollowPosition {
     pub(crate) epoch: u64,
@@ -71,7 +72,7 @@ pub(crate) struct TextIndex {
     folder: PathBuf,
     index: Index,
     reader: IndexReader,
-    /// What was committed last.
+    /// The last committed state.
     now: Committed,
     writer: Option<IndexWriter>,
     fields: Fields,
@@ -79,7 +80,7 @@ pub(crate) struct TextIndex {
     stems: Vec<TextAnalyzer>,
     detector: LanguageDetector,
     stop_words: StopWords,
-    /// Chunks that were put since the last commit.
+    /// The number of chunks that were added since the last commit.
     pub(crate) uncommitted: usize,
     pub(crate) followed: FollowPosition,
 }
@@ -88,18 +89,18 @@ struct Fields {
     chunk: Field,
     source: Field,
     group: Field,
-    /// Each word and its stem, so that one list holds all forms of a word.
+    /// Each word and its stem, so that one list contains all forms of a word.
     forms: Field,
-    /// Words as they are written, with their positions, for phrases and beginnings.
+    /// The words as they are written, with their positions, for phrases and prefixes.
     words: Field,
     title: Field,
-    /// The place in `LANGUAGES` of the language that a text is in.
+    /// The index in `LANGUAGES` of the text's language.
     language: Field,
 }
 
 impl TextIndex {
-    /// Opens the index of this epoch, or makes an empty one where there is none that can be used. One
-    /// that has followed further than `last` belongs to a table that is gone.
+    /// Opens the index of this epoch, or creates an empty one if there is none that can be used. An
+    /// index that has followed further than `last` belongs to a table that was lost.
     pub(crate) fn open(folder: &Path, epoch: u64, last: u64) -> Result<Self, KnowledgeError> {
         match Self::open_existing(folder) {
             Ok(found) if found.followed.epoch == epoch && found.followed.seq <= last => Ok(found),
@@ -166,13 +167,13 @@ impl TextIndex {
         })
     }
 
-    /// Somebody may have deleted the cache.
+    /// Whether the folder still exists. Somebody may have deleted the cache.
     pub(crate) fn is_there(&self) -> bool {
         self.folder.join("meta.json").exists()
     }
 
-    /// Puts what a source holds now, or removes it where that is `None`. It is found after the next
-    /// commit, messages also by the day in this zone.
+    /// Stores the present contents of a source, or removes it if that is `None`. It can be found
+    /// after the next commit. Messages can also be found by their day in this time zone.
     pub(crate) fn put(
         &mut self,
         source: SourceId,
@@ -198,7 +199,8 @@ impl TextIndex {
             document.add_u64(self.fields.group, u64::from(contents.group.0));
             document.add_text(self.fields.title, title_of(&contents.title, chunk));
             document.add_u64(self.fields.language, language as u64);
-            // The text is given and not its tokens: tantivy would write and read these as JSON.
+            // The text is passed and not its tokens, because tantivy would write and read tokens as
+            // JSON.
             document.add_text(self.fields.forms, in_language(language, &text));
             document.add_text(self.fields.words, text);
             writer.add_document(document)?;
@@ -221,7 +223,7 @@ impl TextIndex {
         Ok(())
     }
 
-    /// Gives back the memory that writing takes.
+    /// Releases the memory that writing needs.
     pub(crate) fn rest(&mut self) -> Result<(), KnowledgeError> {
         match self.writer.take() {
             Some(writer) => Ok(writer.wait_merging_threads()?),
@@ -241,12 +243,13 @@ impl TextIndex {
         let scoring = EnableScoring::enabled_from_statistics_provider(&self.now, searcher);
         let weight = query.weight(scoring)?;
         let mut parts: Vec<_> = searcher.segment_readers().iter().zip(&self.now.columns).collect();
-        // The largest segments come first: what they find lets more of the others be skipped.
+        // The largest segments come first, because what they yield lets more of the others be
+        // skipped.
         parts.sort_by_key(|(part, _)| std::cmp::Reverse(part.num_docs()));
         let mut best = TopScores::new(limit);
         for (part, columns) in parts {
-            // What may not be seen is left out here and not by the query, because tantivy skips
-            // what cannot be among the best only for a query that holds nothing but words.
+            // What may not be seen is left out here and not by the query. Tantivy can skip
+            // documents that cannot be among the best only for a query of nothing but words.
             weight.for_each_pruning(best.bar(), part, &mut |document, score| {
                 if is_there(part, document) && columns.is_seen(document, seen) {
                     best.add(score, columns.chunk.first(document).map(ChunkId));
@@ -257,16 +260,16 @@ impl TextIndex {
         Ok(best.into_sorted())
     }
 
-    /// How rare a word is in this form. A word that is in every text has 0.
+    /// How rare a word is in this form; 0 if it is in every text.
     pub(crate) fn rarity(&self, word: &str) -> f32 {
         let texts = self.now.searcher.num_docs() as f32;
-        // A count that cannot be read makes the word as rare as one that is nowhere.
+        // If the count cannot be read, the word counts as one that occurs nowhere.
         let with = self.now.texts_with(Term::from_field_text(self.fields.forms, word)).unwrap_or(0);
         let with = (with as f32).min(texts);
         (1.0 + (texts - with + 0.5) / (with + 0.5)).ln()
     }
 
-    /// `None`: there is nothing to look for.
+    /// Builds the query; `None` if there is nothing to look for.
     fn query(&mut self, wanted: &TextQuery) -> Result<Option<BooleanQuery>, KnowledgeError> {
         let mut clauses = Vec::new();
         let language = self.detector.of(&wanted.words);
@@ -313,7 +316,7 @@ impl TextIndex {
         Ok(queries)
     }
 
-    /// One query for each word, which the text holds in one form or another.
+    /// One query for each word, which the text may contain in any form.
     fn each_word(&mut self, asked: &str, language: usize) -> Vec<Box<dyn Query>> {
         let words = self.forms_of(asked, language).into_iter().take(MOST_TERMS);
         let in_any_form = words.map(|word| {
@@ -327,7 +330,8 @@ impl TextIndex {
         in_any_form.collect()
     }
 
-    /// The words of a question, with their stems in its own language and in those that the texts are in.
+    /// The words of a question, with their stems in its own language and in the languages of the
+    /// texts.
     fn forms_of(&mut self, words: &str, language: usize) -> Vec<WordForms> {
         let languages = &self.now.languages;
         let stems = self.stems.iter_mut().enumerate();
@@ -335,7 +339,7 @@ impl TextIndex {
         forms(&mut self.plain, known.map(|(_, analyzer)| analyzer), words)
     }
 
-    /// Forms of the words that are looked for, and what each counts.
+    /// The forms of the words to look for, with their weights.
     fn sought(
         &mut self,
         words: &str,
@@ -354,7 +358,7 @@ impl TextIndex {
                 let in_any_form = texts_with(stem)?;
                 most = most.max(in_any_form);
                 if in_any_form == as_it_stands {
-                    // It has no other form, so one list is enough.
+                    // The word has no other form in the texts, so one list is enough.
                     stem.clone_from(&word.word);
                 }
             }
@@ -385,7 +389,8 @@ impl TextIndex {
         let mut stream = self.plain.token_stream(phrase);
         while stream.advance() {
             let token = stream.token();
-            // An identifier has the position of its first part, and the parts say the same.
+            // An identifier has the position of its first part, and its parts are looked for
+            // instead.
             if places.last().is_none_or(|(place, _)| *place != token.position) {
                 let term = Term::from_field_text(self.fields.words, &token.text);
                 places.push((token.position, term));
@@ -407,8 +412,8 @@ fn is_there(part: &SegmentReader, document: u32) -> bool {
     part.alive_bitset().is_none_or(|alive| alive.is_alive(document))
 }
 
-/// A note is found by its title, also a note that is a transcript. A message of a session is not,
-/// because the title of a session says nothing about a single message.
+/// The title by which a chunk can be found, also in a note that is a transcript. A message of a
+/// session has none, because the title of a session says nothing about a single message.
 fn title_of(title: &str, chunk: &ChunkRow) -> String {
     let is_in_session = chunk.message.as_ref().is_some_and(|message| message.turn.is_some());
     if is_in_session { String::new() } else { format!("{title}\n{}", chunk.heading) }
@@ -420,7 +425,8 @@ fn term_query(field: Field, text: &str, weight: f32) -> Box<dyn Query> {
     Box::new(BoostQuery::new(Box::new(query), weight))
 }
 
-/// How texts are cut into words, with a version: an index of another version is rebuilt.
+/// The names of the ways in which texts are cut into words, with a version. An index of another
+/// version is rebuilt.
 const PLAIN: &str = "plain 3";
 const FORMS: &str = "forms 4";
 const CHUNK: &str = "chunk";

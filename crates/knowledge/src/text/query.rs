@@ -1,15 +1,15 @@
 //! Parses what a person typed: words, "phrases", and prefixes*.
 
-/// Which words of a query a text must hold to be found.
+/// Which words of a query a text must contain to be found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum RequiredWords {
-    /// One is enough; more of them make the match better.
+    /// One of the words is enough; more of them make the match better.
     #[default]
     Any,
     All,
 }
 
-/// A query by its parts.
+/// A query, divided into its parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TextQuery {
     pub(crate) words: String,
@@ -18,14 +18,15 @@ pub(crate) struct TextQuery {
     pub(crate) beginnings: Vec<String>,
 }
 
-/// More than a person types. A whole message that is searched for is cut here.
+/// The longest text that is searched for, which is more than a person types. Longer messages are
+/// cut.
 const LONGEST: usize = 2_000;
 
 impl TextQuery {
     pub(crate) fn read(text: &str) -> Self {
         let text = &text[..text.floor_char_boundary(LONGEST)];
         let mut wanted = Self::default();
-        // A quotation mark that nothing closes is a plain character.
+        // A quotation mark without a partner is an ordinary character.
         let quotes = text.matches('"').count() / 2 * 2;
         for (place, part) in text.splitn(quotes + 1, '"').enumerate() {
             let part = part.trim();
@@ -37,12 +38,12 @@ impl TextQuery {
         wanted
     }
 
-    /// What a person typed to filter a list: only entries that hold all of it match.
+    /// A query of what a person typed to filter a list: only entries that contain all of it match.
     pub(crate) fn all_of(text: &str) -> Self {
         Self { needed: RequiredWords::All, ..Self::read(text) }
     }
 
-    /// The text of a message: quotes and stars in it have no meaning.
+    /// A query of a message's text, in which quotes and stars have no meaning.
     pub(crate) fn said(text: &str) -> Self {
         let words = text[..text.floor_char_boundary(LONGEST)].to_owned();
         Self { words, ..Self::default() }
@@ -60,7 +61,7 @@ impl TextQuery {
         }
     }
 
-    /// Every word of it, for marking them.
+    /// Every word of the query, so that they can be marked in a text.
     pub(crate) fn all_words(&self) -> String {
         let mut all = self.words.clone();
         for part in self.phrases.iter().chain(&self.beginnings) {

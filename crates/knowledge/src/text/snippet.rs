@@ -16,7 +16,7 @@ const LENGTH: usize = 280;
 /// Two words that share a beginning of this length are taken for forms of one word.
 const STEM: usize = 4;
 
-/// Finds what was looked for in the texts that are shown.
+/// Finds the words of a query in the texts that are shown.
 pub(crate) struct Marker {
     terms: Vec<String>,
     analyzer: TextAnalyzer,
@@ -29,7 +29,8 @@ impl Marker {
         Self { terms, analyzer }
     }
 
-    /// The part of a text that holds most of what was looked for, marked.
+    /// The part of a text that contains most of what was looked for, divided into hits and other
+    /// text.
     pub(crate) fn snippet(&mut self, text: &str) -> Vec<SnippetPart> {
         let hits = self.hits(text);
         let start = best_start(text, &hits);
@@ -37,7 +38,7 @@ impl Marker {
         cut(text, start, end, &hits)
     }
 
-    /// Where in the text the words stand. Most words are plain and can be compared as they are.
+    /// The positions of the words in a text. Most words are plain and can be compared as they are.
     fn hits(&mut self, text: &str) -> Vec<(usize, usize)> {
         let mut hits = Vec::new();
         let mut at = 0;
@@ -62,13 +63,13 @@ impl Marker {
     }
 }
 
-/// A word without accents that has no parts.
+/// Whether a word has neither accents nor parts.
 fn is_plain(run: &str) -> bool {
     let seam = |pair: &[u8]| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase();
     run.is_ascii() && !run.contains('_') && !run.as_bytes().windows(2).any(seam)
 }
 
-/// Is a word, ignoring case, a form of a searched word?
+/// Whether a word is a form of a searched word, ignoring case.
 fn is_form(term: &str, word: &str) -> bool {
     let same = |(a, b): &(char, char)| *a == b.to_ascii_lowercase();
     let alike = term.chars().zip(word.chars()).take_while(same).count();
@@ -80,7 +81,7 @@ fn is_form(term: &str, word: &str) -> bool {
     rest == 0 || (alike >= STEM && rest <= 3)
 }
 
-/// Where the window with the most hits starts, at the start of a word.
+/// The start of the window with the most hits, at the start of a word.
 fn best_start(text: &str, hits: &[(usize, usize)]) -> usize {
     if text.len() <= LENGTH {
         return 0;

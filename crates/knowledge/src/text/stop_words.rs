@@ -1,5 +1,6 @@
-//! Words that occur in every question and say nothing about its subject, by language. They are
-//! left out only of questions in that language, because in another language they may mean something.
+//! Words that occur in many questions and say nothing about their subject, by language. They are
+//! left out only of questions in that language, because in another language they may mean
+//! something.
 
 use std::collections::HashSet;
 
@@ -37,7 +38,7 @@ const SWEDISH: &str = "att av blev de den det du där efter ej en ett från för
     hur här i inte jag kan man med men min mitt när nu och om på sig sin ska som så till under upp \
     ut vad var vara vem vi vid vilken än är";
 
-/// Which words of each of `LANGUAGES` are left out of questions.
+/// The words that are left out of questions, for each of `LANGUAGES`.
 pub(crate) struct StopWords(Vec<HashSet<&'static str>>);
 
 impl StopWords {
@@ -60,10 +61,10 @@ impl StopWords {
         Self(LANGUAGES.iter().map(of).collect())
     }
 
-    /// The words of a question that say something; all of them where none would be left.
+    /// The words of a question without stop words; the whole question if none would be left.
     pub(crate) fn without(&self, language: usize, question: &str) -> String {
         let Some(stop) = self.0.get(language) else { return question.to_owned() };
-        // The parts on both sides of an apostrophe are words of their own: "Ana's", "l'eau".
+        // The parts on both sides of an apostrophe are separate words, as in "Ana's" and "l'eau".
         let parts = question.split(|c: char| c.is_whitespace() || matches!(c, '\'' | '’'));
         let says_something = |part: &&str| {
             let word = part.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
@@ -88,7 +89,7 @@ mod tests {
     fn what_says_nothing_is_left_out_in_its_own_language() {
         assert_eq!(left("When did we paint the hallway?"), "paint hallway?");
         assert_eq!(left("Wann haben wir den Flur gestrichen?"), "Flur gestrichen?");
-        // An article in German, a verb in English.
+        // The word "die" is an article in German and a verb in English.
         assert_eq!(left("what made the plants die"), "made plants die");
         assert_eq!(left("what is it"), "what is it");
         assert_eq!(left("Where's Ana's bike?"), "Ana bike?");

@@ -1,4 +1,5 @@
-//! Cuts a text into the terms that it is found by: words, their stems by language, parts of identifiers.
+//! Cuts a text into the terms by which it is found: words, their stems by language, and the parts
+//! of identifiers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,17 +9,17 @@ use tantivy::tokenizer::{
 
 use super::composed::{Composed, is_mark};
 
-/// Longer texts are data, not words.
+/// The longest word in bytes. Longer ones are data.
 const LONGEST_WORD: usize = 64;
 
-/// Gives words in lower case and in one spelling. Scripts without spaces give pairs of characters; an
-/// identifier gives itself and its parts.
+/// Yields words in lower case and in one spelling. Scripts without spaces yield pairs of
+/// characters; an identifier yields itself and its parts.
 #[derive(Clone, Default)]
 pub(crate) struct WordTokenizer;
 
 pub(crate) struct Words {
     tokens: Vec<Token>,
-    /// One past the current one.
+    /// The index after that of the current token.
     next: usize,
 }
 
@@ -77,7 +78,7 @@ fn words_in(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// Adds the word, and for an identifier its parts at the same position.
+/// Adds a word. For an identifier it also adds the parts, the first at the same position.
 fn add_word(tokens: &mut Vec<Token>, text: &str, from: usize, to: usize, position: &mut usize) {
     let word = &text[from..to];
     let parts = parts(word);
@@ -86,7 +87,8 @@ fn add_word(tokens: &mut Vec<Token>, text: &str, from: usize, to: usize, positio
         *position += 1;
     }
     if parts.len() > 1 && word.len() <= LONGEST_WORD {
-        // It has the position of its first part, so that phrases continue with its parts.
+        // The identifier gets the position of its first part, so that phrases can continue after
+        // its parts.
         let at = *position - parts.len();
         push(tokens, text, from, to, at);
         let whole = tokens.pop();
@@ -95,7 +97,7 @@ fn add_word(tokens: &mut Vec<Token>, text: &str, from: usize, to: usize, positio
     }
 }
 
-/// The parts of `snake_case` and `camelCase`.
+/// The parts of names in `snake_case` or `camelCase`.
 fn parts(word: &str) -> Vec<(usize, usize)> {
     let mut parts = Vec::new();
     let mut start = None;
@@ -119,7 +121,7 @@ fn add_wide(tokens: &mut Vec<Token>, text: &str, at: usize, position: &mut usize
     let (next, wide) = ahead.next().map_or((text.len() - at, false), |(to, c)| (to, is_wide(c)));
     let after = ahead.next().map_or(text.len() - at, |(to, _)| to);
     let before_is_wide = text[..at].chars().next_back().is_some_and(is_wide);
-    // Characters are looked up in pairs. One stands alone only where it has no neighbour.
+    // Characters are looked up in pairs. One is added alone only if it has no neighbour.
     if wide {
         push(tokens, text, at, at + after, *position);
     } else if before_is_wide {
@@ -143,8 +145,8 @@ fn push(tokens: &mut Vec<Token>, text: &str, from: usize, to: usize, position: u
     });
 }
 
-/// Scripts that are written without spaces, and Korean, which joins to a word what other languages
-/// write beside it.
+/// Whether a character belongs to a script that is written without spaces, or to Korean, which
+/// joins to a word what other languages write separately.
 fn is_wide(c: char) -> bool {
     matches!(c,
         '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}'
@@ -158,18 +160,18 @@ fn is_hangul(c: char) -> bool {
         | '\u{ac00}'..='\u{d7ff}')
 }
 
-/// Words as they stand, without accents.
+/// Yields words as they are written, without accents.
 pub(crate) fn plain_analyzer() -> TextAnalyzer {
     TextAnalyzer::builder(WordTokenizer).filter(AsciiFoldingFilter).build()
 }
 
-/// The same words, cut down to their stems in a language.
+/// Yields the same words, reduced to their stems in a language.
 pub(crate) fn stem_analyzer(language: Language) -> TextAnalyzer {
     let stemmed = TextAnalyzer::builder(WordTokenizer).filter(Stemmer::new(language));
     stemmed.filter(AsciiFoldingFilter).build()
 }
 
-/// What an analyzer makes of a text, once each, in order.
+/// The distinct terms that an analyzer makes of a text, in order.
 pub(crate) fn terms(analyzer: &mut TextAnalyzer, text: &str) -> Vec<String> {
     let mut terms = Vec::new();
     let mut stream = analyzer.token_stream(text);
@@ -181,15 +183,15 @@ pub(crate) fn terms(analyzer: &mut TextAnalyzer, text: &str) -> Vec<String> {
     terms
 }
 
-/// A word as it is looked for.
+/// A word of a query, with its stems.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WordForms {
     pub(crate) word: String,
-    /// What is left of it in each of the languages, once each; may be the word itself.
+    /// The distinct stems of the word in each of the languages; one may be the word itself.
     pub(crate) stems: Vec<String>,
 }
 
-/// The words of a text, once each, in order, each with its stems.
+/// The distinct words of a text in order, each with its stems.
 pub(crate) fn forms<'a>(
     plain: &mut TextAnalyzer,
     stems: impl Iterator<Item = &'a mut TextAnalyzer>,
@@ -201,7 +203,7 @@ pub(crate) fn forms<'a>(
         words.push(WordForms { word: stream.token().text.clone(), stems: Vec::new() });
     }
     for analyzer in stems {
-        // The filters change words and drop none, so words at the same position are the same word.
+        // The filters change words but drop none, so words at the same position are the same word.
         let mut stream = analyzer.token_stream(text);
         for word in &mut words {
             if stream.advance() && !word.stems.contains(&stream.token().text) {
@@ -214,8 +216,8 @@ pub(crate) fn forms<'a>(
     words
 }
 
-/// Gives every word of a text, and its stem where that differs. A field has one tokenizer for all its
-/// texts, so the text itself says what language it is in (`in_language`).
+/// Yields every word of a text, and its stem if that differs. A field has one tokenizer for all its
+/// texts, so the text itself says in which language it is (see `in_language`).
 #[derive(Clone)]
 pub(crate) struct FormsTokenizer {
     plain: TextAnalyzer,
@@ -239,7 +241,7 @@ pub(crate) fn forms_analyzer() -> TextAnalyzer {
     TextAnalyzer::builder(FormsTokenizer { plain: plain_analyzer(), stems }).build()
 }
 
-/// A text for `FormsTokenizer`, with its place in `LANGUAGES`.
+/// The text for `FormsTokenizer`, with the index of its language in `LANGUAGES` before it.
 pub(crate) fn in_language(language: usize, text: &str) -> String {
     let place = u8::try_from(language).map_or('\0', char::from);
     let mut told = String::with_capacity(text.len() + 1);
@@ -266,8 +268,8 @@ fn words_and_stems(plain: &mut TextAnalyzer, stem: &mut TextAnalyzer, text: &str
     tokens
 }
 
-/// The first syllable of a Korean word. Many words have only one, and people search for them without
-/// what is joined to them.
+/// The first syllable of a pair in a Korean word. Many words have only one syllable, and people
+/// search for them without the endings that are joined to them.
 fn opening(pair: &Token) -> Option<Token> {
     let mut syllables = pair.text.chars();
     let first = syllables.next().filter(|c| is_hangul(*c))?;
@@ -275,14 +277,14 @@ fn opening(pair: &Token) -> Option<Token> {
     Some(Token { text: first.to_string(), ..pair.clone() })
 }
 
-/// A language that has a stemmer here, and words that give it away.
+/// A language that has a stemmer, and common words by which it is recognised.
 pub(crate) struct TextLanguage {
     pub(crate) language: Language,
     pub(crate) code: &'static str,
     pub(crate) small_words: &'static [&'static str],
 }
 
-/// A text that gives no language away is taken for the first.
+/// The known languages. A text in which no language is recognised counts as the first one.
 pub(crate) const LANGUAGES: &[TextLanguage] = &[
     text_language(
         Language::English,
@@ -400,11 +402,11 @@ const fn text_language(
     TextLanguage { language, code, small_words }
 }
 
-/// Tells what language a text is probably in.
+/// Detects in which language a text probably is.
 pub(crate) struct LanguageDetector {
-    /// Which languages a small word gives away, a bit each.
+    /// The languages that have a small word in common, one bit each.
     given_away: HashMap<&'static str, u32>,
-    /// Words of more bytes than this are none of them.
+    /// The length in bytes of the longest small word.
     longest: usize,
 }
 
@@ -420,13 +422,13 @@ impl LanguageDetector {
         Self { given_away, longest }
     }
 
-    /// The language of a text, as a place in `LANGUAGES`.
+    /// The index in `LANGUAGES` of a text's language.
     pub(crate) fn of(&self, text: &str) -> usize {
         let text = Composed::of(text);
         let text = text.text();
         let mut seen = [0_u32; LANGUAGES.len()];
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        // The beginning of a text is enough to tell.
+        // The first words of a text are enough to detect its language.
         for word in words.take(200).filter(|word| word.len() <= self.longest) {
             let Some(languages) = self.given_away.get(word.to_lowercase().as_str()) else {
                 continue;
@@ -445,7 +447,7 @@ impl LanguageDetector {
     }
 }
 
-/// Scripts of one language (among those here).
+/// The language of a script that only one of `LANGUAGES` uses.
 fn script_of(text: &str) -> Option<usize> {
     let code = text.chars().find_map(|c| match c {
         '\u{0400}'..='\u{04ff}' => Some("ru"),

@@ -1,4 +1,5 @@
-//! The embedder that makes vectors now, the one that made them before, and how the last call went.
+//! Holds the embedder that makes vectors now, those that made them before, and how the last call
+//! went.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -7,7 +8,7 @@ use onyx_types::Embedder;
 use crate::Ruler;
 use crate::status::Embedding;
 
-/// The embedder that is configured, and the ones whose place it has taken.
+/// The configured embedder, and those that it has replaced.
 #[derive(Default)]
 pub(crate) struct Embedders {
     state: RwLock<EmbedderState>,
@@ -16,26 +17,28 @@ pub(crate) struct Embedders {
 #[derive(Clone, Default)]
 struct EmbedderState {
     embedder: Option<Arc<dyn Embedder>>,
-    /// Which vectors fit together; empty if there is no embedder.
+    /// The name of the vectors that fit together; empty if there is no embedder.
     model: String,
     failing: Option<String>,
-    /// The vectors of one of these serve until the present embedder has made as many.
+    /// Replaced embedders. The vectors of one of these serve until the present embedder has made as
+    /// many.
     retired: Vec<Arc<dyn Embedder>>,
 }
 
-/// Which vectors searches go by.
+/// The vectors that searches use, and the embedder that makes query vectors for them.
 #[derive(Clone)]
 pub(crate) struct ServingVectors {
     pub(crate) model: String,
     pub(super) embedder: Arc<dyn Embedder>,
-    /// Every chunk had its vector once.
+    /// Whether every chunk had its vector once.
     pub(super) is_whole: bool,
 }
 
-/// Retired embedders beyond these are forgotten: each came and went before it had made all vectors.
+/// The most replaced embedders that are kept. Each further one was replaced before it had made all
+/// vectors.
 const MOST_RETIRED: usize = 4;
 
-/// Does another model make vectors from now on?
+/// Whether another model makes vectors from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EmbedderChange {
     Same,
@@ -43,24 +46,24 @@ pub(crate) enum EmbedderChange {
 }
 
 impl Embedders {
-    /// `None`: searches go by words alone. Where another one made the vectors that are there, these
-    /// serve until the new one has made as many.
+    /// Sets the embedder; with `None` searches use words alone. If another embedder made the
+    /// existing vectors, they serve searches until the new one has made as many.
     pub(crate) fn set(&self, embedder: Option<Arc<dyn Embedder>>) -> EmbedderChange {
         self.state.write().unwrap_or_else(PoisonError::into_inner).set(embedder)
     }
 
-    /// There is an embedder, but it cannot be had now.
+    /// Notes that an embedder is configured but not available now.
     pub(crate) fn set_failing(&self, model: &str, reason: &str) {
         self.state.write().unwrap_or_else(PoisonError::into_inner).set_failing(model, reason);
     }
 
-    /// Somebody who can still make vectors that fit the ones that are there.
+    /// Adds an embedder that is not configured any more but can make query vectors that fit the
+    /// existing vectors.
     pub(crate) fn add_retired(&self, embedder: Arc<dyn Embedder>) {
         self.state.write().unwrap_or_else(PoisonError::into_inner).retired.push(embedder);
     }
 
-    /// Where the table serves the vectors of a model whose embedder is not at hand: which one that
-    /// is, as `<provider>/<model>`.
+    /// The embedder, as `<provider>/<model>`, whose vectors serve but which is not available.
     pub(crate) fn missing(&self, served: Option<String>) -> Option<String> {
         let state = self.now();
         let is_known = |model: &String| {
@@ -73,18 +76,19 @@ impl Embedders {
         })
     }
 
-    /// The ruler that texts are measured with now.
+    /// The ruler by which texts are measured now.
     pub(crate) fn ruler(&self) -> Ruler {
         Ruler::of(self.now().embedder)
     }
 
-    /// Is it to be tried again? One that is not at hand announces itself when it comes.
+    /// Whether to call the embedder again after a failure. One that is not available reports itself
+    /// when it is.
     pub(crate) fn is_failing(&self) -> bool {
         let state = self.now();
         state.embedder.is_some() && state.failing.is_some()
     }
 
-    /// Why the last call failed, where it did.
+    /// The reason why the last call failed, if it did.
     pub(super) fn failure(&self) -> Option<String> {
         self.now().failing
     }
@@ -104,8 +108,8 @@ impl Embedders {
         state.embedder.map(|embedder| (embedder, state.model))
     }
 
-    /// Which vectors searches go by where the table serves those of this model. `None`: there is
-    /// no embedder.
+    /// The vectors that searches use if those of the model `served` are in the table; `None` if
+    /// there is no embedder.
     pub(crate) fn serving(&self, served: Option<String>) -> Option<ServingVectors> {
         let state = self.now();
         let is_whole = served.as_ref() == Some(&state.model);
@@ -119,7 +123,7 @@ impl Embedders {
         state.embedder.map(|embedder| ServingVectors { model, embedder, is_whole })
     }
 
-    /// The vectors of this model serve from now on, so those of older ones are not needed.
+    /// Forgets replaced embedders, because the vectors of this model serve searches from now on.
     pub(super) fn forget_retired(&self, model: &str) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if state.model == model {
@@ -127,7 +131,7 @@ impl Embedders {
         }
     }
 
-    /// How the last call went, unless another embedder has come meanwhile.
+    /// Notes how the last call went, unless the embedder was replaced meanwhile.
     pub(super) fn note(&self, model: &str, failed: Option<&String>) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if state.model != model || state.embedder.is_none() {
@@ -148,7 +152,7 @@ impl EmbedderState {
     fn set(&mut self, embedder: Option<Arc<dyn Embedder>>) -> EmbedderChange {
         let before = std::mem::take(self);
         self.model = embedder.as_deref().map_or_else(String::new, fingerprint);
-        // If no embedder is wanted, the retired ones are not wanted either, so they are dropped.
+        // If no embedder is wanted, the replaced ones are not wanted either, so they are dropped.
         if embedder.is_some() {
             self.retired = before.retired;
             self.retired.extend(before.embedder);

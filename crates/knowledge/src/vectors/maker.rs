@@ -1,4 +1,5 @@
-//! Makes vectors: in the background for chunks that have none yet, and for what is searched for.
+//! Makes vectors: in the background for chunks that have none yet, and for the questions of
+//! searches.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,13 +21,13 @@ pub(crate) struct VectorMaker {
     known: Mutex<Known>,
 }
 
-/// What need not be read from the table again.
+/// What is known of the table, so that it need not be read again.
 #[derive(Default)]
 struct Known {
-    /// Every chunk up to this change had a vector of this model, and of its tokens as far as they fit
-    /// the bound.
+    /// The change up to which every chunk had a vector of this model, and token vectors as far as
+    /// their bound allowed.
     embedded: Option<EverythingEmbedded>,
-    /// While the first vectors of a model are made: how far.
+    /// How far the first vectors of a model are made, while they are.
     made: Option<VectorProgress>,
 }
 
@@ -38,30 +39,30 @@ struct EverythingEmbedded {
     most_token_bytes: u64,
 }
 
-/// Up to which chunk there are vectors of a model.
+/// The chunk up to which there are vectors of a model.
 struct VectorProgress {
     epoch: u64,
     model: String,
     through: ChunkId,
 }
 
-/// What is searched for, as a vector that fits those of a model.
+/// The vector of a question that fits those of a model.
 pub(crate) struct QueryVector {
     pub(crate) model: String,
     pub(crate) vector: Vec<f32>,
-    /// The vectors of its tokens, where the model gives them.
+    /// The vectors of the question's tokens, if the model yields them.
     pub(crate) tokens: Option<TokenVectors>,
-    /// Why less than everything can be found by it.
+    /// The reason why the vector can find only a part of the chunks.
     pub(crate) incomplete: Option<String>,
 }
 
-/// The name of the mark that holds up to which chunk vectors were made, and by which model.
+/// The name of the mark that stores up to which chunk vectors were made, and by which model.
 const EMBEDDED_THROUGH: &str = "embedded through";
-/// Chunks that are embedded at once; few enough that a slow embedder shows progress.
+/// How many chunks are embedded at once. They are so few that even a slow embedder shows progress.
 pub(super) const BATCH: u32 = 32;
-/// A search does not wait longer for the vector of its words.
+/// How long a search waits for the vector of its question.
 const QUERY_PATIENCE: Duration = Duration::from_secs(3);
-/// Longer texts are cut before they are embedded, because no embedder reads that far.
+/// Longer texts are cut before they are embedded, because no embedder reads further.
 const LONGEST_TEXT: usize = 8 * 1024;
 
 impl VectorMaker {
@@ -79,7 +80,8 @@ impl VectorMaker {
         }
     }
 
-    /// Whose vectors are counted: those that are made now, else those that are there.
+    /// The model whose vectors are counted: the one that makes them now, else the one that made the
+    /// existing ones.
     pub(crate) async fn counted_model(&self) -> Result<Option<String>, KnowledgeError> {
         match self.embedders.current() {
             Some((_, model)) => Ok(Some(model)),
@@ -87,13 +89,13 @@ impl VectorMaker {
         }
     }
 
-    /// The embedder whose vectors are there to serve while those of the present one are made, where
-    /// it is not at hand: as `<provider>/<model>`.
+    /// The embedder, as `<provider>/<model>`, whose vectors serve searches until the present one
+    /// has made its own, if that embedder is not available.
     pub(crate) async fn missing_embedder(&self) -> Result<Option<String>, KnowledgeError> {
         Ok(self.embedders.missing(self.chunks.served_vectors().await?))
     }
 
-    /// The vector of what is searched for, or why there is none.
+    /// The vector of a question; the inner error says why there is none.
     pub(crate) async fn query_vector(
         &self,
         text: &str,
@@ -135,8 +137,8 @@ impl VectorMaker {
         Ok(!chunks.without_vector(model, made, 1).await?.is_empty())
     }
 
-    /// Makes vectors until every chunk has one or the embedder fails. Once every chunk has one,
-    /// searches go by them.
+    /// Makes vectors until every chunk has one or the embedder fails. When every chunk has one,
+    /// searches use them.
     pub(crate) async fn embed_missing(&self) -> Result<(), KnowledgeError> {
         let _one_at_a_time = self.one_at_a_time.lock().await;
         let Some((embedder, model)) = self.embedders.current() else { return Ok(()) };
@@ -150,10 +152,11 @@ impl VectorMaker {
         if self.known().embedded.as_ref() == Some(&done) {
             return Ok(());
         }
-        // Chunks have ascending numbers, so that those up to here need not be looked at again.
+        // Chunks have ascending numbers, so those up to this one need not be looked at again.
         let mut after = self.embedded_through(&model).await?;
         loop {
-            // The position is read first, so that what comes meanwhile is looked at next time.
+            // The position is read first, so that chunks that are added meanwhile are looked at
+            // next time.
             let change = chunks.last_change().await?;
             let missing = chunks.without_vector(&model, after, BATCH).await?;
             let Some(last) = missing.last() else {
@@ -173,7 +176,7 @@ impl VectorMaker {
         }
     }
 
-    /// Up to which chunk all have vectors of the model that serves.
+    /// The chunk up to which all chunks have vectors of this model, if its vectors serve searches.
     async fn embedded_through(&self, model: &str) -> Result<ChunkId, KnowledgeError> {
         let chunks = &self.chunks;
         if chunks.served_vectors().await?.as_deref() != Some(model) {
@@ -197,8 +200,8 @@ impl VectorMaker {
         Ok(self.chunks.set_mark(EMBEDDED_THROUGH, &mark).await?)
     }
 
-    /// Makes the vectors of chunks, and those of their tokens where there may be any: the oldest give way
-    /// to them. Did the embedder answer?
+    /// Makes the vectors of chunks, and their token vectors if these are wanted, for which the
+    /// oldest token vectors are dropped. Returns whether the embedder answered.
     pub(super) async fn embed_chunks(
         &self,
         embedder: &dyn Embedder,

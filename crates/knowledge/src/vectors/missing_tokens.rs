@@ -1,6 +1,6 @@
-//! Vectors of tokens for chunks that have a vector and none of these: they came with an older version, or
-//! when there was less room. Which chunks were looked at is kept in the table, so that a start does not
-//! look at them again.
+//! Makes token vectors for chunks that have only a whole vector, because they were indexed by an
+//! older version or when there was less room. Which chunks were looked at is stored in the table,
+//! so that a start does not look at them again.
 
 use onyx_storage::ChunkId;
 use onyx_types::Embedder;
@@ -8,13 +8,13 @@ use onyx_types::Embedder;
 use super::maker::{BATCH, VectorMaker};
 use crate::KnowledgeError;
 
-/// The name of the mark that holds which chunks were looked at.
+/// The name of the mark that stores which chunks were looked at.
 const TOKENS_MADE: &str = "tokens made";
-/// Older chunks get vectors of tokens as long as this share of the bound is free, so that new messages do
-/// not push out at once what was just made.
+/// Older chunks get token vectors as long as this share of the bound is free. Otherwise new
+/// messages would displace what was just made.
 const FREE_SHARE: u64 = 8;
 
-/// From and through which chunk all have vectors of their tokens, or have no words to make them of.
+/// The range of chunks that all have token vectors, or have no words from which to make them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Covered {
     from: ChunkId,
@@ -22,8 +22,8 @@ struct Covered {
 }
 
 impl VectorMaker {
-    /// Looks at what was indexed since the last time, and then at older chunks, the newest first, as long
-    /// as there is room.
+    /// Looks at chunks that were added since the last time, and then at older chunks, the newest
+    /// first, as long as there is room.
     pub(super) async fn embed_missing_tokens(
         &self,
         embedder: &dyn Embedder,
@@ -44,7 +44,8 @@ impl VectorMaker {
         self.embed_older(embedder, model).await
     }
 
-    /// A chunk that took over the vector of one with the same words may lack those of its tokens.
+    /// Makes token vectors for newer chunks. A chunk that took over the vector of one with the same
+    /// text may lack token vectors.
     async fn embed_newer(
         &self,
         embedder: &dyn Embedder,
@@ -81,7 +82,7 @@ impl VectorMaker {
                 return Ok(());
             }
             if self.covered(model).await? != Some(covered) {
-                // Some of them have given way already: there is no more room.
+                // Some chunks have lost their token vectors meanwhile, so there is no more room.
                 return Ok(());
             }
             let from = missing.last().map_or_else(ChunkId::default, |oldest| oldest.id);
@@ -90,7 +91,8 @@ impl VectorMaker {
         Ok(())
     }
 
-    /// Where they take more than the settings allow, those of the oldest chunks go.
+    /// Drops the token vectors of the oldest chunks if all of them together take more than the
+    /// settings allow.
     pub(super) async fn drop_surplus_tokens(&self, model: &str) -> Result<(), KnowledgeError> {
         let most = self.settings.get().most_token_bytes;
         if self.chunks.token_bytes(model).await? <= most {
@@ -109,7 +111,7 @@ impl VectorMaker {
         }
     }
 
-    /// `None`: nothing is known for this model and this bound.
+    /// The covered range; `None` if nothing is known for this model and this bound.
     async fn covered(&self, model: &str) -> Result<Option<Covered>, KnowledgeError> {
         let marks = self.chunks.marks(TOKENS_MADE).await?;
         Ok(marks.first().and_then(|(_, mark)| {

@@ -1,6 +1,7 @@
-//! Search by vectors. Every vector is kept in memory twice: as its signs, which pick candidates fast,
-//! and rounded to bytes, which rank them. The caller ranks the best of these by the vectors
-//! themselves. `embedders` says which model makes vectors, `maker` makes them.
+//! Searches by vectors. Every vector is kept in memory in two forms: its signs, which select
+//! candidates quickly, and its numbers rounded to bytes, which rank them. The caller ranks the best
+//! of these again by their full vectors. `embedders` decides which model makes vectors, and `maker`
+//! makes them.
 
 mod embedders;
 mod maker;
@@ -23,36 +24,37 @@ use products::has_avx2;
 use signs::prefetch;
 use signs::{LONGEST, Signs, VectorSlots};
 
-/// If there are at most this many vectors, all of them are ranked by their bytes. That is exact but
-/// for the rounding, which the last ranking corrects.
+/// If there are at most this many vectors, all of them are ranked by their bytes. That is exact
+/// except for the rounding, which the last ranking corrects.
 const ALL_RANKED: usize = 10_000;
-/// How many the signs pick where there are more.
+/// How many candidates the signs select if there are more vectors.
 const PICKED: usize = 600;
 
-/// Slots hold one vector each; those of removed chunks are used again.
+/// The vectors in slots, each of which holds one. Slots of removed chunks are used again.
 #[derive(Debug, Default)]
 pub(crate) struct VectorSet {
     dims: usize,
     chunks: Vec<ChunkId>,
-    /// The slots of each source, so that replacing one does not look at all others.
+    /// The slots of each source, so that replacing a source does not go through all slots.
     by_source: HashMap<SourceId, Vec<usize>>,
     groups: Vec<GroupId>,
-    /// Slots that hold something.
+    /// The slots that hold a vector.
     taken: VectorSlots,
-    /// Chunks that are in a slot; a set, because a search asks about many.
+    /// The chunks that have a slot. It is a set, because a search asks about many chunks.
     known: FxHashSet<ChunkId>,
-    /// How many vectors there are of each group.
+    /// The number of vectors of each group.
     sizes: Vec<usize>,
     signs: Signs,
     bytes: Vec<i8>,
     free: Vec<usize>,
 }
 
-/// Stands in a slot that holds nothing.
+/// The group of an empty slot.
 const NOBODY: GroupId = GroupId(u32::MAX);
 
 impl VectorSet {
-    /// Vectors of another length than the first are passed over: another model made them.
+    /// Adds a vector. Vectors of another length than the first are ignored, because another model
+    /// made them.
     pub(crate) fn add(&mut self, stored: &StoredVector) {
         if self.chunks.is_empty() && stored.vector.len() <= LONGEST {
             self.dims = stored.vector.len();
@@ -98,12 +100,13 @@ impl VectorSet {
         }
     }
 
-    /// Is there a vector of this chunk?
+    /// Whether there is a vector of this chunk.
     pub(crate) fn knows(&self, chunk: ChunkId) -> bool {
         self.known.contains(&chunk)
     }
 
-    /// The nearest of what may be seen and how near, best first, as their bytes tell.
+    /// The nearest chunks that may be seen, best first, with their likeness as computed from the
+    /// bytes.
     pub(crate) fn nearest(
         &self,
         query: &[f32],
@@ -135,7 +138,8 @@ impl VectorSet {
     }
 
     fn ranked(&self, query: &[f32], slots: &[usize], limit: usize) -> Vec<(ChunkId, f32)> {
-        // The query is rounded much finer than the bytes, so that its rounding does not count.
+        // The query is rounded much more finely than the bytes, so that its rounding does not
+        // matter.
         let steps = FINER * steps_a_number(query);
         let most = f32::from(MOST_STEPS);
         let query: Vec<i16> =
@@ -153,7 +157,7 @@ impl VectorSet {
     }
 }
 
-/// How alike two vectors are, from -1 to 1.
+/// The likeness of two vectors, from -1 to 1.
 pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
     if a.len() != b.len() {
         return 0.0;
@@ -166,7 +170,8 @@ fn length(vector: &[f32]) -> f32 {
     product(vector, vector).sqrt()
 }
 
-/// Adds up eight sums side by side, because a single sum would wait for each addition.
+/// The dot product. Eight sums are added up side by side, because a single sum would wait for each
+/// addition.
 fn product(a: &[f32], b: &[f32]) -> f32 {
     let ((a, rest), (b, other_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     let mut sums = [0.0_f32; 8];
@@ -179,27 +184,28 @@ fn product(a: &[f32], b: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + rest
 }
 
-/// A number of usual size becomes 28 steps; one in some ten thousand is cut at 127.
+/// A number of average size becomes 28 steps; one in some ten thousand is cut off at 127.
 const USUAL_STEPS: f32 = 28.0;
-/// The most steps of a number of a query, so that a sum over any vector fits an `i32`.
+/// The most steps of a number in a query, so that a sum over any vector fits an `i32`.
 const MOST_STEPS: i16 = 127 * 16;
 /// How much finer the steps of a query are.
 const FINER: f32 = 16.0;
 
-/// Vectors count by their direction alone: each is taken to be of one length.
+/// The steps for one unit. Only the direction of a vector counts, so all are scaled to the same
+/// length.
 fn steps_a_number(vector: &[f32]) -> f32 {
     USUAL_STEPS * (vector.len() as f32).sqrt() / length(vector).max(f32::MIN_POSITIVE)
 }
 
-/// Rounds a number that fits a byte. A float as large as `NO_FRACTION` has no room for a fraction, so
-/// adding it rounds, and the lowest byte holds the result. The compiler does many of these at a time,
-/// where `round` is a call for each.
+/// Rounds a number that fits into a byte. A float as large as `NO_FRACTION` has no room for a
+/// fraction, so adding it rounds, and the lowest byte holds the result. The compiler can do many of
+/// these at a time, while `round` would be a call for each.
 fn rounded(number: f32) -> i8 {
     const NO_FRACTION: f32 = 12_582_912.0;
     (number + NO_FRACTION).to_bits() as i8
 }
 
-/// Vectors that are fetched before their products are asked for: they lie anywhere in memory.
+/// How many vectors ahead are fetched into the cache, because they are scattered over memory.
 const AHEAD: usize = 6;
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
@@ -214,7 +220,7 @@ fn query_products(query: &[i16], vectors: &[i8], slots: &[usize]) -> Vec<(i32, u
     products_of(query, vectors, slots, |_| ())
 }
 
-/// The same, compiled for processors that multiply 16 numbers at a time.
+/// Computes the same, compiled for processors that multiply 16 numbers at a time.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn products_with_avx2(query: &[i16], vectors: &[i8], slots: &[usize]) -> Vec<(i32, usize)> {
@@ -245,7 +251,7 @@ fn products_of(
 mod tests {
     use super::*;
 
-    /// Numbers that look random and are the same each time.
+    /// Pseudo-random numbers that are the same each time.
     fn vector(seed: u64, dims: usize) -> Vec<f32> {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut next = move || {
@@ -309,8 +315,8 @@ mod tests {
         let seen = VisibleGroups::from_iter([GroupId(2)]);
         let (mut found, mut wanted) = (0, 0);
         for near in (2..vectors.len()).step_by(3_000) {
-            // The query lies near this vector, as a question lies near what answers it. All others
-            // lie anywhere, which is harder on signs than texts are.
+            // The query is near this vector, as a question is near its answer. All others point
+            // anywhere, which is harder for signs than real texts are.
             let mut query = vector(near as u64 + 500_000, 64);
             query.iter_mut().zip(&vectors[near]).for_each(|(a, b)| *a += 2.0 * b);
             let picked = chunks(set.nearest(&query, &seen, 60));

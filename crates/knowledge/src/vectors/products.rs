@@ -1,40 +1,41 @@
-//! For each token of a question, the nearest token of a text. A third of a search by tokens was spent
-//! here, so sixteen tokens of a question are compared at a time with four of a text, and the whole loop is
-//! compiled for processors with VNNI (servers since 2019), for those with AVX2 (nearly all since 2013) and
-//! for all others. With VNNI a token of a text takes a third of the time that one product after the other
-//! took.
+//! Finds the nearest token of a text for each token of a question. A third of the time of a search
+//! by tokens was spent here. So sixteen tokens of a question are compared at a time with four of a
+//! text, and the whole loop is compiled for processors with VNNI (servers since 2019), for those
+//! with AVX2 (nearly all since 2013) and for all others. With VNNI a token of a text takes a third
+//! of the time that separate products took.
 
 use super::tokens::{A_BYTE, FAR};
 
-/// Tokens of a question that are compared at a time.
+/// How many tokens of a question are compared at a time.
 pub(super) const LANES: usize = 16;
-/// Tokens of a text that are compared at a time, so that no sum waits for another.
+/// How many tokens of a text are compared at a time, so that no sum waits for another.
 const TOGETHER: usize = 4;
 
-/// The most that a raised number of a text can be. Pairs of products up to this can be added up in two
-/// bytes.
+/// The most that a raised number of a text can be. Sums of two products with numbers up to this one
+/// fit into two bytes.
 const MOST: u8 = 2 * FAR;
 const _: () = assert!(MOST <= 20);
 
-/// Up to sixteen tokens of a question.
+/// Up to sixteen tokens of a question, which are compared together.
 #[derive(Clone, Debug)]
 pub(super) struct AskedLanes {
-    /// For each byte of a code the four numbers of every token that stand there.
+    /// For each byte of a code, the four numbers of every token at that place.
     numbers: Vec<[[i8; A_BYTE]; LANES]>,
     /// How much the products of each token are too large, because the numbers of texts are raised.
     raised_by: [i32; LANES],
 }
 
-/// What every text is compared with.
+/// Lookup tables for the comparison with texts.
 pub(super) struct Tables<'a> {
-    /// The raised numbers of each byte of a code.
+    /// The raised numbers that each byte of a code stands for.
     pub(super) raised: &'a [[u8; A_BYTE]; 256],
-    /// What the products of a token are divided by its length with, by how many of its numbers are far.
+    /// The factors by which products are divided by a token's length, indexed by how many of its
+    /// numbers are far.
     pub(super) shares: &'a [f32],
 }
 
 impl AskedLanes {
-    /// Of at most `LANES` vectors.
+    /// Prepares at most `LANES` vectors.
     pub(super) fn new(vectors: &[&[i8]]) -> Self {
         let bytes = vectors.first().map_or(0, |vector| vector.len() / A_BYTE);
         let mut numbers = vec![[[0; A_BYTE]; LANES]; bytes];
@@ -49,7 +50,7 @@ impl AskedLanes {
         Self { numbers, raised_by }
     }
 
-    /// The largest product of each token with those of a text, of which there is at least one.
+    /// For each token, its largest product with a token of the text, which has at least one.
     pub(super) fn best(&self, codes: &[u8], tables: &Tables<'_>) -> [f32; LANES] {
         #[cfg(target_arch = "x86_64")]
         if has_vnni() {
@@ -93,7 +94,8 @@ impl AskedLanes {
         let mut best = [f32::MIN; LANES];
         let last = codes.len() / bytes - 1;
         for first in (0..=last).step_by(TOGETHER) {
-            // Where fewer are left, the last one is compared more than once, which changes nothing.
+            // If fewer tokens are left, the last one is compared more than once, which does not
+            // change the result.
             let four: [&[u8]; TOGETHER] =
                 std::array::from_fn(|next| &codes[(first + next).min(last) * bytes..][..bytes]);
             for (products, code) in products(&self.numbers, four, tables.raised).iter().zip(four) {
@@ -109,7 +111,7 @@ impl AskedLanes {
     }
 }
 
-/// The numbers of the tokens of a question at one byte of a code.
+/// The numbers of the question's tokens at one byte of a code.
 type Numbers = [[i8; A_BYTE]; LANES];
 type Raised = [[u8; A_BYTE]; 256];
 
@@ -125,13 +127,13 @@ fn far_numbers(code: &[u8]) -> usize {
     in_words.chain(in_rest).sum::<u32>() as usize
 }
 
-/// The processor multiplies and adds up 64 bytes with one instruction.
+/// Whether the processor can multiply and add up 64 bytes with one instruction.
 #[cfg(target_arch = "x86_64")]
 fn has_vnni() -> bool {
     has_avx2() && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni")
 }
 
-/// The processor has AVX2 and an instruction that counts bits.
+/// Whether the processor has AVX2 and an instruction that counts bits.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt")
@@ -217,9 +219,9 @@ mod avx2 {
 
     use super::{LANES, MOST, Numbers, Raised, TOGETHER};
 
-    /// Lanes of a register.
+    /// How many lanes fit into one register.
     const HALF: usize = LANES / 2;
-    /// This many sums of two products fit two bytes.
+    /// How many sums of two products fit into two bytes.
     const SHORT_SUMS: usize = i16::MAX as usize / (2 * MOST as usize * 128);
 
     #[target_feature(enable = "avx2")]
@@ -280,7 +282,7 @@ mod tests {
 
     type Way = fn(&AskedLanes, &[u8], &Tables<'_>) -> [f32; LANES];
 
-    /// The ways in which this processor can compare.
+    /// All implementations that this processor can run.
     fn ways() -> Vec<Way> {
         let mut ways: Vec<Way> = vec![AskedLanes::best];
         #[cfg(target_arch = "x86_64")]
@@ -298,7 +300,7 @@ mod tests {
 
     #[test]
     fn every_way_to_compare_gives_the_same() {
-        // Every byte stands for the largest numbers, or for some that look random.
+        // Each byte stands for the largest numbers, or for pseudo-random ones.
         let raised = std::array::from_fn(|byte| {
             std::array::from_fn(
                 |place| if byte < 64 { MOST } else { (byte * (place + 3) % 21) as u8 },

@@ -1,6 +1,6 @@
-//! Which numbers of each vector are positive, laid out by number instead of by vector: one word
-//! holds the same sign of 64 vectors, so that differing signs are counted for all of them at once
-//! with plain `and` and `xor`, which every processor does many of at a time.
+//! Stores which numbers of each vector are positive, ordered by number instead of by vector. One
+//! word holds the same sign of 64 vectors, so that differing signs are counted for all of them at
+//! once with plain `and` and `xor`, of which every processor does many at a time.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -8,21 +8,21 @@ use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 #[cfg(target_arch = "x86_64")]
 use super::products::has_avx2;
 
-/// Words that are worked on together: a line of the processor's cache.
+/// How many words are processed together, which is one line of the processor's cache.
 const WIDTH: usize = 8;
 /// One bit for each vector of a block.
 type Lanes = [u64; WIDTH];
-/// Vectors of a block.
+/// The number of vectors in a block.
 const BLOCK: usize = WIDTH * 64;
-/// Digits of a count, in binary.
+/// The number of binary digits of a count.
 const DIGITS: usize = 17;
-/// Signs that are added up at a time.
+/// How many signs are added up at a time.
 const STEP: usize = 8;
-/// A number of the query counts as much as the last of these that it reaches, measured by its usual
-/// size: nothing, 1, 2 or 4. With equal weights three times as many would have to be picked to miss
-/// as few.
+/// The limits that decide how much a number of the query counts. A number counts 0, 1, 2 or 4, by
+/// how many of these limits it reaches when measured in average sizes. With equal weights three
+/// times as many candidates would be needed to miss as few.
 const WEIGHED: [f32; 3] = [0.25, 0.75, 1.5];
-/// Numbers of a vector whose differing signs can be counted.
+/// The longest vector whose differing signs can be counted.
 pub(crate) const LONGEST: usize = (1 << DIGITS) / (1 << (WEIGHED.len() - 1)) - 1;
 
 const NONE: Lanes = [0; WIDTH];
@@ -30,17 +30,17 @@ const NONE: Lanes = [0; WIDTH];
 #[derive(Debug, Default)]
 pub(crate) struct Signs {
     dims: usize,
-    /// One for each number of a vector and an empty one, block after block.
+    /// One element for each number of a vector and an empty one, block after block.
     lanes: Vec<Lanes>,
 }
 
-/// Vectors, a bit each.
+/// A set of slots, one bit each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VectorSlots(Vec<Lanes>);
 
-/// A number of the query: its place, and its sign in every bit.
+/// A number of the query: its index, and its sign in every bit.
 type Sign = (usize, u64);
-/// The numbers of a query by what they count, those that count least first.
+/// The numbers of a query by how much they count, those that count least first.
 type Weighed = [Vec<Sign>; WEIGHED.len()];
 
 impl Signs {
@@ -61,8 +61,8 @@ impl Signs {
         }
     }
 
-    /// The slots whose signs differ least from the query's where it is strong: `count` of them, and
-    /// all others that differ as little.
+    /// The `count` slots whose signs differ least from the query's strong numbers, and all others
+    /// that differ as little.
     pub(crate) fn nearest(&self, query: &[f32], among: &VectorSlots, count: usize) -> Vec<usize> {
         let signs = by_weight(query);
         let most = signs.iter().rev().fold(0, |most, signs| most * 2 + signs.len());
@@ -79,14 +79,14 @@ impl Signs {
         near
     }
 
-    /// How much the signs of each vector differ from the query's, in `digits` digits for each
-    /// block.
+    /// How much the signs of each vector differ from the query's, in `digits` binary digits for
+    /// each block.
     fn counted(&self, signs: &Weighed, digits: usize) -> Vec<Lanes> {
         let length = self.dims + 1;
         let mut counts = vec![NONE; self.lanes.len() / length * digits];
         let blocks = self.lanes.chunks_exact(length);
-        // Each block is fetched while the block before it is counted; the last block has none after
-        // it.
+        // Each block is fetched while the block before it is counted. No block follows the last
+        // one.
         let next = self.lanes.chunks_exact(length).skip(1).chain([[].as_slice()]);
         for ((block, next), counts) in blocks.zip(next).zip(counts.chunks_exact_mut(digits)) {
             count(block, next, signs, counts);
@@ -123,7 +123,7 @@ impl FromIterator<bool> for VectorSlots {
     }
 }
 
-/// The places of the bits that are set.
+/// The indexes of the bits that are set.
 fn bits(word: u64) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(word), |word| Some(word & word.wrapping_sub(1)))
         .take_while(|word| *word != 0)
@@ -140,7 +140,7 @@ fn by_weight(query: &[f32]) -> Weighed {
             signs[weight].push((place, if *number > 0.0 { u64::MAX } else { 0 }));
         }
     }
-    // The signs are filled up to whole steps with what differs nowhere: the empty lanes.
+    // The signs are filled up to whole steps with the empty lane, which differs nowhere.
     for signs in &mut signs {
         signs.resize(signs.len().next_multiple_of(STEP), (query.len(), 0));
     }
@@ -151,8 +151,8 @@ fn digits_of(number: usize) -> usize {
     (usize::BITS - number.leading_zeros()) as usize
 }
 
-/// How much the signs of each vector of a block differ from the query's, a digit at a time, the
-/// lowest first.
+/// How much the signs of each vector of a block differ from the query's, digit by digit from the
+/// lowest.
 fn count(block: &[Lanes], next: &[Lanes], signs: &Weighed, counts: &mut [Lanes]) {
     #[cfg(target_arch = "x86_64")]
     if has_avx512() {
@@ -173,21 +173,23 @@ fn count(block: &[Lanes], next: &[Lanes], signs: &Weighed, counts: &mut [Lanes])
     count_differing(block, signs, counts, |_| ());
 }
 
-/// The processor works on a whole line at a time, and adds three bits with two instructions.
+/// Whether the processor can work on a whole cache line at a time and add three bits with two
+/// instructions.
 #[cfg(target_arch = "x86_64")]
 fn has_avx512() -> bool {
     is_x86_feature_detected!("avx512f")
 }
 
-/// The same, compiled for processors that work on eight words at a time. Blocks of many vectors lie
-/// in memory and not in the processor's cache, so what is needed of the next one is fetched meanwhile.
+/// Counts the same, compiled for processors that work on eight words at a time. Blocks of many
+/// vectors are in memory and not in the cache, so the needed part of the next block is fetched
+/// meanwhile.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 fn count_with_avx512(block: &[Lanes], next: &[Lanes], signs: &Weighed, counts: &mut [Lanes]) {
     count_differing(block, signs, counts, |place| fetch(next, place));
 }
 
-/// The same, compiled for processors that work on four words at a time.
+/// Counts the same, compiled for processors that work on four words at a time.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn count_with_avx2(block: &[Lanes], next: &[Lanes], signs: &Weighed, counts: &mut [Lanes]) {
@@ -202,7 +204,7 @@ fn fetch(next: &[Lanes], place: usize) {
     }
 }
 
-/// Brings a line of memory into the processor's cache.
+/// Fetches a line of memory into the processor's cache.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn prefetch(line: *const i8) {
@@ -217,7 +219,7 @@ fn count_differing(block: &[Lanes], signs: &Weighed, counts: &mut [Lanes], fetch
     let mut most = 0;
     for signs in signs.iter().rev() {
         if most > 0 {
-            // What was counted so far counts twice as much as what comes.
+            // What was counted so far counts twice as much as what follows.
             counts.copy_within(..counts.len() - 1, 1);
             counts[0] = NONE;
         }
@@ -239,7 +241,7 @@ fn differ(block: &[Lanes], (place, sign): Sign) -> Lanes {
     lanes
 }
 
-/// Adds eight signs to the counts, with one carry into the higher digits for all of them.
+/// Adds eight signs to the counts, with a single carry into the higher digits.
 #[inline(always)]
 fn add_step(counts: &mut [Lanes], block: &[Lanes], signs: &[Sign; STEP]) {
     let [ones, twos, fours, higher @ ..] = counts else { return };
@@ -252,7 +254,7 @@ fn add_step(counts: &mut [Lanes], block: &[Lanes], signs: &[Sign; STEP]) {
     carry(higher, add(fours, four_1, four_2));
 }
 
-/// Adds two to a digit and returns what is carried to the next.
+/// Adds two bits to a digit, and returns the carry for the next digit.
 #[inline(always)]
 fn add(digit: &mut Lanes, a: Lanes, b: Lanes) -> Lanes {
     let mut carried = NONE;
@@ -273,12 +275,12 @@ fn carry(digits: &mut [Lanes], mut carried: Lanes) {
     }
 }
 
-/// The smallest count that at least `count` slots do not exceed. It is found a digit at a time, the
-/// highest first.
+/// The smallest count that at least `count` slots do not exceed. It is found digit by digit from
+/// the highest.
 fn bound(counts: &[Lanes], digits: usize, among: &VectorSlots, count: usize) -> usize {
     let mut bound = 0;
     let mut smaller = 0;
-    // Those whose higher digits are those of the bound.
+    // The slots whose higher digits equal those of the bound.
     let mut alike = among.0.clone();
     for digit in (0..digits).rev() {
         let column = counts.iter().skip(digit).step_by(digits);
@@ -299,13 +301,13 @@ fn bound(counts: &[Lanes], digits: usize, among: &VectorSlots, count: usize) -> 
     bound
 }
 
-/// How many of a block have no such digit.
+/// How many slots of a block do not have this digit set.
 #[inline]
 fn without_digit(alike: &Lanes, digit: &Lanes) -> usize {
     alike.iter().zip(digit).map(|(alike, digit)| (alike & !digit).count_ones() as usize).sum()
 }
 
-/// Those of a block whose count is no larger than a limit.
+/// The slots of a block whose count does not exceed a limit.
 #[inline]
 fn up_to(counts: &[Lanes], limit: usize, among: &Lanes) -> Lanes {
     let (mut below, mut alike) = (NONE, *among);
@@ -385,8 +387,8 @@ mod tests {
             places.iter().for_each(|place| vector[*place] = -1.0);
             vector
         };
-        // The sum of what differs decides: 4 for the first against 3 for the second, in which the
-        // last three numbers count nothing.
+        // The weighted sum decides: 4 for the first against 3 for the second, in which the last
+        // three numbers count nothing.
         signs.set(0, &flipped(&[0]));
         signs.set(1, &flipped(&[1, 2, 3, 4, 5, 6]));
         let slots: VectorSlots = [true, true].into_iter().collect();

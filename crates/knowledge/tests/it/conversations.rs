@@ -1,4 +1,5 @@
-//! What was said is found, cited by its messages, and costs no more than it is worth.
+//! Tests that what was said is found and cited by its messages, and that indexing it does no
+//! needless work.
 
 use onyx_knowledge::{Chunking, Hit, Search};
 use onyx_storage::SourceKind;
@@ -102,11 +103,12 @@ async fn conversations_stay_where_they_were_held() {
     assert_eq!(said(in_thread).await, ["anna: saffron in the thread"]);
     assert_eq!(said(in_space(space)).await, ["anna: saffron with the companion"]);
     assert_eq!(said(in_space(other)).await, [""; 0]);
-    // Its owner finds all of it, wherever it was said.
+    // The owner finds all of it, wherever it was said.
     let all = world.index.all_scopes(&anna).await.unwrap();
     assert_eq!(world.ask("saffron", &all).await.hits.len(), 3);
 
-    // One that now belongs elsewhere goes along with the next look, nothing of it left behind.
+    // A companion that now belongs to another space is moved there by the next look, and nothing
+    // stays behind.
     world.write(&card(space), "{}");
     world.write(&card(other), of(&companion));
     world.index.sync().await.unwrap();
@@ -126,7 +128,8 @@ async fn conversations_are_cut_anew_when_the_cutting_changes() {
     world.index.sync().await.unwrap();
     let after = find(&world, "juniper").await.len();
     assert!(after > before, "{before} chunks before, {after} after");
-    // All that cannot be read was told of anew as well, and is not looked at with every sync.
+    // A file that cannot be read is noted with the new chunking too, and is not read with every
+    // sync.
     let anna: PersonId = "anna".parse().unwrap();
     let rows = world.store.chunks.sources(Some(&anna)).await.unwrap();
     let [broken] = rows.as_slice() else { panic!("{rows:?}") };

@@ -1,4 +1,4 @@
-//! Everything of the index may be thrown away at any time.
+//! Tests that everything of the index may be deleted at any time.
 
 use std::fs;
 use std::sync::Arc;
@@ -139,21 +139,21 @@ async fn a_rebuild_believes_nothing_that_the_index_says() {
     let forged = world.ask("plum note", &chat("anna")).await.hits;
     assert!(forged.iter().any(|hit| hit.text.contains("forged")), "{forged:?}");
 
-    // Not one of the files has changed.
+    // None of the files has changed, so nothing is counted as indexed.
     let report = world.index.rebuild().await.unwrap();
     assert_eq!((report.checked, report.indexed, report.removed), (13, 0, 0));
     let sorted = |mut paths: Vec<String>| {
         paths.sort();
         paths
     };
-    // What was deleted has no vector yet, so that it stands elsewhere until it has.
+    // Chunks that were deleted have no vectors yet, so until then the order may differ.
     let after = (world.paths("plum note").await, world.paths("heron").await);
     assert_eq!((sorted(after.0), after.1.len()), (sorted(before.0.clone()), before.1.len()));
     assert_eq!(world.paths("forged").await, [""; 0]);
     let anna: PersonId = "anna".parse().unwrap();
     let status = world.index.status(&anna).await.unwrap();
     assert_eq!((status.sources, status.problem_count), (15, 1));
-    // Only what was deleted had lost its vector.
+    // Only the deleted chunks had lost their vectors.
     world.index.catch_up().await.unwrap();
     let status = world.index.status(&anna).await.unwrap();
     assert_eq!(status.vectors, status.chunks);
@@ -171,7 +171,7 @@ async fn status_notices_that_the_cache_was_deleted() {
     fs::remove_dir_all(world.path("cache")).unwrap();
     let status = world.index.status(&anna).await.unwrap();
     assert_eq!((status.sources, status.complete), (0, false));
-    // It is rebuilt without a search.
+    // The index is rebuilt without a search.
     world.index.catch_up().await.unwrap();
     let status = world.index.status(&anna).await.unwrap();
     assert_eq!((status.sources, status.complete), (12, true));

@@ -1,4 +1,4 @@
-//! The index follows the files, no matter who writes them.
+//! Tests that the index follows the files, no matter which program writes them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -53,14 +53,14 @@ async fn files_that_did_not_change_are_not_read_again() {
     let old = std::time::SystemTime::now() - Duration::from_secs(60);
     file.set_modified(old).unwrap();
     world.index.sync().await.unwrap();
-    // Same size and time: only what looks at the content can tell.
+    // The size and time stay the same, so only reading the content shows the change.
     fs::write(world.path("people/anna/vault/a.md"), "new words").unwrap();
     file.set_modified(old).unwrap();
     world.index.sync().await.unwrap();
     assert_eq!(world.paths("old").await, ["vault/a.md"]);
     assert_eq!(world.index.rebuild().await.unwrap().indexed, 1);
     assert_eq!(world.paths("new").await, ["vault/a.md"]);
-    // A file written in the moment it was read is read again, whatever its time says.
+    // A file that was written just before it was read is read again, whatever its time is.
     world.write("people/anna/vault/b.md", "doubtful");
     world.index.sync().await.unwrap();
     world.write("people/anna/vault/b.md", "certainly");
@@ -133,7 +133,7 @@ async fn what_cannot_be_indexed_says_why_and_stops_nothing() {
     assert_eq!(reason("vault/photo.jpg"), "files of this kind hold no text");
     assert_eq!(reason("vault/large.txt"), "it is larger than 16777216 bytes");
     assert_eq!((problems.len(), status.problem_count), (4, 4));
-    // They are not looked at again and again, and one that is mended is found.
+    // Files with problems are not read again and again, and one that is repaired is found.
     assert_eq!(world.index.sync().await.unwrap().indexed, 0);
     world.write("people/anna/vault/latin.txt", "café findable");
     world.index.sync().await.unwrap();
@@ -225,7 +225,7 @@ async fn one_person_s_files_that_cannot_be_looked_through_are_tried_again() {
     world.write("people/bert/vault/a.md", "cranberry");
     world.index.catch_up().await.unwrap();
     let (anna, bert) = ("anna".parse().unwrap(), "bert".parse().unwrap());
-    // A link in place of a folder leads who knows where.
+    // A link instead of a folder could lead anywhere, so looking through it is an error.
     symlink("/etc", world.path("people/anna/memory")).unwrap();
     for person in ["anna", "bert"] {
         world.write(&format!("people/{person}/vault/b.md"), "cranberry and lingonberry");
@@ -256,7 +256,7 @@ async fn nothing_is_under_way_once_a_person_s_files_were_looked_through() {
     assert_eq!((status.sources, status.progress), (21, None));
 }
 
-/// A search finds what was written before it was asked, also where another has begun to index that.
+/// A search finds what was written before it, even if another search has begun to index that.
 #[tokio::test]
 async fn a_search_waits_for_a_file_that_somebody_else_is_indexing() {
     let world = Arc::new(World::new().await);
@@ -275,7 +275,7 @@ async fn a_search_waits_for_a_file_that_somebody_else_is_indexing() {
     let early = tokio::time::timeout(Duration::from_millis(200), &mut second).await;
     assert!(early.is_err(), "it was answered before the file was indexed: {early:?}");
     assert_eq!(world.index.status(&"anna".parse().unwrap()).await.unwrap().waiting, 1);
-    // Who has begun it goes away; it is not forgotten for that.
+    // The search that began to index the file is dropped, but the file is not forgotten.
     first.abort();
     hold.let_go();
     assert_eq!(second.await.unwrap(), ["vault/a.md"]);

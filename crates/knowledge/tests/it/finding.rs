@@ -1,4 +1,4 @@
-//! What is found by words.
+//! Tests the search by words.
 
 use onyx_storage::SourceKind;
 use onyx_types::{MatchType, Origin, Scope};
@@ -53,7 +53,7 @@ async fn words_are_found_in_other_forms_in_the_language_of_the_text() {
 #[tokio::test]
 async fn one_word_in_two_spellings_is_one_word() {
     let world = World::new().await;
-    // As editors and file systems of another maker write it: u and its dots apart.
+    // Some editors and file systems write `ü` as `u` and a separate accent.
     world.write(
         "people/anna/vault/apart.md",
         "Ein Mu\u{308}sli mit Cafe\u{301}, für \u{1e9b}\u{323}.",
@@ -81,7 +81,7 @@ async fn korean_words_are_found_whatever_is_joined_to_them() {
     let world = World::new().await;
     world.write("people/anna/vault/friend.md", "어제 친구를 만났다.");
     world.write("people/anna/vault/book.md", "새 책을 읽었다.");
-    // The same written as its letters.
+    // The syllables are written here as their separate letters.
     world.write("people/anna/vault/school.md", "\u{1112}\u{1161}\u{11a8}\u{1100}\u{116d}에 갔다.");
     for (query, path) in [
         ("친구", "vault/friend.md"),

@@ -1,4 +1,4 @@
-//! What was written a moment ago stands where it belongs, however long its vector takes.
+//! Tests that what was just written is ranked correctly, however long its vector takes.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use tokio::sync::Semaphore;
 
 use crate::world::{Meaning, World, chat};
 
-/// Makes vectors of what is searched for at once, and of texts when it is let.
+/// An embedder that makes vectors of questions at once, but vectors of texts only when the test
+/// allows it.
 struct Slow {
     meaning: Meaning,
     asked: Semaphore,
@@ -24,7 +25,7 @@ impl Embedder for Slow {
 
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, ModelFailure>> {
         Box::pin(async move {
-            // A text says its title in a line of its own.
+            // Only a text has several lines, because its title is in a line of its own.
             if texts.iter().any(|text| text.contains('\n')) {
                 self.asked.add_permits(1);
                 self.let_go.acquire().await.unwrap().forget();
@@ -77,13 +78,13 @@ async fn what_has_no_vector_yet_is_ranked_by_its_words() {
     };
     append(9, "- 10:00 The cellar code is 9922\n").await;
     assert_eq!(search(&world, "cellar code").await[0], (log(9), MatchType::Fts));
-    // The embedder has it and takes its time.
+    // The embedder was asked for the vector and has not answered yet.
     slow.asked.acquire().await.unwrap().forget();
     assert_eq!(search(&world, "cellar code").await[0], (log(9), MatchType::Fts));
-    // A text that is cut again because something was added to it has no vector either.
+    // The chunk was cut again because something was added to it, so it has no vector either.
     append(3, "- 11:00 The attic ladder is lent out\n").await;
     assert_eq!(search(&world, "attic ladder").await[0], (log(3), MatchType::Fts));
-    // Words that say less come later, with a vector or without.
+    // A text that contains the words among many others is ranked lower, with a vector or without.
     append(2, "- 12:00 Of the cellar and much else that was said there at great length\n").await;
     assert_eq!(search(&world, "cellar code").await[0], (log(9), MatchType::Fts));
 

@@ -1,4 +1,4 @@
-//! Several gateways on one database: what costs money is done by one of them.
+//! Tests several gateways on one database: work that costs money is done by one of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use onyx_test_support::ServerPlace;
 use onyx_types::{ModelFailure, SystemClock};
 use tokio::sync::Semaphore;
 
-/// Counts what it is asked, and answers only as often as it may.
+/// A finder that counts its calls, and answers only as often as the test allows.
 struct Slow {
     calls: AtomicUsize,
     asked: Semaphore,
@@ -70,7 +70,7 @@ async fn a_model_reads_each_text_at_one_gateway_and_the_budget_is_one_for_all() 
     place.migrate().await;
     let (asked, may_answer) = (Semaphore::new(0), Semaphore::new(0));
     let finder = Arc::new(Slow { calls: AtomicUsize::new(0), asked, may_answer });
-    // Two texts of the three are begun within the budget.
+    // The budget allows two of the three texts to be begun.
     let (one, two) =
         tokio::join!(open(&place, "one", &finder, 100), open(&place, "two", &finder, 100));
     let vault = one.store.files.objects(&Area::Vault("anna".parse().unwrap())).unwrap();
@@ -84,13 +84,13 @@ async fn a_model_reads_each_text_at_one_gateway_and_the_budget_is_one_for_all() 
     let index = one.index.clone();
     let reading = tokio::spawn(async move { index.catch_up().await });
     finder.asked.acquire().await.unwrap().forget();
-    // The other one does not wait for the model, and does not ask it.
+    // The other gateway neither waits for the model nor asks it.
     two.index.catch_up().await.unwrap();
     assert_eq!(finder.calls.load(Ordering::Relaxed), 1);
     finder.may_answer.add_permits(9);
     reading.await.unwrap().unwrap();
     assert_eq!(finder.calls.load(Ordering::Relaxed), 2);
-    // When the first one is done the second may read, and the budget is used.
+    // When the first gateway has finished, the second one may read, but the budget is used.
     two.index.catch_up().await.unwrap();
     assert_eq!(finder.calls.load(Ordering::Relaxed), 2);
     let spent = one.store.chunks.marks("facts spent").await.unwrap();

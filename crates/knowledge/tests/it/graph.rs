@@ -1,4 +1,4 @@
-//! The graph knows what texts say of a person, since when, and which text says so.
+//! Tests that the graph knows what texts say about a person, since when, and which text says so.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,7 +22,7 @@ async fn page(world: &World, name: &str) -> Option<EntityPage> {
     world.index.graph_entity(&chat("anna"), name).await.unwrap()
 }
 
-/// Each fact in a line: what, until when, and the places that say so.
+/// Each fact in one line: what holds, until when, and the places that say so.
 async fn facts(world: &World, name: &str) -> Vec<String> {
     let Some(page) = page(world, name).await else { return Vec::new() };
     let told = page.facts.iter().map(|fact| {
@@ -55,7 +55,7 @@ async fn a_newer_text_closes_what_an_older_one_said_and_both_are_cited() {
     assert_eq!(facts(&world, "ben").await, expected);
     let rome = facts(&world, "Rome").await;
     assert_eq!(rome, expected[..1], "it is found from its other end too");
-    // What is taken back is as if it was never said.
+    // Facts of a deleted text disappear as if they had never been said.
     std::fs::remove_file(world.path(&format!("{daily}/2026-03-01.md"))).unwrap();
     world.index.sync().await.unwrap();
     assert_eq!(
@@ -151,7 +151,7 @@ async fn names_are_made_one_and_taken_apart_by_hand() {
     assert_eq!(facts(&world, "Bob").await, ["Bob likes figs <- vault/b.md:2"]);
 }
 
-/// Says of every text that its first word knows its last.
+/// A finder that says of every text that its first word knows its last.
 #[derive(Default)]
 struct Reader {
     calls: AtomicUsize,
@@ -194,12 +194,12 @@ async fn a_model_reads_within_its_budget_and_only_what_the_text_bears_out_is_kep
     let known = facts(&world, "Mia").await;
     assert_eq!(known, ["Ben knows Mia <- vault/a.md:1"]);
     assert_eq!(facts(&world, "Ida").await, ["Tom knows Ida <- vault/b.md:1"]);
-    // The second was begun within the budget; the third is not.
+    // The second text was begun within the budget, but the third is not.
     world.write("people/anna/vault/c.md", "Eva has long been a friend of Max");
     world.index.sync().await.unwrap();
     world.index.catch_up().await.unwrap();
     assert_eq!((facts(&world, "Max").await.len(), reader.calls.load(Ordering::Relaxed)), (0, 2));
-    // A text that moves is not paid for again.
+    // A text that is moved is not paid for again.
     std::fs::rename(world.path("people/anna/vault/a.md"), world.path("people/anna/vault/d.md"))
         .unwrap();
     std::fs::remove_file(world.path("people/anna/vault/c.md")).unwrap();
@@ -209,7 +209,7 @@ async fn a_model_reads_within_its_budget_and_only_what_the_text_bears_out_is_kep
     assert_eq!(reader.calls.load(Ordering::Relaxed), 2);
 }
 
-/// Knows what `Reader` knows, but some texts it cannot read, and some people may not ask it.
+/// A finder like `Reader` that cannot read some texts, and that a certain person may not ask.
 struct Moody {
     reader: Reader,
     asked: Mutex<Vec<String>>,
@@ -222,7 +222,7 @@ impl Moody {
         Arc::new(Self { reader: Reader::default(), asked: Mutex::default(), may_not_ask })
     }
 
-    /// How often it was asked about texts with this word.
+    /// How often the finder was asked about texts with this word.
     fn asked(&self, word: &str) -> usize {
         self.asked.lock().unwrap().iter().filter(|text| text.contains(word)).count()
     }
@@ -259,7 +259,7 @@ async fn a_text_that_fails_is_left_after_a_few_tries_and_holds_up_no_other() {
         world.index.catch_up().await.unwrap();
     }
     assert_eq!((moody.asked("unreadable"), moody.asked("Mia")), (3, 1));
-    // What comes later is read, also by another process.
+    // Later texts are read, even by another process.
     let world = world.reopen().await;
     world.index.set_fact_finder(Some(Arc::clone(&moody) as _), 100_000);
     world.write("people/anna/vault/c.md", "Tom has long been a friend of Ida");
@@ -284,7 +284,7 @@ async fn a_person_who_has_no_budget_left_holds_up_nobody_else() {
     let ida = world.index.graph_entity(&chat("bert"), "Ida").await.unwrap();
     assert_eq!(ida.map(|page| page.facts.len()), Some(1));
     assert_eq!((moody.asked("Mia"), moody.asked("Max"), moody.asked("Ida")), (1, 0, 1));
-    // Later the person may have budget again.
+    // The person may have budget again later.
     *moody.may_not_ask.lock().unwrap() = None;
     clock.advance(Duration::from_secs(6 * 60));
     world.index.catch_up().await.unwrap();
@@ -293,7 +293,7 @@ async fn a_person_who_has_no_budget_left_holds_up_nobody_else() {
     assert_eq!(moody.asked("Ida"), 1);
 }
 
-/// Is asked and never answers.
+/// A finder that is asked but never answers.
 #[derive(Default)]
 struct Silent(AtomicUsize);
 

@@ -1,4 +1,4 @@
-//! What is found by meaning, and what happens without it.
+//! Tests the search by meaning, and what happens without it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -50,7 +50,7 @@ async fn a_message_is_searched_for_as_it_was_said_whatever_it_quotes() {
     assert_eq!(embedder.calls.load(Ordering::Relaxed), before + 1);
     let first = &found.hits[0];
     assert_eq!((first.path().as_str(), first.match_type), ("vault/car.md", MatchType::Vec));
-    // Typed to find something, the same asks for these very words.
+    // A typed search for the same text asks for exactly these words.
     assert_eq!(world.paths(said).await, [""; 0]);
 }
 
@@ -102,12 +102,12 @@ async fn a_renamed_file_and_an_unchanged_part_keep_their_vectors() {
     world.write("people/anna/vault/bread.md", "# bread\n\nFlour, water, salt.");
     world.index.sync().await.unwrap();
     world.index.catch_up().await.unwrap();
-    // The title of a file without a heading is its name, so this one says something new.
+    // The title of a file without a heading is its name, so the moved file has a new text to embed.
     assert!(embedder.calls.load(Ordering::Relaxed) - before <= 2);
     assert_eq!(world.find("vehicle").await[0].path(), "vault/auto/x.md");
 }
 
-/// Says the same by vectors of another length.
+/// An embedder with the same meaning whose vectors have another length.
 #[derive(Default)]
 struct Other(Meaning);
 
@@ -162,7 +162,7 @@ async fn the_vectors_of_the_old_model_serve_until_all_new_ones_are_made() {
     assert_eq!((answer.degraded, answer.hits[0].path().as_str()), (None, "vault/car.md"));
     assert_eq!(old.calls.load(Ordering::Relaxed), asked.0, "the old one is left alone");
     assert_eq!(new.0.calls.load(Ordering::Relaxed), asked.1 + 1);
-    // All of it is on disk: the next process need not ask again.
+    // All vectors are stored, so the next process need not make them again.
     let world = world.reopen().await;
     world.index.set_embedder(Some(Arc::clone(&new) as _));
     let before = new.0.calls.load(Ordering::Relaxed);
@@ -183,7 +183,7 @@ async fn without_the_old_model_its_vectors_are_of_no_use_and_it_says_so() {
         answer.degraded.as_deref(),
         Some("the vectors of test/other (97) are still being made")
     );
-    // Somebody who still has it brings it along.
+    // Another part of the program that still has the embedder adds it.
     let lost = world.index.missing_embedder().await.unwrap();
     assert_eq!(lost.as_deref(), Some("test/meaning"));
     world.index.add_retired_embedder(Arc::new(Meaning::default()));
@@ -194,7 +194,7 @@ async fn without_the_old_model_its_vectors_are_of_no_use_and_it_says_so() {
     assert_eq!((vectors(&world).await, world.index.missing_embedder().await.unwrap()), (3, None));
 }
 
-/// Counts a token for each letter, and can tell so at once.
+/// An embedder that counts a token for each letter, and can do so at once.
 #[derive(Default)]
 struct Counting(Meaning);
 
@@ -226,13 +226,13 @@ async fn texts_are_cut_by_the_tokens_of_the_embedder_where_it_tells_them() {
     assert_eq!(chunks().await, 1, "about 300 tokens by the estimate");
     world.index.set_embedder(Some(Arc::new(Counting::default())));
     world.index.catch_up().await.unwrap();
-    // Five lines of eighty fit into 400, and one of them is said again in the next.
+    // Five lines of eighty tokens fit into 400, and one of them is repeated in the next chunk.
     assert_eq!(chunks().await, 4);
     let key = onyx_storage::SourceKey { person: Some(anna.clone()), path: "vault/long.md".into() };
     let rows = world.store.chunks.chunks(&key).await.unwrap();
     let ranges: Vec<_> = rows.iter().map(|row| (row.start_line, row.end_line)).collect();
     assert_eq!(ranges, [(1, 6), (6, 10), (10, 14), (14, 18)]);
-    // An embedder that is away is no reason to cut worse.
+    // Chunks are not cut less exactly while the embedder is not available.
     world.index.set_embedder(None);
     world.index.file_changed(key);
     world.index.catch_up().await.unwrap();
@@ -255,7 +255,7 @@ async fn weights_variety_and_age_are_settings() {
     let by_meaning = world.find("doctor letters").await;
     assert_eq!(by_meaning[0].path(), "vault/words.md");
 
-    // The day that a log is of counts, not when it was written.
+    // The day of a log counts, not the time at which it was written.
     let now = world.clock().wall().as_millis();
     let log = |age: i64| {
         let day = onyx_types::Timestamp::from_millis(now - 86_400_000 * age).utc_date();

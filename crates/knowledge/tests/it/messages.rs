@@ -1,4 +1,5 @@
-//! Messages are found one by one, with who said them, when, and what was said around them.
+//! Tests that messages are found one by one, with their author, their time and the messages around
+//! them.
 
 use std::sync::Arc;
 
@@ -56,7 +57,7 @@ async fn whoever_the_question_names_is_looked_for_first() {
     let mut talk = Talk::new(&world, "anna", SessionOrigin::Chat);
     let words = ["Tom: plums are sour", "Rosa: plums, Tom! Tom, plums! Ask Tom of plums"];
     talk.run(&world, &words.map(str::to_owned)).await;
-    // Rosa's message says the words more often than Tom's.
+    // Rosa's message contains the words more often than Tom's.
     for (asked, name) in [("what of plums", "Rosa"), ("what does Tom say of plums", "Tom")] {
         let hits = said(&world, asked).await;
         let author = &hits[0].message.as_ref().unwrap().author;
@@ -95,7 +96,8 @@ async fn what_is_of_the_time_that_is_named_comes_first() {
 
 #[tokio::test]
 async fn days_are_those_of_the_zone_that_the_person_lives_in() {
-    // Fourteen hours before Greenwich: there the day begins at ten in the morning of the day before.
+    // The zone is fourteen hours ahead of Greenwich, so a day begins there at ten in the morning of
+    // the day before.
     let world = World::in_zone("Pacific/Kiritimati").await;
     let chat = "07/05/2023, 23:30 - Tom: plums at night\n08/05/2023, 00:30 - Rosa: plums again\n\
                 08/05/2023, 23:30 - Tom: plums once more\n09/05/2023, 00:30 - Rosa: plums for breakfast\n";
@@ -175,7 +177,8 @@ async fn what_moved_while_nobody_looked_is_taken_up_and_the_rest_is_left_alone()
     let change = onyx_storage::SessionChange { title, ..onyx_storage::SessionChange::default() };
     let renamed = world.store.ledger.change_session(&talks[1].person, talks[1].session, &change);
     renamed.await.unwrap();
-    // Its log was deleted and no change was reported: if it were read again, it would not be found.
+    // The log was deleted without a reported change, so the session would not be found if its log
+    // were read again.
     let log = format!("people/anna/sessions/main/{}.jsonl", talks[2].session);
     std::fs::remove_file(world.path(&log)).unwrap();
     world.index.sync().await.unwrap();
@@ -188,7 +191,7 @@ async fn what_moved_while_nobody_looked_is_taken_up_and_the_rest_is_left_alone()
     let mut expected = vec![(talks[1].session, true), (talks[2].session, false)];
     expected.sort();
     assert_eq!(found, expected);
-    // Asked for everything, it reads everything.
+    // A rebuild reads every log again.
     world.index.rebuild().await.unwrap();
     assert_eq!(said(&world, "saffron").await.len(), 1);
 }
@@ -223,7 +226,7 @@ async fn a_message_is_given_with_its_neighbourhood_and_what_was_just_said_is_not
     assert_eq!((hit.start_line, hit.end_line, hit.text.matches("\n\n").count()), (1, 5, 4));
     assert!(hit.text.contains("behind the flour"), "{}", hit.text);
     assert_eq!(retrieve(None, 1_000).await.len(), 2, "elsewhere it is not what was just said");
-    // Where the neighbourhood does not fit, the message alone does.
+    // If the messages around it do not fit, the message alone does.
     let words = "anna: where is the saffron where is the saffron";
     let tokens = onyx_types::estimate_tokens;
     let room = tokens(words) + tokens(&hit.path()) + 40;
@@ -271,7 +274,7 @@ async fn a_neighbourhood_goes_over_runs_and_is_cited_by_its_first_and_last_messa
     );
     let cited = (piece.path(), piece.start_line, piece.end_line);
     assert_eq!(cited, (format!("sessions/{}", old.key.session), 3, 7));
-    // In its own session all of it stands before the model already.
+    // In its own session the prompt contains all of it already.
     let here = world.index.retrieve(&retrieval(Some(old.key.session), 1_000)).await.unwrap();
     assert_eq!(here.hits, []);
 }

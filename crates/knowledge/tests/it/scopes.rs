@@ -1,4 +1,4 @@
-//! No person finds what they may not see, whatever they ask.
+//! Tests that no person finds what they may not see, whatever they search for.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ const SPACES: [&str; 2] =
 const CHANNEL: &str = "0193b3a0-0000-7000-8000-000000000003";
 const THREAD: &str = "0193b3a0-0000-7000-8000-000000000004";
 
-/// What stands in everything of a scope, so that a text says itself who may see it.
+/// A label that every text of a scope contains, so that the text itself says who may see it.
 fn label(scope: &Scope) -> String {
     let name: String = format!("{scope:?}").chars().filter(|c| c.is_alphanumeric()).collect();
     format!("[{name}]")
 }
 
-/// Every place there is, each with a word of its own and some that all have; which scopes are
-/// there?
+/// Fills every place there is with texts. Each place has a word of its own and some that all have.
+/// Returns the scopes that exist.
 async fn fill(world: &World) -> Vec<Scope> {
     let agent = |name: &str| Scope::Agent(name.parse().unwrap());
     let space = |place: usize| Scope::Space(SPACES[place].parse().unwrap());
@@ -70,7 +70,7 @@ async fn fill(world: &World) -> Vec<Scope> {
     scopes
 }
 
-/// Where a conversation may be found from.
+/// Holds a conversation, and returns the scope from which it may be found.
 async fn talk(world: &World, person: &str, origin: SessionOrigin) -> Option<Scope> {
     let mut talk = Talk::new(world, person, origin);
     let session = talk.key.session.to_string();

@@ -1,4 +1,4 @@
-//! Conversations as the store keeps them.
+//! Holds conversations and stores them as the server does.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,12 +15,12 @@ pub(crate) struct Talk {
     pub(crate) key: SessionKey,
     origin: SessionOrigin,
     mint: IdGenerator,
-    /// Who spoke last?
+    /// The number of messages in the current run, which decides who speaks next.
     said: usize,
 }
 
 impl Talk {
-    /// With the agent `main`.
+    /// A conversation with the agent `main`.
     pub(crate) fn new(world: &World, person: &str, origin: SessionOrigin) -> Self {
         static TALKS: AtomicU64 = AtomicU64::new(7);
         let mut mint = IdGenerator::new(TALKS.fetch_add(1, Ordering::Relaxed));
@@ -32,7 +32,7 @@ impl Talk {
         Self { key, origin, mint, said: 0 }
     }
 
-    /// A run in which person and agent speak in turns.
+    /// Holds a run in which the person and the agent speak in turns.
     pub(crate) async fn run(&mut self, world: &World, words: &[String]) -> RunId {
         let run = self.begin(world).await;
         for words in words {

@@ -1,4 +1,5 @@
-//! Vectors of tokens: they rank, they come late or not at all without harm, and go with their chunk.
+//! Tests token vectors: they rank chunks, they may come late or be missing without harm, and they
+//! are deleted with their chunk.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,7 +11,7 @@ use onyx_types::{Embedded, Embedder, EmbedderIdentity, ModelFailure, TokenVector
 
 use crate::world::{Meaning, World};
 
-/// Every text is as near as every other; only tokens tell them apart.
+/// An embedder for which every text is as near as every other, so that only tokens tell them apart.
 #[derive(Default)]
 struct ByTokens {
     inner: Meaning,
@@ -82,13 +83,13 @@ async fn tokens_find_what_the_whole_does_not_tell_apart() {
     let (world, _) = with_notes(SearchSettings::default()).await;
     assert!(bytes(&world).await > 0);
     assert_eq!(world.paths("vehicle").await[0], "vault/garage.md");
-    // Without them everything is as near, and it is found all the same.
+    // Without token vectors every text is equally near, but all are still found.
     let none = SearchSettings { most_token_bytes: 0, ..SearchSettings::default() };
     let (world, _) = with_notes(none).await;
     assert_eq!(bytes(&world).await, 0);
     assert_eq!(world.paths("vehicle").await[0], "vault/bread.md");
     assert_eq!(world.paths("vehicle").await.len(), 3);
-    // Room that comes later is used.
+    // Room that is allowed later is used.
     world.index.set_search(SearchSettings::default());
     world.write("people/anna/vault/new.md", "another thing");
     world.index.sync().await.unwrap();
@@ -130,7 +131,8 @@ async fn tokens_of_another_model_are_made_anew_and_a_lost_cache_is_no_loss() {
     assert_eq!(world.paths("vehicle").await[0], "vault/garage.md");
 }
 
-/// Notes one after the other, each longer than its name: none of them shares its words with another.
+/// Writes notes one after the other. Each is longer than its name, so that no two have the same
+/// text.
 async fn write_notes(world: &World, names: &[&str]) {
     for name in names {
         world.write(&format!("people/anna/vault/{name}.md"), format!("{name} alpha beta gamma"));
@@ -139,7 +141,7 @@ async fn write_notes(world: &World, names: &[&str]) {
     }
 }
 
-/// The notes without vectors of tokens, the oldest first.
+/// The names of the notes without token vectors, the oldest first.
 async fn without_tokens(world: &World) -> Vec<String> {
     let lacking = world.store.chunks.without_tokens(MODEL, ChunkId(0), 99).await.unwrap();
     lacking.into_iter().map(|chunk| chunk.row.text[..1].to_owned()).collect()
@@ -149,7 +151,8 @@ fn bound(bytes: u64) -> SearchSettings {
     SearchSettings { most_token_bytes: bytes, ..SearchSettings::default() }
 }
 
-/// Five words, the name counted twice, of 96 numbers, four of them in a byte.
+/// The bytes of a note: five words, because the name counts twice, of 96 numbers each, four in a
+/// byte.
 const A_NOTE: u64 = 5 * 96 / 4;
 
 async fn bounded(settings: SearchSettings) -> World {
@@ -167,7 +170,7 @@ async fn where_the_bound_is_reached_the_oldest_give_way_and_more_room_brings_the
         (bytes(&world).await, without_tokens(&world).await),
         (3 * A_NOTE, vec!["a".into(), "b".into()])
     );
-    // A smaller bound frees what is over it, without anything being written.
+    // A smaller bound frees what exceeds it, without anything being written.
     world.index.set_search(bound(2 * A_NOTE));
     world.index.catch_up().await.unwrap();
     assert_eq!((bytes(&world).await, without_tokens(&world).await.len()), (2 * A_NOTE, 3));
@@ -197,7 +200,8 @@ async fn texts_without_a_word_do_not_keep_older_ones_from_their_vectors() {
 async fn a_start_does_not_look_again_at_what_was_looked_at() {
     let world = bounded(SearchSettings::default()).await;
     write_notes(&world, &["a", "b", "c"]).await;
-    // Behind its back: whoever looked at all chunks would make these anew.
+    // The token vectors are dropped without the maker's knowledge. If a start looked at all chunks,
+    // it would make them again.
     world.store.chunks.drop_oldest_tokens(MODEL, A_NOTE).await.unwrap();
     let world = world.reopen().await;
     let embedder = Arc::new(ByTokens::default());

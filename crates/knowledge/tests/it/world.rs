@@ -1,4 +1,4 @@
-//! A home on a real disk, its index, and an embedder that knows a few words.
+//! A home on a real disk with its index, and an embedder that knows a few words.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,12 +31,12 @@ impl World {
         Self::cut(folder, Chunking::default()).await
     }
 
-    /// Where people live in this time zone.
+    /// A world whose people live in this time zone.
     pub(crate) async fn in_zone(name: &str) -> Self {
         Self::with_clock(Arc::new(SystemClock::in_zone(Zone::named(name).unwrap()))).await
     }
 
-    /// One in which time passes as the test says.
+    /// A world with this clock, which a test may move.
     pub(crate) async fn with_clock(clock: Arc<dyn Clock>) -> Self {
         Self::cut_with(tempfile::tempdir().unwrap(), Chunking::default(), clock).await
     }
@@ -59,16 +59,16 @@ impl World {
         Self { folder, store, index, clock }
     }
 
-    /// Another process over the same files.
+    /// Opens the same files again, as another process would.
     pub(crate) async fn reopen(self) -> Self {
         self.reopen_cut(Chunking::default()).await
     }
 
-    /// Another process that cuts texts otherwise.
+    /// Opens the same files again with another chunking.
     pub(crate) async fn reopen_cut(self, chunking: Chunking) -> Self {
         let Self { folder, store, index, .. } = self;
         drop((store, index));
-        // The home's lock goes with the last of its tasks.
+        // The lock of the home is released with the last of its tasks.
         tokio::task::yield_now().await;
         Self::cut(folder, chunking).await
     }
@@ -81,7 +81,7 @@ impl World {
         self.folder.path().join(path)
     }
 
-    /// As another program writes it.
+    /// Writes a file as another program would.
     pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
         write(&self.path(path), text.as_ref());
     }
@@ -106,14 +106,15 @@ pub(crate) fn write(path: &Path, text: &[u8]) {
     fs::write(path, text).unwrap();
 }
 
-/// What a chat of a person with the agent `main` may see.
+/// The scopes that a chat of a person with the agent `main` may see.
 pub(crate) fn chat(person: &str) -> ScopeSet {
     let main: AgentId = "main".parse().unwrap();
     let person: PersonId = person.parse().unwrap();
     ScopeSet::new(person, vec![Scope::Person, Scope::Agent(main), Scope::Shared])
 }
 
-/// Knows what a few words have in common; every other word is a direction of its own.
+/// An embedder that knows which of a few words mean the same; every other word has a direction of
+/// its own.
 #[derive(Default)]
 pub(crate) struct Meaning {
     pub(crate) down: AtomicBool,

@@ -1,4 +1,4 @@
-"""A plugin whose behaviour the test chooses by `mode` in its config. It speaks the protocol by hand."""
+"""Runs a plugin whose behaviour the test chooses by `mode` in its config. It speaks the protocol without an SDK."""
 import json
 import os
 import socket
@@ -13,7 +13,7 @@ def say(message):
 
 
 def look(paths):
-    """What can be reached from here: files, the network, the environment."""
+    """Returns what the plugin can reach: files, the network, and the environment."""
     seen = {"environment": sorted(os.environ), "files": [], "network": False, "written": []}
     for path in paths:
         try:

@@ -1,8 +1,10 @@
-//! In which order what was found answers a question: how well each chunk matches by words and by
-//! meaning, and for messages what was said around them, by whom, and in which conversation.
+//! Ranks what was found by how well it answers the question: how well each chunk matches by words
+//! and by meaning, and for messages also by what was said around them, by whom, and in which
+//! conversation.
 //!
-//! The numbers here were chosen by `scripts/choose-ranking.py` on the choosing half of our own labelled
-//! notes and on four conversations; `make judge` reports what comes of them.
+//! The numbers here were chosen by `scripts/choose-ranking.py`, with the half of the project's
+//! labelled notes that is meant for choosing and with four conversations. `make judge` reports the
+//! results.
 
 mod time;
 
@@ -18,16 +20,17 @@ use crate::visible::VisibleGroups;
 
 pub(crate) use time::{TimeRange, times_in};
 
-/// Candidates that each side brings.
+/// How many candidates each way of searching yields.
 pub(crate) const CANDIDATES: usize = 100;
-/// Of these, and what was said around them, as many are ranked by their tokens.
+/// How many of the candidates and the messages around them are ranked by their tokens.
 pub(crate) const RANKED_BY_TOKENS: usize = 160;
-/// Further from the question in meaning is no match.
+/// The least likeness of vectors that counts as a match.
 pub(crate) const LEAST_LIKENESS: f32 = 0.15;
-/// The same for tokens, of which some always lie near.
+/// The least likeness of tokens that counts as a match. It is higher, because some token is always
+/// near.
 const LEAST_TOKEN_LIKENESS: f32 = 0.25;
 
-/// How much words count against meaning.
+/// The weight of words against meaning, from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct WordWeights {
     pub(crate) notes: f32,
@@ -35,56 +38,58 @@ pub(crate) struct WordWeights {
 }
 
 impl WordWeights {
-    /// As a person chose them, for notes and messages alike.
+    /// The weights that a person chose, which are the same for notes and messages.
     pub(crate) fn chosen(weights: Weights) -> Self {
         let words = weights.text / (weights.text + weights.vectors).max(f32::MIN_POSITIVE);
         Self { notes: words, messages: words }
     }
 }
 
-/// Before there are token vectors words count for more: they tell names and places apart.
+/// Without token vectors words count for more, because only they tell names and places apart.
 pub(crate) const WITHOUT_TOKENS: WordWeights = WordWeights { notes: 0.3, messages: 0.5 };
 pub(crate) const WITH_TOKENS: WordWeights = WordWeights { notes: 0.2, messages: 0.4 };
 
-/// What a message takes over from those around it, by how far they are away.
+/// How much of its neighbours' scores a message gains, by how far they are away.
 const FROM_AROUND: [f32; 2] = [0.45, 0.3];
-/// What it takes over from the best message of its conversation.
+/// How much a message gains of the score of the best message in its conversation.
 const FROM_CONVERSATION: f32 = 0.25;
-/// What it gains where the question names who said it.
+/// How much a message gains if the question names its author.
 const BY_NAMED_AUTHOR: f32 = 0.45;
-/// What anything gains that is of the time the question names.
+/// How much a chunk gains if it is from the time that the question names.
 const IN_TIME: f32 = 0.3;
 
-/// What a question says besides its words.
+/// The authors and the time that a question names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hints {
     pub(crate) authors: HashSet<AuthorId>,
     pub(crate) time: Option<TimeRange>,
 }
 
-/// What is known of a chunk for one question. Each part is from 0 to 1, where 1 is the best there is.
+/// How a chunk matches one question. Each part is from 0 to 1, where 1 is the best of all
+/// candidates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Match {
     words: Option<f32>,
     meaning: Option<f32>,
     tokens: Option<f32>,
-    /// Its vector is still to be made: nothing is known of how near it is.
+    /// Whether the chunk has no vector yet, so that nothing is known about its meaning.
     is_unmeasured: bool,
 }
 
 impl Match {
-    /// A chunk that was searched for by words alone.
+    /// The match of a chunk that was searched for by words alone.
     pub(crate) fn by_words(score: f32) -> Self {
         Self { words: Some(score), ..Self::default() }
     }
 
-    /// How well it matches on its own.
+    /// How well the chunk matches without its neighbours.
     fn own(&self, is_message: bool, weights: WordWeights) -> f32 {
         let words = self.words.unwrap_or_default();
         let meaning = match self.tokens {
-            // Its words count for both sides. Else every chunk with a vector would come before it.
+            // The words count for both parts here. Otherwise every chunk with a vector would be
+            // ranked higher.
             _ if self.is_unmeasured => words,
-            // Beside the vectors of its tokens, the vector of a whole text adds nothing.
+            // If there are token vectors, the vector of the whole text adds nothing.
             Some(tokens) => tokens,
             None => self.meaning.unwrap_or_default(),
         };
@@ -101,13 +106,13 @@ impl Match {
     }
 }
 
-/// Everything that was found for a question, and what was said around it.
+/// Everything that was found for a question, with the messages around it.
 pub(crate) struct Ranking<'a> {
     hints: &'a Hints,
-    /// Meaning was not searched for: words alone tell what matches.
+    /// Whether only words are searched for.
     is_by_words: bool,
     candidates: Vec<Candidate>,
-    /// Where each chunk stands among the candidates.
+    /// The index of each chunk among the candidates.
     places: FxHashMap<ChunkId, usize>,
     neighbours: Vec<Neighbour>,
 }
@@ -124,14 +129,14 @@ struct Candidate {
 struct Neighbour {
     of: usize,
     is: usize,
-    /// How far away, and on which side.
+    /// How far away the neighbour is, and on which side.
     side: usize,
 }
 
-/// Two ways of finding, each best first with its own scores.
+/// The results of both ways of searching, each best first with its own scores.
 pub(crate) struct Candidates<'a> {
     pub(crate) words: &'a [(ChunkId, f32)],
-    /// `None`: meaning was not searched for.
+    /// The nearest chunks by meaning; `None` if meaning was not searched for.
     pub(crate) near: Option<&'a [(ChunkId, f32)]>,
     pub(crate) unmeasured: &'a HashSet<ChunkId>,
 }
@@ -144,7 +149,7 @@ pub(crate) struct RankedChunk {
     pub(crate) found: Match,
 }
 
-/// What was said around a message: the nearer and the farther one, before and after it.
+/// The number of neighbours of a message: the near and the farther one, before and after it.
 const SIDES: usize = FROM_AROUND.len() * 2;
 
 impl<'a> Ranking<'a> {
@@ -183,8 +188,8 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// Adds the messages around those that were found: one of them may be meant although it matches
-    /// nothing itself.
+    /// Adds the messages around those that were found, because one of them may be the answer
+    /// although it does not match itself.
     fn add_around(&mut self, outline: &Outline, seen: &VisibleGroups) {
         for place in 0..self.candidates.len() {
             let Some(message) = self.candidates[place].message() else { continue };
@@ -219,8 +224,8 @@ impl<'a> Ranking<'a> {
         neighbours
     }
 
-    /// Takes over how near the tokens of chunks are. A chunk without tokens keeps the nearness of its
-    /// whole text.
+    /// Takes over the token likeness of chunks. A chunk without token vectors keeps the likeness of
+    /// its whole text.
     pub(crate) fn take_tokens(&mut self, likeness: &[(ChunkId, f32)]) {
         let scale = Scale::of(likeness.iter().map(|(_, likeness)| *likeness), LEAST_TOKEN_LIKENESS);
         for (chunk, likeness) in likeness {
@@ -230,7 +235,7 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// Best first; of equals the oldest.
+    /// The candidates, best first; the older one first if scores are equal.
     pub(crate) fn ranked(&self, weights: WordWeights) -> Vec<RankedChunk> {
         let own: Vec<f32> =
             self.candidates.iter().map(|candidate| self.own(candidate, weights)).collect();
@@ -272,9 +277,9 @@ impl<'a> Ranking<'a> {
         found.own(candidate.message().is_some(), weights)
     }
 
-    /// What each candidate takes over from those around it.
+    /// How much each candidate gains from its neighbours.
     fn around(&self, own: &[f32]) -> Vec<f32> {
-        // Of a message that was cut into parts the best part counts.
+        // If a message was cut into parts, its best part counts.
         let mut best = vec![[0.0_f32; SIDES]; own.len()];
         for neighbour in &self.neighbours {
             let best = &mut best[neighbour.of][neighbour.side];
@@ -303,8 +308,8 @@ impl Candidate {
     }
 }
 
-/// Messages gain by more than notes do: the best of either keeps the score it has on its own, so that
-/// the two can stand in one list.
+/// Scales the scores of one kind. Messages gain more than notes do, so the best chunk of each kind
+/// is given the score that it has on its own; then both kinds can be in one list.
 fn scaled(chunks: Vec<(f32, RankedChunk)>) -> Vec<RankedChunk> {
     let most = chunks.iter().map(|(_, chunk)| chunk.score).fold(f32::MIN_POSITIVE, f32::max);
     let most_own = chunks.iter().map(|(own, _)| *own).fold(0.0, f32::max);
@@ -315,14 +320,14 @@ fn scaled(chunks: Vec<(f32, RankedChunk)>) -> Vec<RankedChunk> {
         .collect()
 }
 
-/// The scores of the best candidate and of the hundredth.
+/// The scores of the best candidate and of the hundredth one, to which others are compared.
 struct Scale {
     least: f32,
     most: f32,
 }
 
 impl Scale {
-    /// `least` where there are fewer than a hundred.
+    /// The scale of these scores. `least` is used if there are fewer than a hundred.
     fn of(scores: impl Iterator<Item = f32>, least: f32) -> Self {
         let mut scores: Vec<f32> = scores.collect();
         scores.sort_by(|a, b| b.total_cmp(a));

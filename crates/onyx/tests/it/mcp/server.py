@@ -1,4 +1,4 @@
-"""An MCP server over stdio whose behaviour the test chooses: by its first argument, and by files in its folder."""
+"""Runs an MCP server over stdio. The test chooses its behaviour by its first argument and by files in its folder."""
 import json
 import os
 import socket

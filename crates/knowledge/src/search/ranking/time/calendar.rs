@@ -1,16 +1,17 @@
-//! Days, weeks, months, seasons and years, from the day on which a question is asked.
+//! Computes days, weeks, months, seasons and years, relative to the day on which a question is
+//! asked.
 
 use jiff::civil::{Date, DateTime, Weekday};
 use jiff::{Span, ToSpan as _};
 
-/// From its first moment up to, and without, its end, as clocks show it.
+/// A period in local time, from its first moment to its end, which is not part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Period {
     pub(super) from: DateTime,
     pub(super) to: DateTime,
 }
 
-/// A part of a month, a season or a year.
+/// The first, middle or last part of a month, a season or a year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PeriodThird {
     First,
@@ -18,12 +19,12 @@ pub(super) enum PeriodThird {
     Last,
 }
 
-/// Which one of several weeks, months or years is meant.
+/// Says which of several weeks, months or years is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PeriodChoice {
     This,
     Last,
-    /// The one before the last one.
+    /// The week, month or year before the last one.
     BeforeLast,
 }
 
@@ -46,7 +47,7 @@ impl Period {
         Some(Self { from: from.at(0, 0, 0, 0), to: to.at(0, 0, 0, 0) })
     }
 
-    /// Hours of a day; those from 24 on are of the next day.
+    /// Hours of a day; hours from 24 on are on the next day.
     pub(super) fn hours(day: Date, from: i64, to: i64) -> Option<Self> {
         let start = day.at(0, 0, 0, 0);
         let at = |hour: i64| start.checked_add(hour.hours()).ok();
@@ -59,7 +60,7 @@ impl Period {
         Self::days(monday, 7)
     }
 
-    /// On a working day, this weekend is the next one.
+    /// A weekend; on a working day, this weekend is the next one.
     pub(super) fn weekend(today: Date, which: PeriodChoice) -> Option<Self> {
         let since_saturday = (i64::from(today.weekday().to_monday_zero_offset()) + 2) % 7;
         let latest = today.checked_sub(since_saturday.days()).ok()?;
@@ -68,13 +69,13 @@ impl Period {
         Self::days(latest.checked_sub(weeks.weeks()).ok()?, 2)
     }
 
-    /// The weekend that has begun last.
+    /// The weekend that began last.
     pub(super) fn latest_weekend(today: Date) -> Option<Self> {
         let since_saturday = (i64::from(today.weekday().to_monday_zero_offset()) + 2) % 7;
         Self::days(today.checked_sub(since_saturday.days()).ok()?, 2)
     }
 
-    /// The latest such day up to today, or before today.
+    /// The latest such weekday; `is_before_today` excludes today.
     pub(super) fn weekday(today: Date, weekday: Weekday, is_before_today: bool) -> Option<Self> {
         if today.weekday() == weekday && !is_before_today {
             return Self::days(today, 1);
@@ -91,7 +92,7 @@ impl Period {
         Self::month_around(today.checked_sub(which.back().months()).ok()?)
     }
 
-    /// Without a year, the latest one that is not in the future.
+    /// A month by name. Without a year it is the latest such month that is not in the future.
     pub(super) fn named_month(month: i8, year: Option<i16>, today: Date) -> Option<Self> {
         let usual = if month > today.month() { today.year() - 1 } else { today.year() };
         Self::month_around(Date::new(year.unwrap_or(usual), month, 1).ok()?)
@@ -117,20 +118,20 @@ impl Period {
         Self::days(date, 1)
     }
 
-    /// The three months from this one on.
+    /// A season: three months from this month on.
     pub(super) fn season(month: i8, year: i16) -> Option<Self> {
         let first = Date::new(year, month, 1).ok()?;
         Self::between(first, first.checked_add(3.months()).ok()?)
     }
 
-    /// The latest that has begun, or the latest that is over.
+    /// The latest season that has begun, or the latest that is over.
     pub(super) fn latest_season(month: i8, today: Date, is_over: bool) -> Option<Self> {
         let now = today.at(0, 0, 0, 0);
         let is_meant = |season: &Self| if is_over { season.to <= now } else { season.from <= now };
         (0..3).filter_map(|back| Self::season(month, today.year() - back)).find(is_meant)
     }
 
-    /// From so long ago until so long ago, in whole days.
+    /// The days from one distance in the past to another, in whole days.
     pub(super) fn back(today: Date, from: Span, to: Span) -> Option<Self> {
         let last = today.checked_sub(to).ok()?;
         Self::between(today.checked_sub(from).ok()?, last.tomorrow().ok()?)
@@ -147,7 +148,7 @@ impl Period {
         Some(Self { from, to })
     }
 
-    /// The same days of another year.
+    /// The same days in another year.
     pub(super) fn in_year(self, year: i16) -> Option<Self> {
         let years = i64::from(year) - i64::from(self.from.year());
         let moved = |at: DateTime| at.checked_add(years.years()).ok();

@@ -1,5 +1,6 @@
-//! Times that a question names: "last week", "in May", "since the summer", "between May and July 2023".
-//! Here they become a range; `phrases` reads the words, `calendar` knows the days.
+//! Finds times that a question names, such as "last week", "in May", "since the summer" or "between
+//! May and July 2023", and turns them into ranges. `phrases` reads the words, and `calendar`
+//! computes the days.
 
 mod calendar;
 mod phrases;
@@ -11,24 +12,24 @@ use onyx_types::Timestamp;
 use calendar::Period;
 use phrases::{bare_period_at, period_at};
 
-/// A time from its first moment up to, and without, its end.
+/// A range of time, from its first moment to its end, which is not part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeRange {
     from: Timestamp,
     to: Timestamp,
 }
 
-/// Before and after everything that anybody wrote.
+/// The range from before to after everything that was ever written.
 const EVER: TimeRange =
     TimeRange { from: Timestamp::from_millis(i64::MIN), to: Timestamp::from_millis(i64::MAX) };
 
 impl TimeRange {
-    /// `None`: only its end is named.
+    /// The beginning; `None` if the text names only the end.
     pub(crate) fn from(&self) -> Option<Timestamp> {
         (self.from != EVER.from).then_some(self.from)
     }
 
-    /// `None`: only its beginning is named.
+    /// The end; `None` if the text names only the beginning.
     pub(crate) fn to(&self) -> Option<Timestamp> {
         (self.to != EVER.to).then_some(self.to)
     }
@@ -46,7 +47,7 @@ impl TimeRange {
     }
 }
 
-/// The first time that is named in a text, relative to now. `None` if the text names none.
+/// The first time that a text names, relative to now; `None` if it names none.
 pub(crate) fn times_in(text: &str, now: Timestamp, zone: &TimeZone) -> Option<TimeRange> {
     let lowered = text.to_lowercase();
     let words: Vec<&str> = lowered
@@ -73,7 +74,7 @@ fn range_at(words: &[&str], now: DateTime, zone: &TimeZone) -> Option<TimeRange>
     }
 }
 
-/// `May and July 2023`, `last Monday to Friday`.
+/// The period from one time to another, as in `May and July 2023` or `last Monday to Friday`.
 fn from_one_to_another(words: &[&str], now: DateTime) -> Option<Period> {
     let (mut first, length) = bare_period_at(words, now)?;
     let (joint, rest) = words[length..].split_first()?;
@@ -81,7 +82,8 @@ fn from_one_to_another(words: &[&str], now: DateTime) -> Option<Period> {
         return None;
     }
     let (last, _) = bare_period_at(rest, now)?;
-    // The year stands with the last of them: `May to July 2023`, `November to February`.
+    // The year is usually given only with the second time: `May to July 2023`, `November to
+    // February`.
     for year in [last.from.year(), last.from.year() - 1] {
         if first.from > last.from {
             first = first.in_year(year)?;
@@ -94,7 +96,7 @@ fn from_one_to_another(words: &[&str], now: DateTime) -> Option<Period> {
 mod tests {
     use super::*;
 
-    /// The times from a text, asked on Wednesday the 18th of November 2026 in Berlin.
+    /// The time that a text names on Wednesday the 18th of November 2026 in Berlin.
     fn asked(text: &str) -> Option<String> {
         let zone = TimeZone::get("Europe/Berlin").unwrap();
         let now: jiff::Timestamp = "2026-11-18T23:30:00+01:00".parse().unwrap();

@@ -1,4 +1,4 @@
-//! The words in which people name a time.
+//! Reads the words by which people name a time.
 
 use jiff::ToSpan as _;
 use jiff::civil::{Date, DateTime, Weekday};
@@ -25,10 +25,10 @@ const NUMBERS: [&str; 12] = [
     "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
     "twelve",
 ];
-/// Seasons with their first month, north of the equator.
+/// The seasons with their first month, north of the equator.
 const SEASONS: [(&str, i8); 5] =
     [("spring", 3), ("summer", 6), ("autumn", 9), ("fall", 9), ("winter", 12)];
-/// Parts of a day by their hours.
+/// The parts of a day with their hours.
 const PARTS_OF_DAY: [(&str, i64, i64); 4] =
     [("morning", 4, 12), ("afternoon", 12, 18), ("evening", 17, 24), ("night", 18, 30)];
 
@@ -57,7 +57,8 @@ pub(super) fn period_at(words: &[&str], now: DateTime) -> Option<(Period, usize)
     }
 }
 
-/// The same where a word before them says that a time follows: a month or a year alone is one there.
+/// Like [`period_at`], for words after which a time is expected; there a month or a year alone is a
+/// time too.
 pub(super) fn bare_period_at(words: &[&str], now: DateTime) -> Option<(Period, usize)> {
     let today = now.date();
     if let Some(found) = period_at(words, now) {
@@ -87,7 +88,7 @@ pub(super) fn bare_period_at(words: &[&str], now: DateTime) -> Option<(Period, u
     alone(year_of(first).and_then(Period::year).or_else(|| decade(first)))
 }
 
-/// A day, or the part of it that is named.
+/// A day, or the part of it that the next word names.
 fn day(day: Date, rest: &[&str]) -> Option<(Period, usize)> {
     let part = rest.first().and_then(|word| part_of_day(day, word));
     match part {
@@ -101,7 +102,7 @@ fn part_of_day(day: Date, word: &str) -> Option<Period> {
     Period::hours(day, *from, *to)
 }
 
-/// `last week`, `this morning`.
+/// The period of phrases such as `last week` or `this morning`.
 fn relative(which: PeriodChoice, what: &str, today: Date) -> Option<Period> {
     let is_last = which == PeriodChoice::Last;
     match what {
@@ -119,7 +120,7 @@ fn relative(which: PeriodChoice, what: &str, today: Date) -> Option<Period> {
     }
 }
 
-/// `the week before last`.
+/// The period of phrases such as `the week before last`.
 fn before_last(words: &[&str], today: Date) -> Option<(Period, usize)> {
     let [what, "before", "last", ..] = words else { return None };
     let which = PeriodChoice::BeforeLast;
@@ -137,7 +138,7 @@ fn the_weekend(word: &str, today: Date) -> Option<(Period, usize)> {
     (word == "weekend").then(|| Period::latest_weekend(today)).flatten().map(|period| (period, 2))
 }
 
-/// `early May`, `the end of 2023`.
+/// The period of phrases such as `early May` or `the end of 2023`.
 fn part(words: &[&str], now: DateTime) -> Option<(Period, usize)> {
     let (first, rest) = words.split_first()?;
     let (third, before) = match *first {
@@ -153,14 +154,14 @@ fn part(words: &[&str], now: DateTime) -> Option<(Period, usize)> {
     Some((whole.third(third)?, before + length))
 }
 
-/// `few days` after `the last`, `week` after `the past`.
+/// The period of the words after `the last` or `the past`, such as `few days` or `week`.
 fn in_the_last(words: &[&str], today: Date) -> Option<(Period, usize)> {
     let (count, length) = count_at(words).map_or((1, 0), |((_, most), length)| (most, length));
     let from = span(count, words.get(length)?)?;
     Some((Period::back(today, from, 0.days())?, length + 1))
 }
 
-/// `a few days ago`, `couple of weeks ago`.
+/// The period of phrases such as `a few days ago` or `couple of weeks ago`.
 fn ago(words: &[&str], today: Date) -> Option<(Period, usize)> {
     let ((least, most), length) = count_at(words)?;
     let unit = words.get(length)?;
@@ -170,7 +171,7 @@ fn ago(words: &[&str], today: Date) -> Option<(Period, usize)> {
     Some((Period::back(today, span(most, unit)?, span(least, unit)?)?, length + 2))
 }
 
-/// How many are meant at least and at most, and how many words say so.
+/// The least and the greatest number that is meant, and how many words name it.
 fn count_at(words: &[&str]) -> Option<((i64, i64), usize)> {
     let article = usize::from(words.first() == Some(&"a"));
     match *words.get(article)? {
@@ -194,7 +195,7 @@ fn span(count: i64, unit: &str) -> Option<jiff::Span> {
     }
 }
 
-/// `May 7, 2023`, `May 7`, `May 2023`.
+/// The period of `May 7, 2023`, `May 7` or `May 2023`, after the month was read.
 fn after_month(month: i8, rest: &[&str], today: Date) -> Option<(Period, usize)> {
     let next = rest.first()?;
     if let Some(year) = year_of(next) {
@@ -205,7 +206,7 @@ fn after_month(month: i8, rest: &[&str], today: Date) -> Option<(Period, usize)>
     Some((Period::date(day, month, year, today)?, 2 + usize::from(year.is_some())))
 }
 
-/// `7 May 2023`, `7 May`, `3 days ago`.
+/// The period of `7 May 2023`, `7 May` or `3 days ago`, after the number was read.
 fn after_number(count: i8, rest: &[&str], today: Date) -> Option<(Period, usize)> {
     let next = rest.first()?;
     if let Some(month) = month(next) {
@@ -226,7 +227,7 @@ fn after_number(count: i8, rest: &[&str], today: Date) -> Option<(Period, usize)
 }
 
 fn month(word: &str) -> Option<i8> {
-    // Short forms have three letters; the one that is whole is none.
+    // Short forms have three letters. `may` has three letters too, but is the whole name.
     let is_short = word.len() == 3 && word != "may";
     let is_it = |name: &str| name == word || (is_short && name.starts_with(word));
     i8::try_from(MONTHS.iter().position(|name| is_it(name))? + 1).ok()
@@ -245,7 +246,7 @@ fn year_of(word: &str) -> Option<i16> {
     word.parse().ok().filter(|year| word.len() == 4 && (1900..2200).contains(year))
 }
 
-/// `90s`, `1990s`.
+/// The years of `90s` or `1990s`.
 fn decade(word: &str) -> Option<Period> {
     let first: i16 = word.strip_suffix("0s")?.parse().ok()?;
     let first = match word.len() {
