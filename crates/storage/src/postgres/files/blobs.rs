@@ -14,7 +14,7 @@ use crate::postgres::query::{execute, row_if_any, rows};
 use crate::postgres::transaction::Trouble;
 use crate::s3::Bucket;
 
-/// How long a writer waits for a blob that is being deleted before it writes the blob again.
+/// How long a write waits at most for a blob that is being deleted; after that it fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
