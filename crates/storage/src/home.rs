@@ -158,8 +158,8 @@ impl Home {
         &self.paths
     }
 
-    /// Lists the names in a folder. Names that are not ids are left out, because Onyx did not
-    /// create them.
+    /// Lists the folders in a folder by name. Names that are not ids are left out, because Onyx did
+    /// not create them.
     fn names_in<T: std::str::FromStr + Ord>(&self, folder: &str) -> Result<Vec<T>, StoreError> {
         let folder = match self.root.open_dir(folder) {
             Ok(folder) => folder,

@@ -112,7 +112,7 @@ impl AuditSeal {
     }
 }
 
-/// Rewrites the file with one line for each chain and opens it at its end.
+/// Shortens the file to one line for each chain and opens it at its end.
 fn kept_short(
     path: &Path,
     key: Hash,

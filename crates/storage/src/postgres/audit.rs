@@ -35,7 +35,7 @@ impl AuditChains {
         Self { database, witnesses }
     }
 
-    /// Writes rows again to the witness outside that a crash prevented from getting there.
+    /// Exports the rows that a crash prevented from reaching the export file.
     pub(crate) async fn export_missing(&self) -> Result<(), StoreError> {
         let Some(export) = &self.witnesses.export else { return Ok(()) };
         let known: BTreeMap<PersonId, u64> = export.newest()?;
