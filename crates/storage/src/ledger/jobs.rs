@@ -92,8 +92,7 @@ pub struct SlotKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlotState {
-    /// The slot waits until it may run: too many slots run now, or an earlier run of the job is not
-    /// finished.
+    /// The slot waits for a free place, or for an earlier run of the job to end.
     Queued,
     Running,
     Done,
