@@ -646,18 +646,18 @@ export interface components {
             last_run: string | null;
             last_run_status: components["schemas"]["RunStatus"] | null;
             /**
-             * @description Something was answered since the person last read it.
+             * @description Whether something was answered since the person last read the session.
              * @default false
              */
             unread: boolean;
             /**
-             * @description The person keeps it, with its forks, at the top of the list.
+             * @description Whether the person keeps the session, with its forks, at the top of the list.
              * @default false
              */
             pinned: boolean;
-            /** @description What the person sorts their conversations by, in order. */
+            /** @description The tags by which the person sorts their conversations, in order. */
             tags?: string[];
-            /** @description What the conversation is about. */
+            /** @description The thing that the conversation is about. */
             attached?: components["schemas"]["EntityRef"] | null;
             /**
              * @description In a list that was searched for a text: the matching message. Absent where only the title or
@@ -734,18 +734,18 @@ export interface components {
             last_run: string | null;
             last_run_status: components["schemas"]["RunStatus"] | null;
             /**
-             * @description Something was answered since the person last read it.
+             * @description Whether something was answered since the person last read the session.
              * @default false
              */
             unread: boolean;
             /**
-             * @description The person keeps it, with its forks, at the top of the list.
+             * @description Whether the person keeps the session, with its forks, at the top of the list.
              * @default false
              */
             pinned: boolean;
-            /** @description What the person sorts their conversations by, in order. */
+            /** @description The tags by which the person sorts their conversations, in order. */
             tags?: string[];
-            /** @description What the conversation is about. */
+            /** @description The thing that the conversation is about. */
             attached?: components["schemas"]["EntityRef"] | null;
             /**
              * @description In a list that was searched for a text: the matching message. Absent where only the title or
@@ -795,7 +795,7 @@ export interface components {
         TagList: {
             tags: components["schemas"]["TagCount"][];
         };
-        /** @description A tag, and how many conversations have it. */
+        /** @description A tag, and the number of conversations that have it. */
         TagCount: {
             tag: string;
             /** Format: uint64 */
@@ -1228,17 +1228,17 @@ export interface components {
             delivery: components["schemas"]["SlotDelivery"] | null;
         };
         /**
-         * @description `queued`: Waits for room, or for the run before it. `nothing`: It ran, or its check did, and there was nothing to tell. `interrupted`: The process ended while it ran. It is not repeated. `replaced`: A later slot took its place. `skipped`: A rule of the job left it out. `missed`: Its time passed while no gateway could fire it.
+         * @description `queued`: The slot waits for a free place, or for an earlier run of the job to end. `nothing`: The job or its check ran, and there was nothing to report. `interrupted`: The process ended while the slot ran. The run is not repeated. `replaced`: A later slot was queued instead of this one. `skipped`: A rule of the job excluded this slot. `missed`: The scheduled time passed while no gateway could fire it.
          * @enum {string}
          */
         SlotState: "running" | "done" | "failed" | "queued" | "nothing" | "interrupted" | "replaced" | "skipped" | "missed";
         /**
-         * @description Why a slot fires. `person`: A person asked for it now.
+         * @description The reason why a slot fires. `person`: A person asked for the run directly.
          * @enum {string}
          */
         SlotTrigger: "schedule" | "person";
         /**
-         * @description Whether the result of a slot was delivered to its receivers besides the session.
+         * @description Whether the result of a slot was delivered to its receivers other than the session.
          * @enum {string}
          */
         SlotDelivery: "pending" | "delivered" | "failed";
@@ -1532,7 +1532,7 @@ export interface components {
         /** @enum {string} */
         PeerKind: "person" | "group";
         /**
-         * @description `waiting`: Has a code and waits for approval.
+         * @description `waiting`: The peer has a pairing code and waits for a person's approval.
          * @enum {string}
          */
         PeerState: "paired" | "blocked" | "waiting";
@@ -2209,7 +2209,7 @@ export interface components {
             time?: string | null;
         };
         /**
-         * @description What a document is. `source`: Text of a knowledge source that a person attached.
+         * @description The kinds of documents. `source`: The text of a knowledge source that a person attached.
          * @enum {string}
          */
         SourceKind: "memory" | "daily" | "note" | "page" | "task" | "ref" | "project" | "session" | "shared" | "source";
@@ -2465,7 +2465,7 @@ export interface components {
             expires_at: string | null;
         };
         /**
-         * @description `token`: `onyx_sk_…`, for programs. `session`: A browser's cookie. `refresh`: What an SDK gets short-lived tokens with.
+         * @description `token`: A token for programs, `onyx_sk_…`. `session`: The cookie of a browser. `refresh`: A credential with which an SDK gets short-lived tokens.
          * @enum {string}
          */
         CredentialKind: "token" | "session" | "refresh";

@@ -5,39 +5,40 @@ use onyx_types::{ErrorCode, Fault};
 
 use crate::ObjectKeyError;
 
-/// When a server that cannot be reached may be there again.
+/// The time after which asking an unreachable server again may succeed.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Why a store did not do what it was asked. Classified by errno and result code, never by words.
+/// Why a store did not do what it was asked. Errors are classified by errno and result code, never
+/// by their words.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("not found")]
     NotFound,
     #[error("the content changed since it was read")]
     Conflict,
-    /// The lease was lost to another holder, or has expired: the write did not happen.
+    /// The lease expired or was lost to another holder, so the write did not happen.
     #[error("the lease on this work is no longer held: others may have taken it over")]
     LeaseLost,
     #[error("the session is busy")]
     Busy,
-    /// The same input is running, or has run to its end, already.
+    /// The same input is already running, or has been run to a good end.
     #[error("this input has already run")]
     AlreadyRun,
     #[error("the disk is full")]
     Full,
-    /// A sync failed, so what is on disk is unknown: nothing more is written there.
+    /// A sync failed, so it is unknown what is on the disk, and nothing more is written there.
     #[error("read-only after a failed write: {0}")]
     ReadOnly(String),
     #[error("not allowed: {0}")]
     Refused(String),
     #[error("damaged: {0}")]
     Damaged(String),
-    /// Tables that this version does not know: nothing was changed.
+    /// The tables are of a version that this program does not know. Nothing was changed.
     #[error("{0} was written by a newer version of Onyx: start that one; nothing was changed")]
     Newer(String),
     #[error("storage failed: {0}")]
     Failed(String),
-    /// A server that is elsewhere cannot be reached now: asking again later may help.
+    /// A server on the network cannot be reached now. Asking again later may help.
     #[error("storage cannot be reached: {0}")]
     Unavailable(String),
 }

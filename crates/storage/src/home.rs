@@ -16,8 +16,8 @@ use crate::local::{Dir, FileOps, KnownFiles, LocalObjects, PathLocks, SystemFile
 use crate::objects::{Area, Files, FoundObject, Wanted};
 use crate::{MemoryOrigins, Objects, Origins, StoreError};
 
-/// Where things lie in a home. Knowing it needs no ownership: commands that go through the socket
-/// use it too.
+/// The paths in a home. Knowing them does not require owning the home, so commands that go through
+/// the socket use them too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HomePaths {
     root: PathBuf,
@@ -56,7 +56,7 @@ impl HomePaths {
         self.cache().join("index.db")
     }
 
-    /// A file that is there while everything is moved into the home from a server.
+    /// The file that exists while everything is being moved into the home from a server.
     pub fn moving(&self) -> PathBuf {
         self.root.join("moving")
     }
@@ -69,14 +69,14 @@ impl HomePaths {
         self.root.join("plugins")
     }
 
-    /// The folder of an area, for people and for watching; the files themselves are reached
+    /// The folder of an area, for people and for watching. The program itself reads the files
     /// through `Home::objects`.
     pub fn area(&self, area: &Area) -> PathBuf {
         self.root.join(area.path())
     }
 }
 
-/// A home that this process owns: no other process opens it until this is dropped.
+/// A home that this process owns. No other process can open it until this is dropped.
 #[derive(Debug)]
 pub struct Home {
     paths: HomePaths,
@@ -87,11 +87,12 @@ pub struct Home {
     areas: Mutex<HashMap<Area, LocalObjects>>,
     known: Arc<KnownFiles>,
     origins: OriginsSlot,
-    /// The kernel releases this lock when the process ends, even after a crash.
+    /// The lock on the home. The kernel releases it when the process ends, even after a crash.
     _lock: File,
 }
 
-/// The ledger's, once there is one; a home that is used without its ledger forgets with the process.
+/// Where origins are recorded: in the ledger, once it is set. In a home that is used without its
+/// ledger, they are kept in memory and lost with the process.
 #[derive(Default)]
 struct OriginsSlot(OnceLock<Arc<dyn Origins>>);
 
@@ -103,7 +104,7 @@ impl std::fmt::Debug for OriginsSlot {
 
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
-    /// Another process owns the home; its command line works through the socket.
+    /// Another process owns the home. The command line reaches that process through the socket.
     #[error("{} is in use by {}", home.display(), holder(*pid))]
     InUse { home: PathBuf, pid: Option<u32> },
     #[error("{}: {source}", path.display())]
@@ -115,11 +116,12 @@ fn holder(pid: Option<u32>) -> String {
 }
 
 const FOLDERS: [&str; 5] = ["agents", "people", "shared", "models", "cache"];
-/// Each holds a directory open. Those still in use outlive being forgotten here.
+/// The most areas that are remembered, because each holds a directory open. An area that is in use
+/// stays open when it is forgotten here.
 const MOST_AREAS: usize = 128;
 
 impl Home {
-    /// Makes the home if needed (for its owner alone) and takes it.
+    /// Takes ownership of the home and creates it if needed, accessible to its owner alone.
     pub fn open(path: &Path) -> Result<Self, HomeError> {
         Self::open_with(path, Arc::new(SystemFiles))
     }
@@ -139,15 +141,15 @@ impl Home {
             locks: Arc::new(PathLocks::new().map_err(at(path))?),
             blocking: Blocking::new(),
             areas: Mutex::default(),
-            // The times of this clock are compared with those of files, which no injected clock has
-            // made.
+            // The cache gets the system clock, because it compares the time with those of files,
+            // which come from the system too.
             known: Arc::new(KnownFiles::new(Arc::new(SystemClock::new()))),
             origins: OriginsSlot::default(),
             _lock: lock,
         })
     }
 
-    /// Where things would lie, without making or taking anything.
+    /// Returns the paths of a home without creating or owning anything.
     pub fn paths_only(path: &Path) -> HomePaths {
         HomePaths { root: path.to_owned() }
     }
@@ -156,7 +158,8 @@ impl Home {
         &self.paths
     }
 
-    /// Folders whose name is not an id are not ours and are left out.
+    /// Lists the folders in a folder by name. Names that are not ids are left out, because Onyx did
+    /// not create them.
     fn names_in<T: std::str::FromStr + Ord>(&self, folder: &str) -> Result<Vec<T>, StoreError> {
         let folder = match self.root.open_dir(folder) {
             Ok(folder) => folder,
@@ -170,9 +173,10 @@ impl Home {
         Ok(names)
     }
 
-    /// Where contents came from is written down there from now on.
+    /// Makes the home record origins in this ledger from now on.
     pub(crate) fn keep_origins_in(&self, origins: Arc<dyn Origins>) {
-        // A home is opened once; a second ledger would be of the same file.
+        // Setting it twice cannot matter: a home is opened once, and a second ledger would be of
+        // the same file.
         let _ = self.origins.0.set(origins);
     }
 
@@ -192,7 +196,8 @@ impl Home {
         let path = area.path();
         let root = self.root.make_dirs(&*self.ops, &path)?;
         let mut areas = lock(&self.areas);
-        // A person may have moved the folder away and made another of the same name.
+        // The folder is compared, because a person may have moved it away and created another of
+        // the same name.
         if let Some(objects) = areas.get(area)
             && objects.is_at(&root)?
         {
@@ -280,7 +285,7 @@ fn take_lock(paths: &HomePaths) -> Result<File, HomeError> {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => {
             let mut holder = String::new();
-            // Who holds it is a courtesy; that it is held is known already.
+            // The process id is only for the message, so failing to read it does not matter.
             file.read_to_string(&mut holder).ok();
             let pid = holder.trim().parse().ok();
             return Err(HomeError::InUse { home: paths.root.clone(), pid });

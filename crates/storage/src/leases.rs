@@ -1,4 +1,4 @@
-//! Who may do what others must not do at the same time: the lease of a session, and duties.
+//! Rights to do what others must not do at the same time: leases of sessions, and duties.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use onyx_types::SessionKey;
 
 use crate::StoreError;
 
-/// The right to append to one session. The fence grows with every new holder and is checked at
-/// each write, so a holder that froze past its time cannot write.
+/// The right to append to one session. The fence grows with every new holder and is checked at each
+/// write, so a holder that was frozen past the end of its lease cannot write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     pub key: SessionKey,
@@ -17,14 +17,14 @@ pub struct Lease {
 
 #[async_trait]
 pub trait Leases: Send + Sync {
-    /// `StoreError::Busy` while another holder has it.
+    /// Takes the lease of a session; `StoreError::Busy` while another holder has it.
     async fn acquire(&self, key: &SessionKey, time_to_live: Duration) -> Result<Lease, StoreError>;
 
-    /// `StoreError::LeaseLost` when it is no longer ours.
+    /// Extends the lease; `StoreError::LeaseLost` when the caller no longer holds it.
     async fn renew(&self, lease: &Lease, time_to_live: Duration) -> Result<(), StoreError>;
 
-    /// Releasing a lease that was lost already is not an error. If the store cannot be reached, this returns an error and
-    /// keeps trying in the background.
+    /// Gives the lease back. Releasing a lease that was lost is no error. If the store cannot be
+    /// reached, this returns an error and keeps trying in the background.
     async fn release(&self, lease: &Lease) -> Result<(), StoreError>;
 }
 
@@ -36,25 +36,26 @@ pub struct Owned {
     pub(crate) incarnation: i64,
 }
 
-/// Work that only one gateway does at a time, such as the import of a source. Ownership lasts as long
-/// as the gateway lives.
+/// Work that only one gateway does at a time, such as the import of a source. Ownership lasts as
+/// long as the gateway lives.
 #[async_trait]
 pub trait Duties: Send + Sync {
-    /// `None`: another gateway that lives does it. A gateway that asks again for what it owns gets the
-    /// same, so its own tasks must be kept apart by the caller.
+    /// Takes a duty. `None`: another living gateway has it. A gateway that already owns the duty
+    /// gets the same answer again, so the caller must keep its own tasks apart.
     async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError>;
 
-    /// May it still be done? Asked immediately before each effect; costs nothing.
+    /// Whether the caller still owns the duty. It asks immediately before each effect; the call
+    /// costs nothing.
     fn still_owns(&self, owned: &Owned) -> bool;
 
-    /// Giving up what was lost already is no error.
+    /// Gives a duty up. Giving up one that was lost is no error.
     async fn disown(&self, owned: &Owned) -> Result<(), StoreError>;
 
-    /// Does another gateway that lives own it?
+    /// Whether another living gateway owns the duty.
     async fn is_owned_elsewhere(&self, name: &str) -> Result<bool, StoreError>;
 }
 
-/// The duties of a single process, which does all of them.
+/// The duties in a single process, which does all of them itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalDuties;
 

@@ -1,9 +1,9 @@
-//! Where things are kept: turn logs and files as plain files (the truth), ledgers in a database
-//! (what needs transactions), leases, and the derived chunk store.
+//! Where data is kept: turn logs and files as plain files (the truth), ledgers in a database (for
+//! what needs transactions), leases, and the derived chunk store.
 //!
-//! Callers see traits only, narrow enough that PostgreSQL and an object store can stand behind
-//! them. No policy lives here: who may read or write what is decided above. No model, tool, HTTP
-//! or prompt code may enter.
+//! Callers see only traits. They are narrow enough that files with SQLite can implement them as
+//! well as PostgreSQL with an object store. This crate holds no policy: who may read or write what
+//! is decided by its callers. No code about models, tools, HTTP or prompts may enter.
 
 mod audit;
 mod blocking;

@@ -22,23 +22,25 @@ use crate::{
     inspect_database,
 };
 
-/// Unreferenced objects are kept this long, because their writer may be about to refer to them.
+/// How long objects without references are kept, because their writers may be about to refer to
+/// them.
 const KEPT_UNREFERRED: Duration = Duration::from_secs(24 * 60 * 60);
-/// Beyond this, tokens would end too early and jobs fire at the wrong time.
+/// How much the clocks may differ. Beyond this, tokens would end too early and jobs would fire at
+/// the wrong time.
 const CLOCK_SLACK: Duration = Duration::from_secs(60);
 
-/// `storage` of the config, as it is written there, with the references to keys resolved.
+/// The section `storage` of the config as it is written, with references to keys resolved.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct StorageSettings {
-    /// `postgres://user:password@host/database`
+    /// The database's URL, of the form `postgres://user:password@host/database`.
     pub database: Option<String>,
-    /// `s3://bucket/prefix`
+    /// The object store's URL, of the form `s3://bucket/prefix`.
     pub objects: Option<String>,
     pub s3: S3Settings,
 }
 
-/// The URL of a database holds its password.
+/// Leaves out the database's URL, because it contains the password.
 impl fmt::Debug for StorageSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StorageSettings")
@@ -49,7 +51,7 @@ impl fmt::Debug for StorageSettings {
 }
 
 impl StorageSettings {
-    /// What server mode is opened with; `None`: one machine with files of its own.
+    /// The settings for server mode; `None`: one machine with files of its own.
     pub fn server(&self, gateway: GatewaySettings) -> Result<Option<ServerSettings>, ServerError> {
         let (database, objects) = match (&self.database, &self.objects) {
             (None, None) => return Ok(None),
@@ -68,7 +70,7 @@ impl StorageSettings {
     }
 }
 
-/// `storage` and `gateway` of the config, checked.
+/// The checked settings of the sections `storage` and `gateway`.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
     pub database: DatabaseUrl,
@@ -77,18 +79,18 @@ pub struct ServerSettings {
     pub gateway: GatewaySettings,
     pub sealing: Sealing,
     /// How much the clocks of this machine and of the database may differ. `None`: they may differ
-    /// by any time, for tests that set one.
+    /// by any amount, for tests that set a clock.
     pub clock_slack: Option<Duration>,
 }
 
 impl ServerSettings {
-    /// Does everything with the object store once that it will be asked for.
+    /// Tries each operation on the object store that the gateway will need once.
     pub async fn probe_objects(&self) -> Result<(), ServerError> {
         Bucket::new(self.objects.clone(), &self.s3)?.probe(&self.gateway.id).await
     }
 }
 
-/// This gateway's place among the others. The store is usable as long as this lives.
+/// This gateway as a member of its group. The store can be used as long as this lives.
 #[derive(Debug)]
 pub struct Membership {
     gateway: Arc<Gateway>,
@@ -104,22 +106,23 @@ pub struct Membership {
 }
 
 impl Membership {
-    /// Every gateway on this database, by name.
+    /// Lists all gateways on this database by their names.
     pub async fn gateways(&self) -> Result<Vec<GatewayRow>, StoreError> {
         self.gateway.all().await
     }
 
-    /// The same with what each does, for the owner.
+    /// Lists all gateways with what each of them does, for the owner.
     pub async fn overview(&self) -> Result<Vec<GatewayOverview>, StoreError> {
         overview(&self.database).await
     }
 
-    /// Asks a gateway to give everything back; one that nothing is heard of is forgotten.
+    /// Asks a gateway to give everything back; a gateway that is not alive is removed from the
+    /// list.
     pub async fn ask_to_drain(&self, id: &str) -> Result<(), StoreError> {
         ask_to_drain(&self.database, id).await
     }
 
-    /// From now on nothing new is begun here.
+    /// Stops this gateway from beginning anything new.
     pub fn begin_draining(&self) {
         self.gateway.begin_draining();
     }
@@ -128,19 +131,20 @@ impl Membership {
         self.gateway.is_draining()
     }
 
-    /// Gives everything back, so that the others can take it at once, and stays in the list.
+    /// Gives everything back, so that the others can take it at once, but stays in the list.
     pub async fn end_draining(&self) -> Result<(), StoreError> {
         self.gateway.end_draining().await
     }
 
-    /// The database as it was found at the start.
+    /// The state of the database when the gateway started.
     pub fn database(&self) -> &DatabaseReport {
         &self.report
     }
 
-    /// Does everything with the object store once that it is asked for.
+    /// Tries each operation on the object store once.
     pub async fn probe_objects(&self) -> Result<(), ServerError> {
-        // `onyx doctor` beside this gateway uses the gateway's name alone.
+        // The name differs from the gateway's own, which `onyx doctor` uses when it runs beside
+        // this gateway.
         self.bucket.probe(&format!("{}-serving", self.gateway.id())).await
     }
 
@@ -149,38 +153,40 @@ impl Membership {
         self.gateway.id()
     }
 
-    /// Where the others reach this gateway, once that is known.
+    /// Publishes the URL at which the others reach this gateway, once it is known.
     pub async fn advertise(&self, url: &str) -> Result<(), StoreError> {
         self.gateway.advertise(url).await
     }
 
-    /// The gateway that works on a session now; `None`: no living gateway.
+    /// The gateway that works on a session now; `None`: no living gateway does.
     pub async fn holder(&self, key: &SessionKey) -> Result<Option<GatewayRow>, StoreError> {
         self.gateway.holder(key).await
     }
 
-    /// The living gateway on which a run was begun: the run's events can be asked for there.
+    /// The living gateway on which a run was begun. It can be asked for the run's events.
     pub async fn runner(&self, run: RunId) -> Result<Option<GatewayRow>, StoreError> {
         self.gateway.runner(run).await
     }
 
-    /// The value that counts for all gateways: this one, if none set another before.
+    /// Offers a value and returns the one that counts for all gateways: this one, unless another
+    /// was set before.
     pub async fn agree(&self, name: &str, value: &str) -> Result<String, StoreError> {
         self.gateway.agree(name, value).await
     }
 
-    /// `onyx.json` as all gateways follow it.
+    /// The shared `onyx.json` that all gateways follow.
     pub async fn config(&self) -> Result<Option<SharedConfig>, StoreError> {
         self.gateway.config().await
     }
 
-    /// Writes the version after `before` (0: the first). `Conflict` when another writer did meanwhile.
+    /// Writes the version after `before` (0: the first version). `Conflict` when another writer did
+    /// so meanwhile.
     pub async fn put_config(&self, before: i64, text: &str) -> Result<i64, StoreError> {
         self.gateway.put_config(before, text).await
     }
 
-    /// What the other gateways did since `heard`, and tells them what this one did. Notices are
-    /// hints: nothing may rely on one.
+    /// Returns what the other gateways did since `heard`, and sends them notices of what this one
+    /// did. Notices are hints, and nothing may depend on one.
     pub async fn poll(
         &self,
         heard: &mut PollPosition,
@@ -189,49 +195,52 @@ impl Membership {
         self.gateway.poll(heard, told).await
     }
 
-    /// Deletes the hints that every gateway has read. Returns how many.
+    /// Deletes notices that every gateway has had time to read. Returns how many.
     pub async fn forget_notices(&self) -> Result<u64, StoreError> {
         self.gateway.forget_notices().await
     }
 
-    /// What waits a short while to be taken once, at any gateway.
+    /// The entries that wait for a short time and are taken once, at any gateway.
     pub fn pending(&self) -> Arc<dyn PendingEntries> {
         Arc::new(self.pending.clone())
     }
 
-    /// Counts of failed guesses, at all gateways.
+    /// The counts of failed guesses, over all gateways.
     pub fn failures(&self) -> SharedFailures {
         self.failures.clone()
     }
 
-    /// Removes sign-ins that were not finished and failures that are forgiven.
+    /// Deletes sign-ins that were not finished in time, and counts whose failures are forgiven.
     pub async fn sweep_sign_ins(&self) -> Result<(), StoreError> {
         self.pending.sweep().await?;
         self.failures.sweep().await?;
         Ok(())
     }
 
-    /// Whole outputs of tools, where every gateway finds them.
+    /// The complete outputs of tools, in a place where every gateway finds them.
     pub fn artifacts(&self) -> Arc<dyn Objects> {
         self.files.at("cache/artifacts")
     }
 
-    /// Says once more that this gateway lives, beside the heartbeat. `LeaseLost` when another process has its name.
+    /// Sends one more heartbeat. `LeaseLost` when another process has this gateway's name.
     pub async fn beat(&self) -> Result<(), StoreError> {
         self.gateway.beat().await
     }
 
-    /// Gives everything back, so that the others can take it at once. Nothing is written after this.
+    /// Gives everything back, so that the others can take it at once. Nothing is written after
+    /// this.
     pub async fn drain(&self) -> Result<(), StoreError> {
         self.gateway.drain().await
     }
 
-    /// Takes something that one gateway does, such as polling a connector's account. `None`: another one does it.
+    /// Takes a duty that one gateway has at a time, such as polling a connector's account. `None`:
+    /// another gateway has it.
     pub async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError> {
         self.gateway.own(name).await
     }
 
-    /// May it still be done? To be asked immediately before each effect outside; costs nothing.
+    /// Whether this gateway still has the duty. It must be asked immediately before each effect
+    /// outside; the call costs nothing.
     pub fn still_owns(&self, owned: &Owned) -> bool {
         self.gateway.still_owns(owned)
     }
@@ -240,12 +249,14 @@ impl Membership {
         self.gateway.disown(owned).await
     }
 
-    /// Deletes objects that nothing refers to and that were not touched for a day. Returns how many.
+    /// Deletes objects that nothing refers to and that were not touched for a day. Returns how
+    /// many.
     pub async fn sweep_objects(&self) -> Result<u64, StoreError> {
         self.blobs.sweep(KEPT_UNREFERRED).await
     }
 
-    /// Moves some of the logs that were not written to for this long from rows into objects. Returns how many.
+    /// Moves up to a hundred of the logs that were not written to for this long from rows into
+    /// objects. Returns how many.
     pub async fn seal_idle_logs(&self, idle: Duration) -> Result<u64, StoreError> {
         self.turns.seal_idle(idle).await
     }
@@ -254,14 +265,16 @@ impl Membership {
 /// The two clocks of a gateway.
 #[derive(Clone, Debug)]
 pub struct ServerClocks {
-    /// The clock of records, and of the days that people live by.
+    /// The clock for records, and for the days of people.
     pub records: Arc<dyn Clock>,
-    /// The clock by which this gateway stops: it must continue while the machine sleeps, as `BootClock` does.
+    /// The clock that tells this gateway when to stop. It must continue while the machine sleeps,
+    /// as `BootClock` does.
     pub leases: Arc<dyn Clock>,
 }
 
 impl Store {
-    /// Checks database, tables and object store before anything is served, then takes this gateway's name.
+    /// Opens the stores of server mode. It checks the database, the tables and the object store
+    /// before anything is served, then takes this gateway's name.
     pub async fn open_server(
         settings: ServerSettings,
         clocks: ServerClocks,

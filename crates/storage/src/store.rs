@@ -17,12 +17,12 @@ use crate::{
     TurnLog,
 };
 
-/// Every store of one home, behind the traits that callers see.
+/// All stores of one home or server, behind the traits that callers see.
 #[derive(Clone)]
 pub struct Store {
     pub turns: Arc<dyn TurnLog>,
     pub ledger: Arc<dyn Ledger>,
-    /// The run log holds both of the above, where a run begins and ends.
+    /// The log of runs. It writes to both of the stores above when a run begins or ends.
     pub runs: Arc<dyn RunLog>,
     pub drafts: Arc<dyn Drafts>,
     pub accounts: Arc<dyn Accounts>,
@@ -33,9 +33,10 @@ pub struct Store {
     pub leases: Arc<dyn Leases>,
     pub duties: Arc<dyn Duties>,
     pub chunks: Arc<dyn ChunkStore>,
-    /// The files also keep the home ours while any of the above is in use.
+    /// The files. In a home, they also keep it owned by this process while any other store is in
+    /// use.
     pub files: Arc<dyn Files>,
-    /// Runs work on several of the above, one after the other.
+    /// Runs a series of steps that use several of the stores.
     pub steps: Steps,
 }
 
@@ -46,13 +47,13 @@ impl fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens files and SQLite under the home, with no other server. If the database is new but
-    /// sessions exist (it was lost, or the files were copied here), their metadata is rebuilt.
+    /// Opens files and SQLite in the home, without any server. If the database is new but sessions
+    /// exist (it was lost, or the files were copied here), their metadata is rebuilt.
     pub async fn open_embedded(home: Home, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
         Self::open_witnessed(home, clock, AuditWitnesses::default()).await
     }
 
-    /// The same, with witnesses outside the home that record every audit row.
+    /// Does what `open_embedded` does, with witnesses outside the home that record every audit row.
     pub async fn open_witnessed(
         home: Home,
         clock: Arc<dyn Clock>,
@@ -105,7 +106,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Makes the metadata of every session from its log, as `onyx reindex` does.
+    /// Rebuilds the metadata of every session from its log, as `onyx reindex` does.
     pub async fn rebuild_sessions(&self) -> Result<(), StoreError> {
         for person in self.files.people().await? {
             let rebuilt =
@@ -118,7 +119,8 @@ impl Store {
     }
 }
 
-/// Ledgers cannot be made again, so a database that cannot be used stops the start, by name.
+/// Opens the ledger. Ledgers cannot be made again, so a database that cannot be used prevents the
+/// start, and the error names its file.
 fn open_ledger(
     path: &Path,
     clock: Arc<dyn Clock>,

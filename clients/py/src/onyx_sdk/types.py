@@ -583,13 +583,13 @@ class SessionView(TypedDict):
     fork_turn: str | None
     last_run: str | None
     last_run_status: RunStatus | None
-    # Something was answered since the person last read it.
+    # Whether something was answered since the person last read the session.
     unread: bool
-    # The person keeps it, with its forks, at the top of the list.
+    # Whether the person keeps the session, with its forks, at the top of the list.
     pinned: bool
-    # What the person sorts their conversations by, in order.
+    # The tags by which the person sorts their conversations, in order.
     tags: NotRequired[list[str]]
-    # What the conversation is about.
+    # The thing that the conversation is about.
     attached: NotRequired[EntityRef | None]
     # In a list that was searched for a text: the matching message. Absent where only the title or the preview matches.
     found: NotRequired[FoundTurn | None]
@@ -651,13 +651,13 @@ class SessionWithSiblings(TypedDict):
     fork_turn: str | None
     last_run: str | None
     last_run_status: RunStatus | None
-    # Something was answered since the person last read it.
+    # Whether something was answered since the person last read the session.
     unread: bool
-    # The person keeps it, with its forks, at the top of the list.
+    # Whether the person keeps the session, with its forks, at the top of the list.
     pinned: bool
-    # What the person sorts their conversations by, in order.
+    # The tags by which the person sorts their conversations, in order.
     tags: NotRequired[list[str]]
-    # What the conversation is about.
+    # The thing that the conversation is about.
     attached: NotRequired[EntityRef | None]
     # In a list that was searched for a text: the matching message. Absent where only the title or the preview matches.
     found: NotRequired[FoundTurn | None]
@@ -694,7 +694,7 @@ class TagList(TypedDict):
 
 
 class TagCount(TypedDict):
-    """A tag, and how many conversations have it."""
+    """A tag, and the number of conversations that have it."""
 
     tag: str
     conversations: int
@@ -1116,13 +1116,13 @@ class JobRunView(TypedDict):
     text: str
     delivery: SlotDelivery | None
 
-# `queued`: Waits for room, or for the run before it. `nothing`: It ran, or its check did, and there was nothing to tell. `interrupted`: The process ended while it ran. It is not repeated. `replaced`: A later slot took its place. `skipped`: A rule of the job left it out. `missed`: Its time passed while no gateway could fire it.
+# `queued`: The slot waits for a free place, or for an earlier run of the job to end. `nothing`: The job or its check ran, and there was nothing to report. `interrupted`: The process ended while the slot ran. The run is not repeated. `replaced`: A later slot was queued instead of this one. `skipped`: A rule of the job excluded this slot. `missed`: The scheduled time passed while no gateway could fire it.
 SlotState: TypeAlias = "Literal['running', 'done', 'failed', 'queued', 'nothing', 'interrupted', 'replaced', 'skipped', 'missed']"
 
-# Why a slot fires. `person`: A person asked for it now.
+# The reason why a slot fires. `person`: A person asked for the run directly.
 SlotTrigger: TypeAlias = "Literal['schedule', 'person']"
 
-# Whether the result of a slot was delivered to its receivers besides the session.
+# Whether the result of a slot was delivered to its receivers other than the session.
 SlotDelivery: TypeAlias = "Literal['pending', 'delivered', 'failed']"
 
 
@@ -1403,7 +1403,7 @@ class PeerJson(TypedDict):
 
 PeerKind: TypeAlias = "Literal['person', 'group']"
 
-# `waiting`: Has a code and waits for approval.
+# `waiting`: The peer has a pairing code and waits for a person's approval.
 PeerState: TypeAlias = "Literal['paired', 'blocked', 'waiting']"
 
 
@@ -2047,7 +2047,7 @@ class FoundView2(TypedDict):
     # When it was written.
     time: NotRequired[str | None]
 
-# What a document is. `source`: Text of a knowledge source that a person attached.
+# The kinds of documents. `source`: The text of a knowledge source that a person attached.
 SourceKind: TypeAlias = "Literal['memory', 'daily', 'note', 'page', 'task', 'ref', 'project', 'session', 'shared', 'source']"
 
 
@@ -2288,7 +2288,7 @@ class CredentialView(TypedDict):
     created_at: str
     expires_at: str | None
 
-# `token`: `onyx_sk_…`, for programs. `session`: A browser's cookie. `refresh`: What an SDK gets short-lived tokens with.
+# `token`: A token for programs, `onyx_sk_…`. `session`: The cookie of a browser. `refresh`: A credential with which an SDK gets short-lived tokens.
 CredentialKind: TypeAlias = "Literal['token', 'session', 'refresh']"
 
 

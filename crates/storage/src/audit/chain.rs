@@ -1,5 +1,6 @@
-//! A chain of rows for each person: every row holds the hash of the one before, and the newest is named apart, so that
-//! changing, removing or adding one anywhere is seen. Both databases keep their chains by these rules.
+//! A chain of audit rows for each person. Every row contains the hash of the row before, and the
+//! newest row is also stored separately, so that changing, removing or adding a row anywhere is
+//! noticed. Both databases keep their chains by these rules.
 
 use std::borrow::Cow;
 
@@ -19,7 +20,7 @@ impl Head {
     /// The head of a chain without rows.
     pub(crate) const EMPTY: Self = Self { seq: 0, hash: Hash::ZERO };
 
-    /// The row that follows.
+    /// Makes the row that follows.
     pub(crate) fn next(self, entry: AuditEntry, seal: Option<&AuditSeal>) -> AuditRow {
         let entry = visible_entry(entry);
         let seq = self.seq + 1;
@@ -29,7 +30,8 @@ impl Head {
     }
 }
 
-/// Makes everything in a row visible to its reader, because names and words in it may be a model's.
+/// Makes control characters in a row visible to its reader, because names and words in it may come
+/// from a model.
 fn visible_entry(mut entry: AuditEntry) -> AuditEntry {
     let texts = [&mut entry.actor_kind, &mut entry.actor, &mut entry.diff_summary];
     for text in texts.into_iter().chain([&mut entry.result]).chain(&mut entry.tool) {
@@ -42,24 +44,24 @@ fn visible_entry(mut entry: AuditEntry) -> AuditEntry {
     entry
 }
 
-/// How far a chain was checked.
+/// The state of a check that walks along a chain.
 pub(crate) struct ChainCheck<'a> {
     seal: Option<&'a AuditSeal>,
-    /// The last row of the chain as the seal file outside the home has it.
+    /// The last row of the chain according to the seal file outside the home.
     sealed: Option<SealedHead>,
     last: Head,
-    /// The first row that the key protects.
+    /// The number of the first row that the key protects.
     first: Option<u64>,
 }
 
 impl<'a> ChainCheck<'a> {
-    /// Begins at the start of a chain. `sealed` must be asked for before the rows are read, so that
-    /// rows that come meanwhile are in both or in neither.
+    /// Begins at the start of a chain. `sealed` must be read before the rows are, so that every row
+    /// it covers is among them.
     pub(crate) fn new(seal: Option<&'a AuditSeal>, sealed: Option<SealedHead>) -> Self {
         Self { seal, sealed, last: Head::EMPTY, first: None }
     }
 
-    /// Where the chain is broken if the next row is not accepted.
+    /// The result if the next row is not accepted.
     pub(crate) fn broken(&self) -> ChainState {
         ChainState::Broken { at: self.last.seq + 1 }
     }
@@ -73,10 +75,12 @@ impl<'a> ChainCheck<'a> {
         let is_hashed_well = match (of_ours, key) {
             (Some(seal), _) => row.hash == seal.sealed(plain),
             (None, None) => row.hash == plain,
-            // This cannot be checked without that key; its place in the chain is right.
+            // The hash cannot be checked without the other key, but the row's place in the chain is
+            // right.
             (None, Some(_)) => true,
         };
-        // From the first row with our key on, every row must have it; a row without it was altered.
+        // Every row after the first one with our key must have our key too; a row without it was
+        // altered.
         let must_be_ours = self.first.is_some()
             || self.sealed.as_ref().is_some_and(|sealed| row.seq >= sealed.first);
         let is_where_it_was = self
@@ -109,7 +113,7 @@ impl<'a> ChainCheck<'a> {
     }
 }
 
-/// The hash covers every field. A field that is absent differs from an empty one.
+/// The hash covers every field. An absent field gives another hash than an empty one.
 fn hash_of(seq: u64, entry: &AuditEntry, previous: Hash) -> Hash {
     let (agent, session, run) = (
         entry.agent.as_ref().map(ToString::to_string),

@@ -1,5 +1,5 @@
-//! A copy of the audit log that is only ever added to: one JSON object a line, for a disk, a
-//! collector or a file system on which lines cannot be removed.
+//! A copy of the audit log to which lines are only ever added, one JSON object per line. It is
+//! meant for another disk, a log collector or a file system on which lines cannot be removed.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -29,12 +29,13 @@ struct Exported {
 }
 
 impl AuditExport {
-    /// Opens the file to add to it, making it for its owner alone. Blocks on the disk.
+    /// Opens the file for appending and creates it if needed, readable by its owner alone. This
+    /// blocks on the disk.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let open = || {
             let mut options = OpenOptions::new();
             let mut file = options.create(true).read(true).append(true).mode(0o600).open(path)?;
-            // A line that a crash cut short is ended, so that the next one begins a new line.
+            // A newline ends a line that a crash cut short, so that the next row begins a new line.
             if !ends_a_line(&mut file)? {
                 file.write_all(b"\n")?;
             }
@@ -44,13 +45,14 @@ impl AuditExport {
         Ok(Self { path: path.to_owned(), file: Mutex::new(file) })
     }
 
-    /// The newest row of each person that is there already: a crash may have come before a line.
+    /// The newest row of each person in the file. A crash may have prevented a row from being
+    /// written.
     pub(crate) fn newest(&self) -> Result<BTreeMap<PersonId, u64>, StoreError> {
         let file = File::open(&self.path).map_err(|error| failed(&self.path, &error))?;
         let mut newest = BTreeMap::new();
         for line in BufReader::new(file).split(b'\n') {
             let line = line.map_err(|error| failed(&self.path, &error))?;
-            // A line that a crash cut short is added again whole.
+            // A line that a crash cut short is ignored, so its row is written again.
             if let Ok(Exported { person, seq }) = serde_json::from_slice(&line) {
                 newest.insert(person, seq);
             }

@@ -1,5 +1,5 @@
-//! The audit chain apart from any database: how its rows are hashed and checked, and the files outside the home that
-//! record every row. Both databases use it; nothing here reads or writes a database.
+//! The parts of the audit chain that need no database: how rows are hashed and checked, and the
+//! files outside the home that record every row. Both databases use them.
 
 mod chain;
 mod export;
@@ -13,8 +13,8 @@ pub(crate) use chain::{ChainCheck, Head};
 pub use export::AuditExport;
 pub use seal::AuditSeal;
 
-/// The witnesses outside the home that record every audit row: the key that rows are hashed with, and
-/// a copy that is only added to. Cheap to clone.
+/// The witnesses outside the home that record every audit row: the key with which rows are hashed,
+/// and a copy to which rows are only added. Cloning is cheap.
 #[derive(Clone, Debug, Default)]
 pub struct AuditWitnesses {
     pub seal: Option<Arc<AuditSeal>>,
@@ -26,7 +26,7 @@ impl AuditWitnesses {
         self.seal.as_deref()
     }
 
-    /// Tells them of a row that is durable.
+    /// Reports a durable row to the witnesses.
     pub(crate) fn tell(&self, row: &AuditRow) {
         if let Some(seal) = &self.seal {
             seal.note(row);

@@ -1,10 +1,10 @@
-//! Protects the audit chains against an attacker who can write the database and forge whole chains: a
-//! key that lies outside the home, and beside it the newest row of each chain. Rows are hashed with
-//! the key, so none can be made without it; a shortened chain, or an older copy of the database, does
-//! not reach the recorded row.
+//! Protects the audit chains against an attacker who can write the database and forge whole chains.
+//! A file outside the home holds a key and the newest row of each chain. Rows are hashed with the
+//! key, so nobody can make one without it. A shortened chain, or an older copy of the database,
+//! does not contain the recorded row.
 //!
-//! One file: a line with the key, then a line for each row that was added. A row is recorded after it
-//! is durable, so after a crash the file may be behind the chain, but never ahead of it.
+//! The file has a line with the key, then a line for each row that was added. A row is recorded
+//! after it is durable, so after a crash the file may be behind the chain, but never ahead of it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::blocking::lock;
 use crate::{AuditRow, StoreError};
 
-/// The key of a home's audit chains and how far they have come.
+/// The key of a home's audit chains, and the newest recorded row of each chain.
 #[derive(Debug)]
 pub struct AuditSeal {
     path: PathBuf,
@@ -28,7 +28,7 @@ pub struct AuditSeal {
     noted: Mutex<Noted>,
 }
 
-/// The key is never shown.
+/// The secret key. Its debug output does not show it.
 struct SealKey([u8; 32]);
 
 impl std::fmt::Debug for SealKey {
@@ -43,18 +43,18 @@ struct Noted {
     heads: BTreeMap<PersonId, SealedHead>,
 }
 
-/// How far a chain had come.
+/// The newest recorded row of a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SealedHead {
     person: PersonId,
-    /// The first row that the key protects.
+    /// The number of the first row that the key protects.
     pub(crate) first: u64,
     pub(crate) seq: u64,
     pub(crate) hash: Hash,
 }
 
 impl AuditSeal {
-    /// Opens the file, or makes it with a fresh key. Blocks on the disk.
+    /// Opens the file, or creates it with the fresh key. This blocks on the disk.
     pub fn open(path: &Path, fresh: [u8; 32]) -> Result<Self, StoreError> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
@@ -68,7 +68,7 @@ impl AuditSeal {
         let mut lines = text.lines();
         let key = lines.next().and_then(Hash::from_hex);
         let key = key.ok_or_else(|| unusable(path, &"its first line is no key"))?;
-        // A line that a crash cut short says nothing; the one before it does.
+        // A line that a crash cut short is ignored, because the line before it still counts.
         let heads = lines.filter_map(|line| serde_json::from_str::<SealedHead>(line).ok());
         let heads: BTreeMap<_, _> = heads.map(|head| (head.person.clone(), head)).collect();
         let file = kept_short(path, key, &heads, &text).map_err(|error| unusable(path, &error))?;
@@ -77,7 +77,7 @@ impl AuditSeal {
         Ok(Self { path: path.to_owned(), key, name, noted: Mutex::new(Noted { file, heads }) })
     }
 
-    /// What rows call the key; says nothing of it.
+    /// The name by which rows refer to the key; it reveals nothing about the key.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -90,7 +90,8 @@ impl AuditSeal {
         lock(&self.noted).heads.get(person).cloned()
     }
 
-    /// Records a durable row of this key. The record never goes back, so a restarted chain is noticed.
+    /// Records a durable row that was hashed with this key. The record never goes back, so a chain
+    /// that was started again is noticed.
     pub(crate) fn note(&self, row: &AuditRow) {
         let mut noted = lock(&self.noted);
         let person = &row.entry.person;
@@ -111,7 +112,7 @@ impl AuditSeal {
     }
 }
 
-/// The file with one line for each chain, open at its end.
+/// Shortens the file to one line for each chain and opens it at its end.
 fn kept_short(
     path: &Path,
     key: Hash,

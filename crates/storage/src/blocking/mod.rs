@@ -13,18 +13,20 @@ use crate::StoreError;
 
 use threads::{Threads, Work};
 
-/// How many file operations may wait for the disk at once. Enough for the file system to put
-/// many syncs into one journal commit; few enough that a burst does not cost a thread a session.
+/// How many file operations may wait for the disk at once: enough for the file system to combine
+/// many syncs into one journal commit, few enough that a burst does not need one thread per
+/// session.
 const AT_ONCE: usize = 32;
-/// The time until a thread is asked for again, where the system had none.
+/// The time until starting a thread is tried again when the system had none left.
 const NEXT_TRY: Duration = Duration::from_millis(50);
 
 /// Takes file and database work off the async threads.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocking {
     permits: Arc<Semaphore>,
-    /// The permits for series of steps. They are separate, because a step may wait for a task that
-    /// waits for one of the others; those wait for nothing but the disk.
+    /// The permits for series of steps. They are separate from the others, because a step may wait
+    /// for a task that needs one of the others; tasks with one of those wait for nothing but the
+    /// disk.
     step_permits: Arc<Semaphore>,
     threads: Arc<Threads>,
 }
@@ -35,7 +37,8 @@ impl Blocking {
         Self { permits: permits(), step_permits: permits(), threads: Arc::default() }
     }
 
-    /// Runs to its end even when the caller goes away: half a write is never left behind.
+    /// Runs the work. It runs to its end even if the caller goes away, so that no write is left
+    /// half done.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
@@ -47,8 +50,8 @@ impl Blocking {
         self.elsewhere(&self.permits, work).await.unwrap_or_else(|panic| Err(failed(panic)))
     }
 
-    /// Runs several steps on one thread, which waits for each of them itself: handing each step
-    /// over and its result back costs more than most steps. To the end, as `run`.
+    /// Runs several steps on one thread, which itself waits for each of them, because handing over
+    /// each step and its result costs more than most steps. It runs to the end as `run` does.
     async fn follow<T: Send + 'static>(
         &self,
         steps: impl Future<Output = T> + Send + 'static,
@@ -70,7 +73,7 @@ impl Blocking {
         permits: &Arc<Semaphore>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> std::thread::Result<T> {
-        // It is never closed.
+        // Acquiring cannot fail, because the semaphore is never closed.
         let permit = Arc::clone(permits).acquire_owned().await.ok();
         let (sender, told) = oneshot::channel();
         let task = Task { _permit: permit, state: Some(State::Waiting(work)), sender };
@@ -104,7 +107,7 @@ impl<T: Send, F: FnOnce() -> T + Send> Work for Task<T, F> {
 
     fn tell(self: Box<Self>) {
         if let Some(State::Done(result)) = self.state {
-            // A caller that went away does not need to know.
+            // Sending fails only if the caller has gone away, and then nobody needs the result.
             drop(self.sender.send(result));
         }
     }
@@ -114,7 +117,7 @@ thread_local! {
     static WAITS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Is this a thread that may wait for the disk, in the middle of steps that follow each other?
+/// Whether this thread runs a series of steps and may therefore wait for the disk.
 pub(crate) fn may_wait_here() -> bool {
     WAITS.get()
 }
@@ -134,7 +137,7 @@ impl Drop for WaitHere {
     }
 }
 
-/// How steps that follow each other are run.
+/// The way in which a series of steps is run.
 #[derive(Clone, Debug)]
 pub struct Steps(Option<Blocking>);
 
@@ -148,12 +151,12 @@ impl Steps {
         Self(None)
     }
 
-    /// Do they run to their end, even if the caller goes away?
+    /// Whether the steps run to their end even if the caller goes away.
     pub fn are_kept_together(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Runs the steps with the caller's runtime. A panic is the caller's.
+    /// Runs the steps with the caller's runtime. A panic in a step becomes a panic of the caller.
     pub async fn follow<T: Send + 'static>(
         &self,
         steps: impl Future<Output = T> + Send + 'static,
@@ -165,8 +168,9 @@ impl Steps {
     }
 }
 
-/// The guard, also after another holder panicked: every state kept behind these locks is checked
-/// against the file before it is used, or is whole after each statement.
+/// Locks the mutex, also if a thread panicked while it held the lock. That is safe, because every
+/// state behind these locks is checked against the file before it is used, or is consistent after
+/// each statement.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! Threads that wait for the disk. The thread that worked last works next, because its data is still
-//! in the processor's caches; threads that stay idle end.
+//! Threads that wait for the disk. The thread that worked last works next, because its data is
+//! still in the processor's caches; threads that stay idle end.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -7,17 +7,18 @@ use std::time::Duration;
 
 use super::lock;
 
-/// A thread that had nothing to do for this long ends.
+/// How long a thread without work waits before it ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) trait Work: Send {
     fn work(&mut self);
 
-    /// Reports the result, after the thread counts as free: the caller may send more work at once.
+    /// Reports the result. This happens after the thread counts as free, because the caller may
+    /// send more work at once.
     fn tell(self: Box<Self>);
 }
 
-/// Dropping this waits for work in progress.
+/// The pool of threads. Dropping it waits for work in progress.
 #[derive(Debug, Default)]
 pub(super) struct Threads(Arc<Shared>);
 
@@ -29,14 +30,14 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The last one worked last.
+    /// The idle threads. The last in the list is the one that worked last.
     idle: Vec<Arc<WorkSlot>>,
     busy: usize,
-    /// Somebody waits until none is busy.
+    /// Whether somebody waits until no thread is busy.
     ending: bool,
 }
 
-/// Where a thread finds its next work.
+/// The place where a thread finds its next work.
 #[derive(Default)]
 struct WorkSlot {
     work: Mutex<Option<Box<dyn Work>>>,
@@ -54,7 +55,7 @@ thread_local! {
 }
 
 impl Threads {
-    /// Gives the work back where no thread can be had for it.
+    /// Starts the work on a thread; returns it with an error if no thread can be started.
     pub(super) fn start(&self, work: Box<dyn Work>) -> Result<(), (Box<dyn Work>, io::Error)> {
         let idle = {
             let mut state = lock(&self.0.state);
@@ -73,7 +74,7 @@ impl Threads {
             Err(error) => {
                 lock(&self.0.state).busy -= 1;
                 let work = lock(&slot.work).take();
-                // Nobody else has seen the slot.
+                // No other thread has seen the slot, so the work is still in it.
                 work.map_or(Ok(()), |work| Err((work, error)))
             }
         }
@@ -121,7 +122,7 @@ impl Shared {
                 state.idle.remove(place);
                 None
             }
-            // Somebody has just chosen this slot and is about to put work on it.
+            // Another caller has just chosen this slot and is about to put work into it.
             None => {
                 drop(state);
                 slot.take_within(Duration::MAX)

@@ -1,5 +1,5 @@
-//! Channels of a space: `channels/<channel>.json` says what a channel is for, who works in it and
-//! which threads it has. A thread is a session of the same id.
+//! Channels of a space. `channels/<channel>.json` says what a channel is for, which agents work in
+//! it and which threads it has. A thread is a session of the same id.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{Area, Change, Expect, Files, History, Object, ObjectKey, Objects, St
 
 const LARGEST: u64 = 4 * 1024 * 1024;
 const MOST_LISTED: usize = 1_000;
-/// Tries of a change that others make at the same time.
+/// How often a change is tried when others change the file at the same time.
 const TRIES: usize = 5;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -19,11 +19,11 @@ pub struct Channel {
     pub id: ChannelId,
     pub space: SpaceId,
     pub card: ChannelCard,
-    /// The hash of its file, which is its ETag.
+    /// The hash of the channel's file, which is its ETag.
     pub version: Hash,
 }
 
-/// What the file says; keys of newer versions and other programs stay.
+/// The content of a channel's file. Keys of newer versions and other programs are preserved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChannelCard {
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -33,7 +33,7 @@ pub struct ChannelCard {
     /// The coworkers in the order in which they were assigned.
     #[serde(default)]
     pub coworkers: Vec<Coworker>,
-    /// Oldest first.
+    /// The threads, oldest first.
     #[serde(default)]
     pub threads: Vec<Thread>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,8 @@ impl ChannelCard {
         Self { name, purpose, created: Some(created), ..Self::default() }
     }
 
-    /// The agent that answers when none is named: the one marked as default, else the earliest assigned.
+    /// The agent that answers when none is named: the coworker marked as default, else the first in
+    /// the list.
     pub fn primary(&self) -> Option<&AgentId> {
         let marked = self.coworkers.iter().find(|coworker| coworker.primary);
         marked.or(self.coworkers.first()).map(|coworker| &coworker.agent)
@@ -91,8 +92,8 @@ impl Channels {
         Ok(Self { person: files.objects(&area)?, history: files.history(person)? })
     }
 
-    /// The channels by space and id. One that cannot be read is logged and left out, so that the
-    /// others are seen.
+    /// Lists the channels by space and id. A channel that cannot be read is logged and left out, so
+    /// that the others can still be seen.
     pub async fn list(&self, space: Option<&SpaceId>) -> Result<Vec<Channel>, StoreError> {
         let spaces = match space {
             Some(space) => vec![space.clone()],
@@ -119,13 +120,13 @@ impl Channels {
         Ok(None)
     }
 
-    /// The channel that has a thread.
+    /// Finds the channel that lists a thread.
     pub async fn with_thread(&self, thread: &ThreadId) -> Result<Option<Channel>, StoreError> {
         let mut all = self.list(None).await?.into_iter();
         Ok(all.find(|channel| channel.card.thread(thread).is_some()))
     }
 
-    /// `Conflict` when there is one of that id in the space.
+    /// Creates a channel. `Conflict` when the space has one of that id.
     pub async fn create(
         &self,
         space: &SpaceId,
@@ -137,8 +138,9 @@ impl Channels {
         self.read(space, id).await?.ok_or(StoreError::NotFound)
     }
 
-    /// Reads, changes, writes; again if the file was changed in between. `NotFound` when there is
-    /// none, `Conflict` when it is not the version that was seen.
+    /// Reads the channel, changes it and writes it; starts again if the file was changed in
+    /// between. `NotFound` when there is no such channel, `Conflict` when it is not the version
+    /// that the caller saw.
     pub async fn change(
         &self,
         id: &ChannelId,
@@ -162,7 +164,7 @@ impl Channels {
         Err(StoreError::Conflict)
     }
 
-    /// The version before is kept.
+    /// Removes the channel. Its content is kept in the history first.
     pub async fn remove(&self, channel: &Channel, by: Change) -> Result<(), StoreError> {
         let key = key(&channel.space, &channel.id)?;
         let object = self.object(&key).await?.ok_or(StoreError::NotFound)?;
@@ -171,7 +173,7 @@ impl Channels {
         self.sweep(&format!("spaces/{}/channels/{}", channel.space, channel.id)).await
     }
 
-    /// The thread's folder, once nothing is in it any more.
+    /// Removes the folder of a thread if nothing is left in it.
     pub async fn sweep_thread(&self, space: &SpaceId, thread: &ThreadId) -> Result<(), StoreError> {
         self.sweep(&format!("spaces/{space}/threads/{thread}")).await
     }
@@ -220,7 +222,7 @@ impl Channels {
     }
 }
 
-/// The space whose channels list a thread.
+/// Finds the space whose channels list a thread.
 pub async fn space_of_thread(
     person: &dyn Objects,
     thread: &str,
@@ -228,7 +230,7 @@ pub async fn space_of_thread(
     for space in folders::<SpaceId>(person, "spaces").await? {
         for id in channel_ids(person, &space).await? {
             let Some(object) = person.get(&key(&space, &id)?, LARGEST).await? else { continue };
-            // One that cannot be read must not hide the others.
+            // A channel that cannot be read must not hide the others.
             let Ok(card) = card_of(&object, &id) else { continue };
             if card.threads.iter().any(|known| known.id.as_str() == thread) {
                 return Ok(Some(space));
@@ -260,7 +262,7 @@ async fn channel_ids(person: &dyn Objects, space: &SpaceId) -> Result<Vec<Channe
     Ok(names.collect())
 }
 
-/// Folders whose names are ids.
+/// Lists the folders whose names are ids.
 async fn folders<Id: std::str::FromStr>(
     person: &dyn Objects,
     path: &str,

@@ -1,6 +1,6 @@
 //! Pages, tasks, refs and projects: markdown files of a space with a front matter that says what
-//! they are. People and other programs edit them too, so every key that is not ours survives, and
-//! a file without any front matter is an entity all the same.
+//! they are. People and other programs edit them too, so keys that Onyx does not know are
+//! preserved, and a file without any front matter counts as an entity too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::{
 
 const LARGEST: u64 = 8 * 1024 * 1024;
 const MOST_LISTED: usize = 5_000;
-/// Files of one name that may stand beside each other, numbered.
+/// The most files whose titles give the same name; they are numbered.
 const MOST_NAMESAKES: usize = 99;
 const LONGEST_NAME: usize = 60;
 const OURS: [&str; 7] = ["id", "title", "status", "tags", "created", "updated", "origin"];
@@ -27,39 +27,39 @@ pub struct Entity {
     pub tags: Vec<String>,
     pub created: Option<Timestamp>,
     pub updated: Timestamp,
-    /// What its content is to be taken for: what came from outside stays so however it is edited.
+    /// The origin of the content. What came from outside stays foreign however it is edited.
     pub origin: Origin,
-    /// Every other key that has a value of one line.
+    /// Every other key whose value is one line.
     pub fields: BTreeMap<String, String>,
     pub body: String,
-    /// The whole file.
+    /// The content of the whole file.
     pub text: String,
     /// The hash of the whole file, which is its ETag.
     pub version: Hash,
 }
 
-/// What to change; what is `None` stays.
+/// Changes to an entity; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntityChange {
     pub title: Option<String>,
-    /// Empty: it has none.
+    /// The new status; an empty text removes the status.
     pub status: Option<String>,
     pub tags: Option<Vec<String>>,
-    /// Other keys; empty: it goes.
+    /// New values of other keys; an empty value removes the key.
     pub fields: BTreeMap<String, String>,
     pub body: Option<String>,
 }
 
-/// A change that is worked out but not made yet.
+/// A planned change that is not written yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityEdit {
     pub at: EntityRef,
-    /// The path within the person's folder.
+    /// The file's path within the person's folder.
     pub path: ObjectKey,
     pub before: Option<Object>,
-    /// `None`: the file goes.
+    /// The new content; `None`: the file is deleted.
     pub after: Option<String>,
-    /// What the content before is to be taken for.
+    /// The origin of the content before the change.
     pub origin: Origin,
 }
 
@@ -75,7 +75,8 @@ impl Entities {
         Ok(Self { person: files.objects(&area)?, history: files.history(person)? })
     }
 
-    /// Newest first. What cannot be read is logged and left out: the others are to be seen.
+    /// Lists entities, newest first. An entity that cannot be read is logged and left out, so that
+    /// the others can still be seen.
     pub async fn list(&self, space: &SpaceId, kind: EntityKind) -> Result<Vec<Entity>, StoreError> {
         let folder: ObjectKey = format!("spaces/{space}/{}", kind.folder()).parse()?;
         let files = match self.person.list(Some(&folder), MOST_LISTED).await {
@@ -101,7 +102,7 @@ impl Entities {
         Entity::read(at.clone(), &object, written).map(Some)
     }
 
-    /// A new one, named after its title; `origin` is remembered in the file itself.
+    /// Plans a new entity, named after its title. Its file records `origin`.
     pub async fn plan_new(
         &self,
         space: &SpaceId,
@@ -115,8 +116,8 @@ impl Entities {
         Ok(EntityEdit { path: entity.path().parse()?, at: entity, before: None, after, origin })
     }
 
-    /// Where a new one would lie: named after its title, and numbered where that is taken on disk
-    /// or by what the caller knows of.
+    /// The path for a new entity: named after its title, with a number if that name is taken on
+    /// disk or by something that the caller knows of.
     pub async fn free_place(
         &self,
         space: &SpaceId,
@@ -137,7 +138,7 @@ impl Entities {
         Err(StoreError::Refused(format!("{MOST_NAMESAKES} files already have the name {name:?}")))
     }
 
-    /// `NotFound` when there is none.
+    /// Plans a change of an entity; `NotFound` when there is no such entity.
     pub async fn plan_change(
         &self,
         entity: &EntityRef,
@@ -150,7 +151,7 @@ impl Entities {
         Ok(edit)
     }
 
-    /// `NotFound` when there is none.
+    /// Plans the removal of an entity; `NotFound` when there is no such entity.
     pub async fn plan_removal(&self, entity: &EntityRef) -> Result<EntityEdit, StoreError> {
         let path: ObjectKey = entity.path().parse()?;
         let object = self.object(&path).await?.ok_or(StoreError::NotFound)?;
@@ -159,8 +160,8 @@ impl Entities {
         Ok(EntityEdit { at: entity.clone(), path, before: Some(object), after: None, origin })
     }
 
-    /// Makes the change unless the file is no longer what it was planned on (`Conflict`). The
-    /// version before is kept first.
+    /// Writes a planned change. `Conflict` when the file is no longer the one for which the change
+    /// was planned. The old content is kept in the history first.
     pub async fn commit(
         &self,
         edit: &EntityEdit,
@@ -199,7 +200,7 @@ impl Entity {
         Ok(Self::parse(at, text, object.modified, written))
     }
 
-    /// What a file of that text is; `written` is what its content is known to be.
+    /// Reads an entity from the text of its file. `written` is the recorded origin of its content.
     pub fn parse(at: EntityRef, text: &str, modified: Timestamp, written: Origin) -> Self {
         let (matter, body) = FrontMatter::split(text);
         let body = body.trim_start_matches(['\r', '\n']).to_owned();
@@ -213,7 +214,7 @@ impl Entity {
             status: matter.text("status"),
             tags: matter.list("tags"),
             created: time("created"),
-            // A file that was edited by hand is newer than it says.
+            // A file that was edited by hand may be newer than its front matter says.
             updated: time("updated").unwrap_or(modified).max(modified),
             origin: written.max(declared(&matter)),
             fields,
@@ -226,7 +227,7 @@ impl Entity {
 }
 
 impl EntityChange {
-    /// The file of a new entity.
+    /// The text of a new entity's file.
     pub fn first_text(
         &self,
         entity: &EntityRef,
@@ -245,7 +246,7 @@ impl EntityChange {
         Ok(matter.join(&body))
     }
 
-    /// The file after the change.
+    /// The text of the file after the change.
     pub fn applied_to(&self, text: &str, at: Timestamp) -> Result<String, StoreError> {
         let (mut matter, body) = FrontMatter::split(text);
         if let Some(title) = &self.title {
@@ -261,7 +262,7 @@ impl EntityChange {
         title.ok_or_else(|| StoreError::Refused(format!("a new {kind} needs a title")))
     }
 
-    /// The body it makes of the one before.
+    /// Writes the changes into the front matter, and returns the new body.
     fn write(&self, matter: &mut FrontMatter, body: &str) -> Result<String, StoreError> {
         if let Some(status) = &self.status {
             set_or_remove(matter, "status", status);
@@ -300,7 +301,7 @@ fn text_of(object: &Object) -> Result<&str, StoreError> {
         .map_err(|_| StoreError::Damaged("the file is not text".to_owned()))
 }
 
-/// Where a text says that it came from. It can only make itself less trusted.
+/// The origin that a text declares for itself. A declaration can only make a text less trusted.
 pub fn declared_origin(text: &str) -> Origin {
     declared(&FrontMatter::split(text).0)
 }
@@ -322,7 +323,8 @@ const fn spelling(origin: Origin) -> &'static str {
     }
 }
 
-/// Letters and digits of any script, in small letters, with dashes between.
+/// Makes a file name from a title: letters and digits of any script, in small letters, with dashes
+/// between words.
 fn file_name(title: &str, kind: EntityKind) -> String {
     let lowered = title.to_lowercase();
     let words = lowered.split(|letter: char| !letter.is_alphanumeric());

@@ -1,5 +1,6 @@
-//! The block between two `---` lines at the start of a markdown file. Other programs and people
-//! write there too, so everything but the changed keys stays byte for byte as it is.
+//! The front matter of a markdown file: the block between two `---` lines at its start. Other
+//! programs and people write there too, so everything but the changed keys is preserved byte for
+//! byte.
 
 use std::fmt::Write as _;
 
@@ -11,14 +12,15 @@ pub struct FrontMatter {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
-    /// `None` for comments and what is no entry.
+    /// The key; `None` for comments and for lines that are not an entry.
     key: Option<String>,
-    /// Its lines, each with its end.
+    /// The lines of the entry, each with its line end.
     raw: String,
 }
 
 impl FrontMatter {
-    /// A text without a whole front matter is body alone.
+    /// Splits a text into front matter and body. If the front matter is missing or not closed, the
+    /// whole text is body.
     pub fn split(text: &str) -> (Self, &str) {
         let unmarked = text.strip_prefix('\u{feff}').unwrap_or(text);
         let Some(block) = after_rule(unmarked) else { return (Self::default(), text) };
@@ -39,7 +41,7 @@ impl FrontMatter {
         }
     }
 
-    /// The file again: the front matter, where there is one, and the body.
+    /// Joins the front matter, if there is one, and the body into a file again.
     pub fn join(&self, body: &str) -> String {
         if self.entries.is_empty() {
             return body.to_owned();
@@ -52,7 +54,7 @@ impl FrontMatter {
         self.entries.iter().filter_map(|entry| entry.key.as_deref())
     }
 
-    /// A value of one line; `None` for lists, blocks and empty values.
+    /// The value of a key if it is one line; `None` for lists, blocks and empty values.
     pub fn text(&self, key: &str) -> Option<String> {
         let value = self.value(key)?;
         let (first, more) = value.split_once('\n').unwrap_or((value, ""));
@@ -61,7 +63,7 @@ impl FrontMatter {
         is_plain.then(|| scalar(first)).flatten()
     }
 
-    /// A list in either notation; a single value is a list of one.
+    /// The list under a key, in either notation of YAML; a single value is a list of one.
     pub fn list(&self, key: &str) -> Vec<String> {
         let Some(value) = self.value(key) else { return Vec::new() };
         let (first, more) = value.split_once('\n').unwrap_or((value, ""));
@@ -117,7 +119,7 @@ fn after_rule(text: &str) -> Option<&str> {
     (first.trim_end() == "---").then_some(rest)
 }
 
-/// The key of a line that begins an entry.
+/// The key of a line, if the line begins an entry.
 fn key_of(line: &str) -> Option<String> {
     if line.starts_with(|first: char| first.is_whitespace() || "#-".contains(first)) {
         return None;
@@ -127,11 +129,11 @@ fn key_of(line: &str) -> Option<String> {
     ends.then(|| key.trim().trim_matches(['"', '\'']).to_owned())
 }
 
-/// A value as it is meant; `None` when it is empty.
+/// Parses a value, without its quotes or comment; `None` when it is empty.
 fn scalar(text: &str) -> Option<String> {
     let text = text.trim();
     let value = if text.starts_with('"') {
-        // Almost all of YAML's double-quoted strings are JSON's; the rest is read to the letter.
+        // Almost all double-quoted strings of YAML are also JSON. The rest is taken literally.
         let mut strings = serde_json::Deserializer::from_str(text).into_iter::<String>();
         match strings.next() {
             Some(Ok(value)) => value,
@@ -146,7 +148,7 @@ fn scalar(text: &str) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
-/// The parts of an inline list: commas inside quotes part nothing.
+/// Splits an inline list at its commas, except for those inside quotes.
 fn items(inline: &str) -> Vec<String> {
     let mut items = vec![String::new()];
     let mut quote = None;
@@ -168,7 +170,7 @@ fn items(inline: &str) -> Vec<String> {
     items
 }
 
-/// Plain where every reader of YAML takes it for the same text.
+/// Quotes a value, unless every reader of YAML takes it unquoted for the same text.
 fn quoted(value: &str) -> String {
     let plain = value.starts_with(char::is_alphabetic)
         && !value.contains([':', '#', '"', '\'', '\\', '\n', '\r', '\t', '[', ']', '{', '}', ','])
@@ -190,7 +192,7 @@ fn in_quotes(value: &str) -> String {
             '\n' => text.push_str("\\n"),
             '\r' => text.push_str("\\r"),
             '\t' => text.push_str("\\t"),
-            // Writing into a string cannot fail.
+            // The result is ignored, because writing into a string cannot fail.
             control if control.is_control() => {
                 let _ = write!(text, "\\u{:04x}", u32::from(control));
             }

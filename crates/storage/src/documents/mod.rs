@@ -1,6 +1,7 @@
-//! What people and agents write as markdown: pages, tasks, refs and projects of a space, the cards of spaces and
-//! channels, the texts of personas. Plain files in a person's vault, read and written through [`crate::Files`], so that
-//! every change has its history. Who may read or write them is decided above; nothing here asks the ledger.
+//! What people and agents write as markdown and cards: pages, tasks, refs and projects of a space,
+//! the cards of spaces and channels, the texts of personas. They are plain files, read and written
+//! through [`crate::Files`], and every change is kept in a history. Who may read or write them is
+//! decided elsewhere; nothing here asks the ledger.
 
 mod channels;
 mod entities;

@@ -1,5 +1,5 @@
-//! An agent as a persona: the system prompt (`SOUL.md`) and the inputs it is tried with
-//! (`tests/<id>.md`). The version before each change is kept in the agent's own history.
+//! The persona of an agent: the system prompt (`SOUL.md`) and the inputs for trying it
+//! (`tests/<id>.md`). The content before each change is kept in the agent's own history.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ const LONGEST_TEXT: u64 = 256 * 1024;
 const MOST_TESTS: usize = 200;
 const LONGEST_ID: usize = 100;
 
-/// The name of a test input: its file's, without `.md`.
+/// The name of a test input, which is its file's name without `.md`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TestInputId(String);
 
@@ -70,7 +70,7 @@ impl PersonaFiles {
         Ok(Self { root: area.path(), history: files.history_of(&area)?, objects })
     }
 
-    /// How the system prompt is called in plans and records.
+    /// The name of the system prompt in plans and records.
     pub fn system_prompt_name(&self) -> String {
         format!("{}/{SYSTEM_PROMPT}", self.root)
     }
@@ -83,7 +83,7 @@ impl PersonaFiles {
         self.read(&SYSTEM_PROMPT.parse()?).await
     }
 
-    /// `Conflict` when it no longer holds what `base` says.
+    /// Writes the system prompt. `Conflict` when its hash is no longer `base`.
     pub async fn set_system_prompt(
         &self,
         text: &str,
@@ -100,7 +100,7 @@ impl PersonaFiles {
         };
         let files = listed.iter().filter(|entry| !entry.is_folder);
         let names = files.filter_map(|entry| entry.key.parts().last()?.strip_suffix(".md"));
-        // What has no name that could be asked for is no test input.
+        // A file whose name is not a valid id is not a test input.
         Ok(names.filter_map(|name| name.parse().ok()).collect())
     }
 
@@ -117,7 +117,7 @@ impl PersonaFiles {
         Ok(content.map(|content| TestInput { id: id.clone(), content }))
     }
 
-    /// A name that no test input has, made of the first words of its content.
+    /// Returns a free name for a test input, made of the first words of its content.
     pub async fn free_test_input_id(&self, content: &str) -> Result<TestInputId, StoreError> {
         let taken = self.test_input_ids().await?;
         let words: String = content.chars().filter(|letter| letter.is_ascii()).take(60).collect();
@@ -132,7 +132,7 @@ impl PersonaFiles {
         free.next().unwrap_or(stem).parse()
     }
 
-    /// `base` is what the test input holds now; `None` makes a new one.
+    /// Writes a test input. `base` is the hash of its present content; `None` creates a new one.
     pub async fn put_test_input(
         &self,
         id: &TestInputId,
@@ -160,7 +160,7 @@ impl PersonaFiles {
         Ok(Some(PersonaText { text, hash: object.hash, origin }))
     }
 
-    /// The version before is durable before anything changes.
+    /// Writes a file. The old content is kept in the history and durable before anything changes.
     async fn write(
         &self,
         key: &ObjectKey,

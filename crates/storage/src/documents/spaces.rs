@@ -1,5 +1,5 @@
-//! A space is a folder of its owner with a `space.json` that says its name. A folder that a person
-//! created by hand is a space too.
+//! Spaces. A space is a folder of its owner with a `space.json` that holds its name. A folder that
+//! a person created by hand is a space too.
 
 use std::sync::Arc;
 
@@ -19,29 +19,29 @@ pub struct Space {
     pub default_agent: Option<AgentId>,
     /// The conversation with the default agent about this space.
     pub companion: Option<SessionId>,
-    /// Its conversations are for models of this machine only.
+    /// Whether its conversations may use only models of this machine.
     pub local_only: bool,
     pub created: Option<Timestamp>,
-    /// The highest tier of agents in the space, whatever their tier elsewhere.
+    /// The highest tier that agents have in the space, whatever their tier elsewhere.
     pub tier: Tier,
-    /// The hash of `space.json`, which is its ETag; `None` while the folder has none.
+    /// The hash of `space.json`, which is its ETag; `None` if the folder has no such file.
     pub version: Option<Hash>,
-    /// Why `space.json` cannot be read; the space then goes by its folder's name.
+    /// The reason why `space.json` cannot be read. The space then has its folder's name.
     pub damage: Option<String>,
 }
 
-/// What to change; what is `None` stays.
+/// Changes to a space; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpaceChange {
     pub name: Option<String>,
-    /// `Some(None)`: no particular agent.
+    /// The agent that answers by default; `Some(None)`: no particular one.
     pub default_agent: Option<Option<AgentId>>,
     pub companion: Option<SessionId>,
     pub local_only: Option<bool>,
     pub tier: Option<Tier>,
 }
 
-/// `space.json`; keys of newer versions and other programs stay.
+/// The content of `space.json`. Keys of newer versions and other programs are preserved.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Card {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,7 @@ impl Spaces {
         Ok(Self { person: files.objects(&area)?, history: files.history(person)? })
     }
 
-    /// The spaces by name.
+    /// Lists the spaces, ordered by name.
     pub async fn list(&self) -> Result<Vec<Space>, StoreError> {
         let root: ObjectKey = "spaces".parse()?;
         let folders = match self.person.list(Some(&root), MOST_SPACES).await {
@@ -81,7 +81,7 @@ impl Spaces {
         };
         let mut spaces = Vec::new();
         for folder in folders.iter().filter(|folder| folder.is_folder) {
-            // Folders whose name is not an id are not ours.
+            // Folders whose names are not ids are not spaces, so they are left out.
             let Some(id) = folder.key.parts().last().and_then(|name| name.parse().ok()) else {
                 continue;
             };
@@ -91,11 +91,12 @@ impl Spaces {
         Ok(spaces)
     }
 
-    /// One whose card cannot be read is there all the same: what is in it is not harmed.
+    /// Reads a space. A space whose card cannot be read is returned too, because its content is not
+    /// affected.
     pub async fn get(&self, id: &SpaceId) -> Result<Option<Space>, StoreError> {
         let (object, unreadable) = match self.object(id).await {
             Ok(object) => (object, None),
-            // The file is too large, or no file at all.
+            // The card is too large, or is not a plain file.
             Err(error @ StoreError::Refused(_)) => (None, Some(error.to_string())),
             Err(error) => return Err(error),
         };
@@ -111,18 +112,19 @@ impl Spaces {
             name: card.name.unwrap_or_else(|| id.to_string()),
             default_agent: card.default_agent,
             companion: card.companion,
-            // A card that cannot be read may have said so.
+            // A card that cannot be read may have restricted the space to local models, so the
+            // space counts as restricted.
             local_only: card.local_only.unwrap_or(damage.is_some()),
             created: card.created,
-            // The cautious tier is used when none is set, and when the setting cannot be read.
+            // The most cautious tier is used when none is set or the setting cannot be read.
             tier: card.tier.unwrap_or(Tier::Suggest),
             version: object.map(|object| object.hash),
             damage,
         }))
     }
 
-    /// Makes it or changes it. `Conflict` when its card is not the one that was seen, `Damaged` when
-    /// it cannot be read: its content is not thrown away.
+    /// Creates or changes a space. `Conflict` when its card is not the version that the caller saw;
+    /// `Damaged` when the card cannot be read, because its content must not be overwritten.
     pub async fn put(
         &self,
         id: &SpaceId,
@@ -150,8 +152,8 @@ impl Spaces {
         self.get(id).await?.ok_or(StoreError::NotFound)
     }
 
-    /// Takes the space away with everything in it; the versions before are kept. Cut off in the
-    /// middle it is still a space, to be removed again: its card goes last.
+    /// Removes the space with everything in it; all contents are kept in the history. The card is
+    /// removed last, so if this is cut off, the space still exists and can be removed again.
     pub async fn remove(&self, id: &SpaceId, by: Change) -> Result<(), StoreError> {
         let folder: ObjectKey = format!("spaces/{id}").parse()?;
         let (mut files, mut folders) = (Vec::new(), vec![folder.clone()]);

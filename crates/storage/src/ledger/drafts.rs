@@ -152,7 +152,8 @@ pub trait Drafts: Send + Sync {
         audit: AuditEntry,
     ) -> Result<Draft, StoreError>;
 
-    /// Lists all people's drafts that are being applied or have expired by now.
+    /// Lists all people's drafts that are being applied, and undecided ones that have expired by
+    /// now.
     async fn unsettled_drafts(&self, now: Timestamp) -> Result<Vec<Draft>, StoreError>;
 
     /// Lists decided drafts whose decision is not in the session's log yet, in the order of the

@@ -92,8 +92,7 @@ pub struct SlotKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlotState {
-    /// The slot waits until it may run: too many slots run now, or an earlier run of the job is not
-    /// finished.
+    /// The slot waits for a free place, or for an earlier run of the job to end.
     Queued,
     Running,
     Done,
@@ -266,9 +265,9 @@ pub trait JobLedger: Send + Sync {
     /// Lists the slots of all people that wait or run, ordered by their times.
     async fn open_slots(&self) -> Result<Vec<JobSlot>, StoreError>;
 
-    /// Lists the running slots of all people whose process is gone or was an earlier life of this
-    /// one. The default returns all running slots, because in a home one process fires all of them
-    /// and it asks before it fires any.
+    /// Lists the running slots of all people that may be left over: those of dead processes, and
+    /// all of this process's own. The caller leaves out those that it fires now. The default
+    /// returns all running slots, because in a home one process fires all of them.
     async fn left_slots(&self) -> Result<Vec<JobSlot>, StoreError> {
         let mut slots = self.open_slots().await?;
         slots.retain(|slot| slot.state == SlotState::Running);

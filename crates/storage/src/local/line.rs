@@ -12,8 +12,8 @@ const CLOSE: &[u8] = b"\"}";
 const DIGITS: usize = 8;
 const SUFFIX: usize = OPEN.len() + DIGITS + CLOSE.len();
 
-/// The greatest depth of JSON that serde_json reads. A deeper line could be written but never read
-/// again.
+/// The greatest depth of JSON that `serde_json` reads. A deeper line could be written but never
+/// read again.
 const MAX_DEPTH: usize = 127;
 
 #[derive(Debug, PartialEq)]
@@ -191,7 +191,7 @@ fn take_checksum(turn: &mut Turn) {
     }
 }
 
-/// Measures how deep arrays and objects are nested in JSON that serde_json wrote.
+/// Measures how deep arrays and objects are nested in JSON that `serde_json` wrote.
 fn depth(json: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let mut bytes = json.iter();

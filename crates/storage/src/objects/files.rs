@@ -5,12 +5,12 @@ use onyx_types::{AgentId, PersonId, Timestamp};
 
 use crate::{History, Object, ObjectKey, ObjectMeta, Objects, Origins, StoreError};
 
-/// A part of the home that has a root of its own: nothing reached through it lies outside.
+/// A part of the home with a root of its own. Nothing outside of it can be reached through it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Area {
-    /// The files that make an agent; edited by the owner only.
+    /// The files that define an agent; only the owner edits them.
     Agent(AgentId),
-    /// Everything of one person, history and sessions included.
+    /// Everything of one person, including history and sessions.
     Person(PersonId),
     Vault(PersonId),
     /// What one agent remembers about one person.
@@ -19,7 +19,7 @@ pub enum Area {
 }
 
 impl Area {
-    /// Where it lies in the home, and as a key prefix in an object store.
+    /// The area's folder in the home, which is also its key prefix in an object store.
     pub fn path(&self) -> String {
         match self {
             Self::Agent(agent) => format!("agents/{agent}"),
@@ -30,8 +30,8 @@ impl Area {
         }
     }
 
-    /// The path within the person's folder, for `History`; `None` for what belongs to no particular
-    /// person. The person's whole folder is the empty path.
+    /// The path within the person's folder, for `History`; `None` for areas that belong to no
+    /// particular person. For the person's whole folder, the path is empty.
     pub fn path_in_person(&self) -> Option<String> {
         match self {
             Self::Agent(_) | Self::Shared => None,
@@ -42,7 +42,7 @@ impl Area {
     }
 }
 
-/// A file or folder to be looked up in an area.
+/// A file or folder to look up in an area.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Wanted {
     File {
@@ -61,7 +61,7 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// Looks it up alone.
+    /// Looks up this one thing.
     pub async fn find_in(&self, objects: &dyn Objects) -> Result<FoundObject, StoreError> {
         match self {
             Self::File { key, max_bytes } => Ok(objects
@@ -80,7 +80,7 @@ impl Wanted {
     }
 }
 
-/// The result of a look-up, as `Objects::get` and `Objects::list` give it.
+/// The result of a lookup, in the form that `Objects::get` and `Objects::list` return.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FoundObject {
     Nothing,
@@ -89,12 +89,12 @@ pub enum FoundObject {
     Folder(Vec<ObjectMeta>),
 }
 
-/// The last bytes of a file, and how many stand before them.
+/// The last bytes of a file, and the number of bytes before them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
     pub bytes: Vec<u8>,
     pub before: u64,
-    /// The same as `Object::changed`.
+    /// The time of the last change, as in `Object::changed`.
     pub changed: Timestamp,
 }
 
@@ -109,11 +109,11 @@ impl End {
 /// The files of a home, area by area.
 #[async_trait]
 pub trait Files: Send + Sync {
-    /// The area's files; its folder is made if needed.
+    /// Returns the files of an area. The area's folder is created if needed.
     fn objects(&self, area: &Area) -> Result<Arc<dyn Objects>, StoreError>;
 
-    /// Looks many things up in one go, which costs much less than one by one. Answers in the order
-    /// of the questions; what cannot be read says so for itself.
+    /// Looks up many things together, which costs much less than one by one. The answers are in the
+    /// order of the questions; each thing that cannot be read has an error of its own.
     async fn find(
         &self,
         wanted: Vec<(Area, Wanted)>,
@@ -125,34 +125,36 @@ pub trait Files: Send + Sync {
         Ok(found)
     }
 
-    /// Everybody who has files here.
+    /// Lists all people who have files here.
     async fn people(&self) -> Result<Vec<PersonId>, StoreError>;
 
-    /// Every agent that has files of its own here.
+    /// Lists all agents that have files of their own here.
     async fn agents(&self) -> Result<Vec<AgentId>, StoreError>;
 
-    /// Which life of this process writes. It is another one after the process lost what it held, and `LeaseLost` as long
-    /// as it may not write. Whoever works for long compares it before they write what they made. Costs nothing.
+    /// The number of this process's current life. It changes when the process has lost what it
+    /// held, and the call fails with `LeaseLost` while the process may not write. Code that works
+    /// for a long time compares it before it writes its results. The call costs nothing.
     fn incarnation(&self) -> Result<i64, StoreError> {
         Ok(0)
     }
 
-    /// The same files for work that begins now and that another process may take over: once this process has lost what
-    /// it holds, nothing is written through them, even after it lives again, and `incarnation` is `LeaseLost`. `None`: no
-    /// other process works on these files.
+    /// Returns the same files for work that begins now and that another process may take over. Once
+    /// this process has lost what it holds, nothing is written through them, even after it lives
+    /// again, and `incarnation` fails with `LeaseLost`. `None`: no other process works on these
+    /// files.
     fn of_this_life(&self) -> Option<Arc<dyn Files>> {
         None
     }
 
-    /// What is known of where contents came from.
+    /// The records of where contents came from.
     fn origins(&self) -> Arc<dyn Origins>;
 
-    /// The versions that were kept before agents' changes to a person's files.
+    /// The history of a person's files: the versions that were kept before changes.
     fn history(&self, person: &PersonId) -> Result<History, StoreError> {
         self.history_of(&Area::Person(person.clone()))
     }
 
-    /// The same of an area that has a history of its own: a person's folder, or an agent's.
+    /// The history of an area that has its own: a person's folder, or an agent's.
     fn history_of(&self, area: &Area) -> Result<History, StoreError> {
         Ok(History::new(self.objects(area)?, &area.path(), self.origins()))
     }

@@ -1,5 +1,6 @@
-//! Files as the rest of the program sees them: objects under checked keys, and the areas of a person they lie in.
-//! No path of the machine comes in here; `local/` stands behind the trait.
+//! Files as the rest of the program sees them: objects under checked keys, in the areas of people
+//! and agents. Paths of the machine do not appear here; `local/` and `postgres/files` implement the
+//! traits.
 
 mod files;
 
@@ -13,8 +14,8 @@ use crate::StoreError;
 
 pub use files::{Area, End, Files, FoundObject, Wanted};
 
-/// A checked relative path: `/`-separated, no empty, `.` or `..` part, no NUL or other control
-/// character, no backslash, at most 1,024 bytes and 255 a part.
+/// A checked relative path, with parts separated by `/`. No part is empty, `.` or `..`; there are
+/// no control characters and no backslash. A key has at most 1,024 bytes and a part at most 255.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey(String);
 
@@ -90,8 +91,8 @@ pub struct Object {
     pub bytes: Vec<u8>,
     pub hash: Hash,
     pub modified: Timestamp,
-    /// When content, name or anything else of it last changed. Nobody can set it back, which programs can with
-    /// `modified`.
+    /// When anything about the file last changed: content, name or other properties. Programs can
+    /// set `modified` back, but not this time.
     pub changed: Timestamp,
 }
 
@@ -100,22 +101,23 @@ pub struct ObjectMeta {
     pub key: ObjectKey,
     pub size: u64,
     pub modified: Timestamp,
-    /// The same as `Object::changed`; a folder's changes also when something in it comes or goes.
+    /// The time of the last change, as in `Object::changed`. A folder also changes when an entry is
+    /// added or removed.
     pub changed: Timestamp,
     pub is_folder: bool,
 }
 
-/// A file or a folder somewhere below another, without what it holds.
+/// A file or a folder somewhere below another, without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeEntry {
     pub key: ObjectKey,
     pub size: u64,
-    /// The hash of what the file holds; `None`: it is a folder.
+    /// The hash of the file's content; `None`: it is a folder.
     pub hash: Option<Hash>,
     pub modified: Timestamp,
 }
 
-/// What must hold for a write to happen; otherwise `StoreError::Conflict`.
+/// The condition for a write; if it does not hold, the write fails with `StoreError::Conflict`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     Anything,
@@ -123,31 +125,34 @@ pub enum Expect {
     Is(Hash),
 }
 
-/// The files under one root. A local root is a directory handle: no key, link or race leads out
+/// The files under one root. A local root is a directory handle, so no key, link or race leads out
 /// of it.
 #[async_trait]
 pub trait Objects: Send + Sync {
-    /// `None` when there is none. `StoreError::Refused` for links, devices and files over
-    /// `max_bytes`.
+    /// Reads a file; `None` when there is none. `StoreError::Refused` for links, devices and files
+    /// over `max_bytes`.
     async fn get(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<Object>, StoreError>;
 
-    /// The last bytes of a file of any size; `None` when there is none. Stores that can do not read the rest.
+    /// Reads the last bytes of a file of any size; `None` when there is no file. Stores that can
+    /// avoid it do not read the rest.
     async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<End>, StoreError> {
         let whole = self.get(key, u64::MAX).await?;
         Ok(whole.map(|object| End::of(object, max_bytes)))
     }
 
-    /// Atomic: a reader sees the old content or the new, whole. Durable when it returns.
+    /// Writes a file atomically: a reader sees either the old content or the new one, complete. It
+    /// is durable when this returns.
     async fn put(&self, key: &ObjectKey, bytes: &[u8], expect: Expect) -> Result<Hash, StoreError>;
 
-    /// Adds to the end under a lock, making the file if needed. Durable when it returns.
+    /// Appends to a file under a lock and creates the file if needed. It is durable when this
+    /// returns.
     async fn append(&self, key: &ObjectKey, bytes: &[u8]) -> Result<(), StoreError>;
 
-    /// `NotFound` when there is nothing to delete. Folders are refused.
+    /// Deletes a file; `NotFound` when there is none. Folders are refused.
     async fn delete(&self, key: &ObjectKey, expect: Expect) -> Result<(), StoreError>;
 
-    /// Moves a file. `expect` is about `from`; `Conflict` also when `to` exists, since replacing
-    /// it would destroy what it holds.
+    /// Moves a file. `expect` is about the file at `from`. `Conflict` also when `to` exists,
+    /// because replacing it would destroy its content.
     async fn rename(
         &self,
         from: &ObjectKey,
@@ -155,16 +160,16 @@ pub trait Objects: Send + Sync {
         expect: Expect,
     ) -> Result<(), StoreError>;
 
-    /// Direct children of a folder (the root for `None`), sorted by name, at most `limit`. Links
-    /// and devices are no objects and not listed. `NotFound` when there is no such folder.
+    /// Lists the direct children of a folder (the root for `None`), sorted by name, at most
+    /// `limit`. Links and devices are not listed. `NotFound` when there is no such folder.
     async fn list(
         &self,
         folder: Option<&ObjectKey>,
         limit: usize,
     ) -> Result<Vec<ObjectMeta>, StoreError>;
 
-    /// Everything below a folder (the root for `None`), each after the folder it lies in, at most `limit`. Empty where
-    /// there is no such folder.
+    /// Lists everything below a folder (the root for `None`), each entry after the folder that
+    /// contains it, at most `limit`. The list is empty if there is no such folder.
     async fn tree(
         &self,
         folder: Option<&ObjectKey>,
@@ -181,7 +186,7 @@ pub trait Objects: Send + Sync {
                     folders.push(Some(key.clone()));
                     None
                 } else {
-                    // A file without an object is gone since it was listed.
+                    // A file that cannot be found was removed since it was listed.
                     let Some(object) = self.get(&key, u64::MAX).await? else { continue };
                     Some(object.hash)
                 };
@@ -194,7 +199,8 @@ pub trait Objects: Send + Sync {
         Ok(found)
     }
 
-    /// The contents of these files of any size, in their order, each named once; `None` for each that is not a file.
+    /// Reads files of any size, in the order of the keys, which must differ. `None` for each key
+    /// that is not a file.
     async fn get_all(&self, keys: &[ObjectKey]) -> Result<Vec<Option<Object>>, StoreError> {
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
@@ -206,8 +212,8 @@ pub trait Objects: Send + Sync {
         Ok(found)
     }
 
-    /// Takes a folder away that holds nothing but empty folders; one that holds more stays. Stores
-    /// that only have keys have no such thing.
+    /// Removes a folder that contains nothing but empty folders; any other folder stays. Stores
+    /// that have only keys and no folders do nothing.
     async fn remove_empty(&self, _folder: &ObjectKey) -> Result<(), StoreError> {
         Ok(())
     }

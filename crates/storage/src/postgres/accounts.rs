@@ -55,7 +55,7 @@ impl Accounts for PostgresAccounts {
                 return Err(StoreError::NotFound.into());
             }
             execute(&transaction, "DELETE FROM passwords WHERE person = $1", &[&person]).await?;
-            // The first of the people is the credential's default.
+            // A credential whose default person (the first in its list) is removed is deleted too.
             let credentials = "DELETE FROM credentials WHERE split_part(people, ' ', 1) = $1";
             execute(&transaction, credentials, &[&person]).await?;
             tell_others(&transaction).await
@@ -136,8 +136,8 @@ impl Accounts for PostgresAccounts {
     }
 }
 
-/// Raises the counter in the same transaction. Each gateway looks at it, so none lets in who was
-/// shut out.
+/// Raises the counter of account changes in the same transaction. Every gateway watches it, so none
+/// lets in a person who was shut out.
 async fn tell_others(transaction: &Transaction<'_>) -> Result<(), TransactionError> {
     let bump = "UPDATE counters SET value = value + 1 WHERE name = 'accounts'";
     execute(transaction, bump, &[]).await?;

@@ -1,5 +1,6 @@
-//! The audit chains. A transaction that adds to a person's chain locks its head until it ends, so a chain has one
-//! writer at a time, and so have the rows that are written together with it.
+//! The audit chains. A transaction that adds to a person's chain locks the head of the chain until
+//! it ends, so a chain has one writer at a time. The same holds for the rows that are written
+//! together with the audit row.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +18,14 @@ use super::convert::{
 use super::query::{execute, read_all, row, rows};
 use super::transaction::{TransactionError, transact};
 
-/// The chains, and the witnesses that record every row. Cheap to clone.
+/// The audit chains, and the witnesses that record every row. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub(crate) struct AuditChains {
     database: Database,
     witnesses: AuditWitnesses,
 }
 
-/// The right to add to one person's chain, until its transaction ends.
+/// The right to add to one person's chain until the transaction ends.
 pub(super) struct HeldChain {
     head: Head,
 }
@@ -34,7 +35,7 @@ impl AuditChains {
         Self { database, witnesses }
     }
 
-    /// Writes down again outside what a crash kept from there.
+    /// Exports the rows that a crash prevented from reaching the export file.
     pub(crate) async fn export_missing(&self) -> Result<(), StoreError> {
         let Some(export) = &self.witnesses.export else { return Ok(()) };
         let known: BTreeMap<PersonId, u64> = export.newest()?;
@@ -51,7 +52,8 @@ impl AuditChains {
         Ok(())
     }
 
-    /// Holds the person's chain. Taken before anything that must not change meanwhile is read.
+    /// Locks the person's chain. Callers do this before they read anything that must not change
+    /// meanwhile.
     pub(super) async fn hold(
         &self,
         transaction: &Transaction<'_>,
@@ -86,7 +88,7 @@ impl AuditChains {
         Ok(row)
     }
 
-    /// Tells those outside of a row that is durable.
+    /// Reports a durable row to the witnesses outside.
     pub(super) fn tell(&self, row: &AuditRow) {
         self.witnesses.tell(row);
     }
@@ -109,14 +111,15 @@ impl AuditChains {
         page(&self.database.client().await?, person, before, limit).await
     }
 
-    /// Walks the chain from its start. The first row that is missing, changed or does not belong is where it is broken.
+    /// Walks the chain from its start. It counts as broken at the first row that is missing,
+    /// changed or does not belong to it.
     pub(super) async fn verify(&self, person: &PersonId) -> Result<ChainState, StoreError> {
         let seal = self.witnesses.seal();
-        // The sealed head is read before the view is taken, so rows that come meanwhile are in the
-        // view or in neither.
+        // The sealed head is read before the snapshot is taken, so that every row the head covers
+        // is in the snapshot.
         let mut check = ChainCheck::new(seal, seal.and_then(|seal| seal.head(person)));
         let mut client = self.database.client().await?;
-        // One view of both tables, while others write.
+        // One read transaction gives a consistent view of both tables while others write.
         let view = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
         let view = view.read_only(true).start().await?;
         let mut after: i64 = 0;

@@ -32,7 +32,7 @@ pub(super) fn parsed_if_any<T: FromStr<Err: std::fmt::Display>>(
     }
 }
 
-/// One of our enums by its wire name.
+/// Reads a value of one of our enums by its wire name.
 pub(super) fn named<T: DeserializeOwned>(row: &Row, column: usize) -> Result<T> {
     from_name(row, column, get(row, column)?)
 }
@@ -66,7 +66,7 @@ pub(super) fn hash(row: &Row, column: usize) -> Result<Hash> {
     Hash::from_hex(text).ok_or_else(|| unreadable(row, column, &"not a hash"))
 }
 
-/// A hash that is kept as its bytes.
+/// Reads a hash that is stored as bytes.
 pub(super) fn hash_bytes(row: &Row, column: usize) -> Result<Hash> {
     let bytes: &[u8] = get(row, column)?;
     let bytes = bytes.try_into().map_err(|error| unreadable(row, column, &error))?;
@@ -83,13 +83,13 @@ pub(super) fn small(row: &Row, column: usize) -> Result<u32> {
     u32::try_from(value).map_err(|error| unreadable(row, column, &error))
 }
 
-/// The database's integers end at 2^63; no count of ours gets near it.
+/// Turns a count into the database's integer, which ends at 2^63; no count comes near that.
 pub(super) fn integer(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// Free text as the database can hold it: it has no NUL, which is shown by its sign instead. Logs and files are kept as
-/// bytes and are not changed.
+/// Returns text in the form that the database can store. It cannot store NUL characters, so the
+/// symbol for NUL replaces them. Logs and files are stored as bytes and do not change.
 pub(super) fn shown(text: &str) -> Cow<'_, str> {
     if text.contains('\0') {
         Cow::Owned(text.replace('\0', "\u{2400}"))

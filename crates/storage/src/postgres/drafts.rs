@@ -1,5 +1,5 @@
-//! Drafts. A draft's row is locked while its state changes, and its session's audit chain while a row is added, so that
-//! only one of several gateways decides.
+//! Drafts. A draft's row is locked while its state changes, and its person's audit chain is locked
+//! while a draft is added, so that only one of several gateways decides.
 
 use std::collections::HashSet;
 
@@ -45,7 +45,7 @@ impl Drafts for PostgresDrafts {
     ) -> Result<(), StoreError> {
         self.leases.came(&draft.key, MayWait::Decisions);
         let row = transact!(self.database, transaction => {
-            // Nobody else adds a draft of this person meanwhile.
+            // The chain is locked, so that nobody else adds a draft of this person meanwhile.
             let held = self.audit.hold(&transaction, &entry.person).await?;
             put(&transaction, &draft, replaces).await?;
             self.audit.add(&transaction, held, &entry).await
@@ -61,7 +61,8 @@ impl Drafts for PostgresDrafts {
         found.as_ref().map(draft_row).transpose()
     }
 
-    /// Draft ids sort by time.
+    /// Lists a person's drafts, newest first. Ids of drafts sort by time, so they serve as the
+    /// order.
     async fn drafts(
         &self,
         person: &PersonId,
@@ -251,7 +252,7 @@ async fn advance(
     Ok(moved)
 }
 
-/// Reads a draft in the order of the table's columns.
+/// Reads a draft from a row with the columns in the order of the table.
 fn draft_row(row: &Row) -> Result<Draft, StoreError> {
     let input = match get::<Option<&str>>(row, 7)? {
         None => None,

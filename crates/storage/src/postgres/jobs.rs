@@ -1,5 +1,6 @@
-//! Jobs and their slots. The gateway that moves a slot from queued to running fires it. The row `jobs` of the counters
-//! is locked meanwhile, so that the limits over all jobs hold over all gateways.
+//! Jobs and their slots. The gateway that moves a slot from queued to running fires it. The row
+//! `jobs` of the counters is locked meanwhile, so that the limits over all jobs also hold over all
+//! gateways.
 
 use std::sync::Arc;
 
@@ -329,7 +330,8 @@ async fn settle(
     }
     for slot in slots {
         if !add(transaction, slot).await? && slot.last > slot.scheduled_at {
-            // The first of them was fired before the clock was set back; the others were not.
+            // The first time of the row was fired before the clock was set back. The other times
+            // were not, so they get a row of their own.
             let rest = Timestamp::from_millis(slot.scheduled_at.as_millis() + 1);
             add(transaction, &JobSlot { scheduled_at: rest, ..slot.clone() }).await?;
         }
@@ -338,7 +340,7 @@ async fn settle(
     Ok(true)
 }
 
-/// Slots of a job that are kept to be looked at.
+/// The most slots of a job that are kept for people to look at.
 const MOST_KEPT: i64 = 2_000;
 
 async fn forget_oldest(
@@ -359,7 +361,8 @@ async fn forget_oldest(
     Ok(())
 }
 
-/// What was left out beyond a time comes again: the clock was wrong.
+/// Removes skipped and missed slots after a time, because the clock was wrong and their times come
+/// again.
 async fn reopen(
     transaction: &Transaction<'_>,
     person: &PersonId,
@@ -413,7 +416,8 @@ async fn take(
     gateway: &str,
     incarnation: i64,
 ) -> Result<bool, TransactionError> {
-    // Two claims of different slots would each see the other's not yet running.
+    // Without the lock, two claims of different slots would each not see that the other slot starts
+    // to run.
     let hold = "SELECT value FROM counters WHERE name = 'jobs' FOR UPDATE";
     row(transaction, hold, &[]).await?;
     let claimed = execute(

@@ -1,6 +1,7 @@
-//! Server mode: everything that several gateways share, in PostgreSQL, with large contents in an object store (`s3/`).
-//! Every commit point is a row here; no correctness rests on the object store. SQL is static text; nothing is ever built
-//! into it. Statements are READ COMMITTED and compare before they set; where that is not enough, a row is locked.
+//! Server mode: everything that several gateways share, in PostgreSQL, with large contents in an
+//! object store (`s3/`). Every change takes effect by the commit of a row here; correctness does
+//! not depend on the object store. SQL is static text, and values are bound. Statements run as READ
+//! COMMITTED and compare before they set; where that is not enough, a row is locked.
 
 mod acceptances;
 mod accounts;

@@ -1,4 +1,5 @@
-//! Where contents came from. Not cached: what another gateway recorded a moment ago must taint what is read here.
+//! The records of where contents came from. They are not cached: what another gateway recorded a
+//! moment ago must taint what is read here.
 
 use async_trait::async_trait;
 use deadpool_postgres::Transaction;
@@ -79,7 +80,7 @@ impl Origins for PostgresOrigins {
     ) -> Result<Option<Origin>, StoreError> {
         let prints: Vec<i64> = prints.iter().map(|print| print.cast_signed()).collect();
         let client = self.database.client().await?;
-        // This is the rule of `provenance::prints::is_alike`.
+        // The condition at the end is the rule of `provenance::prints::is_alike`.
         let found = rows(
             &client,
             "SELECT origins.origin FROM prints JOIN origins ON origins.id = prints.note
@@ -146,8 +147,8 @@ impl Origins for PostgresOrigins {
         Ok(versions.first().copied().unwrap_or_default())
     }
 
-    /// Asks over the connection that files are read on, so that whoever asks for both at once makes
-    /// one trip.
+    /// Reads the versions over the connection on which files are read, so that a caller who asks
+    /// for both at once makes one trip.
     async fn versions(&self, owners: &[String]) -> Result<Vec<u64>, StoreError> {
         let reader = self.database.reader().await?;
         let select = "SELECT coalesce(version, 0)
@@ -157,8 +158,9 @@ impl Origins for PostgresOrigins {
     }
 }
 
-/// What would be answered of an owner changes in this transaction. The row is held until its end, so that the version is
-/// new when the change is visible.
+/// Raises the owner's version, because an answer about the owner changes in this transaction. The
+/// row stays locked until the end of the transaction, so the version is new as soon as the change
+/// is visible.
 async fn changed(transaction: &Transaction<'_>, owner: &str) -> Result<(), TransactionError> {
     let change = "INSERT INTO origin_owners (owner, version) VALUES ($1, 1)
                   ON CONFLICT (owner) DO UPDATE SET version = origin_owners.version + 1";
@@ -186,7 +188,8 @@ async fn put(
     Ok(())
 }
 
-/// The newest row of a path has the greatest id, so a content that comes again gets a new row.
+/// Records the origin of a content. The newest row of a path is the one with the greatest id, so a
+/// content that returns gets a new row.
 async fn put_content(
     transaction: &Transaction<'_>,
     owner: &str,

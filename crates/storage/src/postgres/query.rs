@@ -1,4 +1,4 @@
-//! Runs statements; each is prepared once per connection.
+//! Runs statements. Each is prepared once per connection.
 
 use deadpool_postgres::GenericClient;
 use tokio_postgres::types::ToSql;
@@ -15,7 +15,7 @@ pub(super) async fn rows(
     client.query(&statement, given).await
 }
 
-/// The only row, where there is one.
+/// Returns the only row, or `None` if there is no row.
 pub(super) async fn row_if_any(
     client: &impl GenericClient,
     statement: &str,
@@ -34,7 +34,7 @@ pub(super) async fn row(
     client.query_one(&statement, given).await
 }
 
-/// How many rows it touched.
+/// Runs a statement and returns the number of rows that it affected.
 pub(super) async fn execute(
     client: &impl GenericClient,
     statement: &str,
@@ -44,7 +44,7 @@ pub(super) async fn execute(
     client.execute(&statement, given).await
 }
 
-/// Every row as what it stands for.
+/// Converts every row into a value.
 pub(super) fn read_all<T>(
     rows: &[Row],
     read: impl Fn(&Row) -> Result<T, crate::StoreError>,

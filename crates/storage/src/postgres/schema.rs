@@ -1,4 +1,4 @@
-//! The tables: made and changed by `onyx migrate` alone, and checked by every start.
+//! The tables. Only `onyx migrate` creates and changes them; every start checks them.
 
 use std::time::{Duration, Instant};
 
@@ -13,38 +13,41 @@ mod migrations {
     refinery::embed_migrations!("migrations/postgres");
 }
 
-/// What this binary's own migrations end with.
+/// The version of the tables after this program's own migrations.
 pub const SCHEMA_VERSION: i32 = 4;
-/// The oldest server that has everything the statements use.
+/// The oldest version of PostgreSQL that has everything the statements use.
 const OLDEST_SERVER: u32 = 15;
-/// Its row is locked while somebody migrates, so that two who do it at once take turns.
+/// The table whose only row is locked during a migration, so that two migrations at once take
+/// turns.
 const TURN_TABLE: &str = "CREATE TABLE IF NOT EXISTS onyx_migrating (id INTEGER PRIMARY KEY)";
 const TURN_ROW: &str = "INSERT INTO onyx_migrating VALUES (1) ON CONFLICT DO NOTHING";
 
-/// Brings the tables up to date, in one transaction: they are as before or whole. Returns how many migrations ran.
+/// Brings the tables up to date in one transaction, so that they are changed completely or not at
+/// all. Returns how many migrations ran.
 pub async fn migrate_database(url: &DatabaseUrl) -> Result<usize, ServerError> {
     let mut client = connect_once(url).await?;
     check_server(&client).await?;
     let mut waiting = connect_once(url).await?;
     let turn = take_turn(&mut waiting).await?;
     let migrated = run(&mut client).await;
-    // Nothing is written in this transaction; its end lets the next one begin.
+    // Nothing is written in this transaction. Its end lets the next migration begin.
     turn.rollback().await.map_err(|error| of_database(&error))?;
     migrated
 }
 
-/// Waits until nobody else migrates, and holds others up until the transaction ends.
+/// Waits until nobody else migrates, and makes others wait until the transaction ends.
 async fn take_turn(client: &mut Client) -> Result<Transaction<'_>, ServerError> {
     make_turn_table(client).await?;
     let turn = client.transaction().await.map_err(|error| of_database(&error))?;
-    // However long the migration takes, the server must not end this transaction.
+    // The server must not end this transaction, however long the migration takes.
     let hold = "SET LOCAL idle_in_transaction_session_timeout = 0;
                 SELECT id FROM onyx_migrating FOR UPDATE";
     turn.batch_execute(hold).await.map_err(|error| of_database(&error))?;
     Ok(turn)
 }
 
-/// When several make it at once, one may be refused although the statement asks whether the table exists.
+/// Creates the table for taking turns. If several programs create it at once, one may be refused
+/// although the statement contains IF NOT EXISTS.
 async fn make_turn_table(client: &Client) -> Result<(), ServerError> {
     match client.batch_execute(TURN_TABLE).await {
         Ok(()) => {}
@@ -89,15 +92,17 @@ fn refused(error: &refinery::Error) -> ServerError {
 pub struct DatabaseReport {
     /// The version of PostgreSQL.
     pub server: String,
-    /// The version of the tables.
+    /// The version of the tables in the database.
     pub schema: i32,
-    /// By how many milliseconds the database's clock is ahead of this machine's; negative: behind.
+    /// By how many milliseconds the database's clock is ahead of this machine's clock; negative if
+    /// it is behind.
     pub clock_ahead: i64,
-    /// What works but may still lose something, each in a sentence.
+    /// Sentences about settings that work but may lose data.
     pub warnings: Vec<String>,
 }
 
-/// Can this binary work with the server and its tables? The clocks must not differ by more than `slack`, if it is given.
+/// Checks whether this program can work with the server and its tables. The clocks must not differ
+/// by more than `slack`, if it is given.
 pub async fn inspect_database(
     url: &DatabaseUrl,
     now: Timestamp,
@@ -133,8 +138,8 @@ pub async fn inspect_database(
     Ok(DatabaseReport { server: row.get(0), schema, clock_ahead, warnings })
 }
 
-/// By how much the database's clock is ahead of this machine's, which showed `now` at `begun`. The answer is taken to be
-/// from the middle of the time that it took.
+/// By how many milliseconds the database's clock is ahead of this machine's, which showed `now` at
+/// `begun`. The database's answer is assumed to be from the middle of the time that the query took.
 async fn clock_ahead(client: &Client, now: Timestamp, begun: Instant) -> Result<i64, ServerError> {
     let select = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT";
     let asked = begun.elapsed();
@@ -143,7 +148,7 @@ async fn clock_ahead(client: &Client, now: Timestamp, begun: Instant) -> Result<
     Ok(row.get::<_, i64>(0).saturating_sub(here.as_millis()))
 }
 
-/// Their version, if it is one that this binary can use.
+/// Returns the version of the tables if this program can use them.
 async fn check_tables(client: &Client) -> Result<i32, ServerError> {
     match found(client).await? {
         SchemaFound::Nothing => Err(ServerError::NotMigrated),

@@ -76,7 +76,8 @@ impl SealedSecrets for PostgresSecrets {
     }
 }
 
-/// Raises the counter in the same transaction. Each gateway watches it and opens the secrets again.
+/// Raises the counter of changes to secrets in the same transaction. Every gateway watches it and
+/// reads the secrets again.
 async fn tell_others(transaction: &Transaction<'_>) -> Result<(), TransactionError> {
     let bump = "UPDATE counters SET value = value + 1 WHERE name = 'secrets'";
     execute(transaction, bump, &[]).await?;

@@ -1,5 +1,5 @@
-//! Transactions. They are replayed as a whole when the database reports a conflict with another; when the answer to a
-//! commit is lost, the database is asked whether it happened.
+//! Transactions. A transaction is repeated as a whole when the database reports a conflict with
+//! another one. When the answer to a commit is lost, the database is asked whether it happened.
 
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,10 @@ use super::convert::get;
 use super::query::row;
 use crate::StoreError;
 
-/// Why the work of a transaction stopped.
+/// The reason why the work of a transaction stopped.
 #[derive(Debug)]
 pub(super) enum TransactionError {
-    /// What was asked for cannot be; never tried again.
+    /// What was asked for is not possible, so it is never tried again.
     Store(StoreError),
     Database(tokio_postgres::Error),
 }
@@ -52,8 +52,9 @@ impl From<tokio_postgres::Error> for StoreError {
                 Self::Unavailable(format!("the database: {}", told(&error)))
             }
             Some(_) => Self::Failed(format!("the database: {}", told(&error))),
-            // Without a code the server said nothing: the connection is gone. What cannot be sent or read is a mistake
-            // of ours, and no server is to blame for it.
+            // Without a code the error did not come from the server: the connection is gone. A
+            // value that cannot be encoded or decoded is our own mistake, so the server is not
+            // reported as unavailable.
             None if error.is_closed() || is_of_the_network(&error) => {
                 Self::Unavailable(format!("the database: {}", told(&error)))
             }
@@ -62,7 +63,8 @@ impl From<tokio_postgres::Error> for StoreError {
     }
 }
 
-/// The server stops, starts or has no room: codes that say nothing about the statement.
+/// Whether the code means that the server stops, starts or has no free connection. Such codes say
+/// nothing about the statement.
 fn is_going_away(code: &SqlState) -> bool {
     *code == SqlState::ADMIN_SHUTDOWN
         || *code == SqlState::CRASH_SHUTDOWN
@@ -83,7 +85,7 @@ fn is_of_the_network(error: &tokio_postgres::Error) -> bool {
 }
 
 impl TransactionError {
-    /// Nothing was written, and the same work may succeed when it is done again.
+    /// Whether nothing was written and the same work may succeed when it is repeated.
     fn lost_a_race(&self) -> bool {
         match self {
             Self::Database(error) => error.code().is_some_and(|code| {
@@ -97,7 +99,7 @@ impl TransactionError {
 
 const MOST_TRIES: u32 = 10;
 
-/// How often a transaction was replayed.
+/// How often a transaction was repeated.
 #[derive(Debug, Default)]
 pub(super) struct Tries(u32);
 
@@ -105,14 +107,15 @@ pub(super) struct Tries(u32);
 #[derive(Debug)]
 pub(super) enum Ended<T> {
     Known(Result<T, StoreError>),
-    /// The answer to its commit was lost: it may have happened all the same.
+    /// The answer to the commit was lost, so the commit may have happened.
     Unknown(T, Unanswered),
-    /// The work is to be done again.
+    /// The work has to be repeated.
     LostARace,
 }
 
 impl Tries {
-    /// Commits what worked and takes the rest back. Nothing is committed that could not be asked after.
+    /// Commits successful work and rolls back any other. A transaction is committed only if its
+    /// number is known, because otherwise nobody could ask later whether it happened.
     pub(super) async fn end<T>(
         &mut self,
         transaction: Transaction<'_>,
@@ -128,7 +131,8 @@ impl Tries {
                 Err(error) => error.into(),
             },
             (Err(trouble), _) | (Ok(_), Err(trouble)) => {
-                // The outcome of a rollback is not needed; a connection that cannot do even this is closed.
+                // The outcome of the rollback is not needed; a connection that cannot even do this
+                // is closed.
                 drop(transaction);
                 trouble
             }
@@ -139,7 +143,7 @@ impl Tries {
         Ended::Known(Err(trouble.into()))
     }
 
-    /// Is it to be done again? Waits a moment before it says yes.
+    /// Whether the work is to be repeated. It waits a moment before it says yes.
     pub(super) async fn again(&mut self, trouble: &TransactionError) -> bool {
         if !trouble.lost_a_race() || self.0 >= MOST_TRIES {
             return false;
@@ -150,7 +154,8 @@ impl Tries {
     }
 }
 
-/// May a statement have happened although it failed? The server went away, or says itself that it does not know.
+/// Whether a failed statement may have happened nevertheless: the connection was lost, or the
+/// server says that it does not know.
 pub(super) fn may_have_happened(error: &Error) -> bool {
     error.code().is_none_or(|code| {
         *code == SqlState::ADMIN_SHUTDOWN
@@ -160,12 +165,12 @@ pub(super) fn may_have_happened(error: &Error) -> bool {
     })
 }
 
-/// How long to wait until a transaction whose connection is gone has ended.
+/// How long to wait for the end of a transaction whose connection is gone.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 const ASKED_AGAIN: Duration = Duration::from_millis(50);
 
-/// A transaction by the number that its server gave it. Another server, to which the database failed over, may give the
-/// same number to another transaction.
+/// The number that the server gave to a transaction. After a failover, another server may give the
+/// same number to another transaction, so the server is identified too.
 #[derive(Debug)]
 pub(super) struct TransactionNumber {
     number: String,
@@ -180,7 +185,7 @@ impl TransactionNumber {
         Ok(Self { number: get(&row, 0)?, server: get(&row, 1)? })
     }
 
-    /// Was it committed? `None`: this can no longer be found out.
+    /// Whether the transaction was committed. `None`: this can no longer be found out.
     async fn happened(&self, database: &Database) -> Result<Option<bool>, StoreError> {
         let select = "SELECT CASE WHEN extract(epoch FROM pg_postmaster_start_time())::TEXT = $2
                                   THEN pg_xact_status($1::TEXT::xid8) END";
@@ -208,7 +213,8 @@ pub(super) struct Unanswered {
 }
 
 impl Database {
-    /// Its value where it happened, else why there was no answer.
+    /// Returns the value if the transaction happened; otherwise the error with which the answer was
+    /// lost.
     pub(super) async fn find_out<T>(
         &self,
         value: T,
@@ -230,8 +236,8 @@ impl Database {
     }
 }
 
-/// Statements without values, sent in one message: one transaction, of which nothing waits for this process between its
-/// beginning and its end.
+/// Sends statements without values in one message. They are one transaction, which never waits for
+/// this process between its beginning and its end.
 pub(super) async fn at_once(client: &Object, statements: &str) -> Result<(), StoreError> {
     let mut tries = Tries::default();
     loop {
@@ -243,9 +249,10 @@ pub(super) async fn at_once(client: &Object, statements: &str) -> Result<(), Sto
     }
 }
 
-/// Runs the block inside a transaction: `transact!(database, transaction => { …; Ok(value) })`. A macro, because a future
-/// that borrows both the transaction and what is around it cannot be handed to a function and still go between threads.
-/// The transaction's number is asked for together with the block's first statement.
+/// Runs the block inside a transaction: `transact!(database, transaction => { …; Ok(value) })`. It
+/// is a macro because a future that borrows both the transaction and its surroundings could not be
+/// passed to a function and still be sent between threads. The number of the transaction is asked
+/// for together with the block's first statement.
 macro_rules! transact {
     ($database:expr, $transaction:ident => $work:block) => {{
         use $crate::postgres::transaction::{Ended, TransactionNumber, Tries};

@@ -1,5 +1,6 @@
-//! A prefix of a bucket for callers that wait for it as they would for a disk. Backups are kept in one. The requests run
-//! on a thread of its own, so that it works where no runtime does; it must not be used on a thread that runs tasks.
+//! A prefix of a bucket for callers that wait for it as they would for a disk; backups are kept in
+//! one. The requests run on a thread of their own, so that this works outside of an async runtime.
+//! It must not be used on a thread that runs async tasks.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use tokio::runtime::Runtime;
 use super::{Bucket, ObjectsUrl, S3Settings};
 use crate::{ServerError, StoreError};
 
-/// A whole pack of a backup is one request, also on a slow line.
+/// How long a request may take. A whole pack of a backup is one request, also on a slow line.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 #[derive(Debug)]
@@ -19,10 +20,10 @@ pub struct BlockingBucket {
     runtime: Runtime,
 }
 
-/// An object of a listing.
+/// An object in a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedObject {
-    /// Beneath the prefix.
+    /// The object's name, relative to the prefix.
     pub name: String,
     pub size: u64,
     /// The time of the last change, by the clock of the store.
@@ -40,12 +41,12 @@ impl BlockingBucket {
         Ok(Self { bucket: Bucket::with_patience(url, settings, PATIENCE)?, runtime })
     }
 
-    /// Tells why nothing can be read there; an empty bucket is fine.
+    /// Checks that the bucket can be read; the error says why not. An empty bucket is fine.
     pub fn look(&self) -> Result<(), ServerError> {
         self.runtime.block_on(self.bucket.look())
     }
 
-    /// Does everything once that is needed for writing.
+    /// Tries each operation that writing needs once.
     pub fn probe(&self, name: &str) -> Result<(), ServerError> {
         self.runtime.block_on(self.bucket.probe(name))
     }
@@ -66,13 +67,13 @@ impl BlockingBucket {
         self.runtime.block_on(self.bucket.length(name))
     }
 
-    /// What lies directly in a folder of the prefix (`""`: in the prefix itself), in the order of the names; of folders
-    /// only their names.
+    /// Lists the objects directly in a folder of the prefix (`""`: in the prefix itself), ordered
+    /// by name. Folders appear only by their names.
     pub fn list(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
         self.runtime.block_on(self.bucket.list(folder))
     }
 
-    /// Deleting what is not there is no error.
+    /// Deletes an object. Deleting one that does not exist is no error.
     pub fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.runtime.block_on(self.bucket.delete(name))
     }

@@ -1,5 +1,5 @@
-//! The object store of server mode: immutable objects under names that say what they hold. The database knows which
-//! objects exist (`postgres/files`); nothing here decides anything.
+//! The object store of server mode: immutable objects whose names are the hashes of their contents.
+//! The database knows which objects exist (`postgres/files`); nothing is decided here.
 
 mod blocking;
 mod settings;
@@ -21,10 +21,10 @@ use crate::{ServerError, StoreError};
 pub use blocking::{BlockingBucket, ListedObject};
 pub use settings::{ObjectsUrl, S3Settings};
 
-/// The time until a request fails, with all its repetitions.
+/// The time after which a request fails, including its repetitions.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One prefix of one bucket. Cheap to clone.
+/// One prefix of one bucket. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub(crate) struct Bucket {
     store: Arc<AmazonS3>,
@@ -67,7 +67,7 @@ impl Bucket {
         Ok(Self { store: Arc::new(store), url })
     }
 
-    /// Does everything once that the store will be asked for, with an object of its own.
+    /// Tries each operation that the store will be asked for once, on an object made for that.
     pub(crate) async fn probe(&self, name: &str) -> Result<(), ServerError> {
         let content = b"Onyx tests whether it can write here.";
         let path = self.path(&format!("probe/{name}"));
@@ -94,7 +94,7 @@ impl Bucket {
             return Ok(());
         };
         // If the bucket is missing, the error of a listing has no kind of its own. Asking for an
-        // object gives `NotFound`, so one is asked for as well.
+        // object gives `NotFound` then, so this asks for one as well.
         let missing = self.store.head(&self.path("probe/none")).await;
         match (&error, missing) {
             (Error::Generic { .. }, Err(missing @ Error::NotFound { .. })) => {
@@ -141,7 +141,8 @@ impl Bucket {
         }
     }
 
-    /// What lies directly in a folder of the prefix, in the order of the names; of folders only their names.
+    /// Lists the objects directly in a folder of the prefix, ordered by name. Folders appear only
+    /// by their names.
     async fn list(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
         let found = self.store.list_with_delimiter(Some(&self.path(folder))).await;
         let found = found.map_err(self.failed("list"))?;
@@ -172,7 +173,7 @@ impl Bucket {
         Ok(found.into())
     }
 
-    /// Deleting what is not there is no error.
+    /// Deletes an object. Deleting one that does not exist is no error.
     pub(crate) async fn delete(&self, name: &str) -> Result<(), StoreError> {
         match self.store.delete(&self.path(name)).await {
             Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
@@ -181,18 +182,19 @@ impl Bucket {
     }
 
     fn path(&self, name: &str) -> Path {
-        // Empty parts of a path are left out.
+        // An empty prefix does no harm, because `Path` drops empty parts.
         Path::from(format!("{}/{name}", self.url.prefix))
     }
 
-    /// What an error means for the caller, by what the store was asked to do.
+    /// Turns an error of the store into one for the caller. `action` says what the store was asked
+    /// to do.
     fn failed(&self, action: &'static str) -> impl Fn(Error) -> StoreError + '_ {
         move |error| match error {
-            // The database says that it is there.
+            // The database says that the object exists, so its absence is damage.
             Error::NotFound { path, .. } => {
                 StoreError::Damaged(format!("the object store has lost {path}"))
             }
-            // The key had these rights when the gateway started.
+            // The key had these rights when the gateway started, so they were taken away since.
             Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
                 self.refused(action, &error).into()
             }

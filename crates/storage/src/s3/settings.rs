@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::ServerError;
 
-/// A bucket and the prefix of everything in it that is Onyx's.
+/// A bucket, and the prefix of all objects in it that belong to Onyx.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectsUrl {
     pub(super) bucket: String,
@@ -44,16 +44,16 @@ impl fmt::Display for ObjectsUrl {
     }
 }
 
-/// How the store is reached; keys are already resolved from their references.
+/// How the store is reached. Keys are already resolved from their references.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct S3Settings {
-    /// `None`: Amazon's own.
+    /// The address of the store; `None`: Amazon's own.
     pub endpoint: Option<String>,
     pub region: Option<String>,
     pub access_key_id: Option<String>,
     pub secret_access_key: Option<String>,
-    /// The bucket stands in the path, not before the host's name.
+    /// Whether the bucket's name is in the path instead of before the host's name.
     pub path_style: bool,
 }
 

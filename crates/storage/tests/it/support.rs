@@ -1,4 +1,4 @@
-//! Turns, keys and homes to try things on.
+//! Turns, keys and homes for the tests.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ use serde_json::{Map, json};
 
 pub(crate) const TTL: Duration = Duration::from_secs(30);
 
-/// Ids and turns that are the same in every run of a test.
+/// Makes ids and turns that are the same in every run of a test.
 pub(crate) struct Maker {
     mint: IdGenerator,
     now: Timestamp,
@@ -62,7 +62,7 @@ impl Maker {
         }
     }
 
-    /// A turn of a type and with fields that this version does not know.
+    /// Makes a turn with a type and fields that this version does not know.
     pub(crate) fn future_turn(&mut self) -> Turn {
         let known = self.user("hello");
         let mut value = serde_json::to_value(&known).unwrap();
@@ -72,7 +72,7 @@ impl Maker {
     }
 }
 
-/// Files that are never synced, for tests that try thousands of logs and cut no power.
+/// Files that are never synced, for tests that try thousands of logs and lose no power.
 #[derive(Debug)]
 struct Unsynced;
 
@@ -109,12 +109,12 @@ impl TempStore {
         Self { store, clock, folder }
     }
 
-    /// As after the end of the process: everything in memory is gone.
+    /// Opens the store again as after the end of the process: everything in memory is gone.
     pub(crate) async fn reopen(self) -> Self {
         self.reopen_after(|| {}).await
     }
 
-    /// The same, with something that happens meanwhile.
+    /// Opens the store again, and calls a function while it is closed.
     pub(crate) async fn reopen_after(self, meanwhile: impl FnOnce()) -> Self {
         let Self { store, clock, folder } = self;
         drop(store);

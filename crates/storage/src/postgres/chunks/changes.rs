@@ -1,4 +1,5 @@
-//! Which sources changed. Changes get their numbers when they are read, like the changes of sessions.
+//! Which sources changed. Changes get their numbers when they are read, as the changes of sessions
+//! do.
 
 use deadpool_postgres::{GenericClient, Transaction};
 
@@ -8,11 +9,11 @@ use crate::postgres::query::{execute, read_all, row, rows};
 use crate::postgres::transaction::{TransactionError, at_once};
 use crate::{SourceChange, SourceId, StoreError};
 
-/// What is new of a source.
+/// What changed in a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChangedPart {
     Text,
-    /// When its text changed stays what it was.
+    /// Only vectors changed, so the sequence of the source's text stays as it was.
     Vectors,
 }
 
@@ -33,8 +34,8 @@ pub(super) async fn note(
     Ok(())
 }
 
-/// Numbers the changes in one message, as those of sessions are numbered, and for the same reason:
-/// see `ledger/changes.rs`.
+/// Numbers the waiting changes in one message, as those of sessions are numbered and for the same
+/// reason: see `ledger/changes.rs`.
 const NUMBER: &str = "
     SELECT FROM counters WHERE name = 'chunks' FOR UPDATE;
     WITH waiting AS (SELECT source FROM source_changes WHERE seq IS NULL FOR UPDATE),

@@ -1,4 +1,4 @@
-//! Facts and the entities they are about.
+//! Facts, and the entities that they are about.
 
 use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::Hash;
@@ -15,8 +15,8 @@ use crate::{
     StoreError, StoredFact,
 };
 
-/// Takes the place of what the same makers found in the same chunks. Chunks that are gone by now are
-/// passed over.
+/// Stores facts. They replace what the same makers found in the same chunks before. Chunks that no
+/// longer exist are skipped.
 pub(super) async fn keep(
     transaction: &Transaction<'_>,
     found: &[ChunkFacts],
@@ -67,7 +67,8 @@ async fn insert(
     Ok(())
 }
 
-/// Facts that begin or end at one of these names, within groups, newest first.
+/// Lists facts within groups whose subject or object is one of these names, those stated last
+/// first.
 pub(super) async fn about(
     client: &impl GenericClient,
     keys: &[String],
@@ -93,8 +94,8 @@ pub(super) async fn about(
     read_all(&found, stored)
 }
 
-/// Who and what facts within groups are about, the ones said of last first. A part of a name is
-/// enough to be found by.
+/// Lists the entities that facts within groups are about and whose key contains a part; those
+/// stated last come first.
 pub(super) async fn entities(
     client: &impl GenericClient,
     part: &str,
@@ -131,7 +132,7 @@ pub(super) async fn reading(
     let select = "SELECT facts FROM readings WHERE hash = $1 AND maker = $2";
     let found = row_if_any(client, select, &[&text.as_bytes().as_slice(), &maker]).await?;
     let Some(found) = found else { return Ok(None) };
-    // One that cannot be read is made again.
+    // A reading that cannot be parsed counts as absent, so it is made again.
     Ok(serde_json::from_str(get(&found, 0)?).ok())
 }
 

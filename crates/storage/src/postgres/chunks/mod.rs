@@ -1,5 +1,5 @@
-//! The derived store behind search: sources, chunks, vectors and facts as rows, which every gateway follows with an index
-//! of its own. No search happens in the database.
+//! The derived store behind search: sources, chunks, vectors and facts as rows. Every gateway
+//! follows them with an index of its own; no search happens in the database.
 
 mod changes;
 mod facts;
@@ -39,8 +39,8 @@ impl ChunkStore for PostgresChunks {
         &self,
         mut sources: Vec<(SourceRow, Vec<ChunkRow>)>,
     ) -> Result<u64, StoreError> {
-        // All gateways keep to one order, so that two that index the same at once never wait in a
-        // circle.
+        // All gateways write sources in the same order, so that two that index the same sources at
+        // once never wait for each other in a circle.
         sources.sort_by(|(a, _), (b, _)| a.key.cmp(&b.key));
         transact!(self.database, transaction => {
             for (source, chunks) in &sources {
@@ -322,7 +322,7 @@ impl ChunkStore for PostgresChunks {
     }
 }
 
-/// The person; empty for what belongs to no particular one.
+/// The text of the `person` column: the person's id, or empty for shared documents.
 fn person_column(person: Option<&PersonId>) -> &str {
     person.map_or("", PersonId::as_str)
 }

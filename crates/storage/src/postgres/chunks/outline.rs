@@ -1,4 +1,4 @@
-//! Where chunks stand, without their texts.
+//! The outline of chunks: where they are, without their texts.
 
 use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;

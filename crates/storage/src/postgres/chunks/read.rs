@@ -15,7 +15,7 @@ use crate::{
     SourceRow, Stamp, StoreError, StoredChunk,
 };
 
-/// Sources as `source_row` reads them.
+/// Selects sources in the columns that `source_row` reads.
 macro_rules! select_sources {
     ($rest:literal) => {
         concat!(
@@ -27,7 +27,7 @@ macro_rules! select_sources {
     };
 }
 
-/// Everything of chunks and their sources, as `stored_chunk` reads it.
+/// Selects chunks with their sources in the columns that `stored_chunk` reads.
 macro_rules! select_stored {
     ($rest:literal) => {
         concat!(
@@ -44,9 +44,9 @@ macro_rules! select_stored {
 
 pub(super) use select_stored;
 
-/// How many columns a source has.
+/// The number of columns of a source.
 const SOURCE_WIDTH: usize = 14;
-/// How many columns a chunk has.
+/// The number of columns of a chunk.
 const CHUNK_WIDTH: usize = 10;
 
 pub(super) async fn source(
@@ -161,7 +161,8 @@ pub(super) async fn contents(
     )
     .await?;
     for row in &chunks {
-        // Chunks of a source that was added between the two queries are skipped: its change comes later.
+        // Chunks of a source that was added between the two queries are skipped, because the change
+        // of that source comes later.
         if let Some(contents) = found.get_mut(&count(row, CHUNK_WIDTH + 1)?) {
             contents.chunks.push((ChunkId(count(row, CHUNK_WIDTH)?), chunk_row(row, 0)?));
         }
@@ -218,7 +219,7 @@ pub(super) fn stored_chunk(row: &Row) -> Result<StoredChunk, StoreError> {
     })
 }
 
-/// `None` for what belongs to no particular person.
+/// Reads the `person` column; `None` for shared documents.
 pub(super) fn person_of(row: &Row, column: usize) -> Result<Option<PersonId>, StoreError> {
     match get::<&str>(row, column)? {
         "" => Ok(None),

@@ -1,4 +1,5 @@
-//! The vectors of chunks' tokens, in the room of the model that made them. They go with the vector of their chunk.
+//! The vectors of chunks' tokens, in the room of the model that made them. They are deleted with
+//! the vector of their chunk.
 
 use deadpool_postgres::{GenericClient, Transaction};
 
@@ -9,14 +10,14 @@ use crate::postgres::query::{execute, read_all, row, rows};
 use crate::postgres::transaction::TransactionError;
 use crate::{ChunkId, StoreError, StoredChunk};
 
-/// Those of chunks without a vector of the model are passed over.
+/// Stores token vectors. Chunks without a vector of the model are skipped.
 pub(super) async fn keep(
     transaction: &Transaction<'_>,
     model: &str,
     tokens: &[(ChunkId, Vec<u8>)],
 ) -> Result<(), TransactionError> {
     hold_rooms(transaction).await?;
-    // No vector of this model is there any more: another one took its place.
+    // If no vectors of this model are stored any more, those of another model have replaced them.
     let Some(room) = room_of(transaction, model).await? else { return Ok(()) };
     for (chunk, codes) in tokens {
         execute(
@@ -78,14 +79,15 @@ pub(super) async fn missing_before(
     read_all(&found, stored_chunk)
 }
 
-/// The server knows each length without reading what it is of, so that adding them up takes milliseconds.
+/// Adds up the sizes of a model's token vectors. The database knows each length without reading the
+/// value, so this takes milliseconds.
 pub(super) async fn bytes(client: &impl GenericClient, model: &str) -> Result<u64, StoreError> {
     let room = room_of(client, model).await?;
     let sum = "SELECT coalesce(sum(octet_length(codes)), 0)::BIGINT FROM tokens WHERE room = $1";
     count(&row(client, sum, &[&room]).await?, 0)
 }
 
-/// At most 4,096 of the oldest are looked at in one statement.
+/// Deletes the oldest token vectors. One statement looks at no more than the 4,096 oldest.
 const DROP_OLDEST: &str = "
     WITH oldest AS (
         SELECT chunk, octet_length(codes) AS size FROM tokens WHERE room = $1 ORDER BY chunk LIMIT 4096),

@@ -1,5 +1,6 @@
-//! Vectors of chunks, in the room of the model that made them: one for the model that serves, one for
-//! the next. A transaction that gives a room to another model locks the row `vectors` of the counters.
+//! Vectors of chunks, in the room of the model that made them: one room for the model that searches
+//! use, one for a model that is to replace it. A transaction that gives a room to another model
+//! locks the row `vectors` of the counters.
 
 use deadpool_postgres::{GenericClient, Transaction};
 use tokio_postgres::Row;
@@ -15,7 +16,7 @@ use crate::{ChunkId, SourceId, StoreError, StoredChunk, StoredVector};
 const ROOMS: [i16; 2] = [0, 1];
 const SERVED: &str = "vectors of";
 
-/// The mark that says whose vectors a room holds.
+/// The name of the mark that stores whose vectors a room holds.
 const fn mark_of(room: i16) -> &'static str {
     if room == 0 { "vectors 0" } else { "vectors 1" }
 }
@@ -32,7 +33,7 @@ async fn mark(
     Ok(found.map(|row| row.get(0)))
 }
 
-/// Where the vectors of a model are; `None`: there are none.
+/// The room that holds the vectors of a model; `None`: no room does.
 pub(super) async fn room_of(
     client: &impl GenericClient,
     model: &str,
@@ -73,7 +74,8 @@ async fn empty(transaction: &Transaction<'_>, room: i16) -> Result<(), Transacti
     Ok(())
 }
 
-/// A model that never came to serve gives way.
+/// Returns the room of a model's vectors. A new model gets the first room that searches do not use,
+/// and what that room held is deleted.
 async fn make_room(transaction: &Transaction<'_>, model: &str) -> Result<i16, TransactionError> {
     if let Some(room) = room_of(transaction, model).await? {
         return Ok(room);
@@ -117,7 +119,8 @@ pub(super) async fn keep(
     let room = make_room(transaction, model).await?;
     let ids: Vec<i64> = vectors.iter().map(|(chunk, _)| integer(chunk.0)).collect();
     let bytes: Vec<Vec<u8>> = vectors.iter().map(|(_, vector)| to_bytes(vector)).collect();
-    // Chunks that are gone by now are passed over; those that are there are held, so that none goes meanwhile.
+    // Chunks that no longer exist are skipped. The others are locked, so that none is deleted
+    // meanwhile.
     let kept = rows(
         transaction,
         "WITH given AS (

@@ -13,7 +13,7 @@ use crate::{ChunkRow, SourceKey, SourceKind, SourceRow, Stamp, StoreError};
 pub(super) const SET_MARK: &str = "INSERT INTO marks (name, value) VALUES ($1, $2)
      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
-/// The mark's value is `period count`.
+/// Adds to the count in a mark whose value is `period count`.
 pub(super) const ADD_TO_MARK: &str = "INSERT INTO marks (name, value)
      VALUES ($1, $2::TEXT || ' ' || $3::BIGINT)
      ON CONFLICT (name) DO UPDATE SET value = CASE
@@ -78,7 +78,8 @@ async fn put_source(
     Ok(get(&put, 0)?)
 }
 
-/// A group is looked for before it is made, because a try alone would use up a number.
+/// Returns the id of a group. It is looked up before an insert is tried, because even a failed
+/// insert would use up an id.
 async fn group(
     transaction: &Transaction<'_>,
     person: &str,
@@ -98,17 +99,17 @@ async fn group(
     Ok(get(&row(transaction, make, &[&person, &scope, &kind]).await?, 0)?)
 }
 
-/// A vector of some model that is known of a text.
+/// A stored vector of some model for a text.
 struct KnownVector {
     room: i16,
     hash: Vec<u8>,
     vector: Vec<u8>,
-    /// Those of its tokens, where there are any.
+    /// The vectors of the chunk's tokens, if there are any.
     tokens: Option<Vec<u8>>,
 }
 
-/// The vectors are asked for before anything is deleted, because most chunks of an edited or
-/// renamed file say what they said.
+/// Looks up the vectors before anything is deleted, because most chunks of an edited or renamed
+/// file still have the same text.
 async fn known_vectors(
     transaction: &Transaction<'_>,
     chunks: &[ChunkRow],

@@ -1,10 +1,10 @@
-//! Why server mode cannot start, each with what to do about it.
+//! The reasons why server mode cannot start, each with what to do about it.
 
 use onyx_types::{ErrorCode, Fault};
 
 use crate::StoreError;
 
-/// Why server mode cannot start. It never contains a password or key.
+/// A reason why server mode cannot start. The text never contains a password or key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServerError {
     #[error("storage.database is not a PostgreSQL URL: {0}")]
@@ -52,7 +52,7 @@ pub enum ServerError {
 }
 
 impl ServerError {
-    /// What to do about it.
+    /// A sentence that says what to do about the error.
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::DatabaseUrl(_) => {

@@ -20,29 +20,32 @@ use crate::blocking::lock;
 pub use error::ServerError;
 pub use url::DatabaseUrl;
 
-/// Connections a gateway holds at most; each costs the server a process.
+/// The most connections that a gateway opens. Each costs the server a process.
 const MOST_CONNECTIONS: usize = 16;
-/// Connections for live text alone, whose commits wait for no disk.
+/// The most connections for live text, whose commits wait for no disk.
 const MOST_RELAXED: usize = 2;
-/// The time until a request says that the database cannot be reached.
+/// How long a request tries to connect before it reports that the database cannot be reached.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long an owner waits for a database that is away: one that fails over comes back within a moment.
+/// How long the holder of a lease waits for a database that is away. A database that fails over is
+/// back within a moment.
 const AWAY: Duration = Duration::from_secs(2);
 const AWAY_AGAIN: Duration = Duration::from_millis(100);
-/// The time until a request says that all connections are at work.
+/// How long a request waits for a free connection before it reports that all are in use.
 const PATIENCE_IN_THE_QUEUE: Duration = Duration::from_secs(30);
 
-/// A gateway that is frozen or cut off between two statements of a transaction holds rows that the others need. The
-/// server takes them back after this, long before the gateway's life is over.
+/// Makes the server end a transaction that pauses this long. A gateway that is frozen or cut off in
+/// the middle of a transaction holds rows that the others need; this frees them long before the
+/// gateway's life is over.
 const LONGEST_PAUSE: &str = "-c idle_in_transaction_session_timeout=5s";
-/// The same for those who need to know how long their own transactions can go on.
+/// The same limit, for code that needs to know how long its own transactions may pause.
 pub(super) const MOST_IDLE: Duration = Duration::from_secs(5);
 
-/// Statements compare before they set, which is right under this isolation alone: where the database's default is
-/// another, single statements would fail when two gateways write at once.
+/// Sets the isolation level. Statements compare before they set, which is right only under READ
+/// COMMITTED. If the database had another default, single statements would fail when two gateways
+/// write at once.
 const ISOLATION: &str = "-c default_transaction_isolation=read\\ committed";
 
-/// The pools of one gateway. Cheap to clone.
+/// The connection pools of one gateway. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
     pool: Pool,
@@ -51,7 +54,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Makes the pools; connections are opened when they are first needed.
+    /// Creates the pools. Connections are opened when they are first needed.
     pub(crate) fn new(url: &DatabaseUrl) -> Result<Self, ServerError> {
         let usual = with_options(with_options(url.config.clone(), ISOLATION), LONGEST_PAUSE);
         let relaxed = with_options(usual.clone(), "-c synchronous_commit=off");
@@ -62,7 +65,8 @@ impl Database {
         })
     }
 
-    /// Closes unused connections: a server that became a standby keeps its connections open, and none of them helps.
+    /// Closes unused connections. A server that became a standby keeps its connections open, and
+    /// none of them can be used for writing.
     pub(crate) fn forget_connections(&self) {
         *lock(&self.reader) = None;
         for pool in [&self.pool, &self.relaxed] {
@@ -70,7 +74,8 @@ impl Database {
         }
     }
 
-    /// One connection for many who read a few rows each: what is asked at the same time travels together.
+    /// Returns a connection that many readers of a few rows share, so that queries sent at the same
+    /// time travel together.
     pub(crate) async fn reader(&self) -> Result<Arc<Object>, StoreError> {
         if let Some(reader) = &*lock(&self.reader)
             && !reader.is_closed()
@@ -86,7 +91,8 @@ impl Database {
         self.pool.get().await.map_err(|error| unavailable(&error))
     }
 
-    /// The same for callers that would fail for good without one: nothing was sent yet, so it is retried for a while.
+    /// Returns a connection like `client`, but retries for a while. Nothing was sent yet, so
+    /// retrying is safe, and these callers would fail for good without a connection.
     pub(crate) async fn client_soon(&self) -> Result<Object, StoreError> {
         let begun = Instant::now();
         loop {
@@ -99,7 +105,8 @@ impl Database {
         }
     }
 
-    /// What is committed on it may be lost with the server's power, and waits for no disk.
+    /// Returns a connection whose commits do not wait for the disk, so the server's loss of power
+    /// may undo them.
     pub(crate) async fn relaxed_client(&self) -> Result<Object, StoreError> {
         self.relaxed.get().await.map_err(|error| unavailable(&error))
     }
@@ -110,7 +117,8 @@ fn pool(url: &DatabaseUrl, config: Config, most: usize) -> Result<Pool, ServerEr
     let manager = Manager::from_config(with_patience(config), tls::connector(url)?, recycling);
     Pool::builder(manager)
         .max_size(most)
-        // The one that was used last has its statements prepared, and what they touch in its caches.
+        // The connection that was used last is used next, because its statements are prepared and
+        // its caches are warm.
         .queue_mode(QueueMode::Lifo)
         .wait_timeout(Some(PATIENCE_IN_THE_QUEUE))
         .create_timeout(Some(PATIENCE))
@@ -141,7 +149,8 @@ fn unavailable(error: &PoolError) -> StoreError {
     StoreError::Unavailable(format!("the database: {why}"))
 }
 
-/// One connection outside of the pools, for the start and for migrations: it tells exactly why there is none.
+/// Opens one connection outside of the pools, for the start and for migrations. Its error says
+/// exactly why there is none.
 pub(super) async fn connect_once(url: &DatabaseUrl) -> Result<Client, ServerError> {
     let config = with_patience(with_options(url.config.clone(), ISOLATION));
     let (client, connection) =
@@ -159,7 +168,8 @@ fn classify(url: &DatabaseUrl, error: &tokio_postgres::Error) -> ServerError {
     match error.code() {
         Some(code) if *code == SqlState::INVALID_PASSWORD => ServerError::WrongPassword { place },
         Some(code) if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
-            // pg_hba.conf refuses who comes without encryption with the same code.
+            // A pg_hba.conf that refuses unencrypted connections gives the same code as one that
+            // refuses the user.
             ServerError::WrongPassword { place }
         }
         Some(code) if *code == SqlState::INVALID_CATALOG_NAME => ServerError::NoDatabase {
@@ -176,17 +186,18 @@ fn classify(url: &DatabaseUrl, error: &tokio_postgres::Error) -> ServerError {
     }
 }
 
-/// tokio-postgres has no code for it; the words are its own, not the server's.
+/// Whether the error is about encryption. tokio-postgres has no code for that, so this looks at the
+/// error's text, which comes from tokio-postgres and not from the server.
 fn is_about_tls(error: &tokio_postgres::Error) -> bool {
     error.to_string().contains("TLS handshake")
 }
 
-/// A password is asked for and the URL has none.
+/// Whether the error means that the server asks for a password and the URL has none.
 fn is_about_password(error: &tokio_postgres::Error) -> bool {
     error.to_string().contains("configuration") || error.to_string().contains("authentication")
 }
 
-/// The whole cause in one line.
+/// The error and its cause in one line.
 pub(super) fn told(error: &tokio_postgres::Error) -> String {
     if let Some(cause) = error.as_db_error() {
         return cause.message().to_owned();

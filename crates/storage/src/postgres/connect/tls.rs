@@ -23,8 +23,8 @@ pub(super) fn connector(url: &DatabaseUrl) -> Result<MakeRustlsConnect, ServerEr
             let roots = roots_of(path).map_err(refused)?;
             builder.with_root_certificates(roots).with_no_client_auth()
         }
-        // These roots are never used, so a machine without any authority can still talk to a
-        // database beside it.
+        // Without encryption these roots are never used, so a machine that has no certificate
+        // authorities can still connect to a database next to it.
         None if url.config.get_ssl_mode() == SslMode::Disable => {
             builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth()
         }

@@ -1,5 +1,5 @@
-//! `storage.database`: the parts of the URL that tokio-postgres reads, and the two certificate options that it does
-//! not.
+//! The URL in `storage.database`: the parts that tokio-postgres reads, and two options about
+//! certificates that it does not.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,13 +8,14 @@ use tokio_postgres::config::{Config, Host, SslMode};
 
 use super::ServerError;
 
-/// A checked URL. Its password is never shown.
+/// A checked URL of a database. Its password is never shown.
 #[derive(Clone)]
 pub struct DatabaseUrl {
     pub(super) config: Config,
-    /// Who may sign the server's certificate; the machine's own authorities where there is none.
+    /// The file with the authorities that may sign the server's certificate. `None`: the machine's
+    /// own authorities.
     pub(super) root_certificate: Option<PathBuf>,
-    /// Host and port, for messages.
+    /// Host and port, for use in messages.
     pub(super) place: String,
 }
 
@@ -25,8 +26,9 @@ impl fmt::Debug for DatabaseUrl {
 }
 
 impl DatabaseUrl {
-    /// A server elsewhere is only talked to encrypted, unless the URL says `sslmode=disable`: PostgreSQL's own default
-    /// falls back to plain text without a word.
+    /// Checks a URL. A server on another machine is only reached encrypted, unless the URL says
+    /// `sslmode=disable`, because PostgreSQL's own default falls back to plain text without
+    /// telling.
     pub fn parse(url: &str) -> Result<Self, ServerError> {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err(ServerError::DatabaseUrl("it does not begin with postgres://".to_owned()));
@@ -57,7 +59,7 @@ impl DatabaseUrl {
         Ok(Self { config, root_certificate: ours.root_certificate, place })
     }
 
-    /// The same, to a database of another name on the same server.
+    /// Returns the URL with another database on the same server.
     #[must_use]
     pub fn with_database(mut self, name: &str) -> Self {
         self.config.dbname(name);
@@ -65,7 +67,8 @@ impl DatabaseUrl {
     }
 }
 
-/// Says only that part of tokio-postgres's error about a URL that holds nothing of the URL.
+/// Makes an error from the cause alone of tokio-postgres's error, because the cause contains
+/// nothing of the URL.
 fn wrong(error: &tokio_postgres::Error) -> ServerError {
     let why =
         std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
@@ -97,7 +100,7 @@ fn split_options(url: &str) -> (String, OurOptions) {
     }
 }
 
-/// Does the connection stay on this machine?
+/// Whether connections to this host stay on this machine.
 fn is_here(host: &Host) -> bool {
     match host {
         Host::Tcp(name) => {

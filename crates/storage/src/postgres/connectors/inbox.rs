@@ -29,7 +29,8 @@ pub(super) async fn store(
     cursor: Option<&str>,
     at: Timestamp,
 ) -> Result<usize, TransactionError> {
-    // One after the other, so that the order of their numbers is that in which they came.
+    // The account is locked, so that the numbers of updates have the order in which the updates
+    // came.
     peers::hold_account(transaction, account).await?;
     let mut stored = 0;
     for update in updates {
@@ -119,7 +120,8 @@ fn update(row: &Row) -> Result<InboxUpdate, StoreError> {
     })
 }
 
-/// An update that a gateway left unfinished is taken over when that gateway is dead.
+/// Begins an update. One that another gateway left unfinished can be taken over once that gateway
+/// is dead.
 pub(super) async fn begin(
     client: &impl GenericClient,
     id: i64,
@@ -147,7 +149,7 @@ pub(super) async fn begin(
     begun.as_ref().map(update).transpose()
 }
 
-/// A run may be promised before the update is begun.
+/// Promises a run to an update, which need not have been begun yet.
 pub(super) async fn promise(
     client: &impl GenericClient,
     id: i64,
@@ -180,7 +182,8 @@ pub(super) async fn set_growing(
     Ok(())
 }
 
-/// The text is not kept here: the session has it, and a stranger's text is not stored.
+/// Marks an update as done and removes its text. The session has the text, and that of a stranger
+/// must not be kept.
 pub(super) async fn finish(
     transaction: &Transaction<'_>,
     id: i64,

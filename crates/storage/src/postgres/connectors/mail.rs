@@ -19,7 +19,8 @@ pub(super) async fn put(
     text: &str,
     at: Timestamp,
 ) -> Result<i64, TransactionError> {
-    // A receiver fetches by number: the mail of one account is numbered one after the other.
+    // The account is locked, because a receiver fetches by number and would miss a smaller number
+    // that appears later.
     peers::hold_account(transaction, &peer.account).await?;
     let (network, account) = (&peer.account.network, &peer.account.account);
     execute(

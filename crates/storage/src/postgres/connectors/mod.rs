@@ -28,7 +28,7 @@ pub(crate) struct PostgresConnectors {
     gateway: Arc<Gateway>,
 }
 
-/// The gateway that works on a row, and in which of its lives.
+/// The gateway that works on a row, and its incarnation when it began.
 #[derive(Clone, Copy, Debug)]
 struct RowOwner<'a> {
     gateway: &'a str,
@@ -44,12 +44,13 @@ impl PostgresConnectors {
         RowOwner { gateway: self.gateway.id(), incarnation }
     }
 
-    /// The owner of a row that this gateway begins to work on.
+    /// The owner to write into a row that this gateway begins to work on.
     async fn beginner(&self) -> Result<RowOwner<'_>, StoreError> {
         Ok(self.owner(self.gateway.alive_or_anew().await?))
     }
 
-    /// The owner as it ends its work: the row says whether another gateway has taken it over.
+    /// The owner to compare with a row when work on it ends. If another gateway has taken the row
+    /// over, they differ.
     fn ender(&self) -> Result<RowOwner<'_>, StoreError> {
         Ok(self.owner(self.gateway.incarnation()?))
     }

@@ -1,4 +1,4 @@
-//! Outgoing messages: each key is sent once, and in order for each peer.
+//! Outgoing messages. Each key is sent once, and each peer's messages are sent in order.
 
 use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::Timestamp;
@@ -20,7 +20,7 @@ pub(super) async fn queue(
 ) -> Result<(), TransactionError> {
     for part in parts {
         let account = &part.peer.account;
-        // One after the other, so that messages are sent in the order of their numbers.
+        // The account is locked, so that messages are sent in the order of their numbers.
         peers::hold_account(transaction, account).await?;
         execute(
             transaction,
@@ -43,7 +43,7 @@ pub(super) async fn queue(
     Ok(())
 }
 
-/// The first of each peer, unless it is being sent.
+/// Lists the first message of each peer, unless it is being sent.
 pub(super) async fn heads(
     client: &impl GenericClient,
     account: &AccountKey,
@@ -128,7 +128,8 @@ pub(super) async fn begin(
     Ok(execute(client, begin, &[&id, &owner.gateway, &owner.incarnation]).await? > 0)
 }
 
-/// Only the gateway that began a send knows how it ended; after another one has settled it, that no longer counts.
+/// Records how a send ended. Only the gateway that began a send knows this. Once another gateway
+/// has settled the send, the report no longer counts.
 pub(super) async fn end(
     client: &impl GenericClient,
     id: i64,
@@ -172,8 +173,8 @@ async fn close(
     execute(client, close, given).await
 }
 
-/// Sends whose gateway is dead, in this life of it; with a gateway in `$3` and `$4` also those of its own, and those of
-/// binaries that wrote no owner.
+/// The condition for sends whose gateway's incarnation is dead. If `$3` and `$4` name a gateway, it
+/// also covers that gateway's own sends and those of older versions, which wrote no owner.
 macro_rules! is_lost {
     () => {
         "network = $1 AND account = $2 AND state = 'sending'
@@ -186,8 +187,8 @@ macro_rules! is_lost {
     };
 }
 
-/// Nobody knows whether what was being sent has arrived. `own`: the gateway that starts the account now and therefore
-/// sends nothing itself.
+/// Settles interrupted sends; nobody knows whether they arrived. `own` is given when this gateway
+/// starts the account, because then it is not sending anything itself.
 pub(super) async fn settle(
     transaction: &Transaction<'_>,
     account: &AccountKey,

@@ -13,7 +13,8 @@ use crate::{
     AccountKey, ConversationRow, PairingCode, PeerChange, PeerKey, PeerRow, PeerState, StoreError,
 };
 
-/// Until the transaction ends, no other transaction numbers or counts anything of the account.
+/// Locks an account until the transaction ends, so that no other transaction assigns numbers or
+/// counts in it.
 pub(super) async fn hold_account(
     transaction: &Transaction<'_>,
     account: &AccountKey,
@@ -86,7 +87,7 @@ pub(super) async fn put(
     let account = &change.key.account;
     hold_account(transaction, account).await?;
     if change.state == PeerState::Waiting {
-        // A code that is still good stays: two messages at once must not get two.
+        // A code that is still valid stays, so that two messages at once do not get two codes.
         let known = one(transaction, &change.key).await?;
         let has_code =
             |row: &PeerRow| row.code.as_ref().is_some_and(|code| code.expires > change.at);
@@ -125,7 +126,7 @@ pub(super) async fn put(
     Ok(one(transaction, &change.key).await?)
 }
 
-/// Codes that have expired are worth nothing, and neither are those who had them.
+/// Removes waiting peers whose codes have expired, because they can no longer be paired.
 async fn make_room(
     transaction: &Transaction<'_>,
     change: &PeerChange,
@@ -217,7 +218,7 @@ pub(super) async fn number(
     peer: i64,
     draft: DraftId,
 ) -> Result<u64, TransactionError> {
-    // Two at once would count to the same number.
+    // The peer is locked, because two drafts at once would get the same number.
     let hold = "SELECT id FROM connector_peers WHERE id = $1 FOR UPDATE";
     row_if_any(transaction, hold, &[&peer]).await?;
     execute(

@@ -1,5 +1,6 @@
-//! What the object store holds, and the rows that say so. A blob's row is touched before it is put and looked at again in
-//! the transaction that refers to it; the sweep marks a row before it deletes the object, and writers wait for the mark.
+//! Contents in the object store, and the rows that record them. A blob's row is touched before the
+//! blob is written, and checked again in the transaction that refers to it. The sweep marks a row
+//! before it deletes the object, and writers wait for a marked row to be gone.
 
 use std::time::Duration;
 
@@ -13,11 +14,11 @@ use crate::postgres::query::{execute, row_if_any, rows};
 use crate::postgres::transaction::TransactionError;
 use crate::s3::Bucket;
 
-/// While a blob is being deleted, whoever wants to write it again waits at most this long.
+/// How long a write waits at most for a blob that is being deleted; after that it fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// Large contents by the SHA-256 of what they hold. Cheap to clone.
+/// Large contents, named by their SHA-256. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub(crate) struct Blobs {
     database: Database,
@@ -29,7 +30,8 @@ impl Blobs {
         Self { database, bucket }
     }
 
-    /// Keeps the content and returns its name. Nothing refers to it yet: the caller's transaction says so with `refer`.
+    /// Stores the content and returns its name. Nothing refers to it yet; the caller's transaction
+    /// has to call `refer`.
     pub(in crate::postgres) async fn keep(
         &self,
         person: &str,
@@ -70,7 +72,8 @@ impl Blobs {
         Err(StoreError::Failed("the deletion of an object takes too long".to_owned()))
     }
 
-    /// From the commit on a row refers to the blob. It was touched less than a day ago, so no sweep deletes it.
+    /// Makes the transaction refer to the blob from its commit on. The blob was touched less than a
+    /// day ago, so no sweep deletes it meanwhile.
     pub(in crate::postgres) async fn refer(
         &self,
         transaction: &Transaction<'_>,
@@ -84,7 +87,7 @@ impl Blobs {
         held.map(drop).ok_or_else(|| gone().into())
     }
 
-    /// The content, compared with its name.
+    /// Reads the content and checks it against its name.
     pub(in crate::postgres) async fn get(
         &self,
         person: &str,
@@ -97,7 +100,7 @@ impl Blobs {
         Ok(bytes)
     }
 
-    /// Its last bytes, without the rest.
+    /// Reads a range of the content without the rest.
     pub(in crate::postgres) async fn end(
         &self,
         person: &str,
@@ -107,9 +110,10 @@ impl Blobs {
         self.bucket.get_range(&object(person, name), range).await
     }
 
-    /// Deletes objects that nothing refers to and that were not touched for this long. Returns how many. A sweep that
-    /// was cut off is finished by the next. Nothing goes while a copy of one moment is read (`ServerCopy`), which may
-    /// name what was replaced since.
+    /// Deletes objects that nothing refers to and that were not touched for this long. Returns how
+    /// many. The next sweep finishes one that was cut off. Nothing is deleted while a copy of one
+    /// moment is being read (`ServerCopy`), because the copy may name contents that were replaced
+    /// since.
     pub(crate) async fn sweep(&self, untouched: Duration) -> Result<u64, StoreError> {
         let client = self.database.client().await?;
         execute(
@@ -144,12 +148,13 @@ impl Blobs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Touched {
-    /// Must be stored; another writer may be storing the same content.
+    /// The content has to be stored. Another writer may be storing the same.
     New,
     Stored,
 }
 
-/// Contents of no particular person are stored under a name that no person can have.
+/// The object's key for a content. Contents that belong to no particular person are under a name
+/// that no person can have.
 fn object(person: &str, name: &str) -> String {
     let person = if person.is_empty() { "_shared" } else { person };
     format!("blobs/{person}/{name}")

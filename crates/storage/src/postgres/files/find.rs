@@ -1,12 +1,13 @@
-//! Looks up many files and folders in one query: every run looks at the files of its prompts, and single lookups would
-//! each cost a trip to the database.
+//! Looks up many files and folders in one query. Every run looks at the files of its prompt, and
+//! each single lookup would cost a trip to the database.
 
 use super::objects::PostgresObjects;
 use super::rows::{self, Entry, FolderAsked};
 use crate::postgres::connect::Database;
 use crate::{Expect, FoundObject, ObjectKey, ObjectMeta, StoreError, Wanted};
 
-/// Answers in the order of the questions, each with the area it is about.
+/// Looks up everything that is wanted. The answers are in the order of the questions, each of which
+/// comes with its area.
 pub(super) async fn find(
     database: &Database,
     wanted: &[(PostgresObjects, &Wanted)],
@@ -19,7 +20,7 @@ pub(super) async fn find(
     let (entries, listed) = if folders.is_empty() {
         (entries.await?, Vec::new())
     } else {
-        // Both are asked together, which is one trip.
+        // Both queries are sent together, which takes one trip.
         let (entries, listed) = tokio::join!(entries, rows::children(&*reader, &folders));
         (entries?, listed?)
     };
@@ -45,7 +46,7 @@ fn key(wanted: &Wanted) -> &ObjectKey {
     }
 }
 
-/// The folders among the questions, and where they stand there.
+/// The folders among the questions, and their indexes there.
 fn folders<'a>(
     wanted: &'a [(PostgresObjects, &Wanted)],
     paths: &'a [String],

@@ -1,5 +1,6 @@
-//! Files and folders: a row each, with small contents in the row and large ones in the object store. The conditions of
-//! a write are checked in the same transaction; folders are rows, so that no path is a file and a folder at once.
+//! Files and folders. Each is a row, with a small content in the row and a large one in the object
+//! store. The conditions of a write are checked in the transaction of the write. Folders are rows
+//! so that no path can be a file and a folder at once.
 
 mod blobs;
 mod find;
@@ -29,7 +30,7 @@ pub(crate) struct PostgresFiles {
     database: Database,
     blobs: Blobs,
     origins: Arc<PostgresOrigins>,
-    /// `None`: a program that is no gateway writes.
+    /// The gateway that writes; `None`: the program is not a gateway.
     writer: Option<FileWriter>,
 }
 
@@ -43,12 +44,12 @@ impl PostgresFiles {
         Self { writer: Some(FileWriter::new(gateway)), ..self }
     }
 
-    /// What belongs to no particular person, under a folder that no area has.
+    /// Files that belong to no particular person, in a folder outside of all areas.
     pub(crate) fn at(&self, root: &str) -> Arc<dyn Objects> {
         Arc::new(self.below("", root.to_owned()))
     }
 
-    /// The files under any folder, for a move.
+    /// The files in any folder, for a move.
     pub(in crate::postgres) fn of(&self, person: &str, root: &str) -> impl Objects + use<> {
         self.below(person, root.to_owned())
     }
@@ -71,7 +72,8 @@ impl PostgresFiles {
         self.below(person, area.path())
     }
 
-    /// Names in a folder of the home; names that are not ids are not ours.
+    /// Lists the names in a folder of the home. Names that are not ids are left out, because Onyx
+    /// did not create them.
     async fn names_in<T: std::str::FromStr + Ord>(
         &self,
         folder: &str,
@@ -118,11 +120,12 @@ impl Files for PostgresFiles {
         Arc::clone(&self.origins) as Arc<dyn Origins>
     }
 
-    /// Who has a log has files, as in a home.
+    /// Lists the people who have files. A person who has a log counts too, as in a home.
     async fn people(&self) -> Result<Vec<PersonId>, StoreError> {
         let mut people: Vec<PersonId> = self.names_in("people").await?;
         let client = self.database.client().await?;
-        // One look at the index for each person, not one for each session.
+        // The recursive query looks at the index once for each person instead of once for each
+        // session.
         let with_logs = query::rows(
             &client,
             "WITH RECURSIVE people AS (

@@ -14,23 +14,23 @@ use crate::postgres::query;
 use crate::postgres::transaction::{TransactionError, transact};
 use crate::{End, Expect, Object, ObjectKey, ObjectMeta, Objects, StoreError, TreeEntry};
 
-/// Up to this size a content lies in its row: one look instead of two.
+/// The largest content that is stored in its row, where reading it takes one lookup instead of two.
 const INLINE: usize = 32 * 1024;
-/// Large contents that are read at the same time.
+/// The number of large contents that are read at the same time.
 const AT_ONCE: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct PostgresObjects {
     pub(super) database: Database,
     pub(super) blobs: Blobs,
-    /// `None`: a program that is no gateway writes.
+    /// The gateway that writes; `None`: the program is not a gateway.
     pub(super) writer: Option<FileWriter>,
-    /// The person; empty for what belongs to no particular one.
+    /// The person; empty for files that belong to no particular person.
     pub(super) person: String,
     pub(super) root: String,
 }
 
-/// A content that is kept already, in the memory of its row or as a blob.
+/// A content that is ready for its row: a small one in memory, a large one stored as a blob.
 struct KnownContent<'a> {
     hash: Hash,
     bytes: &'a [u8],
@@ -70,7 +70,7 @@ impl PostgresObjects {
         }
     }
 
-    /// Refuses what is larger.
+    /// Reads the object; refuses one that is larger than `max_bytes`.
     pub(super) async fn object(&self, entry: Entry, max_bytes: u64) -> Result<Object, StoreError> {
         if entry.size > max_bytes {
             return Err(StoreError::Refused(format!("it is larger than {max_bytes} bytes")));
@@ -95,14 +95,14 @@ impl PostgresObjects {
         Ok(End { bytes, before, changed })
     }
 
-    /// Refuses folders; `None` when there is nothing.
+    /// Finds a file and refuses a folder; `None` when there is nothing.
     async fn file(&self, key: &ObjectKey) -> Result<Option<Entry>, StoreError> {
         let reader = self.database.reader().await?;
         let found = rows::one(&*reader, &self.person, &self.path(key)).await?;
         rows::check(found, Expect::Anything)
     }
 
-    /// The fence of a write that begins now.
+    /// The fence for a write that begins now.
     async fn fence(&self) -> Result<Option<FileFence>, StoreError> {
         match &self.writer {
             Some(writer) => Ok(Some(writer.begin().await?)),
@@ -129,7 +129,7 @@ impl PostgresObjects {
             }
             rows::make_folders(&transaction, person, path).await?;
             if !rows::insert(&transaction, person, path, &kept.content()).await? {
-                // Somebody was faster; what is there now is looked at again.
+                // Another writer was faster. The caller looks again at what is there now.
                 return Err(raced());
             }
             let touch = rows::touch_folder(&transaction, person, rows::parent_of(path));
@@ -137,7 +137,8 @@ impl PostgresObjects {
         })
     }
 
-    /// `false`: there is no such file, or it is too large for its row.
+    /// Appends to a content in its row. `false`: there is no such file, or its content is not or
+    /// would not be small enough.
     async fn append_in_row(&self, key: &ObjectKey, added: &[u8]) -> Result<bool, StoreError> {
         let (person, path, fence) = (self.person.as_str(), self.path(key), self.fence().await?);
         transact!(self.database, transaction => {
@@ -165,7 +166,8 @@ fn not_read() -> StoreError {
     StoreError::Failed("a file could not be read".to_owned())
 }
 
-/// Tells a write that lost to one of the same file from a refusal.
+/// The error for a write that lost to another write of the same file, so that it is not taken for a
+/// refusal.
 fn raced() -> TransactionError {
     TransactionError::Store(StoreError::Busy)
 }
@@ -193,8 +195,9 @@ impl Objects for PostgresObjects {
         }
     }
 
-    /// A small file grows in its row. A larger one is read, added to and written, again if another writer wrote
-    /// meanwhile: a hash over the whole is kept beside it.
+    /// Appends to a file. A small content grows in its row. A larger one is read, extended and
+    /// written as a whole, because its row has a hash of the whole; if another writer changes it
+    /// meanwhile, this starts again.
     async fn append(&self, key: &ObjectKey, bytes: &[u8]) -> Result<(), StoreError> {
         while !self.append_in_row(key, bytes).await? {
             let found = self.file(key).await?;
@@ -254,7 +257,8 @@ impl Objects for PostgresObjects {
                 renamed => renamed?,
             }
             let mut folders = [rows::parent_of(&from), rows::parent_of(&to)];
-            // Always in the same order, so that two renames do not wait for each other.
+            // The folders are locked in a fixed order, so that two renames do not wait for each
+            // other.
             folders.sort_unstable();
             rows::touch_folder(&transaction, person, folders[0]).await?;
             let touch = rows::touch_folder(&transaction, person, folders[1]);
@@ -271,7 +275,8 @@ impl Objects for PostgresObjects {
         let reader = self.database.reader().await?;
         let asked = [FolderAsked { person: &self.person, path: &place, limit }];
         let found = rows::children(&*reader, &asked);
-        // Both are asked together, so that one trip tells an empty folder from none.
+        // Both queries are sent together, so that one trip tells an empty folder from one that does
+        // not exist.
         let itself = rows::one(&*reader, &self.person, &place);
         let (found, itself) = tokio::join!(found, itself);
         let (found, itself) = (found?, itself?);
@@ -282,8 +287,8 @@ impl Objects for PostgresObjects {
         found.iter().filter_map(|row| rows::child(row, &self.root).transpose()).collect()
     }
 
-    /// The range follows from the order of paths alone: `/` is followed by `0`, so all that lies
-    /// below a folder lies between the two.
+    /// Lists everything below a folder. The range uses only the order of paths: `0` is the
+    /// character after `/`, so everything below a folder sorts between the two.
     async fn tree(
         &self,
         folder: Option<&ObjectKey>,
@@ -312,7 +317,7 @@ impl Objects for PostgresObjects {
         Ok(entries)
     }
 
-    /// The rows in one go, and the large contents a few at a time.
+    /// Reads many files: the rows in one query, and the large contents a few at a time.
     async fn get_all(&self, keys: &[ObjectKey]) -> Result<Vec<Option<Object>>, StoreError> {
         let paths: Vec<String> = keys.iter().map(|key| self.path(key)).collect();
         let people = vec![self.person.as_str(); keys.len()];
@@ -347,7 +352,7 @@ impl Objects for PostgresObjects {
         Ok(found)
     }
 
-    /// The deepest first; a folder that is no longer empty stays.
+    /// Removes empty folders, the deepest first. A folder that is no longer empty stays.
     async fn remove_empty(&self, folder: &ObjectKey) -> Result<(), StoreError> {
         let (person, path, fence) = (self.person.as_str(), self.path(folder), self.fence().await?);
         transact!(self.database, transaction => {

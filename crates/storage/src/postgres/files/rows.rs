@@ -9,20 +9,20 @@ use crate::postgres::query::{execute, row_if_any, rows};
 use crate::postgres::transaction::TransactionError;
 use crate::{Expect, ObjectMeta, StoreError};
 
-/// A file or a folder, with a small content.
+/// A file or folder, with its content if that is small.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) is_folder: bool,
     pub(super) hash: Option<Hash>,
     pub(super) size: u64,
     pub(super) bytes: Option<Vec<u8>>,
-    /// The name of the blob that holds a large one.
+    /// The name of the blob that holds a large content.
     pub(super) blob: Option<String>,
     pub(super) modified: Timestamp,
     pub(super) changed: Timestamp,
 }
 
-/// A content on its way into a row.
+/// A content that is to be written into a row.
 #[derive(Debug)]
 pub(super) struct NewContent<'a> {
     pub(super) hash: Hash,
@@ -31,7 +31,8 @@ pub(super) struct NewContent<'a> {
     pub(super) blob: Option<&'a str>,
 }
 
-/// The database's time in milliseconds. Nobody can set `changed` back.
+/// The database's time in milliseconds. It is used for `changed`, which nobody may set to an
+/// earlier time.
 const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::BIGINT";
 
 pub(super) async fn one(
@@ -45,7 +46,7 @@ pub(super) async fn one(
     found.as_ref().map(entry).transpose()
 }
 
-/// Reads many rows in one query; each comes with the index of its question.
+/// Reads many rows in one query. Each comes with the index of its question.
 pub(super) async fn several(
     client: &impl GenericClient,
     people: &[&str],
@@ -59,14 +60,14 @@ pub(super) async fn several(
     found.iter().map(|row| Ok((place(row, 7)?, entry(row)?))).collect()
 }
 
-/// A folder whose children are asked for.
+/// A folder whose children are wanted.
 pub(super) struct FolderAsked<'a> {
     pub(super) person: &'a str,
     pub(super) path: &'a str,
     pub(super) limit: usize,
 }
 
-/// What lies in some folders, in one go; `asked_at` and `child` read their rows.
+/// Lists the children of several folders in one query. `asked_at` and `child` read the rows.
 pub(super) async fn children(
     client: &impl GenericClient,
     asked: &[FolderAsked<'_>],
@@ -86,12 +87,13 @@ pub(super) async fn children(
     Ok(rows(client, select, &[&people, &folders, &limits]).await?)
 }
 
-/// Which of the questions a row of `children` answers.
+/// The index of the question that a row of `children` answers.
 pub(super) fn asked_at(row: &Row) -> Result<usize, StoreError> {
     place(row, 0)
 }
 
-/// The object of a row of `children` in the area with this root; `None` where its name is none of ours.
+/// The object in a row of `children`, for the area with this root; `None` if its name is not a
+/// valid key.
 pub(super) fn child(row: &Row, root: &str) -> Result<Option<ObjectMeta>, StoreError> {
     let path: &str = get(row, 1)?;
     let below = path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/'));
@@ -105,13 +107,13 @@ pub(super) fn child(row: &Row, root: &str) -> Result<Option<ObjectMeta>, StoreEr
     }))
 }
 
-/// Turns a number that the database counts from one into one counted from zero.
+/// Turns a number that the database counts from one into an index.
 fn place(row: &Row, column: usize) -> Result<usize, StoreError> {
     let number = usize::try_from(get::<i64>(row, column)?).unwrap_or_default();
     Ok(number.saturating_sub(1))
 }
 
-/// One, held until the transaction ends.
+/// Reads the row of a path and locks it until the transaction ends.
 pub(super) async fn hold(
     transaction: &Transaction<'_>,
     person: &str,
@@ -136,7 +138,7 @@ fn entry(row: &Row) -> Result<Entry, StoreError> {
     })
 }
 
-/// A file that is as it must be; `None` where there is none.
+/// Checks a file against what is expected of it and refuses a folder; `None` if there is no file.
 pub(super) fn check(found: Option<Entry>, expect: Expect) -> Result<Option<Entry>, StoreError> {
     if found.as_ref().is_some_and(|entry| entry.is_folder) {
         return Err(StoreError::Refused("it is a folder".to_owned()));
@@ -149,7 +151,8 @@ pub(super) fn check(found: Option<Entry>, expect: Expect) -> Result<Option<Entry
     if holds { Ok(found) } else { Err(StoreError::Conflict) }
 }
 
-/// Makes the folders that a path lies in and holds them: none of them is removed or becomes a file meanwhile.
+/// Creates the folders of a path and locks them, so that meanwhile none of them is removed or
+/// becomes a file.
 pub(super) async fn make_folders(
     transaction: &Transaction<'_>,
     person: &str,
@@ -179,7 +182,7 @@ pub(super) async fn make_folders(
     Ok(())
 }
 
-/// The folders of a home that are the root of a person, an agent or a shared area, and all below.
+/// The folders of a path, from the root of its area downwards.
 fn folders_of(path: &str) -> Vec<&str> {
     let ends = path.match_indices('/').map(|(at, _)| &path[..at]);
     ends.filter(|folder| folder.contains('/') || *folder == "shared").collect()
@@ -189,7 +192,7 @@ pub(super) fn parent_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
-/// Something came into the folder or left it.
+/// Updates a folder's time, because an entry was added to it or removed from it.
 pub(super) async fn touch_folder(
     transaction: &Transaction<'_>,
     person: &str,
@@ -206,7 +209,7 @@ pub(super) async fn touch_folder(
     Ok(())
 }
 
-/// Writes a new file. `false`: there is something of this name by now.
+/// Inserts a new file. `false`: there is something with this name by now.
 pub(super) async fn insert(
     transaction: &Transaction<'_>,
     person: &str,
@@ -240,7 +243,7 @@ pub(super) async fn insert(
     Ok(added > 0)
 }
 
-/// Writes a file that the transaction holds.
+/// Replaces the content of a file whose row the transaction has locked.
 pub(super) async fn replace(
     transaction: &Transaction<'_>,
     person: &str,

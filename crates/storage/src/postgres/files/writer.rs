@@ -1,6 +1,7 @@
-//! Which gateway writes files, and in which of its lives. Others take over what a gateway does once its life is over; from
-//! then on nothing that it began is written, even if it wakes and lives again. Its life stands for the leases of sessions,
-//! drafts and jobs, because they end with it: a session's own lease is longer than a life and is renewed three times in it.
+//! Decides whether a gateway may write files. Others take over a gateway's work once its life is
+//! over; from then on nothing that it began is written, even if it wakes up and lives again. The
+//! life also stands for the leases of sessions, drafts and jobs, because they end with it: a
+//! session's own lease is longer than a life and is renewed three times in it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,11 +22,12 @@ pub(super) struct FileWriter {
 
 #[derive(Clone, Copy, Debug)]
 enum WriterLife {
-    /// The one that the gateway lives when it writes: for what nobody else takes over.
+    /// The incarnation that the gateway has when it writes. This is for work that no other gateway
+    /// takes over.
     Current,
-    /// The one in which the work began.
+    /// The incarnation in which the work began.
     Of(i64),
-    /// Another process had its name already when the work began.
+    /// The work began after another process had taken this gateway's name, so it may not write.
     Over,
 }
 
@@ -34,7 +36,8 @@ impl FileWriter {
         Self { gateway, life: WriterLife::Current }
     }
 
-    /// A writer for work that begins now. Work within other work keeps the life of the outer one.
+    /// Returns a writer for work that begins now. Work inside other work keeps the incarnation of
+    /// the outer work.
     pub(super) fn of_this_life(&self) -> Self {
         let life = match self.life {
             WriterLife::Current => {
@@ -45,7 +48,7 @@ impl FileWriter {
         Self { gateway: Arc::clone(&self.gateway), life }
     }
 
-    /// The incarnation that writes, as far as this gateway knows without asking.
+    /// The incarnation that may write, as far as this gateway knows without asking the database.
     pub(super) fn incarnation(&self) -> Result<i64, StoreError> {
         let now = self.gateway.alive()?;
         match self.life {
@@ -55,11 +58,11 @@ impl FileWriter {
         }
     }
 
-    /// To be asked before the transaction of a write.
+    /// Returns the fence of a write. It must be called before the write's transaction begins.
     pub(super) async fn begin(&self) -> Result<FileFence, StoreError> {
         let rest = MOST_IDLE.min(self.gateway.life() / 3);
         if self.gateway.alive_for(rest).is_err() {
-            // It says first that it lives, so that a late heartbeat fails no write.
+            // A heartbeat is sent first, so that a late one makes no write fail.
             self.gateway.beat().await?;
         }
         Ok(FileFence { id: self.gateway.id().to_owned(), incarnation: self.incarnation()?, rest })
@@ -71,13 +74,14 @@ impl FileWriter {
 pub(super) struct FileFence {
     id: String,
     incarnation: i64,
-    /// The server ends a transaction of a gateway that pauses for longer than this: what is checked with the last
-    /// statement of a transaction is true when it is committed.
+    /// The life that must be left when the fence is checked. The database ends a transaction in
+    /// which a gateway pauses for longer than this, so what the last statement checks still holds
+    /// at the commit.
     rest: Duration,
 }
 
 impl FileFence {
-    /// Only the database's clock decides.
+    /// Checks the fence. Only the database's clock decides.
     async fn check(&self, transaction: &Transaction<'_>) -> Result<(), TransactionError> {
         let select = "SELECT 1 FROM gateways
                       WHERE id = $1 AND incarnation = $2
@@ -89,7 +93,8 @@ impl FileFence {
     }
 }
 
-/// Sends the last statement of a write together with the check of its fence, so that the check costs no trip.
+/// Sends the last statement of a write together with the check of its fence, so that the check
+/// costs no trip of its own.
 pub(super) async fn last_statement<T>(
     fence: Option<&FileFence>,
     transaction: &Transaction<'_>,

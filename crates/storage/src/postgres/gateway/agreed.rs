@@ -1,4 +1,5 @@
-//! What all gateways share besides people's data: values that the first gateway sets, and `onyx.json`.
+//! What all gateways share besides people's data: values that the first gateway sets for all, and
+//! `onyx.json`.
 
 use tokio_postgres::Row;
 
@@ -9,15 +10,15 @@ use crate::postgres::convert::get;
 use crate::postgres::query::{execute, row, row_if_any};
 use crate::postgres::transaction::transact;
 
-/// `onyx.json` as all gateways follow it.
+/// The shared `onyx.json` that all gateways follow.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SharedConfig {
-    /// Grows by one with every change.
+    /// The number of this version, which grows by one with every change.
     pub version: i64,
     pub text: String,
 }
 
-/// The text may hold keys.
+/// Leaves out the text, because it may hold keys.
 impl std::fmt::Debug for SharedConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SharedConfig").field("version", &self.version).finish_non_exhaustive()
@@ -26,8 +27,8 @@ impl std::fmt::Debug for SharedConfig {
 
 const NEWEST: &str = "SELECT version, text FROM config_versions ORDER BY version DESC LIMIT 1";
 
-/// Reads the config for programs that only read and are not gateways. `None`: no gateway has
-/// started there yet.
+/// Reads the shared config for programs that only read and are not gateways. `None`: no gateway has
+/// written one yet.
 pub async fn read_shared_config(url: &DatabaseUrl) -> Result<Option<SharedConfig>, ServerError> {
     let client = connect_once(url).await?;
     let found = client.query_opt(NEWEST, &[]).await.map_err(StoreError::from)?;
@@ -39,7 +40,8 @@ fn shared_config(row: &Row) -> Result<SharedConfig, StoreError> {
 }
 
 impl Gateway {
-    /// The value that counts for all gateways: this one, if none set another before.
+    /// Offers a value and returns the one that counts for all gateways: this one, unless another
+    /// was set before.
     pub(crate) async fn agree(&self, name: &str, value: &str) -> Result<String, StoreError> {
         let client = self.database.client().await?;
         let offer = "INSERT INTO agreed (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
@@ -52,7 +54,8 @@ impl Gateway {
         row_if_any(&client, NEWEST, &[]).await?.as_ref().map(shared_config).transpose()
     }
 
-    /// Writes the version after `before` (0: the first). `Conflict` when another writer did meanwhile.
+    /// Writes the version after `before` (0: the first version). `Conflict` when another writer did
+    /// so meanwhile.
     pub(crate) async fn put_config(&self, before: i64, text: &str) -> Result<i64, StoreError> {
         let version = before + 1;
         transact!(self.database, transaction => {
@@ -64,7 +67,7 @@ impl Gateway {
             if written == 0 {
                 return Err(StoreError::Conflict.into());
             }
-            // A hundred versions are enough to look back on.
+            // The last hundred versions are kept for people who look back.
             let forget = "DELETE FROM config_versions WHERE version < $1::BIGINT - 100";
             execute(&transaction, forget, &[&version]).await?;
             let bump = "UPDATE counters SET value = value + 1 WHERE name = 'config'";

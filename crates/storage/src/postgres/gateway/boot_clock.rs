@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use onyx_types::{Clock, Now, SystemClock};
 
-/// The machine's clock, whose monotonic time continues while the machine sleeps: a lease runs out meanwhile.
+/// The machine's clock, whose monotonic time continues while the machine sleeps, because leases
+/// expire meanwhile.
 #[derive(Debug, Default)]
 pub struct BootClock(SystemClock);
 

@@ -1,5 +1,6 @@
-//! Leases of sessions: a row with a fence that grows with every holder. The fence is compared in the same statement as
-//! every write, so a gateway that lost a session writes nothing, even if it does not know that yet.
+//! Leases of sessions. A lease is a row with a fence, a number that grows with every holder. Every
+//! write compares the fence in the same statement, so a gateway that lost a session writes nothing,
+//! even if it does not know yet.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -15,7 +16,7 @@ use crate::postgres::convert::{count, get};
 use crate::postgres::query::{execute, row_if_any};
 use crate::{Lease, Leases, LogState, StoreError};
 
-/// The session leases that this gateway holds. Cheap to clone.
+/// The session leases that this gateway holds. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresLeases {
     gateway: Arc<Gateway>,
@@ -24,31 +25,34 @@ pub(crate) struct PostgresLeases {
 
 #[derive(Debug)]
 struct HeldLease {
-    /// What the caller was given.
+    /// The fence in the lease that the caller was given.
     token: u64,
-    /// Which fence the row may have now. The last one is written with; there are more when the holder raised it and got
-    /// no answer.
+    /// The fences that the row may have now. Writes use the last one. There are several if the
+    /// holder raised the fence and got no answer.
     fences: Vec<i64>,
-    /// Nothing more is written with it, but the row may still name this gateway: it is released like any other.
+    /// Whether nothing more may be written with the lease. The row may still name this gateway, so
+    /// the lease is released like any other.
     is_given_up: bool,
     incarnation: i64,
-    /// The time on our own clock, counted from before the database was asked.
+    /// The expiry on this machine's clock, counted from before the database was asked.
     expires: Duration,
     margin: Duration,
-    /// The log as this holder left it.
+    /// The state of the log as this holder left it.
     log: LogState,
     waiting: Waiting,
 }
 
-/// What waited for a session when it was taken. It is read with the lease, so that opening the session need not ask for
-/// what is mostly not there. Each answer is valid once, and for a moment only.
+/// Which kinds of things waited for a session when it was taken. This is read together with the
+/// lease, so that opening the session need not ask for things that mostly do not exist. Each answer
+/// can be used once, and only for a moment.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     since: Duration,
     none: [bool; 3],
 }
 
-/// What may wait for a session; its lease says for each whether there is any.
+/// The kinds of things that may wait for a session. Its lease says for each kind whether there is
+/// any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::postgres) enum MayWait {
     OpenRuns,
@@ -56,14 +60,16 @@ pub(in crate::postgres) enum MayWait {
     Decisions,
 }
 
-/// Whoever opens a session asks what waits for it within this time.
+/// How long these answers are valid. Whoever opens a session asks within this time.
 const OPENING: Duration = Duration::from_secs(1);
-/// How long the release of a lease waits for the database; after that it is retried in the background.
+/// How long the release of a lease waits for the database. After that, the release is retried in
+/// the background.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(3);
 const RELEASE_AGAIN: Duration = Duration::from_millis(250);
 
 impl HeldLease {
-    /// May it be written with? An owner stops itself before the others may take over.
+    /// Whether the lease may be used for writing. An owner stops a little before others may take
+    /// over.
     fn is_good(&self, incarnation: i64, now: Duration) -> bool {
         !self.is_given_up && self.incarnation == incarnation && now + self.margin < self.expires
     }
@@ -78,7 +84,7 @@ impl PostgresLeases {
         Self { gateway, held: Arc::default() }
     }
 
-    /// The fence to write with.
+    /// The fence for the next write.
     pub(in crate::postgres) fn fence(&self, lease: &Lease) -> Result<i64, StoreError> {
         let incarnation = self.gateway.alive()?;
         let now = self.gateway.now();
@@ -89,7 +95,8 @@ impl PostgresLeases {
         good.and_then(HeldLease::fence).ok_or(StoreError::LeaseLost)
     }
 
-    /// Somebody else holds the session, or what the holder wrote is not known: it writes nothing more.
+    /// Gives the lease up: another gateway holds the session, or it is not known what this holder
+    /// wrote. This holder writes nothing more.
     pub(in crate::postgres) fn lost(&self, lease: &Lease) -> StoreError {
         if let Some(held) = lock(&self.held).get_mut(&lease.key)
             && held.token == lease.fence
@@ -108,7 +115,8 @@ impl PostgresLeases {
         held.is_good(incarnation, now).then_some(held.log)
     }
 
-    /// There was none when the session was taken a moment ago, and it was not asked for since.
+    /// Whether nothing of this kind waited when the session was taken a moment ago. The answer can
+    /// be used once.
     pub(in crate::postgres) fn has_none(&self, key: &SessionKey, what: MayWait) -> bool {
         let now = self.gateway.now();
         let mut held = lock(&self.held);
@@ -117,21 +125,21 @@ impl PostgresLeases {
         none && now < held.waiting.since + OPENING
     }
 
-    /// What was read with the lease is no longer valid.
+    /// Invalidates what was read with the lease, because something of this kind has arrived.
     pub(in crate::postgres) fn came(&self, key: &SessionKey, what: MayWait) {
         if let Some(held) = lock(&self.held).get_mut(key) {
             held.waiting.none[what as usize] = false;
         }
     }
 
-    /// A run begins: from now on only the database knows what waits.
+    /// Invalidates all of it, because a run begins. From now on only the database knows what waits.
     pub(in crate::postgres) fn opened(&self, key: &SessionKey) {
         if let Some(held) = lock(&self.held).get_mut(key) {
             held.waiting.none = [false; 3];
         }
     }
 
-    /// The holder left the log so.
+    /// Records the state in which the holder left the log.
     pub(in crate::postgres) fn wrote(&self, lease: &Lease, log: LogState) {
         if let Some(held) = lock(&self.held).get_mut(&lease.key)
             && held.token == lease.fence
@@ -141,7 +149,7 @@ impl PostgresLeases {
         }
     }
 
-    /// The holder released it together with its last write.
+    /// Forgets a lease that the holder released together with its last write.
     pub(in crate::postgres) fn freed(&self, lease: &Lease) {
         let mut held = lock(&self.held);
         if held.get(&lease.key).is_some_and(|held| held.token == lease.fence) {
@@ -149,8 +157,10 @@ impl PostgresLeases {
         }
     }
 
-    /// Shuts out every write that this holder sent before without an answer: it has happened by now, or never will. The
-    /// new fence is noted first: when the answer is lost, the row may have either. `LeaseLost` when another was faster.
+    /// Raises the fence. This shuts out every write of this holder that was sent without an answer:
+    /// such a write has happened by now or never will. The new fence is recorded here first,
+    /// because the row may have either fence if the answer is lost. `LeaseLost` when another
+    /// gateway was faster.
     pub(in crate::postgres) async fn raise(&self, lease: &Lease) -> Result<i64, StoreError> {
         let fence = self.fence(lease)?;
         let raised = next_fence(&self.gateway.database).await?;
@@ -173,8 +183,8 @@ impl PostgresLeases {
         Ok(raised)
     }
 
-    /// Tries again until the session is free. Without this it would stay taken until the lease expires, with an open run
-    /// in it that no gateway may close.
+    /// Tries again until the session is released. Without this it would stay taken until the lease
+    /// expires, with an open run in it that no gateway may close.
     fn release_later(&self, key: SessionKey, held: HeldLease) {
         let gateway = Arc::downgrade(&self.gateway);
         tokio::spawn(async move {
@@ -192,7 +202,8 @@ impl PostgresLeases {
     }
 }
 
-/// Frees a session that has one of these fences. The fence grows here too: nothing that was sent before lands after this.
+/// Releases a session that has one of these fences. The fence grows here too, so nothing that was
+/// sent before this can still be written.
 async fn let_go(database: &Database, key: &SessionKey, fences: &[i64]) -> Result<(), StoreError> {
     let (person, agent) = (key.person.as_str(), key.agent.as_str());
     let session = key.session.to_string();

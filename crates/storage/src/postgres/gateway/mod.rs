@@ -1,5 +1,6 @@
-//! This gateway among others: its incarnation, its heartbeat, and the sessions it holds. The database's clock decides who
-//! is alive; a gateway that cannot reach it stops before others may take over.
+//! This gateway as one of several: its incarnation, its heartbeat, and the sessions that it holds.
+//! The database's clock decides which gateways are alive; a gateway that cannot reach the database
+//! stops before others may take over.
 
 mod agreed;
 mod boot_clock;
@@ -32,50 +33,51 @@ pub use overview::{GatewayOverview, GatewayState};
 pub(crate) use overview::{ask_to_drain, overview};
 pub use poll::{ClusterChanges, PollPosition};
 
-/// How this gateway is known to the others.
+/// How this gateway presents itself to the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatewaySettings {
-    /// `gateway.id`: a new process under the same name takes the old one's place.
+    /// `gateway.id`: the gateway's name. A new process with the same name replaces the old one.
     pub id: String,
-    /// `gateway.advertise`: where the others reach it.
+    /// `gateway.advertise`: the URL at which the others reach it.
     pub url: String,
-    /// How long the others wait for a gateway that says nothing.
+    /// How long a gateway counts as alive after its last heartbeat.
     pub life: Duration,
 }
 
 impl GatewaySettings {
-    /// Makes settings with the life that the specification gives: 15 seconds, with a heartbeat
-    /// every five.
+    /// Makes settings with the life from the specification: 15 seconds, with a heartbeat every
+    /// five.
     pub fn new(id: impl Into<String>, url: impl Into<String>) -> Self {
         Self { id: id.into(), url: url.into(), life: Duration::from_secs(15) }
     }
 }
 
-/// A gateway as the others see it.
+/// A gateway as the other gateways see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatewayRow {
     pub id: String,
     pub incarnation: u64,
     pub url: String,
     pub is_alive: bool,
-    /// The program's version; empty for a version that did not report it.
+    /// The version of the program; empty if the program is too old to report it.
     pub version: String,
 }
 
-/// This process's row among the gateways.
+/// This process's entry in the table of gateways.
 #[derive(Debug)]
 pub(crate) struct Gateway {
     database: Database,
     settings: GatewaySettings,
-    /// Counts while the machine sleeps.
+    /// A clock that also counts while the machine sleeps.
     clock: Arc<dyn Clock>,
     standing: Mutex<LifeState>,
-    /// This lock is held during a heartbeat: two that restart at once would take each other for a
-    /// process of the same name.
+    /// Held during a heartbeat. Otherwise, two heartbeats that restart the gateway at once would
+    /// take each other for another process of the same name.
     beating: tokio::sync::Mutex<()>,
-    /// Where the other gateways reach it, once it listens. It is written again when the gateway starts again.
+    /// The URL at which the others reach this gateway, known once it listens. It is written again
+    /// when the gateway starts again.
     url: Mutex<String>,
-    /// Nothing new is begun any more.
+    /// Whether the gateway is draining and begins nothing new.
     is_draining: AtomicBool,
 }
 
@@ -83,17 +85,17 @@ pub(crate) struct Gateway {
 enum LifeState {
     Alive {
         incarnation: i64,
-        /// The time on our own clock, counted from before the database was asked.
+        /// The end of the life on this machine's clock, counted from before the database was asked.
         until: Duration,
     },
-    /// The owner had it give everything back. It stays in the list.
+    /// The owner had the gateway give everything back. It stays in the list of gateways.
     Drained { incarnation: i64 },
     /// Another process has this gateway's name now, or this one has ended. This state is final.
     Replaced,
 }
 
 impl Gateway {
-    /// Takes the name, even if another process has it.
+    /// Takes the gateway's name, even if another process has it.
     pub(crate) async fn register(
         database: Database,
         settings: GatewaySettings,
@@ -101,7 +103,8 @@ impl Gateway {
     ) -> Result<Arc<Self>, ServerError> {
         let standing = match take_name(&database, &settings, &settings.url, &*clock).await {
             Ok(standing) => standing,
-            // This is the first write, and the user may have no right to it.
+            // This is the first write to the database, so it fails if the database user may not
+            // write.
             Err(TransactionError::Database(error)) if error.code().is_some() => {
                 return Err(of_database(&error));
             }
@@ -113,7 +116,7 @@ impl Gateway {
         Ok(Arc::new(Self { database, settings, clock, standing, beating, url, is_draining }))
     }
 
-    /// Beats until the gateway is dropped or replaced.
+    /// Sends heartbeats until the gateway is dropped or replaced.
     pub(crate) fn keep_alive(self: &Arc<Self>) -> HeartbeatTask {
         let gateway = Arc::downgrade(self);
         let every = self.settings.life / 3;
@@ -125,7 +128,8 @@ impl Gateway {
                     Ok(()) => {}
                     Err(StoreError::LeaseLost) => return,
                     Err(_) if gateway.is_drained() => return,
-                    // The next beat may get through; until then nothing is written past the life.
+                    // A later heartbeat may succeed. Until then, nothing is written past the end of
+                    // the life.
                     Err(error) => {
                         tracing::warn!(%error, "the heartbeat did not reach the database");
                         gateway.database.forget_connections();
@@ -143,7 +147,7 @@ impl Gateway {
         &self.settings.id
     }
 
-    /// How long the others wait for it.
+    /// How long this gateway counts as alive after its last heartbeat.
     pub(crate) fn life(&self) -> Duration {
         self.settings.life
     }
@@ -152,13 +156,14 @@ impl Gateway {
         self.clock.now().mono
     }
 
-    /// The incarnation, while others count this gateway among the living. Checked immediately before each write, and
-    /// always earlier than the database would: the margin covers what a request may take.
+    /// The incarnation, while the others count this gateway as alive. It is checked immediately
+    /// before each write, and it expires earlier than in the database: the margin covers the time
+    /// that a request may take.
     pub(crate) fn alive(&self) -> Result<i64, StoreError> {
         self.alive_for(Duration::ZERO)
     }
 
-    /// The incarnation, if this gateway is certain to live that much longer.
+    /// The incarnation, if this gateway will certainly be alive for that much longer.
     pub(crate) fn alive_for(&self, more: Duration) -> Result<i64, StoreError> {
         match &*lock(&self.standing) {
             LifeState::Alive { incarnation, until }
@@ -171,7 +176,7 @@ impl Gateway {
         }
     }
 
-    /// The incarnation, even if its life may be over: for comparing it with what a row says of its owner.
+    /// The incarnation, even if its life may be over, for comparing it with the owner in a row.
     pub(crate) fn incarnation(&self) -> Result<i64, StoreError> {
         match &*lock(&self.standing) {
             LifeState::Alive { incarnation, .. } | LifeState::Drained { incarnation } => {
@@ -181,8 +186,8 @@ impl Gateway {
         }
     }
 
-    /// The incarnation for something new, which a gateway that drains does not begin. One that was
-    /// silent for too long begins again as a new incarnation, which holds nothing.
+    /// The incarnation for beginning something new, which a draining gateway may not do. A gateway
+    /// that was silent for too long starts again as a new incarnation, which holds nothing.
     pub(crate) async fn alive_again(&self) -> Result<i64, StoreError> {
         if self.is_draining.load(Ordering::Acquire) {
             return Err(drained());
@@ -190,7 +195,8 @@ impl Gateway {
         self.alive_or_anew().await
     }
 
-    /// The same for what belongs to something that was begun before.
+    /// The incarnation for work that belongs to something begun earlier, so it also works while
+    /// draining.
     pub(crate) async fn alive_or_anew(&self) -> Result<i64, StoreError> {
         if let Ok(incarnation) = self.alive() {
             return Ok(incarnation);
@@ -199,8 +205,9 @@ impl Gateway {
         self.alive()
     }
 
-    /// Says that this gateway lives. `LeaseLost` when another process has its name. A database that does not answer for a
-    /// whole life is not waited for: the next beat goes over another connection.
+    /// Sends a heartbeat. `LeaseLost` when another process has this gateway's name. The call waits
+    /// at most one life for a database that does not answer; the next heartbeat uses another
+    /// connection.
     pub(crate) async fn beat(&self) -> Result<(), StoreError> {
         let beat = async {
             let _others_wait = self.beating.lock().await;
@@ -257,7 +264,8 @@ impl Gateway {
         Ok(())
     }
 
-    /// Gives everything back at once, so that others need not wait for the end of its life.
+    /// Leaves the list of gateways and so gives everything back at once, so that the others need
+    /// not wait for the end of its life.
     pub(crate) async fn drain(&self) -> Result<(), StoreError> {
         let incarnation = match std::mem::replace(&mut *lock(&self.standing), LifeState::Replaced) {
             LifeState::Alive { incarnation, .. } | LifeState::Drained { incarnation } => {
@@ -271,7 +279,7 @@ impl Gateway {
         Ok(())
     }
 
-    /// From now on nothing new is begun here: no run, no job.
+    /// Stops this gateway from beginning anything new: runs and jobs.
     pub(crate) fn begin_draining(&self) {
         self.is_draining.store(true, Ordering::Release);
     }
@@ -280,7 +288,8 @@ impl Gateway {
         self.is_draining.load(Ordering::Acquire)
     }
 
-    /// Releases everything and stays in the list, until the process ends or is restarted.
+    /// Gives everything back but stays in the list of gateways until the process ends or is
+    /// restarted.
     pub(crate) async fn end_draining(&self) -> Result<(), StoreError> {
         let incarnation = match &*lock(&self.standing) {
             LifeState::Alive { incarnation, .. } => *incarnation,
@@ -296,7 +305,7 @@ impl Gateway {
         Ok(())
     }
 
-    /// Where the others reach this gateway, once that is known.
+    /// Publishes the URL at which the others reach this gateway, once it is known.
     pub(crate) async fn advertise(&self, url: &str) -> Result<(), StoreError> {
         url.clone_into(&mut lock(&self.url));
         let incarnation = self.alive_again().await?;
@@ -306,7 +315,7 @@ impl Gateway {
         Ok(())
     }
 
-    /// The gateway that holds a session now; `None`: no living gateway.
+    /// The gateway that holds a session now; `None`: no living gateway holds it.
     pub(crate) async fn holder(&self, key: &SessionKey) -> Result<Option<GatewayRow>, StoreError> {
         let client = self.database.client().await?;
         let select = "SELECT gateways.id, gateways.incarnation, url, TRUE, version
@@ -333,7 +342,7 @@ impl Gateway {
         found.as_ref().map(gateway_row).transpose()
     }
 
-    /// Every gateway that said something lately, by name.
+    /// Lists all gateways by their names, living or not.
     pub(crate) async fn all(&self) -> Result<Vec<GatewayRow>, StoreError> {
         let client = self.database.client().await?;
         read_all(&rows(&client, ALL, &[]).await?, gateway_row)
@@ -343,7 +352,7 @@ impl Gateway {
 const ALL: &str =
     "SELECT id, incarnation, url, until > clock_timestamp(), version FROM gateways ORDER BY id";
 
-/// The same, for programs that are not gateways.
+/// Lists all gateways by their names, for programs that are not gateways themselves.
 pub async fn list_gateways(url: &DatabaseUrl) -> Result<Vec<GatewayRow>, ServerError> {
     let client = connect_once(url).await?;
     let found = client.query(ALL, &[]).await.map_err(StoreError::from)?;
@@ -360,7 +369,7 @@ fn gateway_row(row: &Row) -> Result<GatewayRow, StoreError> {
     })
 }
 
-/// The task of the heartbeat. It ends with the store.
+/// The task that sends heartbeats. It ends when this is dropped with the store.
 #[derive(Debug)]
 pub(crate) struct HeartbeatTask(JoinHandle<()>);
 
@@ -397,7 +406,7 @@ fn drained() -> StoreError {
     StoreError::Unavailable("this gateway is drained; another one answers".to_owned())
 }
 
-/// An owner stops this much earlier than the others think.
+/// How much earlier than in the others' view an owner stops, to be safe.
 fn margin(life: Duration) -> Duration {
     (life / 10).min(Duration::from_secs(2))
 }
@@ -406,18 +415,18 @@ fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1000.0
 }
 
-/// A fence as callers know it.
+/// Turns a fence of the database into the number that a lease carries.
 fn token(fence: i64) -> u64 {
     u64::try_from(fence).unwrap_or_default()
 }
 
-/// The last fence of all, to raise this one to a number that no other lease will ever have.
+/// Takes a number that no lease has had or will have, to raise a fence to it.
 async fn next_fence(database: &Database) -> Result<i64, StoreError> {
     let client = database.client_soon().await?;
     get(&row(&client, "SELECT nextval('fences')", &[]).await?, 0)
 }
 
-/// A length as the database counts.
+/// Turns a length into the integer of the database.
 fn length(count: u64) -> i64 {
     integer(count)
 }

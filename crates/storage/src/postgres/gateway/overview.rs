@@ -1,4 +1,5 @@
-//! What the owner sees of the gateways, and how the owner asks a gateway to release everything it holds.
+//! Shows the gateways to the owner, and lets the owner ask a gateway to give back everything it
+//! holds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,33 +17,35 @@ use crate::postgres::query::{execute, rows};
 pub struct GatewayOverview {
     pub id: String,
     pub url: String,
-    /// The program's version; empty for a version that did not report it.
+    /// The version of the program; empty if the program is too old to report it.
     pub version: String,
     pub state: GatewayState,
-    /// When this process took the name.
+    /// When the current process took the gateway's name.
     pub since: Timestamp,
-    /// How long ago it last said that it lives, by the database's clock.
+    /// The time since the last heartbeat, by the database's clock.
     pub silent_for: Duration,
-    /// Answers under way.
+    /// The number of answers in progress.
     pub runs: u64,
-    /// Jobs that fire now.
+    /// The number of jobs that are running.
     pub jobs: u64,
-    /// What else it does alone, by name: `draft …`, `connector …`, `sign-in …`, `sweep`.
+    /// The names of other work that only this gateway does: `draft …`, `connector …`, `sign-in …`,
+    /// `sweep`.
     pub owns: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GatewayState {
     Serving,
-    /// Nothing was heard of it for longer than its life: the others have what it held.
+    /// There was no heartbeat for longer than a life, so the others may have taken over what it
+    /// held.
     Silent,
-    /// It was asked to give everything back, and its answers under way end.
+    /// The gateway was asked to give everything back, and is finishing the answers in progress.
     Draining,
-    /// It runs, holds nothing and begins nothing.
+    /// The gateway runs, but holds nothing and begins nothing.
     Drained,
 }
 
-/// Every gateway of this database, by name.
+/// Lists all gateways of this database by their names.
 pub(crate) async fn overview(database: &Database) -> Result<Vec<GatewayOverview>, StoreError> {
     let client = database.client().await?;
     let select = "
@@ -68,7 +71,8 @@ pub(crate) async fn overview(database: &Database) -> Result<Vec<GatewayOverview>
     gateways.iter().map(|row| read(row, &mut owns)).collect()
 }
 
-/// Asks a gateway to give everything back; one that nothing is heard of is forgotten. `NotFound` when there is none.
+/// Asks a gateway to give everything back; a gateway that is not alive is removed from the list.
+/// `NotFound` when there is no such gateway.
 pub(crate) async fn ask_to_drain(database: &Database, id: &str) -> Result<(), StoreError> {
     let client = database.client().await?;
     let ask = "UPDATE gateways SET drain_asked = TRUE

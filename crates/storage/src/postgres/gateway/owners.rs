@@ -1,5 +1,6 @@
-//! Named things that one gateway owns at a time: a connector's poller, a source that is synced, a draft that is being
-//! applied. Ownership lasts as long as the gateway lives, without renewals; the fence grows with every new owner.
+//! Named duties that one gateway owns at a time: polling for a connector, syncing a source,
+//! applying a draft. Ownership lasts as long as the gateway lives and needs no renewal; the fence
+//! grows with every new owner.
 
 use async_trait::async_trait;
 

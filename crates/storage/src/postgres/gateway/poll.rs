@@ -1,5 +1,6 @@
-//! What the other gateways did, by one poll: counters that grow in the same transaction as what they count, which is how
-//! a revocation is never missed, and notices, which are hints to look again and may be lost.
+//! Reads, with one poll, what the other gateways did. Counters grow in the same transaction as the
+//! change that they count, so a revocation is never missed. Notices are only hints to look again,
+//! and may be lost.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,55 +10,56 @@ use crate::StoreError;
 use crate::postgres::convert::get;
 use crate::postgres::query::{execute, rows};
 
-/// A notice may be seen late, and then out of the order of their numbers: so far back they are looked for again. Those
-/// that were heard are left out by their numbers.
+/// How far back each poll looks for notices, because a notice may become visible late and out of
+/// the order of the numbers. Notices that were seen before are left out by their numbers.
 const LOOK_BACK_SECONDS: f64 = 10.0;
-/// After this many seconds notices are deleted. A gateway that could not poll looks back at most so far.
+/// After this many seconds notices are deleted. A gateway that could not poll looks back at most
+/// this far.
 const KEPT_SECONDS: f64 = 120.0;
 
-/// What a gateway has heard so far.
+/// What a gateway has seen of the news so far.
 #[derive(Debug, Default)]
 pub struct PollPosition {
     counters: BTreeMap<String, i64>,
-    /// Notices by their numbers, and when they were heard.
+    /// The notices that were seen, by their numbers, with the times when they were.
     notices: BTreeMap<i64, Duration>,
-    /// When the last poll that succeeded began.
+    /// When the last successful poll began.
     polled: Option<Duration>,
 }
 
 impl PollPosition {
-    /// How many seconds the next poll looks back: further after a time without polls, because notices
-    /// of that time were not heard.
+    /// How many seconds the next poll looks back. It looks back further after a time without polls,
+    /// because notices from that time were not seen.
     fn look_back(&self, now: Duration) -> f64 {
         let since = self.polled.map(|polled| now.saturating_sub(polled)).unwrap_or_default();
         (LOOK_BACK_SECONDS + since.as_secs_f64()).min(KEPT_SECONDS)
     }
 
-    /// Only those that can come again need to be remembered.
+    /// Forgets old notices, because only those that a poll can return again need to be remembered.
     fn forget_older(&mut self, look_back: f64, now: Duration) {
         let kept = Duration::from_secs_f64(LOOK_BACK_SECONDS + look_back);
         self.notices.retain(|_, heard| now < *heard + kept);
     }
 }
 
-/// What is new since the last poll.
+/// What has happened since the last poll.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterChanges {
-    /// People, passwords or credentials changed.
+    /// Whether people, passwords or credentials changed.
     pub accounts: bool,
     pub secrets: bool,
     pub config: bool,
-    /// Sign-ins at providers began or ended.
+    /// Whether sign-ins at providers began or ended.
     pub sign_ins: bool,
-    /// The owner asks this gateway to give everything back.
+    /// Whether the owner asks this gateway to give everything back.
     pub drain: bool,
-    /// The notices as the other gateways wrote them, oldest first.
+    /// The notices of the other gateways, oldest first.
     pub notices: Vec<String>,
 }
 
 impl Gateway {
-    /// Sends notices to the other gateways and reads theirs, in one trip. Nothing may rely on a notice. The first poll
-    /// only learns the current position and returns no changes.
+    /// Sends notices to the other gateways and reads theirs, in one trip to the database. Nothing
+    /// may depend on a notice. The first poll only learns the current position and returns no news.
     pub(crate) async fn poll(
         &self,
         heard: &mut PollPosition,
@@ -114,7 +116,7 @@ impl Gateway {
         Ok(changes)
     }
 
-    /// Returns how many it forgot.
+    /// Deletes notices that are too old for any poll. Returns how many.
     pub(crate) async fn forget_notices(&self) -> Result<u64, StoreError> {
         let client = self.database.relaxed_client().await?;
         let forget = "DELETE FROM gateway_notices

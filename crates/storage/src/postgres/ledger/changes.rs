@@ -1,5 +1,6 @@
-//! Which sessions changed. Writers only mark a session as changed; a reader gives the change its number, under a row
-//! that all such readers lock. So numbers follow the order in which changes became visible, and writers never wait.
+//! Which sessions changed. Writers only mark a session as changed. A reader gives the changes their
+//! numbers while it locks a row that all such readers lock. So the numbers follow the order in
+//! which changes became visible, and writers never wait.
 
 use deadpool_postgres::{GenericClient, Transaction};
 
@@ -9,7 +10,7 @@ use crate::postgres::query::{execute, read_all, row, rows};
 use crate::postgres::transaction::{TransactionError, at_once};
 use crate::{SessionMove, SessionSequence, StoreError};
 
-/// A session was made, changed or deleted in this transaction.
+/// Records that a session was created, changed or deleted in this transaction.
 pub(super) async fn note(
     transaction: &Transaction<'_>,
     person: &str,
@@ -26,8 +27,8 @@ pub(super) async fn note(
     Ok(())
 }
 
-/// All of it in one message: the numbering task may stop at any moment, and a transaction that it held open would delay
-/// the ends of other gateways' runs.
+/// Numbers the waiting changes, with all statements in one message. The task that does so may stop
+/// at any moment, and a transaction that it left open would delay the ends of other gateways' runs.
 const NUMBER: &str = "
     SELECT FROM counters WHERE name = 'sessions' FOR UPDATE;
     WITH waiting AS (

@@ -27,7 +27,7 @@ pub(super) async fn put(
     Ok(())
 }
 
-/// `false`: it is not there any more.
+/// Replaces a message in the inbox. `false`: it is no longer there.
 pub(super) async fn change(
     client: &impl GenericClient,
     key: &SessionKey,
@@ -53,7 +53,7 @@ fn words_of(row: &InboxRow) -> Result<String, StoreError> {
     serde_json::to_string(&row.words).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
-/// The sessions in whose inboxes words wait.
+/// Lists the sessions that have messages in their inboxes.
 pub(super) async fn sessions(
     client: &impl GenericClient,
 ) -> Result<Vec<(PersonId, SessionId)>, StoreError> {
@@ -61,7 +61,7 @@ pub(super) async fn sessions(
     read_all(&found, |row| Ok((parsed(row, 0)?, parsed(row, 1)?)))
 }
 
-/// Turn ids sort by time, so this is the order in which the words came.
+/// Lists the inbox in the order in which the messages came, which is the order of their turn ids.
 pub(super) async fn all(
     client: &impl GenericClient,
     key: &SessionKey,

@@ -1,4 +1,5 @@
-//! Sessions, runs, inboxes and spending. Nothing that another gateway may write is remembered between calls.
+//! Sessions, runs, inboxes and spending. Data that another gateway may write is not cached between
+//! calls, except for a moment when a session or run begins.
 
 mod changes;
 mod inbox;
@@ -33,7 +34,7 @@ pub(crate) use run_log::PostgresRunLog;
 pub(crate) struct PostgresLedger {
     database: Database,
     audit: AuditChains,
-    /// Says which day it is where a person lives.
+    /// Tells which day it is in a person's time zone.
     clock: Arc<dyn Clock>,
     gateway: Arc<Gateway>,
     leases: PostgresLeases,

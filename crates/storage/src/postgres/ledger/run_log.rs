@@ -1,6 +1,7 @@
-//! The beginning and the end of a run as one statement each, which is one trip to the database: every answer waits for
-//! both. Each writes the run's turns, its row and its session's, under the fence of the session's lease, or nothing at all.
-//! What the statements cannot do (a new session, why nothing happened) is left to `runs`.
+//! The beginning and the end of a run, each as one statement and so one trip to the database,
+//! because every answer waits for both. Each statement writes the run's turns, its row and its
+//! session's row under the fence of the session's lease, or nothing at all. What the statements
+//! cannot do (create a session, explain why nothing happened) is left to `runs`.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -23,7 +24,7 @@ use crate::{
     StoreError, TurnLog as _,
 };
 
-/// Writes a run's turns and its ledger rows together. Cheap to clone.
+/// Writes a run's turns and its ledger rows together. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresRunLog {
     ledger: PostgresLedger,
@@ -36,7 +37,8 @@ impl PostgresRunLog {
     }
 }
 
-/// What people had spent when their runs at this gateway began: asked for by the budget a moment later.
+/// What people had spent when their runs at this gateway began. The budget asks for it a moment
+/// later.
 #[derive(Debug, Default)]
 pub(super) struct KnownSpending(Mutex<HashMap<PersonId, Spent>>);
 
@@ -47,7 +49,7 @@ pub(super) struct Spent {
     pub(super) at: Duration,
 }
 
-/// A run asks its model within this.
+/// How long such a sum is valid. A run asks its model within this time.
 const OPENING: Duration = Duration::from_secs(1);
 
 impl KnownSpending {
@@ -55,12 +57,13 @@ impl KnownSpending {
         lock(&self.0).insert(person.clone(), spent);
     }
 
-    /// Usage was recorded since.
+    /// Forgets the sum of a person, because usage was recorded since.
     pub(super) fn forget(&self, person: &PersonId) {
         lock(&self.0).remove(person);
     }
 
-    /// Valid for one use: a second caller needs the state at that time.
+    /// Returns the sum of a person once. A second caller needs the state at its own time, so it has
+    /// to ask the database.
     pub(super) fn take(&self, person: &PersonId, day: &str, now: Duration) -> Option<f64> {
         let spent = lock(&self.0).remove(person)?;
         (spent.day == day && now < spent.at + OPENING).then_some(spent.cost)
@@ -97,10 +100,11 @@ impl RunLog for PostgresRunLog {
         self.ledger.spent.forget(person);
         let written = self.end_at_once(lease, &last).await?;
         self.ledger.leases.freed(lease);
-        // Where the answer was lost, the turns tell that all of it happened.
+        // If the answer was lost, the presence of the turns shows that the whole statement
+        // happened.
         let is_ended = written.row.as_ref().map_or(Ok(true), |row| get(row, 4))?;
         let run = last.outcome.run;
-        // The run is not in the ledger, or was ended there before: `end_run` finds out which.
+        // The run is not in the ledger, or had ended there before; `end_run` finds out which.
         if !is_ended && let Err(error) = self.ledger.end_run(last.outcome).await {
             tracing::error!(%run, %error, "the run's end could not be recorded");
         }
@@ -139,7 +143,7 @@ impl PostgresRunLog {
                 }
                 Ok(())
             }
-            // The input or the run itself is there already; nothing was written.
+            // The input or the run itself exists already, so nothing was written.
             Err(TransactionError::Database(error))
                 if error.code() == Some(&SqlState::UNIQUE_VIOLATION) =>
             {
@@ -152,7 +156,8 @@ impl PostgresRunLog {
         }
     }
 
-    /// Somebody else has the session, or it is none that a run of this agent may begin in.
+    /// The error for a run that did not begin: another gateway holds the session, or a run of this
+    /// agent may not begin in it.
     async fn why_not_begun(&self, begin: &BeginRun) -> Result<StoreError, StoreError> {
         let client = self.ledger.database.client().await?;
         let select = "SELECT agent FROM sessions WHERE person = $1 AND session = $2";
@@ -175,7 +180,7 @@ impl PostgresRunLog {
         let all = |of: fn(&onyx_types::Usage) -> u64| -> Vec<i64> {
             used.iter().map(|used| integer(of(&used.usage))).collect()
         };
-        // An unknown price counts as nothing; the run says so to the person.
+        // Usage of unknown price counts as costing nothing; the run tells the person.
         let costs: Vec<f64> = used.iter().map(|used| used.usage.cost.unwrap_or(0.0)).collect();
         let statement = AppendStatement {
             sql: END,
@@ -208,7 +213,7 @@ impl PostgresRunLog {
     }
 }
 
-/// Begins a run in a session that is there. Also tells what its person has spent on the day.
+/// Begins a run in a session that exists. It also returns what the person has spent on the day.
 const BEGIN: &str = concat!(
     "WITH held AS (
          UPDATE session_log SET next_seq = next_seq + $5, next_pos = next_pos + $6,
@@ -239,8 +244,9 @@ const BEGIN: &str = concat!(
      FROM held"
 );
 
-/// The fence grows with the release: nothing that was sent before lands after this. Sums before it books, because one
-/// statement must not touch a row of `usage` twice.
+/// Ends a run and releases its session. The fence grows with the release, so nothing that was sent
+/// before can still be written. Usage is summed up before it is booked, because one statement must
+/// not touch a row of `usage` twice.
 const END: &str = concat!(
     "WITH held AS (
          UPDATE session_log SET next_seq = next_seq + $5, next_pos = next_pos + $6,

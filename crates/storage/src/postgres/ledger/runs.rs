@@ -56,11 +56,11 @@ pub(super) async fn begin(
             touch_session(transaction, begin).await?.ok_or(StoreError::NotFound)?
         }
     };
-    // The agent is part of the log's path and never changes.
+    // The agent is part of the log's path, so it must never change.
     if agent == key.agent.as_str() { Ok(()) } else { Err(StoreError::Conflict.into()) }
 }
 
-/// Creates the session's row, unless another writer did meanwhile. Returns its agent.
+/// Creates the session's row, unless another writer did so meanwhile. Returns the session's agent.
 async fn make_session(
     transaction: &Transaction<'_>,
     begin: &BeginRun,
@@ -91,7 +91,8 @@ async fn make_session(
     Ok(get(&made, 0)?)
 }
 
-/// Notes in the session's row that a run began. Returns its agent, where there is such a row.
+/// Records in the session's row that a run began. Returns the session's agent, or `None` if there
+/// is no such row.
 async fn touch_session(
     transaction: &Transaction<'_>,
     begin: &BeginRun,
@@ -190,7 +191,7 @@ async fn fold_into_session(
     if folded > 0 {
         changes::note(transaction, person, session).await?;
     }
-    // Nobody looks for a passing session later.
+    // Passing sessions are never marked as unread, because nobody looks for them later.
     execute(
         transaction,
         "INSERT INTO unread (person, session, since)
@@ -203,7 +204,7 @@ async fn fold_into_session(
     Ok(())
 }
 
-/// Books what was used for a session beside its runs.
+/// Books usage for a session that happened outside of its runs.
 pub(super) async fn book(
     transaction: &Transaction<'_>,
     clock: &dyn Clock,
@@ -231,7 +232,7 @@ pub(super) async fn active(client: &impl GenericClient) -> Result<Vec<RunRow>, S
     read_all(&found, run_row)
 }
 
-/// Those of sessions that no living gateway holds.
+/// Lists the open runs of sessions that no living gateway holds.
 pub(super) async fn left(client: &impl GenericClient) -> Result<Vec<RunRow>, StoreError> {
     let found = rows(
         client,

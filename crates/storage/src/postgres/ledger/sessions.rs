@@ -16,7 +16,7 @@ use crate::{
 
 use super::changes;
 
-/// A session's row with what the person put on its family, as `session_row` reads it.
+/// Selects a session's row, with the marks of its family, in the columns that `session_row` reads.
 macro_rules! select_sessions {
     ($rest:literal) => {
         concat!(
@@ -39,11 +39,11 @@ macro_rules! select_sessions {
     };
 }
 
-/// A filter without a limit still gets a page, not everything.
+/// The size of a page for filters without a limit, which must not get everything.
 const DEFAULT_PAGE: usize = 50;
-/// Rows that are read at once while a text is looked for.
+/// The number of rows that one query reads while a text is searched for.
 const READ_AT_ONCE: usize = 500;
-/// Nobody switches between more forks of one conversation than this.
+/// The most forks of one conversation that are listed. Nobody switches between more.
 const LARGEST_FAMILY: i64 = 200;
 
 const fn status_name(status: SessionStatus) -> &'static str {
@@ -113,7 +113,7 @@ pub(super) async fn change(
     let name = session.to_string();
     execute(
         transaction,
-        // Every expression sees the row as it was before.
+        // Every expression in the statement sees the row as it was before.
         "UPDATE sessions SET
              title = CASE WHEN $4::TEXT = 'person' OR titled_by <> 'person'
                           THEN coalesce($3, title) ELSE title END,
@@ -149,7 +149,8 @@ pub(super) async fn change(
     Ok(one(transaction, person, session).await?.ok_or(StoreError::NotFound)?)
 }
 
-/// A family of forks is pinned as one, so that answering again in a fork loses no pin.
+/// Pins or unpins a family of forks as a whole, so that an answer in a new fork does not lose the
+/// pin.
 async fn pin(
     transaction: &Transaction<'_>,
     person: &PersonId,
@@ -168,7 +169,7 @@ async fn pin(
     Ok(())
 }
 
-/// Tags belong to a family of forks, as pins do.
+/// Replaces the tags of a family of forks as a whole, as with pins.
 async fn tag(
     transaction: &Transaction<'_>,
     person: &PersonId,
@@ -286,13 +287,14 @@ pub(super) async fn family(
     read_all(&found, session_row)
 }
 
-/// A place in the list, newest first.
+/// A position in the list, which is ordered newest first.
 struct ListPosition {
     updated_at: i64,
     session: String,
 }
 
-/// Rows come in the index's order and are read only as far as the page needs.
+/// Lists sessions, those updated last first. Rows come in the order of an index and are read only
+/// until the page is full.
 pub(super) async fn page(
     client: &impl GenericClient,
     person: &PersonId,
@@ -311,7 +313,8 @@ pub(super) async fn page(
     };
     let wanted = filter.text.as_ref().map(|text| text.to_lowercase());
     let holding = families(client, person, &filter.holding).await?;
-    // Without a text every row counts.
+    // Without a text to search for, every row belongs to the page, so no more rows than that are
+    // read.
     let at_once = if wanted.is_some() { READ_AT_ONCE } else { limit };
     let mut listed = Vec::new();
     loop {
@@ -323,8 +326,8 @@ pub(super) async fn page(
                 session: last.session_id.to_string(),
             };
         }
-        // The text is compared here and not in SQL, whose ideas of small letters depend on how the
-        // server was set up.
+        // The text is compared here and not in SQL, because there the rules for upper and lower
+        // case depend on how the server was set up.
         let matching = found.into_iter().filter(|meta| match &wanted {
             Some(wanted) => holding.contains(&meta.root) || mentions(meta, wanted),
             None => true,
@@ -390,7 +393,7 @@ async fn read_on(
     read_all(&found, session_row)
 }
 
-/// The first ones of the families that sessions belong to.
+/// Returns the first sessions of the families to which sessions belong.
 async fn families(
     client: &impl GenericClient,
     person: &PersonId,
@@ -433,13 +436,14 @@ fn session_row(row: &Row) -> Result<SessionMeta, StoreError> {
             unread: get(row, 17)?,
             pinned: get(row, 18)?,
             tags: get(row, 19)?,
-            // A file that no entity can have any more is nothing that could be shown.
+            // A path that is no entity's any more cannot be shown, so it counts as none.
             attached: get::<Option<&str>>(row, 20)?.and_then(EntityRef::of_path),
         },
     })
 }
 
-/// Ids hold no spaces. Nothing there: the session was made before there could be several.
+/// Reads agent ids, which are joined by spaces because ids contain none. `None`: the session was
+/// created when it could have only one agent.
 fn agents(row: &Row, column: usize) -> Result<Option<Vec<AgentId>>, StoreError> {
     let Some(text) = get::<Option<&str>>(row, column)? else { return Ok(None) };
     let ids = text.split_ascii_whitespace().map(str::parse).collect::<Result<Vec<_>, _>>();

@@ -1,4 +1,5 @@
-//! Usage and spending. Sums are read from the rows each time, so that what another gateway recorded counts at once.
+//! Usage and spending. Sums are read from the rows each time, so that usage which another gateway
+//! recorded counts at once.
 
 use std::str::FromStr;
 
@@ -10,7 +11,7 @@ use crate::postgres::query::{execute, read_all, row, rows};
 use crate::postgres::transaction::TransactionError;
 use crate::{DaySpending, ModelUse, Spent, StoreError, UsageRow};
 
-/// Books what one agent used of one model for a person, on the day it is there.
+/// Books what one agent used of one model for a person, on the day in the person's time zone.
 pub(super) async fn book(
     transaction: &Transaction<'_>,
     clock: &dyn Clock,
@@ -38,7 +39,7 @@ pub(super) async fn book(
             &integer(usage.output),
             &integer(usage.cache_read),
             &integer(usage.cache_write),
-            // An unknown price counts as nothing; the run says so to the person.
+            // Usage of unknown price counts as costing nothing; the run tells the person.
             &usage.cost.unwrap_or(0.0),
         ],
     )

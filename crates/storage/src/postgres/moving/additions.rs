@@ -1,4 +1,4 @@
-//! Adds single files or conversations to a server that may be serving. Nothing is overwritten.
+//! Adds single files or conversations to a server, which may be in use. Nothing is overwritten.
 
 use std::time::SystemTime;
 
@@ -22,7 +22,7 @@ impl ServerAdditions {
         Ok(Self { side })
     }
 
-    /// Adds a file by its path in a home. Says whether it did: `false` where there is one.
+    /// Adds a file under its path in a home. `false`: there is a file with this path already.
     pub async fn add_file(
         &self,
         path: &str,
@@ -32,7 +32,8 @@ impl ServerAdditions {
         files::add(&self.side, path, &Content { bytes, modified }).await
     }
 
-    /// Adds a conversation by the path of its log in a home. Says whether it did: `false` where there is one.
+    /// Adds a conversation under the path of its log in a home. `false`: there is one with this
+    /// path already.
     pub async fn add_log(&self, path: &str, log: &[u8]) -> Result<bool, MoveError> {
         let no_log =
             || MoveError::File { path: path.to_owned(), why: "it is not a log".to_owned() };

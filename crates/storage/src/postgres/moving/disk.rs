@@ -1,4 +1,5 @@
-//! The home of a move: what it holds, and the mark that keeps a server away while it is half filled.
+//! The home in a move: what it holds, and the mark that prevents it from being served while it is
+//! incomplete.
 
 use std::fs::{DirBuilder, DirEntry, File};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -10,18 +11,19 @@ use super::logs::LogName;
 use super::{MoveError, Moved};
 use crate::{Home, ObjectKey};
 
-/// What is moved; the rest of a home is this machine's own, or can be had again.
+/// The folders that are moved. Everything else in a home belongs to this machine or can be made
+/// again.
 const ROOTS: [&str; 3] = ["agents", "people", "shared"];
-/// A file has this name in its folder until it is whole.
+/// The name that a file has until it is completely written.
 const FRESH: &str = ".onyx-moving";
-/// Where a folder holds this file, it is a repository.
+/// A folder that contains this file is a Git repository.
 const REPOSITORY_HEAD: &str = ".git/HEAD";
 
 /// What a home holds, in order.
 #[derive(Debug, Default)]
 pub(super) struct HomeContents {
     pub(super) logs: Vec<(LogName, PathBuf)>,
-    /// The files by their paths in the home.
+    /// The paths of the files, relative to the home.
     pub(super) files: Vec<String>,
     pub(super) left_out: u64,
 }
@@ -59,7 +61,7 @@ fn take(root: &Path, entry: &DirEntry, found: &mut HomeContents) {
         return;
     };
     match LogName::of_path(name) {
-        // A log without a line is none.
+        // An empty log is not moved, because it has no conversation.
         Some(_) if entry.metadata().is_ok_and(|meta| meta.len() == 0) => {}
         Some(key) => found.logs.push((key, path)),
         None => found.files.push(name.to_owned()),
@@ -99,7 +101,7 @@ pub(super) fn content(path: &Path) -> Result<Content, MoveError> {
     Ok(Content { bytes: read(path)?, modified })
 }
 
-/// What is there already and the same stays.
+/// Writes a file, unless it exists already with the same content.
 pub(super) fn write(
     path: &Path,
     bytes: &[u8],
@@ -127,7 +129,8 @@ pub(super) fn write(
     std::fs::rename(&fresh, path).map_err(|error| at(path, &error))
 }
 
-/// Git takes no folder for a repository that lacks one of these, and where they are empty no file of theirs is moved.
+/// Creates folders without which Git does not recognise a repository. If they were empty, no file
+/// in them was moved.
 fn make_repository_folders(repository: &Path) -> Result<(), MoveError> {
     for name in ["objects", "refs"] {
         let folder = repository.join(name);

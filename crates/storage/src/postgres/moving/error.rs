@@ -1,4 +1,4 @@
-//! The reasons why nothing, or not all, was moved.
+//! The reasons why nothing was moved, or not everything.
 
 use onyx_types::{ErrorCode, Fault};
 
@@ -23,7 +23,7 @@ pub enum MoveError {
 }
 
 impl MoveError {
-    /// What to do about it.
+    /// A sentence that says what to do about the error.
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Server(error) => error.hint(),

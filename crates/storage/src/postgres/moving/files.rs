@@ -1,4 +1,5 @@
-//! Files: everything in the folders of people, agents and what is shared, but the logs.
+//! Moves files: everything in the folders of people and agents and in the shared folder, except
+//! logs.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,18 +10,18 @@ use crate::postgres::files::PostgresFiles;
 use crate::postgres::query::{execute, row, rows};
 use crate::{Expect, ObjectKey, Objects, StoreError};
 
-/// A file's content, and when it was last written.
+/// The content of a file, and when it was last written.
 pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
     pub(super) modified: SystemTime,
 }
 
-/// The person of a file, as its row says: none for agents' and shared files.
+/// The person of a file, as its row has it; empty for files of agents and shared files.
 pub(super) fn person_of(name: &str) -> &str {
     name.strip_prefix("people/").and_then(|rest| rest.split('/').next()).unwrap_or_default()
 }
 
-/// The folder that is the root of an area, and the path in it.
+/// Splits a path into the root folder of its area and the path within it.
 fn split(name: &str) -> Option<(&str, &str)> {
     if let Some(rest) = name.strip_prefix("shared/") {
         return Some(("shared", rest));
@@ -47,7 +48,7 @@ pub(super) async fn into_server(
     date(server, name, content).await
 }
 
-/// Adds a file under a name that nothing has. Says whether it did.
+/// Adds a file if nothing has its name. Says whether it did.
 pub(super) async fn add(
     server: &ServerSide,
     name: &str,
@@ -63,7 +64,7 @@ pub(super) async fn add(
     Ok(true)
 }
 
-/// Where the file of this path in a home lies.
+/// The place on the server for a file with this path in a home.
 fn area_of(
     server: &ServerSide,
     name: &str,
@@ -84,8 +85,7 @@ async fn date(server: &ServerSide, name: &str, content: &Content) -> Result<(), 
     Ok(())
 }
 
-/// The files by their paths in the home, in order. What every gateway derives for itself is not
-/// among them.
+/// Lists the paths of the files in order. Files that every gateway derives for itself are left out.
 pub(super) async fn of_server(server: &ServerSide) -> Result<Vec<String>, MoveError> {
     let client = server.database.client().await?;
     let select = "SELECT path FROM files WHERE NOT is_folder AND NOT starts_with(path, 'cache/')
@@ -110,7 +110,7 @@ pub(super) async fn content(server: &ServerSide, name: &str) -> Result<Content, 
     Ok(Content { bytes, modified: UNIX_EPOCH + since })
 }
 
-/// A file from before 1970 is of 1970.
+/// The time in milliseconds since 1970; times before 1970 count as zero.
 fn millis(at: SystemTime) -> i64 {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

@@ -1,5 +1,6 @@
-//! Ledgers: tables of the same names and columns on both sides, which are moved row for row in a form that both
-//! databases can read. Statements are put together only from the names of our own tables and columns.
+//! Moves ledgers. The tables have the same names and columns on both sides and are moved row by
+//! row, in a form that both databases can read. Statements are assembled only from the names of our
+//! own tables and columns.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -19,7 +20,7 @@ use crate::postgres::transaction::transact;
 use crate::sqlite::make_ledger;
 use crate::{SealedSecret, StoreError};
 
-/// Rows that are put at once.
+/// The number of rows that one statement inserts.
 const AT_ONCE: usize = 500;
 
 struct Table {
@@ -45,7 +46,8 @@ macro_rules! tables {
     };
 }
 
-/// Derived data (changes of sessions, the index) is rebuilt at the destination.
+/// The tables that are moved. Derived data (changes of sessions, the index) is left out and rebuilt
+/// at the destination.
 const TABLES: &[Table] = tables! {
     "acceptances" "audit" "audit_heads" "connector_accounts" "connector_conversations"
     "connector_inbox" "connector_mail" "connector_outbox" "connector_peers" "connector_proposals"
@@ -54,7 +56,8 @@ const TABLES: &[Table] = tables! {
     "sessions" "unread" "usage"
 };
 
-/// Numbers that the database assigns continue after those that were moved.
+/// Statements that set the sequences, so that numbers which the database assigns continue after
+/// those that were moved.
 const SEQUENCES: [&str; 6] = [
     "SELECT setval(pg_get_serial_sequence('connector_inbox', 'id'),
                    coalesce((SELECT max(id) FROM connector_inbox), 0) + 1, FALSE)",
@@ -72,7 +75,7 @@ const SEQUENCES: [&str; 6] = [
 
 type TableRow = BTreeMap<String, Value>;
 
-/// Every row of every table.
+/// The rows of all tables.
 #[derive(Debug, Default)]
 pub(super) struct Tables(BTreeMap<&'static str, Vec<TableRow>>);
 
@@ -81,7 +84,7 @@ impl Tables {
         self.0.values().map(|rows| rows.len() as u64).sum()
     }
 
-    /// Puts these secrets in the place of those that are sealed with a key of where they came from.
+    /// Replaces the secrets, which are sealed with a key of the source, by these.
     pub(super) fn with_secrets(mut self, secrets: &[SealedSecret]) -> Self {
         let row = |secret: &SealedSecret| {
             TableRow::from([
@@ -98,7 +101,7 @@ impl Tables {
         self
     }
 
-    /// Is there a run whose end is not written?
+    /// Whether there is a run without a recorded end.
     pub(super) fn has_open_runs(&self) -> bool {
         let is_open = |row: &TableRow| row.get("status").is_none_or(Value::is_null);
         self.0.get("runs").is_some_and(|runs| runs.iter().any(is_open))
@@ -125,7 +128,7 @@ fn sorted(rows: &[TableRow]) -> Vec<String> {
     all
 }
 
-/// Columns that one side has alone.
+/// Whether only one of the two databases has this column.
 fn is_of_one_side(table: &str, column: &str) -> bool {
     matches!(
         (table, column),
@@ -134,7 +137,8 @@ fn is_of_one_side(table: &str, column: &str) -> bool {
     )
 }
 
-/// A value as both sides have it: truth is a number, a whole number has no fraction.
+/// Brings a value into the form that both sides have: booleans become numbers, and whole numbers
+/// have no fraction.
 fn plain(value: Value) -> Value {
     match value {
         Value::Bool(truth) => Value::from(i64::from(truth)),
@@ -146,7 +150,7 @@ fn plain(value: Value) -> Value {
             }
             _ => Value::Number(number),
         },
-        // The database has no NUL; it is shown by its sign.
+        // PostgreSQL cannot store NUL characters, so they are replaced by the symbol for NUL.
         Value::String(text) => Value::String(text.replace('\0', "\u{2400}")),
         other => other,
     }
@@ -191,7 +195,7 @@ fn cell(value: ValueRef<'_>) -> Value {
     }
 }
 
-/// Writes bytes as the database does.
+/// Writes bytes in the hex form of PostgreSQL.
 fn hex(bytes: &[u8]) -> String {
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("\\x{digits}")
@@ -219,7 +223,7 @@ pub(super) async fn of_server(client: &impl GenericClient) -> Result<Tables, Mov
     Ok(Tables(all))
 }
 
-/// All of it, or nothing: a try that was cut off is done again.
+/// Writes all rows or none. A move that was cut off before is done again from the start.
 pub(super) async fn into_server(server: &ServerSide, tables: &Tables) -> Result<(), StoreError> {
     transact!(server.database, transaction => {
         for table in TABLES {
@@ -233,7 +237,8 @@ pub(super) async fn into_server(server: &ServerSide, tables: &Tables) -> Result<
             rows(&transaction, statement, &[]).await?;
         }
         execute(&transaction, "DELETE FROM run_inputs", &[]).await?;
-        // The ledger of a home tells the same from the runs themselves.
+        // The ledger of a home has no such table, because it finds the inputs in the runs
+        // themselves.
         let inputs = "INSERT INTO run_inputs (person, session, input_turn, run)
                       SELECT person, session, input_turn, run FROM runs
                       WHERE status IS NULL OR status IN ('done', 'awaiting_client')
@@ -270,7 +275,8 @@ pub(super) async fn into_home(path: &Path, tables: &Tables) -> Result<(), MoveEr
         rows.insert(table.name, tables.of(table).to_vec());
     }
     let fill = move || -> Result<(), StoreError> {
-        // What an earlier try left is incomplete, and rows of the audit chain cannot be deleted one by one.
+        // The file of an earlier try is removed, because it is incomplete and rows of an audit
+        // chain cannot be deleted one by one.
         for end in ["", "-wal", "-shm"] {
             let mut left = path.clone().into_os_string();
             left.push(end);

@@ -1,4 +1,4 @@
-//! Logs: a whole log becomes one sealed segment, which holds its exact bytes.
+//! Moves logs. A whole log becomes one sealed segment, which holds its exact bytes.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::postgres::query::{execute, rows};
 use crate::postgres::transaction::{TransactionError, transact};
 use crate::postgres::turns::{pack, unpack};
 
-/// Names one log, on both sides.
+/// The name of one log, the same on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LogName {
     pub(super) person: String,
@@ -22,7 +22,7 @@ pub(super) struct LogName {
 }
 
 impl LogName {
-    /// `people/<person>/sessions/<agent>/<session>.jsonl`
+    /// Reads the name from a path of the form `people/<person>/sessions/<agent>/<session>.jsonl`.
     pub(super) fn of_path(path: &str) -> Option<Self> {
         let mut parts = path.strip_prefix("people/")?.split('/');
         let (person, sessions) = (parts.next()?, parts.next()?);
@@ -42,8 +42,8 @@ pub(super) fn path(key: &LogName) -> PathBuf {
     format!("people/{person}/sessions/{agent}/{session}.jsonl").into()
 }
 
-/// Leaves out a line that a crash cut short: it was never acknowledged, and the next start would
-/// put it aside.
+/// Cuts off a line that a crash left incomplete. It was never acknowledged, and the next start of a
+/// home would move it to another file.
 pub(super) fn whole_lines(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     &bytes[..end]
@@ -66,7 +66,7 @@ pub(super) async fn into_server(
     Ok(put(server, key, lines).await?)
 }
 
-/// Adds a conversation where there is none, or where it was deleted. Says whether it did.
+/// Adds a conversation if there is none, or if it was deleted. Says whether it did.
 pub(super) async fn add(
     server: &ServerSide,
     key: &LogName,
@@ -79,7 +79,7 @@ pub(super) async fn add(
     let LogName { person, agent, session } = key;
     transact!(server.database, transaction => {
         server.blobs.refer(&transaction, person, &name).await?;
-        // Whoever held it before it was deleted holds it no more: the fence is a new one.
+        // The fence is a new one, so nobody who held the log before it was deleted holds it now.
         let log = "INSERT INTO session_log (person, agent, session, fence, gateway, incarnation, until,
                                             next_seq, next_pos, sealed_seq, sealed_pos)
                    VALUES ($1, $2, $3, nextval('fences'), '', 0, '-infinity', $4, $5, $4, $5)
@@ -98,7 +98,7 @@ pub(super) async fn add(
     })
 }
 
-/// Replaces what an earlier try left.
+/// Stores a log and replaces what an earlier try left.
 async fn put(server: &ServerSide, key: &LogName, lines: &[u8]) -> Result<(), StoreError> {
     let packed = pack(lines)?;
     let name = server.blobs.keep(&key.person, &packed).await?;
@@ -114,7 +114,7 @@ async fn put(server: &ServerSide, key: &LogName, lines: &[u8]) -> Result<(), Sto
         ] {
             execute(&transaction, remove, &[person, agent, session]).await?;
         }
-        // The new row says that nobody holds the log.
+        // The new row says that no gateway holds the log.
         let log = "INSERT INTO session_log (person, agent, session, fence, gateway, incarnation, until,
                                             next_seq, next_pos, sealed_seq, sealed_pos)
                    VALUES ($1, $2, $3, nextval('fences'), '', 0, '-infinity', $4, $5, $4, $5)";
@@ -126,7 +126,7 @@ async fn put(server: &ServerSide, key: &LogName, lines: &[u8]) -> Result<(), Sto
     })
 }
 
-/// The one segment of a log of that many lines and bytes.
+/// Inserts the only segment of a log with that many lines and bytes.
 async fn segment(
     client: &impl GenericClient,
     key: &LogName,
@@ -154,7 +154,7 @@ async fn exists(server: &ServerSide, key: &LogName) -> Result<bool, MoveError> {
 /// Lists the logs in order.
 pub(super) async fn of_server(server: &ServerSide) -> Result<Vec<LogName>, MoveError> {
     let client = server.database.client().await?;
-    // A session whose log was never written to has no file.
+    // A session whose log was never written to has no log file in a home, so it is left out.
     let select = "SELECT person, agent, session FROM session_log WHERE next_pos > 0
                   ORDER BY person, agent, session";
     let found = rows(&client, select, &[]).await.map_err(StoreError::from)?;
@@ -165,7 +165,7 @@ pub(super) async fn of_server(server: &ServerSide) -> Result<Vec<LogName>, MoveE
     Ok(all)
 }
 
-/// Segments, then rows.
+/// Reads a log: first its sealed segments, then the lines that are still in rows.
 pub(super) async fn bytes(
     client: &impl GenericClient,
     blobs: &Blobs,

@@ -1,6 +1,7 @@
-//! Moving everything from a home into server mode, and back: logs and files byte for byte, ledgers row for row. What was
-//! moved is read again and compared before the move counts. A move that was cut off continues where it stopped when
-//! the command is run again; until then no gateway can serve the incomplete data.
+//! Moves everything from a home into server mode, or back: logs and files byte for byte, ledgers
+//! row by row. What was moved is read again and compared before the move counts as done. A move
+//! that was cut off continues when the command is run again; until then, no gateway can serve the
+//! incomplete data.
 
 mod additions;
 mod disk;
@@ -25,77 +26,79 @@ pub use server_copy::{CopiedContent, CopiedFile, CopiedLog, ServerCopy};
 use server_side::ServerSide;
 pub(crate) use server_side::half_moved;
 
-/// What was moved.
+/// Counts of what was moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     pub logs: u64,
     pub files: u64,
     pub rows: u64,
     pub bytes: u64,
-    /// How many of the logs and files an earlier try had brought already.
+    /// How many of the logs and files had been moved by an earlier try.
     pub already_there: u64,
-    /// Links and names that are no text: they stay where they are.
+    /// How many links and files with names that are not UTF-8 were left out; they stay where they
+    /// are.
     pub left_out: u64,
 }
 
-/// Data that is moved in another form than the source has it.
+/// Data that needs another form at the destination.
 #[derive(Debug, Default)]
 pub struct MoveExtras {
-    /// The secrets, sealed with a key of where they go.
+    /// The secrets, sealed with a key of the destination.
     pub secrets: Vec<SealedSecret>,
-    /// `onyx.json`, as it counts where it goes.
+    /// The `onyx.json` for the destination.
     pub config: Option<String>,
     pub open_runs: OpenRuns,
 }
 
-/// What to do with answers whose end is not written.
+/// What to do with runs whose end is not recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OpenRuns {
     #[default]
     Refused,
-    /// Open runs come along, and the first gateway ends them as interrupted. This is for a backup,
-    /// which was taken while they ran.
+    /// Open runs are moved too, and the first gateway ends them as interrupted. This is for a
+    /// backup that was taken while they ran.
     TakenAlong,
 }
 
-/// The secrets of a server as they are sealed there.
+/// The secrets of a server, in their sealed form.
 pub fn server_secrets(settings: &ServerSettings) -> Result<Arc<dyn SealedSecrets>, ServerError> {
     let database = Database::new(&settings.database)?;
     Ok(Arc::new(PostgresSecrets::new(database)))
 }
 
-/// A server on which no gateway works, and on which none begins to work until this is finished.
+/// A server on which no gateway works, and on which none can begin to work until the move is
+/// finished.
 #[derive(Debug)]
 pub struct MovingServer {
     side: ServerSide,
 }
 
 impl MovingServer {
-    /// Opens a server that is to be filled from a home. `NotEmpty` where it holds anything else.
+    /// Opens a server to fill it from a home. `NotEmpty` if it holds anything else.
     pub async fn to_be_filled(settings: &ServerSettings, from: &Home) -> Result<Self, MoveError> {
         let side = ServerSide::open(settings).await?;
         side.mark_filling(from.paths().root()).await?;
         Ok(Self { side })
     }
 
-    /// Opens a server that is to be read into a home.
+    /// Opens a server to read it into a home.
     pub async fn to_be_read(settings: &ServerSettings) -> Result<Self, MoveError> {
         let side = ServerSide::open(settings).await?;
         side.mark_reading().await?;
         Ok(Self { side })
     }
 
-    /// The secrets as they are sealed there.
+    /// The secrets of the server, in their sealed form.
     pub fn secrets(&self) -> Arc<dyn SealedSecrets> {
         Arc::new(PostgresSecrets::new(self.side.database.clone()))
     }
 
-    /// `onyx.json` as the gateways followed it.
+    /// The shared `onyx.json` of the gateways.
     pub async fn config(&self) -> Result<Option<String>, MoveError> {
         self.side.config().await
     }
 
-    /// Everything from a home that this process owns.
+    /// Moves everything from a home to the server. This process must own the home.
     pub async fn fill(&self, home: &Home, extras: &MoveExtras) -> Result<Moved, MoveError> {
         let server = &self.side;
         let root = home.paths().root().to_owned();
@@ -120,7 +123,7 @@ impl MovingServer {
         Ok(moved)
     }
 
-    /// Everything into an empty home that this process owns.
+    /// Moves everything from the server into an empty home. This process must own the home.
     pub async fn read_into(&self, home: &Home, extras: &MoveExtras) -> Result<Moved, MoveError> {
         let server = &self.side;
         let root = home.paths().root().to_owned();
@@ -150,13 +153,13 @@ impl MovingServer {
         Ok(moved)
     }
 
-    /// Nothing was moved after all: gateways may work on it again.
+    /// Cancels the reading of a server, so that gateways may work on it again.
     pub async fn let_go(&self) -> Result<(), MoveError> {
         self.side.unmark_reading().await
     }
 }
 
-/// Both sides hold the same logs and files, byte for byte.
+/// Checks that both sides hold the same logs and files, byte for byte.
 async fn compare_contents(
     server: &ServerSide,
     home: &Home,

@@ -1,6 +1,7 @@
-//! A copy of everything that gateways share, as of one moment, while they keep working: one transaction sees the
-//! database as it was when it began, and the objects that it names are kept from the sweep until it ends. For backups,
-//! which wait for it as they would for a disk; it must not be used on a thread that runs tasks.
+//! A copy of everything that gateways share, as it is at one moment, while they keep working. One
+//! transaction sees the database as it was at its beginning, and the objects named there are
+//! protected from the sweep until it ends. Backups use it. Its calls block as those of a disk do,
+//! so it must not be used on a thread that runs async tasks.
 
 use std::future::Future;
 use std::path::Path;
@@ -23,20 +24,20 @@ use crate::postgres::schema::inspect_database;
 use crate::s3::Bucket;
 use crate::{ServerError, ServerSettings, StoreError};
 
-/// This many files of a listing are read at once, with what is small in them.
+/// The number of files that one query lists, with the contents of the small ones.
 const PAGE: i64 = 500;
-/// Objects are kept from the sweep for so long after the last time that this was asked for.
+/// How long objects stay protected from the sweep after each request to protect them.
 const HELD_FOR: Duration = Duration::from_secs(30 * 60);
 const HELD_AGAIN: Duration = Duration::from_secs(60);
 
-/// A copy of a server as of one moment.
+/// A copy of a server as it is at one moment.
 pub struct ServerCopy {
     runtime: Runtime,
-    /// The connection, which is in the transaction from its beginning to its end.
+    /// The connection on which the transaction stays open.
     client: Object,
     database: Database,
     blobs: Blobs,
-    /// The row in `agreed` that keeps the sweep away.
+    /// The name of the row in `agreed` that makes the sweep wait.
     name: String,
     held: Mutex<Instant>,
 }
@@ -47,11 +48,11 @@ impl std::fmt::Debug for ServerCopy {
     }
 }
 
-/// A file, or a folder, by its path in a home.
+/// A file or folder, with its path in a home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopiedFile {
     pub path: String,
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     pub modified: i64,
     pub content: CopiedContent,
     person: String,
@@ -61,17 +62,17 @@ pub struct CopiedFile {
 pub enum CopiedContent {
     Folder,
     Bytes(Vec<u8>),
-    /// The content is in the object store, under this name, which says what it holds.
+    /// The content is in the object store under this name, which is the hash of the content.
     Object(String),
 }
 
-/// A conversation, by the path of its log in a home.
+/// A conversation, with the path that its log has in a home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopiedLog {
     pub path: String,
-    /// Milliseconds since 1970.
+    /// The time of the last write in milliseconds since 1970.
     pub written: i64,
-    /// Two of the same path and state hold the same bytes.
+    /// Logs with the same path and the same state hold the same bytes.
     pub state: String,
     key: LogName,
 }
@@ -92,7 +93,7 @@ impl ServerCopy {
         Ok(Self { runtime, client, database, blobs, name, held: Mutex::new(Instant::now()) })
     }
 
-    /// `onyx.json` as the gateways follow it.
+    /// The shared `onyx.json` of the gateways.
     pub fn config(&self) -> Result<Option<String>, MoveError> {
         self.wait(async {
             let select = "SELECT text FROM config_versions ORDER BY version DESC LIMIT 1";
@@ -101,7 +102,8 @@ impl ServerCopy {
         })
     }
 
-    /// The ledgers as the database of a home, in a new file. Secrets stay sealed as they are there.
+    /// Writes the ledgers into a new file, as the database of a home. Secrets stay sealed with the
+    /// server's key.
     pub fn ledger_into(&self, path: &Path) -> Result<(), MoveError> {
         self.wait(async {
             let tables = ledger::of_server(&self.client).await?;
@@ -109,8 +111,8 @@ impl ServerCopy {
         })
     }
 
-    /// The next files after another one (`None`: the first). Derived files are left out. Folders
-    /// above those of people come once for each person.
+    /// Lists the next files after a file (`None`: the first files). Derived files are left out.
+    /// Folders above those of people appear once for each person.
     pub fn files_after(&self, last: Option<&CopiedFile>) -> Result<Vec<CopiedFile>, MoveError> {
         let (person, path) =
             last.map_or(("", ""), |last| (last.person.as_str(), last.path.as_str()));
@@ -138,12 +140,12 @@ impl ServerCopy {
         })
     }
 
-    /// The content of a file in the object store.
+    /// Reads the content of a file in the object store.
     pub fn object(&self, path: &str, name: &str) -> Result<Vec<u8>, MoveError> {
         self.wait(async { Ok(self.blobs.get(person_of(path), name).await?) })
     }
 
-    /// Every conversation to which something was written, in the order of the paths.
+    /// Lists every conversation that has been written to, ordered by path.
     pub fn logs(&self) -> Result<Vec<CopiedLog>, MoveError> {
         self.wait(async {
             let select = "SELECT person, agent, session,
@@ -201,7 +203,8 @@ impl ServerCopy {
 impl Drop for ServerCopy {
     fn drop(&mut self) {
         self.runtime.block_on(async {
-            // Both end on their own: the connection with the process, the row when its time is over.
+            // Errors do not matter here, because both end on their own: the transaction with the
+            // connection, the row when its time is over.
             let _ = self.client.batch_execute("ROLLBACK").await;
             if let Ok(client) = self.database.client().await {
                 let release = "DELETE FROM agreed WHERE name = $1";
@@ -223,8 +226,8 @@ async fn open(
     if super::half_moved(&database).await? {
         return Err(ServerError::HalfMoved.into());
     }
-    // The hold is noted before the moment that is copied: a sweep that does not see it yet sees
-    // nothing that is replaced after it.
+    // The protection is recorded before the transaction begins. A sweep that does not see it yet
+    // deletes nothing that the transaction can name.
     hold(&database, name).await?;
     let client = database.client().await?;
     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;

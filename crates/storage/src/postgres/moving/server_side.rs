@@ -14,13 +14,15 @@ use crate::postgres::schema::inspect_database;
 use crate::s3::Bucket;
 use crate::{DatabaseUrl, ServerSettings, StoreError};
 
-/// The name of the mark in the table `agreed` of the database.
+/// The name of the mark in the table `agreed`.
 const MARK: &str = "moving";
-/// The mark's value while it is read into a home; while it is filled, the hash of where from.
+/// The value of the mark while the server is read into a home. While it is filled, the value is the
+/// hash of the home's path.
 const READING: &str = "out";
 
-/// Is something moved in or out? Asked by every gateway after it has registered: a move that begins marks first and looks
-/// for gateways then, so that one of the two sees the other.
+/// Whether a move in or out is in progress. Every gateway asks this after it has registered. A move
+/// sets its mark first and looks for gateways afterwards, so one of the two always notices the
+/// other.
 pub(crate) async fn half_moved(database: &Database) -> Result<bool, StoreError> {
     let client = database.client().await?;
     let marked = "SELECT 1 FROM agreed WHERE name = $1";
@@ -51,7 +53,7 @@ impl ServerSide {
         if alive.is_empty() { Ok(()) } else { Err(MoveError::Serving(alive.join(", "))) }
     }
 
-    /// Marks the database as half filled from this home.
+    /// Marks the database as incompletely filled from this home.
     pub(super) async fn mark_filling(&self, home: &Path) -> Result<(), MoveError> {
         let from = Hash::of(home.as_os_str().as_encoded_bytes()).to_string();
         if self.marked().await?.is_some_and(|mark| mark == from) {
@@ -73,7 +75,7 @@ impl ServerSide {
     pub(super) async fn mark_reading(&self) -> Result<(), MoveError> {
         match self.marked().await? {
             Some(mark) if mark == READING => self.no_gateway_works().await?,
-            // Half of a home is nothing to be read.
+            // The database holds only part of a home, so it must not be read.
             Some(_) => return Err(MoveError::NotEmpty("the database, where a move was cut off,")),
             None => self.mark(READING).await?,
         }
@@ -114,7 +116,7 @@ impl ServerSide {
         Ok(())
     }
 
-    /// A database that is half filled stays marked.
+    /// Removes the mark of reading. A database that is only partly filled stays marked.
     pub(super) async fn unmark_reading(&self) -> Result<(), MoveError> {
         let client = self.database.client().await?;
         let unmark = "DELETE FROM agreed WHERE name = $1 AND value = $2";
@@ -126,7 +128,7 @@ impl ServerSide {
         Ok(read_shared_config(&self.url).await?.map(|config| config.text))
     }
 
-    /// The first version, from which all gateways continue.
+    /// Writes the first version of the config, from which all gateways continue.
     pub(super) async fn put_config(&self, text: Option<&str>) -> Result<(), MoveError> {
         let Some(text) = text else { return Ok(()) };
         let client = self.database.client().await?;

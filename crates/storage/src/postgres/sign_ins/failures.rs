@@ -9,7 +9,8 @@ use crate::postgres::convert::get;
 use crate::postgres::query::{execute, row, rows};
 use crate::postgres::transaction::transact;
 
-/// Failures that are forgiven over time: `burst` at once, and one more every `every`.
+/// A count of failures that are forgiven over time: `burst` are allowed at once, and one more after
+/// every `every`.
 #[derive(Clone, Debug)]
 pub struct FailureBucket {
     pub key: Hash,
@@ -18,18 +19,18 @@ pub struct FailureBucket {
     pub overflow: Overflow,
 }
 
-/// What follows when a bucket is full.
+/// What happens to an attempt when a bucket is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// The attempt is not looked at, and counts nowhere.
+    /// The attempt is refused without being checked, and counts in no bucket.
     Refuses,
     /// The attempt counts in the other buckets, and the caller learns that this one is full.
     Crowds,
-    /// The attempt only counts; nothing follows.
+    /// The attempt counts, and nothing else happens.
     Counts,
 }
 
-/// Whether an attempt is looked at.
+/// The outcome of counting an attempt: whether it may be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     Free,
@@ -37,7 +38,7 @@ pub enum Admission {
     Refused,
 }
 
-/// Counts that all gateways share. The caller decides which limits apply to an attempt.
+/// Counts of failures that all gateways share. The caller decides which limits apply to an attempt.
 #[derive(Clone, Debug)]
 pub struct SharedFailures {
     database: Database,
@@ -52,8 +53,8 @@ impl SharedFailures {
     pub async fn count(&self, buckets: &[FailureBucket]) -> Result<Admission, StoreError> {
         let keys: Vec<String> = buckets.iter().map(|bucket| bucket.key.to_string()).collect();
         transact!(self.database, transaction => {
-            // The rows are taken in one order, so that two attempts never wait for each other, and
-            // are held to the end.
+            // The rows are locked in a fixed order, so that two attempts never wait for each other
+            // in a circle. They stay locked to the end.
             let hold = "INSERT INTO failure_counts (key, until)
                         SELECT key, clock_timestamp() FROM unnest($1::TEXT[]) AS key ORDER BY key
                         ON CONFLICT (key) DO UPDATE
@@ -90,7 +91,7 @@ impl SharedFailures {
         })
     }
 
-    /// One failure less in each.
+    /// Takes one failure back in each of the buckets.
     pub async fn take_back(&self, buckets: &[FailureBucket]) -> Result<(), StoreError> {
         transact!(self.database, transaction => {
             let mut buckets: Vec<&FailureBucket> = buckets.iter().collect();
@@ -106,7 +107,7 @@ impl SharedFailures {
         })
     }
 
-    /// Has the owner of this name signed in from there before?
+    /// Whether the owner of this name has signed in from this network before.
     pub async fn knows(&self, name: Hash, network: &str) -> Result<bool, StoreError> {
         let client = self.database.client().await?;
         let select = "SELECT EXISTS (SELECT 1 FROM known_networks
@@ -130,7 +131,7 @@ impl SharedFailures {
         })
     }
 
-    /// Removes what is forgiven. Returns how many.
+    /// Deletes counts whose failures are all forgiven. Returns how many.
     pub(crate) async fn sweep(&self) -> Result<u64, StoreError> {
         let client = self.database.client().await?;
         let sweep = "DELETE FROM failure_counts WHERE key IN

@@ -10,7 +10,7 @@ use crate::postgres::query::{execute, read_all, row_if_any, rows};
 use crate::postgres::transaction::transact;
 use crate::{PendingEntries, PendingEntry, PendingKind, StoreError};
 
-/// Pending entries in the database, whose clock decides how long an entry lasts.
+/// Pending entries in the database. The database's clock decides how long an entry lasts.
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresPending {
     database: Database,
@@ -107,7 +107,8 @@ impl PendingEntries for PostgresPending {
     }
 }
 
-/// Gateways show sign-ins under way that others began, so they look at this counter.
+/// Raises the counter of changes to sign-ins. Gateways show sign-ins that others began, so they
+/// watch it.
 async fn tell_others(
     transaction: &deadpool_postgres::Transaction<'_>,
 ) -> Result<(), crate::postgres::transaction::TransactionError> {

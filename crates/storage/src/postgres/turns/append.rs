@@ -1,4 +1,5 @@
-//! Appending: one statement that moves the end of the log and puts the lines there, or does neither.
+//! Appends lines to a log: one statement moves the end of the log and inserts the lines, or does
+//! neither.
 
 use onyx_types::{Turn, TurnId};
 use tokio_postgres::{Error, Row};
@@ -10,7 +11,7 @@ use crate::postgres::query::{Given, row_if_any};
 use crate::postgres::transaction::{TransactionError, Tries, may_have_happened};
 use crate::{Lease, LogState, Pos, StoreError};
 
-/// A turn as its bytes.
+/// The line of a turn as bytes.
 pub(super) struct NewLine {
     pub(super) turn: TurnId,
     pub(super) bytes: Vec<u8>,
@@ -26,20 +27,22 @@ pub(super) fn lines(batch: &[Turn]) -> Result<Vec<NewLine>, StoreError> {
     Ok(lines)
 }
 
-// Two mistakes that `make cluster-broken` compiles in, to see that its checker finds them. No feature, no setting and no
-// environment turns them on: only a compiler flag does, and never in a build that people get.
+// These are two deliberate mistakes that `make cluster-broken` compiles in to show that its checker
+// finds them. No feature, setting or environment variable turns them on, only a compiler flag, and
+// never in a build that people get.
 #[cfg(all(any(onyx_broken = "fence", onyx_broken = "reappend"), not(debug_assertions)))]
 compile_error!("a build with a mistake in it is for `make cluster-broken` alone");
 
-/// A statement that appends lines, and does what else belongs to that. Its first nine parameters are the session's key, the
-/// fence, how many lines there are and of how many bytes together, and their offsets, ids and bytes; the further ones are
-/// given here. The row it answers with begins as `appended_columns` says.
+/// A statement that appends lines and does other things in the same step. Its first nine parameters
+/// are the session's key, the fence, the number of lines and of their bytes, and the lines'
+/// offsets, ids and bytes; `given` holds the further ones. The row that it returns begins with
+/// `appended_columns`.
 pub(in crate::postgres) struct AppendStatement<'a> {
     pub(in crate::postgres) sql: &'static str,
     pub(in crate::postgres) given: Given<'a>,
 }
 
-/// Puts the lines behind those of a log whose row `held` has moved the end.
+/// Inserts the lines into a log whose end was moved in its row, `held`.
 macro_rules! added_lines {
     () => {
         "added AS (
@@ -52,7 +55,7 @@ macro_rules! added_lines {
 }
 pub(in crate::postgres) use added_lines;
 
-/// What `Appended` is read from.
+/// The columns from which `Appended` is read.
 macro_rules! appended_columns {
     () => {
         "next_pos, generation, next_seq - sealed_seq, next_pos - sealed_pos"
@@ -60,7 +63,7 @@ macro_rules! appended_columns {
 }
 pub(in crate::postgres) use appended_columns;
 
-/// The condition under which a row of `session_log` may be written to: its fence is still the
+/// The condition under which a row of `session_log` may be written to: its fence must still be the
 /// writer's.
 #[cfg(not(onyx_broken = "fence"))]
 macro_rules! is_held {
@@ -76,7 +79,7 @@ macro_rules! is_held {
 }
 pub(in crate::postgres) use is_held;
 
-/// Appends to the end of the log; where the last parameter says so, only to a log without any
+/// Appends to the end of a log. If the last parameter is true, it does so only if the log has no
 /// lines.
 const APPEND: &str = concat!(
     "WITH held AS (
@@ -93,20 +96,20 @@ const APPEND: &str = concat!(
     " FROM held"
 );
 
-/// What an append left.
+/// The state of the log after an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Appended {
     pub(super) end: Pos,
-    /// The number of rows that no segment holds yet.
+    /// The number of rows that are not in any segment yet.
     pub(super) unsealed_rows: u64,
     pub(super) unsealed_bytes: u64,
 }
 
-/// What a statement that appends has left.
+/// The result of a statement that appends.
 pub(in crate::postgres) struct Written {
     pub(super) appended: Appended,
     pub(in crate::postgres) log: LogState,
-    /// The statement's answer, unless that was lost.
+    /// The row that the statement returned; `None` if the answer was lost.
     pub(in crate::postgres) row: Option<Row>,
 }
 
@@ -120,7 +123,7 @@ impl PostgresTurnLog {
         Ok(self.write(lease, lines, &statement).await?.appended)
     }
 
-    /// Into an empty log; `Conflict` when it is not.
+    /// Appends the first lines of a log; `Conflict` when the log is not empty.
     pub(super) async fn append_first(
         &self,
         lease: &Lease,
@@ -138,8 +141,8 @@ impl PostgresTurnLog {
         }
     }
 
-    /// Writes lines with what belongs to them, all or nothing. `LeaseLost`: the statement found no row that it may write
-    /// to.
+    /// Runs a statement that writes lines and what belongs to them, all or nothing. `LeaseLost`:
+    /// the statement found no row that it may write to.
     pub(super) async fn write(
         &self,
         lease: &Lease,
@@ -155,7 +158,8 @@ impl PostgresTurnLog {
             Err(AppendFailure::Unknown(error)) => {
                 tracing::warn!(%error, "whether turns were written is not known; asking");
                 let found = self.find_out(lease, lines, statement).await;
-                // What the log holds is not known: the next holder of the session reads it.
+                // It is not known what the log holds, so the lease is given up, and the next holder
+                // of the session reads the log.
                 found.inspect_err(|_| drop(self.leases.lost(lease)))
             }
             Err(AppendFailure::Known(trouble)) => Err(trouble),
@@ -163,7 +167,7 @@ impl PostgresTurnLog {
         }
     }
 
-    /// `None`: the fence is not the row's any more.
+    /// Runs the statement once. `None`: the row has another fence now.
     async fn put(
         &self,
         lease: &Lease,
@@ -197,8 +201,9 @@ impl PostgresTurnLog {
         Ok(Some(written))
     }
 
-    /// The answer was lost. Raising the fence waits for the statement or shuts it out, so the turns are there now or
-    /// never will be; absent ones are put under the new fence.
+    /// Finds out what happened to a statement whose answer was lost. Raising the fence waits for
+    /// the statement or shuts it out, so the turns are there now or never will be. If they are
+    /// absent, they are written under the new fence.
     async fn find_out(
         &self,
         lease: &Lease,
@@ -224,12 +229,14 @@ impl PostgresTurnLog {
                 let (len, generation): (u64, i64) = (count(&row, 0)?, get(&row, 1)?);
                 let log = LogState { len, stamp: generation.into() };
                 self.leases.wrote(lease, log);
-                // The next append sees how much is to be sealed.
+                // The numbers are zero because they are not known here; the next append counts what
+                // is to be sealed.
                 let appended = Appended { end: Pos(len), unsealed_rows: 0, unsealed_bytes: 0 };
                 Ok(Written { appended, log, row: None })
             }
             (None, Err(error)) => Err(error.into()),
-            // There is one retry: if this is not answered either, the caller gets the error.
+            // The statement is retried once. If that is not answered either, the caller gets the
+            // error.
             (None, Ok(fence)) => {
                 let put = self.put(lease, fence, lines, statement).await?;
                 put.ok_or_else(|| StoreError::LeaseLost.into())
@@ -250,7 +257,7 @@ impl Written {
     }
 }
 
-/// Why a statement failed, and whether it may have happened all the same.
+/// Why a statement failed, and whether it may have happened nevertheless.
 enum AppendFailure {
     Known(TransactionError),
     Unknown(Error),

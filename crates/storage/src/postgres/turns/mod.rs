@@ -1,5 +1,6 @@
-//! Logs of turns: the newest lines as rows, older ones sealed into objects. Every write compares the fence of its lease in
-//! the same statement; a line is kept as the exact bytes that a file would hold.
+//! Logs of turns. The newest lines are rows; older ones are sealed into objects. Every write
+//! compares the fence of its lease in the same statement. A line is stored with the exact bytes
+//! that a file would hold.
 
 mod append;
 mod page;
@@ -27,7 +28,7 @@ pub use seal::Sealing;
 use seal::SegmentCache;
 pub(super) use seal::{pack, unpack};
 
-/// Turn logs in the database. Cheap to clone.
+/// Turn logs in the database. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresTurnLog {
     database: Database,
@@ -48,7 +49,7 @@ impl PostgresTurnLog {
     }
 }
 
-/// A session's key as statements are given it.
+/// The key of a session as statements need it.
 struct LogKey {
     person: String,
     agent: String,
@@ -68,7 +69,7 @@ impl LogKey {
         [&self.person, &self.agent, &self.session]
     }
 
-    /// The parameters with more behind them.
+    /// The parameters of the key, followed by more parameters.
     fn with<'a, const N: usize>(
         &'a self,
         more: [&'a (dyn ToSql + Sync); N],
@@ -104,8 +105,8 @@ impl TurnLog for PostgresTurnLog {
         self.page(key, before, ReadLimits { turns: usize::MAX, bytes }).await
     }
 
-    /// Knows only the state of a log that this gateway holds, because no other gateway can have
-    /// written to it.
+    /// Returns a state only for a log that this gateway holds, because only then can no other
+    /// gateway have written to it.
     fn state_now(&self, key: &SessionKey) -> Option<LogState> {
         self.leases.log(key)
     }
@@ -166,7 +167,8 @@ impl TurnLog for PostgresTurnLog {
         held.map(drop).ok_or_else(|| self.leases.lost(lease))
     }
 
-    /// The row of the log stays: its fence must not restart. Objects that nothing refers to any more are swept later.
+    /// Deletes the lines. The row of the log stays, because its fence must not start again. Objects
+    /// that are no longer referred to are swept later.
     async fn delete(&self, lease: &Lease) -> Result<(), StoreError> {
         let (fence, key) = (self.leases.fence(lease)?, LogKey::of(&lease.key));
         let client = self.database.client().await?;
@@ -214,7 +216,7 @@ impl TurnLog for PostgresTurnLog {
 }
 
 impl PostgresTurnLog {
-    /// Appends turns by a statement that does more than that.
+    /// Appends turns by a statement that also does other things.
     pub(super) async fn append_by(
         &self,
         lease: &Lease,
@@ -232,7 +234,7 @@ impl PostgresTurnLog {
         }
     }
 
-    /// Where the log ends; `None` where there is none.
+    /// The length of the log; `None` if there is no log.
     async fn end(&self, key: &LogKey) -> Result<Option<u64>, StoreError> {
         let client = self.database.client().await?;
         let select = "SELECT next_pos FROM session_log

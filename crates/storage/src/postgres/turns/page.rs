@@ -1,4 +1,4 @@
-//! Reading backwards: from the rows, and from sealed segments where these begin.
+//! Reads logs backwards: first from rows, then from sealed segments.
 
 use onyx_types::{SessionKey, TurnId};
 
@@ -9,26 +9,26 @@ use crate::postgres::convert::{count, get, integer};
 use crate::postgres::query::rows;
 use crate::{Page, Pos, StoreError};
 
-/// How much of a log is read at once.
+/// How much of a log is read at most.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReadLimits {
     pub(super) turns: usize,
-    /// The bound on bytes, which one line at most may pass.
+    /// The bound on bytes. One line may exceed it.
     pub(super) bytes: u64,
 }
 
-/// Rows that are asked for at once.
+/// The most rows that one query returns.
 const ROWS_AT_ONCE: usize = 2_000;
-/// What a copy reads at once.
+/// How much a copy reads at a time.
 const COPIED_AT_ONCE: ReadLimits = ReadLimits { turns: usize::MAX, bytes: 4 * 1024 * 1024 };
 
-/// A line and where it begins.
+/// A line and the position at which it begins.
 pub(super) struct PlacedLine {
     pub(super) at: u64,
     pub(super) bytes: Vec<u8>,
 }
 
-/// Some lines in a row, newest first.
+/// Consecutive lines, newest first.
 struct Lines {
     lines: Vec<PlacedLine>,
     start: u64,
@@ -49,7 +49,8 @@ impl PostgresTurnLog {
         Ok(found.into_page(read.start).page)
     }
 
-    /// The lines up to and including a turn, oldest first. `NotFound` when there is no such turn.
+    /// Returns the lines up to and including a turn, oldest first. `NotFound` when there is no such
+    /// turn.
     pub(super) async fn lines_through(
         &self,
         key: &SessionKey,
@@ -61,7 +62,7 @@ impl PostgresTurnLog {
             for mut line in read.lines {
                 let turn = match decode_line(&mut line.bytes) {
                     Line::Turn(turn) | Line::Altered(turn, _) => turn.id,
-                    // What cannot be read is not carried on.
+                    // Lines that cannot be read are not copied.
                     Line::Unreadable(_) | Line::Blank => continue,
                 };
                 if turn == through || !copied.is_empty() {
@@ -77,14 +78,15 @@ impl PostgresTurnLog {
         if copied.is_empty() { Err(StoreError::NotFound) } else { Ok(copied) }
     }
 
-    /// `None`: there is no log.
+    /// Reads the last lines before a position. `None`: there is no log.
     async fn read(
         &self,
         key: &SessionKey,
         before: Option<Pos>,
         limits: ReadLimits,
     ) -> Result<Option<Lines>, StoreError> {
-        // No other gateway moves the end of a log that this one holds.
+        // If this gateway holds the log, no other gateway moves its end, so the known length can be
+        // used.
         let held = self.leases.log(key);
         let key = LogKey::of(key);
         let len = match held {

@@ -1,5 +1,5 @@
-//! Sealing: lines that will not change are moved from their rows into one object. The object is put and read back
-//! before the rows are exchanged for it, in one transaction.
+//! Sealing moves lines that will not change from their rows into one object. The object is written
+//! and read back before one transaction replaces the rows by it.
 
 use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};
@@ -23,11 +23,11 @@ use crate::postgres::transaction::transact;
 /// When the lines of a log are sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sealing {
-    /// The lines are sealed when their rows hold this many bytes, beside the append that reached
-    /// them.
+    /// The lines are sealed when their rows hold this many bytes, in a task beside the append that
+    /// reached them.
     Beside { bytes: u64 },
     /// The lines are sealed when there are this many rows, before the append returns. Tests use
-    /// this, which then read from objects.
+    /// this, so that they read from objects.
     AtOnce { rows: u64 },
 }
 
@@ -37,10 +37,10 @@ impl Default for Sealing {
     }
 }
 
-/// A segment that is kept in memory is read by the pages that follow.
+/// How many segments are kept in memory for the pages that follow.
 const MOST_KEPT: usize = 8;
 
-/// The last segments that were read, as the lines they hold.
+/// The segments that were read last, unpacked into their lines.
 #[derive(Debug, Default)]
 pub(super) struct SegmentCache(Mutex<VecDeque<(String, Arc<Vec<u8>>)>>);
 
@@ -66,13 +66,13 @@ impl Sealing {
 }
 
 impl PostgresTurnLog {
-    /// A log that cannot be sealed now is whole as it is; the next append tries again.
+    /// Seals a log. If that fails, the log is still complete and the next append tries again.
     pub(super) async fn seal_now_or_beside(&self, key: &SessionKey) {
         let (log, session) = (self.clone(), key.session);
         let key = LogKey::of(key);
         let seal = async move {
             match log.seal(&key).await {
-                // Another gateway, or the append before, has sealed it meanwhile.
+                // Another gateway or an earlier append has sealed the log meanwhile.
                 Ok(()) | Err(StoreError::Conflict) => {}
                 Err(error) => {
                     tracing::warn!(%session, %error, "a log could not be sealed; trying later");
@@ -85,7 +85,8 @@ impl PostgresTurnLog {
         }
     }
 
-    /// Seals logs that were not written to for this long. Returns how many.
+    /// Seals up to a hundred of the logs that were not written to for this long. Returns how many
+    /// it sealed.
     pub(crate) async fn seal_idle(&self, idle: Duration) -> Result<u64, StoreError> {
         let client = self.database.client().await?;
         let found = rows(
@@ -111,12 +112,13 @@ impl PostgresTurnLog {
         Ok(sealed)
     }
 
-    /// `Conflict`: it was deleted, or another gateway sealed it meanwhile.
+    /// Seals one log. `Conflict`: the log was deleted, or another gateway sealed it meanwhile.
     async fn seal(&self, key: &LogKey) -> Result<(), StoreError> {
         let Some(found) = self.unsealed(key).await? else { return Ok(()) };
         let end_pos = found.first_pos + integer(found.lines.len() as u64);
         let name = self.blobs.keep(&key.person, &pack(&found.lines)?).await?;
-        // The object is read back before the rows go, because from then on it is all there is.
+        // The object is read back before the rows are deleted, because from then on it is the only
+        // copy.
         if unpack(&self.blobs.get(&key.person, &name).await?)? != found.lines {
             return Err(StoreError::Damaged("the object store changed a log".to_owned()));
         }
@@ -157,7 +159,7 @@ impl PostgresTurnLog {
         })
     }
 
-    /// Everything that is still in rows, as one look at the log sees it.
+    /// Reads everything that is still in rows, in one query and so from one moment.
     async fn unsealed(&self, key: &LogKey) -> Result<Option<Unsealed>, StoreError> {
         let client = self.database.client().await?;
         let found = rows(
@@ -182,8 +184,8 @@ impl PostgresTurnLog {
         }))
     }
 
-    /// The lines of the segment that ends at a position or holds it, those before it, newest first. None: nothing is
-    /// sealed there.
+    /// Reads the lines before a position from the segment that contains or ends at it, newest
+    /// first. The list is empty if nothing is sealed there.
     pub(super) async fn sealed_before(
         &self,
         key: &LogKey,
@@ -222,7 +224,7 @@ impl PostgresTurnLog {
     }
 }
 
-/// The rows of a log.
+/// The lines of a log that are still in rows.
 struct Unsealed {
     generation: i64,
     first_seq: i64,

@@ -157,7 +157,8 @@ pub(crate) async fn vectors_are_kept_by_chunk_and_follow_its_words(on: Backend) 
     assert_eq!(on.chunks.vectors("mini", &[one]).await.unwrap(), [(one, vector.clone())]);
     assert_eq!(on.chunks.without_vector("mini", ChunkId(0), 9).await.unwrap().len(), 1);
 
-    // An edit around it and a copy elsewhere keep the vector; another model's is another.
+    // The chunk keeps its vector when the text around it is edited, and a copy elsewhere gets the
+    // vector too; another model has none.
     on.chunks.replace(&row, &[chunk(1, "new"), chunk(9, "one")]).await.unwrap();
     let copy = source(Some("anna"), "vault/b.md", "1");
     on.chunks.replace(&copy, &[chunk(1, "one")]).await.unwrap();
@@ -183,7 +184,7 @@ pub(crate) async fn vectors_of_tokens_go_where_the_vector_of_their_chunk_goes(on
     assert_eq!(lacking.iter().map(|chunk| chunk.id).collect::<Vec<_>>(), [two]);
     assert_eq!(on.chunks.tokens("mini", &[two, one]).await.unwrap(), [(one, vec![1, 2, 3])]);
     assert_eq!(on.chunks.tokens("other", &[one]).await.unwrap(), []);
-    // A copy that says the same takes them over; what is removed takes its own along.
+    // A copy with the same text takes the token vectors over, and a removed source loses its own.
     let copy = source(Some("anna"), "vault/b.md", "1");
     on.chunks.replace(&copy, &[chunk(1, "one")]).await.unwrap();
     assert_eq!(on.chunks.token_bytes("mini").await.unwrap(), 6);
@@ -212,7 +213,7 @@ pub(crate) async fn the_oldest_vectors_of_tokens_make_room(on: Backend) {
     assert_eq!(lacking(ids[1], 9).await, [ids[0]]);
     let tokens: Vec<_> = ids.iter().map(|id| (*id, vec![7; 10])).collect();
     on.chunks.keep_tokens("mini", tokens).await.unwrap();
-    // What is kept once more counts once, with its new size.
+    // Token vectors that are stored again count once, with their new size.
     on.chunks.keep_tokens("mini", vec![(ids[4], vec![7; 15])]).await.unwrap();
     assert_eq!(on.chunks.token_bytes("mini").await.unwrap(), 55);
     assert_eq!(on.chunks.drop_oldest_tokens("mini", 55).await.unwrap(), None);
@@ -276,7 +277,8 @@ pub(crate) async fn vectors_of_one_model_serve_while_those_of_another_are_made(o
     assert_eq!(on.chunks.counts(Some(&anna), Some("new")).await.unwrap().vectors, 1);
     assert_eq!(on.chunks.counts(Some(&anna), Some("old")).await.unwrap().vectors, 2);
 
-    // A third never takes the place of the one that serves; an edit keeps what both know.
+    // A third model never replaces the one that searches use, and an edited source keeps the
+    // vectors of both.
     keep("third", ids[0], 4.0).await;
     assert_eq!((held("old").await, held("new").await, held("third").await), (2, 0, 1));
     on.chunks.replace(&row, &[chunk(2, "one")]).await.unwrap();
@@ -322,7 +324,7 @@ pub(crate) async fn marks_are_found_by_the_start_of_their_names(on: Backend) {
     }
     let marks = on.chunks.marks("s:").await.unwrap();
     assert_eq!(marks, [("s:1".to_owned(), "d".to_owned()), ("s:2".to_owned(), "b".to_owned())]);
-    // Counts are kept for a period, and none is lost when several count at once.
+    // Counts are kept per period, and none is lost when several callers count at once.
     let add = |period, by| on.chunks.add_to_mark("s:3", period, by);
     assert_eq!(add("2026-11-18", 5).await.unwrap(), 5);
     assert_eq!(add("2026-11-18", 2).await.unwrap(), 7);

@@ -20,7 +20,7 @@ fn fact(subject: &str, relation: &str, object: &str, kind: ObjectKind) -> FactRo
     }
 }
 
-/// A source with one chunk for each text; its group and the chunks.
+/// Stores a source with one chunk for each text, and returns its group and chunks.
 async fn source(on: &Backend, person: &str, path: &str, texts: &[&str]) -> (GroupId, Vec<ChunkId>) {
     let row = SourceRow {
         key: SourceKey { person: Some(person.parse().unwrap()), path: path.into() },

@@ -146,7 +146,8 @@ pub(crate) async fn what_was_left_out_comes_again_when_the_clock_was_set_back(on
         (110, 150, SlotState::Missed),
     ];
     assert_eq!(history(&on, "morning").await, kept);
-    // What was fired is not fired again, and covers none of what is left out after it.
+    // A slot that was fired is not fired again, and times after it that were left out still get
+    // their row.
     let again = vec![
         queued("morning", 160),
         queued("morning", 200),

@@ -26,7 +26,7 @@ pub(crate) async fn pieces_are_put_together_by_turn(on: Backend) {
     on.turns.note_live(&lease, &pieces[1..]).await.unwrap();
     let texts = [piece(one, "Hello\n"), piece(two, "\"Guten\"")];
     assert_eq!(on.turns.live(&key).await.unwrap(), texts);
-    // They are no turns yet.
+    // The noted texts are not turns of the log yet.
     assert_eq!(on.turns.tail(&key, None, 10).await.unwrap().turns.len(), 1);
 }
 

@@ -1,6 +1,6 @@
-//! What every implementation of the stores must do, as functions over the traits alone: the
-//! embedded one, PostgreSQL with an object store, and the one in memory, on which the simulation
-//! stands.
+//! What every implementation of the stores must do, as functions that use only the traits. They run
+//! against the embedded store, PostgreSQL with an object store, and the store in memory, which the
+//! simulation uses.
 
 mod acceptances;
 mod accounts;
@@ -34,7 +34,7 @@ use onyx_test_support::{LeasePlace, ManualClock, MemoryDisk, OpenTurnstile};
 use crate::server::servers::{self, TestDatabase};
 use crate::support::TempStore;
 
-/// A fresh, empty set of stores and the clock they go by.
+/// A fresh, empty set of stores, and the clock that they use.
 pub(crate) struct Backend {
     pub(crate) turns: Arc<dyn TurnLog>,
     pub(crate) leases: Arc<dyn Leases>,
@@ -50,19 +50,19 @@ pub(crate) struct Backend {
     pub(crate) objects: Arc<dyn Objects>,
     pub(crate) chunks: Arc<dyn ChunkStore>,
     pub(crate) clock: Arc<ManualClock>,
-    /// Where a server keeps deadlines of its own.
+    /// The URL of the database, for stores whose deadlines follow a server's clock.
     database: Option<String>,
-    /// Whatever must live as long as the stores do.
+    /// Values that must live as long as the stores do.
     pub(crate) _keep: Box<dyn std::any::Any>,
 }
 
 impl Backend {
-    /// How far from a deadline a test must stay: a server's own clock goes on while it looks.
+    /// How far from a deadline a test must stay. A server's own clock continues while a test runs.
     pub(crate) fn slack(&self) -> Duration {
         if self.database.is_some() { Duration::from_secs(10) } else { Duration::from_millis(1) }
     }
 
-    /// Lets time pass, for the stores and for a server behind them.
+    /// Lets time pass for the stores and for the server behind them, if there is one.
     pub(crate) async fn advance(&self, by: Duration) {
         self.clock.advance(by);
         if let Some(database) = &self.database {
@@ -71,13 +71,13 @@ impl Backend {
     }
 }
 
-/// PostgreSQL and S3, with logs that are sealed every three turns.
+/// Opens stores on PostgreSQL and S3, with logs that are sealed every three turns.
 async fn server() -> Backend {
     let database = TestDatabase::migrated().await;
     let gateway = database.open("one").await;
     let url = database.servers.url(&database.name);
     let (store, clock) = (gateway.store.clone(), Arc::clone(&gateway.clock));
-    // The database goes last.
+    // The tuple drops the gateway first and the database last.
     let keep = Box::new((gateway, database));
     Backend { database: Some(url), ..backend(store, clock, keep) }
 }
@@ -123,7 +123,7 @@ fn backend(store: Store, clock: Arc<ManualClock>, keep: Box<dyn std::any::Any>) 
     }
 }
 
-/// One test for each case and backend.
+/// Makes one test for each case and backend.
 macro_rules! conformance {
     ($($module:ident: $($case:ident)*;)*) => {
         backends! { on_embedded embedded: $($module: $($case)*;)* }
@@ -133,7 +133,7 @@ macro_rules! conformance {
     };
 }
 
-/// Where the stores in memory have nothing.
+/// Makes tests for stores that the backends in memory do not have.
 macro_rules! conformance_of_engines {
     ($($module:ident: $($case:ident)*;)*) => {
         backends! { on_embedded_alone embedded: $($module: $($case)*;)* }

@@ -233,7 +233,7 @@ fn refused_for(error: &StoreError) -> bool {
 pub(crate) async fn large_files_come_back_whole_and_grow(on: Backend) {
     let large = "ä\0".repeat(100_000);
     let hash = on.write("a", &large, Expect::Absent).await.unwrap();
-    // The same content under another name, and again after it was deleted.
+    // The same content is written under another name, and again after it was deleted.
     on.write("b", &large, Expect::Absent).await.unwrap();
     on.objects.delete(&key("b"), Expect::Is(hash)).await.unwrap();
     on.write("b", &large, Expect::Absent).await.unwrap();
@@ -241,7 +241,7 @@ pub(crate) async fn large_files_come_back_whole_and_grow(on: Backend) {
     assert!(read("a").await.bytes == large.as_bytes() && read("b").await.hash == hash);
     on.objects.append(&key("a"), b"more").await.unwrap();
     assert!(read("a").await.bytes == [large.as_bytes(), b"more"].concat());
-    // One that grows from small to large.
+    // A file grows from small to large.
     on.objects.append(&key("log"), b"begin ").await.unwrap();
     on.objects.append(&key("log"), large.as_bytes()).await.unwrap();
     on.objects.append(&key("log"), b" end").await.unwrap();
@@ -262,7 +262,7 @@ pub(crate) async fn people_and_agents_are_those_who_have_files(on: Backend) {
     of(&Area::Shared).put(&key("b"), b"x", Expect::Anything).await.unwrap();
     assert!(on.files.people().await.unwrap().contains(&"cleo".parse().unwrap()));
     assert_eq!(on.files.agents().await.unwrap(), ["main".parse().unwrap()]);
-    // Areas that lie in each other show the same files.
+    // An area that lies inside another shows the same files.
     let whole = of(&Area::Person("cleo".parse().unwrap()));
     let through = whole.get(&key("memory/main/MEMORY.md"), 9).await.unwrap().unwrap();
     assert_eq!(through.bytes, b"x");

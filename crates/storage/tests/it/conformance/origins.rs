@@ -4,7 +4,7 @@ use onyx_types::{Hash, Origin, Timestamp};
 use super::Backend;
 
 const ANNA: &str = "people/anna";
-/// Later than anything that a test writes down.
+/// A time that is later than anything a test records.
 const LATE: Timestamp = Timestamp::from_millis(i64::MAX);
 
 fn note(path: &str, content: Option<&str>, origin: Origin) -> OriginNote {
@@ -21,7 +21,7 @@ pub(crate) async fn a_content_is_known_here_elsewhere_and_by_what_was_there_befo
     let origins = on.files.origins();
     let known = async |path: &str, content: &str| {
         let mut known = origins.known(ANNA, path, Hash::of(content.as_bytes())).await.unwrap();
-        // When something was written down is the store's own time.
+        // The time of recording is the store's own, so the test replaces it.
         known.elsewhere = known.elsewhere.map(|(origin, _)| (origin, Timestamp::UNIX_EPOCH));
         known
     };
@@ -45,7 +45,8 @@ pub(crate) async fn a_content_is_known_here_elsewhere_and_by_what_was_there_befo
     assert_eq!(known("c", "one").await, copied);
     let of_bert = origins.known("people/bert", "a", Hash::of(b"one")).await.unwrap();
     assert_eq!(of_bert, ContentRecord::default(), "nothing is answered from another owner's rows");
-    // The same content again is the newest of its path; one that went has nothing before it.
+    // A content that returns is the newest of its path again, and a path whose file was removed has
+    // no content before.
     origins.note(ANNA, vec![note("a", Some("one"), Origin::Person)]).await.unwrap();
     assert_eq!(known("a", "one").await, here(Origin::Person));
     let back = ContentRecord { before: Some(Origin::Person), ..ContentRecord::default() };
@@ -69,7 +70,7 @@ pub(crate) async fn texts_alike_are_known_by_half_of_what_is_kept(on: Backend) {
     assert_eq!(alike(ANNA, &[2, 77], LATE).await, None, "one is chance");
     assert_eq!(alike(ANNA, &[1, 2, 3], Timestamp::UNIX_EPOCH).await, None, "not known by then");
     assert_eq!(alike("people/bert", &[1, 2, 3], LATE).await, None);
-    // Written down again with fewer prints, only those count.
+    // When the content is recorded again with fewer prints, only those count.
     let less = OriginNote { prints: vec![8, 9], ..foreign };
     origins.note(ANNA, vec![less]).await.unwrap();
     assert_eq!(alike(ANNA, &[1, 2, 3], LATE).await, None);

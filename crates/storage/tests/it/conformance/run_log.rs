@@ -1,4 +1,4 @@
-//! The beginning and the end of a run, each with its turns.
+//! Tests of the beginning and the end of a run, each with its turns.
 
 use onyx_storage::{
     BeginError, BeginIn, BeginRun, LastWrite, Lease, LiveText, ModelUse, RunOutcome, StoreError,
@@ -8,7 +8,7 @@ use onyx_types::{LaneId, RunStatus, SessionKey, SessionOrigin, Turn, Usage};
 use super::Backend;
 use crate::support::{Maker, TTL};
 
-/// A session that exists, with one run that ended well, and the lease for the next.
+/// Creates a session with one run that ended well, and takes the lease for the next run.
 async fn session(on: &Backend, make: &mut Maker) -> (SessionKey, Lease) {
     let key = make.key();
     let turn = make.user("first");
@@ -77,7 +77,7 @@ pub(crate) async fn a_run_begins_and_ends_with_its_turns(on: Backend) {
     assert!(meta.marks.unread);
     let day = "2026-01-01";
     assert!((on.ledger.spent(&key.person, day).await.unwrap() - 0.5).abs() < 1e-9);
-    // The session is free, and its log is as it was left.
+    // The session is free again, and the state of its log is the one that was returned.
     let next = on.leases.acquire(&key, TTL).await.unwrap();
     assert!(next.fence > lease.fence);
     if let Some(now) = on.turns.state_now(&key) {
@@ -96,7 +96,7 @@ pub(crate) async fn a_run_that_may_not_begin_writes_nothing(on: Backend) {
     let is_refused = matches!(refused, Err(BeginError::NotBegun(StoreError::AlreadyRun)));
     assert!(is_refused, "{refused:?}");
     assert_eq!(on.turns.tail(&key, None, 9).await.unwrap().turns, question);
-    // The same holder goes on.
+    // The same holder continues.
     let ended = outcome(&mut make, &run, RunStatus::Done);
     on.runs.end(&lease, last(&make.users(["an answer"]), ended)).await.unwrap();
     assert_eq!(on.turns.tail(&key, None, 9).await.unwrap().turns.len(), 2);

@@ -108,7 +108,7 @@ pub(crate) async fn the_same_input_is_not_run_twice_at_once(on: Backend) {
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
     let refused = results.iter().filter(|result| matches!(result, Err(StoreError::AlreadyRun)));
     assert_eq!(refused.count(), 9);
-    // The same turn of another session is another input.
+    // The same turn id in another session is another input.
     let other = make.key();
     on.ledger.begin_run(begin(&mut make, &other, input)).await.unwrap();
 }
@@ -189,7 +189,7 @@ pub(crate) async fn spending_adds_up_by_person_and_day(on: Backend) {
         (&foreign, day("2026-03-01T10:00:00Z"), Some(8.0)),
     ];
     for (key, ended_at, cost) in ends {
-        // An earlier answer must not be given again afterwards.
+        // Sums that were asked for before must not be repeated after new spending.
         on.ledger.spent(&key.person, &ended_at.utc_date()).await.unwrap();
         on.ledger.spent_by_agent(&key.agent, &ended_at.utc_date()).await.unwrap();
         let input = make.user("hi").id;
@@ -231,7 +231,7 @@ pub(crate) async fn each_agent_of_a_run_has_its_own_part_of_the_spending(on: Bac
     let day = ended.ended_at.utc_date();
     let usage = async |last: &str| on.ledger.usage("2000-01-01", last).await.unwrap();
     on.ledger.end_run(RunOutcome { used: parts.clone(), ..ended.clone() }).await.unwrap();
-    // Ending an ended run changes nothing.
+    // Ending the run a second time changes nothing.
     on.ledger.end_run(ended).await.unwrap();
     let spending = on.ledger.spending(&day).await.unwrap();
     let spent = |cost, tokens| Spent { cost, tokens };
@@ -284,12 +284,12 @@ pub(crate) async fn a_session_keeps_its_agent(on: Backend) {
     let other = SessionKey { agent: "other".parse().unwrap(), ..key.clone() };
     let refused = on.ledger.begin_run(begin(&mut make, &other, second)).await;
     assert!(matches!(refused, Err(StoreError::Conflict)));
-    // Nothing of the refused run stayed.
+    // Nothing of the refused run is left.
     assert_eq!(on.ledger.active_runs().await.unwrap().len(), 1);
     on.ledger.begin_run(begin(&mut make, &key, second)).await.unwrap();
 }
 
-/// Many writes at once share commits; those that fail take no other with them.
+/// Many writes at once share commits, and those that fail make no other fail.
 pub(crate) async fn one_failing_write_of_many_fails_alone(on: Backend) {
     let mut make = Maker::new();
     let taken = make.key();
@@ -325,7 +325,7 @@ pub(crate) async fn a_day_is_the_persons_own(on: Backend) {
     let ended = outcome(&mut make, &begun, RunStatus::Done);
     let usage = Usage { cost: Some(0.5), ..ended.usage };
     let used = vec![used(&key.agent, usage)];
-    // Eleven in the morning of the next day there.
+    // In the person's time zone, this is eleven in the morning of the next day.
     let ended_at = "2026-03-01T22:00:00Z".parse().unwrap();
     on.ledger.end_run(RunOutcome { ended_at, usage, used, ..ended }).await.unwrap();
     on.ledger.book(&key, "mine/m", usage, ended_at).await.unwrap();

@@ -1,4 +1,4 @@
-//! The sequence that tells which sessions moved.
+//! Tests of the sequence of changes to sessions.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -66,7 +66,8 @@ pub(crate) async fn a_session_moves_when_a_run_ends_or_its_row_changes_and_not_w
     assert_eq!(ledger.session_sequence().await.unwrap().unwrap().epoch, start.epoch);
 }
 
-/// Followers read while others write: what was told once is not told again under a lower number, and nothing is missed.
+/// Followers read while others write. A change that was read is not returned again under a lower
+/// number, and no change is missed.
 pub(crate) async fn changes_at_once_are_all_told_and_each_number_once(on: Backend) {
     let mut make = Maker::new();
     let mut writers = tokio::task::JoinSet::new();

@@ -135,7 +135,8 @@ pub(crate) async fn text_is_found_in_any_case(on: Backend) {
     assert_eq!(ids(&on, find("_")).await, []);
     let one = SessionFilter { limit: 1, before: Some(by_preview.session_id), ..find("ÜBER") };
     assert_eq!(ids(&on, one).await, [by_title.session_id]);
-    // What was said is not in the ledger: whoever knows where it was says so.
+    // The ledger does not contain what was said, so the caller passes the sessions that hold the
+    // text.
     let fork = SessionMeta { root: neither.session_id, ..meta(&mut make, 40) };
     on.ledger.put_session(&anna(), &fork).await.unwrap();
     let said = |session| SessionFilter { holding: vec![session], ..find("über") };
@@ -148,7 +149,7 @@ pub(crate) async fn text_is_found_in_any_case(on: Backend) {
 
 pub(crate) async fn pages_cover_the_list_newest_first(on: Backend) {
     let mut make = Maker::new();
-    // Many of one moment: the cursor must tell them apart.
+    // Many sessions have the same time, so the cursor must tell them apart.
     let mut rows: Vec<_> = (0..23).map(|n| meta(&mut make, 10 * (n / 5))).collect();
     for row in &rows {
         on.ledger.put_session(&anna(), row).await.unwrap();
@@ -288,7 +289,7 @@ pub(crate) async fn what_was_answered_is_unread_until_it_is_read(on: Backend) {
         };
         on.ledger.end_run(ended).await.unwrap();
         assert_eq!(unread().await, is_unread);
-        // Rebuilding the lists from the logs reads nothing.
+        // Rebuilding the list from the logs marks nothing as read or unread.
         let meta = on.ledger.session(&key.person, key.session).await.unwrap().unwrap();
         let rebuilt = SessionMeta { marks: SessionMarks::default(), ..meta };
         on.ledger.put_session(&key.person, &rebuilt).await.unwrap();
@@ -321,7 +322,7 @@ pub(crate) async fn tags_and_what_it_is_about_belong_to_a_conversation_with_its_
     assert_eq!(ids(&on, tagged("spring")).await, [fork.session_id, other.session_id]);
     let about = SessionFilter { attached: Some(roses.clone()), ..SessionFilter::default() };
     assert_eq!(ids(&on, about.clone()).await, [fork.session_id]);
-    // Rebuilding the row from the log leaves them.
+    // Rebuilding the row from the log preserves the tags and what the session is about.
     on.ledger.put_session(&anna(), &first).await.unwrap();
     let kept = on.ledger.session(&anna(), first.session_id).await.unwrap().unwrap();
     assert_eq!(kept.marks.tags, ["garden", "spring"]);
@@ -348,10 +349,10 @@ pub(crate) async fn a_conversation_is_pinned_with_its_forks(on: Backend) {
     let only = |pinned| SessionFilter { pinned: Some(pinned), ..SessionFilter::default() };
     let changed = on.ledger.change_session(&anna(), first.session_id, &pin(true)).await.unwrap();
     assert!(changed.marks.pinned);
-    // Of a family the newest is listed, pinned by way of the other.
+    // Of the family, the newest session is listed, and it is pinned because the other one was.
     assert_eq!(ids(&on, only(true)).await, [fork.session_id]);
     assert_eq!(ids(&on, only(false)).await, [other.session_id]);
-    // Rebuilding the row from the log leaves the pin.
+    // Rebuilding the row from the log preserves the pin.
     on.ledger.put_session(&anna(), &first).await.unwrap();
     let kept = on.ledger.session(&anna(), first.session_id).await.unwrap().unwrap();
     assert!(kept.marks.pinned);

@@ -63,7 +63,7 @@ pub(crate) async fn pages_of_any_size_cover_the_log_without_gap_or_repeat(on: Ba
     let mut make = Maker::new();
     let key = make.key();
     let lease = on.leases.acquire(&key, TTL).await.unwrap();
-    // Some lines are longer than any block a reader may take at once.
+    // Some lines are longer than any block that a reader may load at once.
     let turns: Vec<Turn> = (0..40)
         .map(|n| make.user(&"x".repeat(if n % 7 == 3 { 200_000 } else { n * 31 })))
         .collect();
@@ -139,7 +139,7 @@ pub(crate) async fn a_turn_nested_too_deeply_is_refused_and_the_log_goes_on(on: 
     let mut make = Maker::new();
     let key = make.key();
     let lease = on.leases.acquire(&key, TTL).await.unwrap();
-    // As deep as can be read back, and one deeper.
+    // One turn is as deep as can be read back, and another is one level deeper.
     let nested = |depth| (0..depth).fold(Value::Null, |inner, _| json!([inner]));
     let mut deepest = make.user("deepest");
     deepest.extra = Map::from_iter([("deep".to_owned(), nested(126))]);
@@ -157,7 +157,7 @@ pub(crate) async fn a_lost_lease_cannot_append(on: Backend) {
     let lost = on.leases.acquire(&key, TTL).await.unwrap();
     on.advance(TTL).await;
     let turns = make.users(["late", "in time"]);
-    // Expired, though no other holder has it yet.
+    // The lease has expired, although no other holder has the session yet.
     assert!(matches!(on.turns.append(&lost, &turns[..1]).await, Err(StoreError::LeaseLost)));
     let held = on.leases.acquire(&key, TTL).await.unwrap();
     assert!(matches!(on.turns.append(&lost, &turns[..1]).await, Err(StoreError::LeaseLost)));
@@ -191,8 +191,8 @@ pub(crate) async fn batches_of_concurrent_appends_stay_together(on: Backend) {
     }
 }
 
-/// The old holder keeps writing while its time runs out and somebody else takes over: nothing of
-/// it may land after the new holder has the lease.
+/// The old holder keeps writing while its lease expires and another holder takes over. None of its
+/// writes may land after the new holder has the lease.
 pub(crate) async fn a_new_holder_never_sees_a_late_write_of_the_old_one(on: Backend) {
     let mut make = Maker::new();
     for _ in 0..20 {
@@ -208,7 +208,7 @@ pub(crate) async fn a_new_holder_never_sees_a_late_write_of_the_old_one(on: Back
         let new = loop {
             match on.leases.acquire(&key, TTL).await {
                 Ok(lease) => break lease,
-                // A write that began in time is still under way.
+                // A write that began in time is still in progress.
                 Err(StoreError::Busy) => tokio::task::yield_now().await,
                 Err(error) => panic!("{error}"),
             }
@@ -233,7 +233,7 @@ pub(crate) async fn a_copy_goes_through_the_named_turn(on: Backend) {
     let end = on.turns.copy_through(&from, turns[2].id, &target).await.unwrap();
     let page = on.turns.tail(&to, None, 10).await.unwrap();
     assert_eq!((&page.turns[..], &page.damage[..]), (&turns[..3], &[][..]));
-    // The copy is a log like any other, and the original is untouched.
+    // The copy is a log like any other, and the original is unchanged.
     let more = make.user("more");
     assert!(on.turns.append(&target, std::slice::from_ref(&more)).await.unwrap() > end);
     assert_eq!(on.turns.tail(&to, None, 1).await.unwrap().turns, [more]);

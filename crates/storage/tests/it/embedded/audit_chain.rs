@@ -28,7 +28,7 @@ async fn state(temp: &TempStore, person: &PersonId) -> ChainState {
     temp.store.ledger.verify_audit(person).await.unwrap()
 }
 
-/// What an attacker with the database file can do.
+/// Removes the triggers, as an attacker with the database file could.
 fn without_guards(database: &Connection) {
     database
         .execute_batch(
@@ -45,7 +45,7 @@ async fn rows_cannot_be_changed_or_removed_by_plain_statements() {
     assert_eq!(state(&temp, &anna).await, ChainState::Whole { rows: ROWS });
 }
 
-/// For each column: its name, a statement that reads it and one that forges it.
+/// Makes, for each column, its name, a statement that reads it and a statement that forges it.
 macro_rules! columns {
     ($($column:literal)*) => {
         [$((

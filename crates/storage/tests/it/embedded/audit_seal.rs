@@ -1,4 +1,4 @@
-//! What lies outside the home and knows of every audit row.
+//! Tests of the files outside the home that record every audit row.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ async fn older_rows_stay_whole_and_are_said_to_have_no_key() {
     add(&sealed, &mut make, 2).await;
     assert_eq!(state(&sealed).await, ChainState::SealedFrom { rows: 5, first: 4 });
     drop(sealed);
-    // A row that came without the key, after rows with it, does not belong.
+    // A row that was added without the key after rows with it does not belong to the chain.
     let plain = store(&home, AuditWitnesses::default()).await;
     add(&plain, &mut make, 1).await;
     drop(plain);

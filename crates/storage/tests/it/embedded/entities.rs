@@ -37,7 +37,7 @@ impl World {
         Change { ts: self.make.tick(), author, origin, run: None, tool: "test".into() }
     }
 
-    /// A file as a person's editor leaves it.
+    /// Writes a file as a person's editor does.
     fn write(&self, path: &str, text: &str) -> PathBuf {
         let file = self.temp.home().join("people/anna").join(path);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -192,12 +192,13 @@ async fn what_came_from_outside_stays_so_however_it_is_edited() {
     let by = world.by(Origin::Agent);
     assert_eq!(world.entities().commit(&edit, by).await.unwrap().unwrap().origin, Origin::External);
 
-    // A person's editor leaves no trace in the history; the file says it itself.
+    // A person's editor leaves no trace in the history, but the file itself says where it came
+    // from.
     let file = world.temp.home().join("people/anna/spaces/home/refs/page.md");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text + "and mine\n").unwrap();
     assert_eq!(world.entities().get(&made.at).await.unwrap().unwrap().origin, Origin::External);
-    // And it can only make itself less trusted.
+    // A file can only make itself less trusted.
     world.write("spaces/home/refs/sly.md", "---\norigin: nonsense\n---\nx");
     let sly = world.entities().get(&place(EntityKind::Ref, "sly")).await.unwrap().unwrap();
     assert_eq!(sly.origin, Origin::External);
@@ -263,7 +264,7 @@ async fn a_space_is_a_folder_with_a_card() {
     assert_eq!(world.spaces().list().await.unwrap(), [made.clone(), garden]);
     assert_eq!(world.spaces().get(&"none".parse().unwrap()).await.unwrap(), None);
 
-    // Another program's keys stay, and a change built on an older card is refused.
+    // Keys of other programs are preserved, and a change based on an older card is refused.
     let card = world.temp.home().join("people/anna/spaces/home/space.json");
     let text = fs::read_to_string(&card).unwrap().replacen('{', "{ \"colour\": \"red\",", 1);
     fs::write(&card, text).unwrap();

@@ -1,4 +1,4 @@
-//! A disk that fails, stops short and counts on demand.
+//! A disk that fails, writes too little and counts its calls, as a test demands.
 
 use std::fs::File;
 use std::io;
@@ -18,11 +18,11 @@ pub(crate) struct FaultyFiles {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WriteFault {
     Full,
-    /// So many bytes fit.
+    /// Only this many bytes fit.
     Short(usize),
 }
 
-/// How often the disk was asked, since the last look.
+/// How often the disk was called since the counts were last taken.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Calls {
     pub(crate) writes: u64,

@@ -15,7 +15,7 @@ fn change(make: &mut Maker, run: Option<RunId>, origin: Origin) -> Change {
     }
 }
 
-/// A file that was changed just now.
+/// Makes an object that was changed just now.
 pub(super) fn held(bytes: &[u8]) -> Object {
     let now = SystemClock::new().wall();
     Object { bytes: bytes.to_vec(), hash: Hash::of(bytes), modified: now, changed: now }

@@ -32,7 +32,7 @@ fn a_home_in_use_is_refused_with_its_holder_and_is_free_afterwards() {
     let second = Home::open(folder.path());
     let Err(HomeError::InUse { home: path, pid }) = second else { panic!("{second:?}") };
     assert_eq!((path.as_path(), pid), (folder.path(), Some(std::process::id())));
-    // Looking where things lie needs no ownership.
+    // The paths of a home can be asked for without owning it.
     let paths = Home::paths_only(folder.path());
     assert_eq!(&paths, home.paths());
     assert_eq!(paths.socket(), folder.path().join("onyx.sock"));

@@ -1,4 +1,5 @@
-//! The index may be deleted or broken at any time; what is in it can be made again.
+//! Tests that the index can be deleted or damaged at any time, because its content can be made
+//! again.
 
 use std::fs;
 use std::time::Duration;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::faulty::{Calls, FaultyFiles};
 use crate::support::{Maker, TempStore};
 
-/// A page of 50 short turns has about a third of it.
+/// A bound on the bytes that may be read. A page of 50 short turns takes about a third of it.
 const LITTLE: u64 = 32 * 1024;
 
 #[tokio::test]
@@ -27,7 +27,7 @@ async fn the_last_page_of_a_hundred_thousand_turns_reads_little_more_than_the_pa
     assert_eq!(older.turns, last[900..950]);
     assert!(disk.take_calls().bytes_read <= LITTLE);
 
-    // A new process looks at the last byte first: is the tail torn?
+    // A new process reads the last byte first, to see whether the tail is torn.
     drop(temp.store);
     let home =
         onyx_storage::Home::open_with(&temp.folder.path().join("home"), disk.clone()).unwrap();

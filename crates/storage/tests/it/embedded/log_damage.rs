@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{Maker, TempStore};
 
-/// A few turns of different shapes, and their log byte for byte.
+/// Writes a few turns of different shapes, and returns them with the bytes of their log.
 async fn sample(temp: &TempStore, make: &mut Maker) -> (Vec<Turn>, Vec<u8>) {
     let key = make.key();
     let mut turns = make.users(["one", "zwei \"ü\" 🦀\n", ""]);
@@ -28,7 +28,7 @@ async fn tail(temp: &TempStore, key: &SessionKey) -> Page {
     temp.store.turns.tail(key, None, 100).await.unwrap()
 }
 
-/// What lies in a file beside the log, as (offset, bytes).
+/// Returns what a file beside the log holds, as pairs of offset and bytes.
 fn aside(temp: &TempStore, key: &SessionKey, extension: &str) -> Vec<(u64, Vec<u8>)> {
     let path = temp.log_path(key).with_extension(format!("jsonl.{extension}"));
     let Ok(text) = fs::read_to_string(path) else { return Vec::new() };
@@ -55,7 +55,7 @@ async fn a_log_cut_at_any_byte_keeps_its_whole_lines_and_sets_the_rest_aside() {
         let key = plant(&temp, &mut make, head);
         let mut whole = head.iter().filter(|byte| **byte == b'\n').count();
         let mut end = head.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        // A line that lacks nothing but its newline is whole.
+        // A line that lacks only its newline is complete.
         if bytes.get(cut) == Some(&b'\n') {
             (whole, end) = (whole + 1, cut);
         }
@@ -119,11 +119,11 @@ async fn any_changed_bit_of_a_middle_line_is_reported_and_nothing_else_is_lost()
             assert!(page.turns.iter().all(|turn| !turn.extra.contains_key("crc")), "{what}");
             let kept: Vec<&Turn> = page.turns.iter().filter(|turn| others.contains(turn)).collect();
             assert_eq!(kept, others, "{what}");
-            // The changed line is in the page or in quarantine, never nowhere.
+            // The changed line is either in the page or in the quarantine file, and is never lost.
             let quarantined: usize =
                 aside(&temp, &key, "quarantine").iter().map(|(_, bytes)| bytes.len()).sum();
             if page.damage.iter().any(|damage| damage.kind == DamageKind::Unreadable) {
-                // A flip to a newline parts the line in two.
+                // A bit that turns a byte into a newline splits the line in two.
                 assert!(quarantined >= middle.len() - 2, "{what}");
                 assert_eq!(page.turns.len(), 3, "{what}");
             } else {
@@ -149,7 +149,7 @@ async fn a_damaged_line_is_set_aside_once_and_reported_every_time() {
     let temp = temp.reopen().await;
     assert_eq!(tail(&temp, &key).await, first);
     assert_eq!(aside(&temp, &key, "quarantine"), [(0, line)]);
-    // The log itself is left as it is, and goes on.
+    // The log itself stays as it is, and can be appended to.
     assert_eq!(fs::read(temp.log_path(&key)).unwrap(), bytes);
     let lease = temp.lease(&key).await;
     temp.store.turns.append(&lease, &make.users(["next"])).await.unwrap();
@@ -163,7 +163,7 @@ async fn lines_that_somebody_else_wrote_are_read() {
     let turns = make.users(["by hand", "spaced out"]);
     let plain = serde_json::to_string(&turns[0]).unwrap();
     let spaced = serde_json::to_string_pretty(&turns[1]).unwrap().replace('\n', " ");
-    // No newline at the end, blank lines and Windows line ends: what editors do.
+    // Editors may leave out the last newline, add blank lines and use Windows line ends.
     let key = plant(&temp, &mut make, format!("\n{plain}\r\n\r\n{spaced}").as_bytes());
     let page = tail(&temp, &key).await;
     assert_eq!((page.turns, page.damage), (turns, vec![]));

@@ -1,4 +1,4 @@
-//! People may open a log with any editor while Onyx runs.
+//! Tests that people may change a log with any editor while Onyx runs.
 
 use std::fs;
 use std::io::Write as _;
@@ -55,7 +55,7 @@ async fn a_line_that_another_program_added_is_kept() {
     let turns = make.users(["one", "added", "three"]);
     temp.store.turns.append(&lease, &turns[..1]).await.unwrap();
     let mut file = fs::OpenOptions::new().append(true).open(temp.log_path(&key)).unwrap();
-    // Without its newline, as a careless program would.
+    // The line lacks its newline, as a careless program would write it.
     write!(file, "{}", serde_json::to_string(&turns[1]).unwrap()).unwrap();
     temp.store.turns.append(&lease, &turns[2..]).await.unwrap();
     let page = temp.store.turns.tail(&key, None, 10).await.unwrap();

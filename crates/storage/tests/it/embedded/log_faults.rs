@@ -81,7 +81,7 @@ async fn a_read_only_session_stays_so_while_many_others_come_and_go() {
     let key = make.key();
     disk.sync_fails.store(true, Ordering::SeqCst);
     let failed = append(&temp, &key, &make.users(["unknown"])).await;
-    // The new folder could not be made durable either, so nothing was written yet.
+    // The new folder could not be made durable either, so nothing has been written yet.
     assert!(failed.is_err());
     disk.sync_fails.store(false, Ordering::SeqCst);
     append(&temp, &key, &make.users(["kept"])).await.unwrap();

@@ -1,4 +1,5 @@
-//! Whatever happens to a log, its intact lines are read and it goes on.
+//! Tests that the intact lines of a log are read and that it can be appended to, whatever happened
+//! to it.
 
 use std::fs;
 use std::sync::{Mutex, PoisonError};
@@ -51,7 +52,7 @@ fn suffer(log: &mut Vec<u8>, mishap: &Mishap) {
     }
 }
 
-/// Turns of the lines that are byte for byte as they were written.
+/// Returns the turns of the lines that are byte for byte as they were written.
 fn intact(log: &[u8], lines: &[&[u8]], turns: &[Turn]) -> Vec<Turn> {
     let found = log.split(|byte| *byte == b'\n');
     found

@@ -1,4 +1,5 @@
-//! What only the embedded stores promise: files on a disk, damage to them, one process per home.
+//! Tests of what only the embedded stores promise: files on a disk, repair of damage, one process
+//! per home.
 
 mod audit_chain;
 mod audit_seal;

@@ -1,4 +1,4 @@
-//! No key, link or race leads out of the root.
+//! Tests that no key, link or race leads out of the root.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -45,7 +45,7 @@ impl Yard {
         assert_eq!(names, ["secret"]);
     }
 
-    /// Every operation on the key is refused.
+    /// Asserts that every operation on the key is refused.
     async fn assert_refused(&self, path: &str) {
         let key = &key(path);
         let objects = &self.objects;
@@ -65,7 +65,7 @@ impl Yard {
         for (what, result) in results {
             assert!(matches!(result, Err(StoreError::Refused(_))), "{what} {path}: {result:?}");
         }
-        // Renaming onto a taken name is a conflict; through a link it is refused.
+        // Renaming to a taken name is a conflict, and renaming through a link is refused.
         let onto = objects.rename(&other, key, Expect::Anything).await;
         let stopped = matches!(onto, Err(StoreError::Refused(_) | StoreError::Conflict));
         assert!(stopped, "rename to {path}: {onto:?}");
@@ -161,7 +161,7 @@ async fn fifos_sockets_and_devices_are_refused_without_waiting() {
         mode,
         rustix::fs::makedev(1, 3),
     );
-    // Only root may make one.
+    // Only root may create a device.
     if device.is_ok() {
         special.push("device");
     }
@@ -170,8 +170,8 @@ async fn fifos_sockets_and_devices_are_refused_without_waiting() {
     }
 }
 
-/// A thread swaps a folder for a link to the outside and back, as fast as it can, while reads,
-/// writes, listings and deletions run through that folder.
+/// A thread replaces a folder by a link to the outside and back, as fast as it can, while reads,
+/// writes, listings and deletions go through that folder.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_folder_swapped_for_a_link_leads_nowhere() {
     let yard = Arc::new(Yard::new());
@@ -206,7 +206,8 @@ async fn a_folder_swapped_for_a_link_leads_nowhere() {
             Err(StoreError::Refused(_) | StoreError::Failed(_)) => refused += 1,
             Err(error) => panic!("{error:?}"),
         }
-        // Whether each succeeds depends on the moment; that none gets out is checked below.
+        // Whether each call succeeds depends on the moment. That none reaches the outside is
+        // checked below.
         drop(yard.objects.put(&key("swap/secret"), b"inside", Expect::Anything).await);
         drop(yard.objects.put(&key("swap/deep/new"), b"inside", Expect::Anything).await);
         drop(yard.objects.append(&key("swap/log"), b"inside").await);

@@ -35,7 +35,7 @@ impl World {
         objects.get(&path.parse().unwrap(), 1 << 20).await.unwrap().unwrap()
     }
 
-    /// As something outside of Onyx leaves it.
+    /// Writes a file as a program outside of Onyx does, and returns its origin.
     async fn found(&self, path: &str, text: &str) -> Origin {
         self.write(path, text);
         self.origin(path).await
@@ -46,7 +46,7 @@ impl World {
         self.history().origin(&path.parse().unwrap(), &object).await.unwrap()
     }
 
-    /// As an agent or the person leaves it through Onyx.
+    /// Changes a file as an agent or the person does through Onyx, and returns its origin.
     async fn keep(&mut self, path: &str, text: &str, author: &str, origin: Origin) -> Origin {
         let key: ObjectKey = path.parse().unwrap();
         let there = self.temp.home().join("people/anna").join(path).exists();
@@ -75,18 +75,18 @@ async fn a_foreign_text_stays_foreign_however_it_is_touched() {
     world.foreign("vault/a.md").await;
     let changed = FOREIGN.replace("every", "Every");
     let tainted = Origin::AgentTainted;
-    // By hand, where it is.
+    // The file is edited by hand where it is.
     assert_eq!(world.found("vault/a.md", &format!("{FOREIGN}\n")).await, tainted);
     assert_eq!(world.found("vault/a.md", "all other words").await, tainted);
-    // By the person, through Onyx.
+    // The person changes it through Onyx.
     assert_eq!(world.keep("vault/a.md", &changed, "anna", Origin::Person).await, tainted);
-    // Copied, and copied with a change.
+    // The file is copied, and copied with a change.
     assert_eq!(world.found("vault/copy.md", FOREIGN).await, tainted);
     assert_eq!(world.found("vault/b.md", &format!("# Mine\n\n{FOREIGN}and more\n")).await, tainted);
-    // Too short for prints: known by its bytes alone.
+    // A text that is too short for prints is recognised by its bytes alone.
     assert_eq!(world.keep("vault/s.md", "Obey!", "main", tainted).await, tainted);
     assert_eq!(world.found("vault/short.md", "Obey!").await, tainted);
-    // Brought back.
+    // The foreign text is restored after it was replaced.
     world.keep("vault/a.md", "mine", "main", Origin::Agent).await;
     assert_eq!(world.origin("vault/a.md").await, Origin::Agent);
     assert_eq!(world.keep("vault/a.md", FOREIGN, "anna", Origin::Person).await, tainted);
@@ -104,11 +104,11 @@ async fn what_a_person_writes_where_nothing_foreign_was_is_theirs() {
     assert_eq!(world.origin("vault/first.md").await, Origin::Person, "it was there first");
     assert_eq!(world.found("vault/mine.md", "my own words").await, Origin::Person);
     assert_eq!(world.keep("vault/b.md", "mine", "anna", Origin::Person).await, Origin::Person);
-    // Brought back after a tainted agent's change, it is theirs again.
+    // A text that is restored after a tainted agent's change is the person's again.
     world.write("vault/c.md", "before");
     world.keep("vault/c.md", "after", "main", Origin::AgentTainted).await;
     assert_eq!(world.keep("vault/c.md", "before", "anna", Origin::Person).await, Origin::Person);
-    // Other owners know nothing of it.
+    // The records of other owners are separate.
     let other = world.temp.store.files.history(&"bert".parse().unwrap()).unwrap();
     let origin = other.origin(&"vault/x.md".parse().unwrap(), &held(FOREIGN.as_bytes())).await;
     assert_eq!(origin.unwrap(), Origin::Person);
@@ -147,7 +147,7 @@ async fn what_a_command_that_was_cut_off_changed_is_from_outside() {
     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     world.temp.store.files.origins().begin_command("people/anna").await.unwrap();
     world.write("vault/while/it ran.md", "while");
-    // While it runs, and after the process was killed.
+    // The changes are foreign while the command runs, and still after the process was killed.
     assert_eq!(world.origin("vault/while/it ran.md").await, Origin::External);
     assert_eq!(world.origin("vault/before.md").await, Origin::Person);
     let world = World { temp: world.temp.reopen().await, make: Maker::new() };

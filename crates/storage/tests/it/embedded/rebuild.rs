@@ -17,7 +17,7 @@ fn usage() -> Usage {
     Usage { input: 10, output: 5, ..Usage::default() }
 }
 
-/// One run as the agent records it: in the log, and folded into the ledger.
+/// Makes one run as the agent records it: in the log, and in the ledger.
 async fn run_once(temp: &TempStore, make: &mut Maker, key: &SessionKey) {
     let (run, lease) = (make.run(), temp.lease(key).await);
     let answer = |text: &str, status| {
@@ -86,7 +86,7 @@ async fn a_lost_database_is_made_again_from_the_logs() {
     let home = onyx_storage::Home::open(&home).unwrap();
     let store = onyx_storage::Store::open_embedded(home, clock.clone()).await.unwrap();
     let temp = TempStore { store, clock, folder };
-    // What was read stood in the database alone: without it everything counts as read.
+    // What was read is recorded in the database alone, so without it everything counts as read.
     assert!(before.iter().all(|session| session.marks.unread));
     let read = |session: SessionMeta| SessionMeta { marks: SessionMarks::default(), ..session };
     let before: Vec<SessionMeta> = before.into_iter().map(read).collect();

@@ -1,4 +1,4 @@
-//! Large contents: what the object store holds, and the rows that say so.
+//! Tests of large contents: what the object store holds, and the rows that record it.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn large(letter: &str) -> Vec<u8> {
     letter.repeat(100_000).into_bytes()
 }
 
-/// The path of the only object of a person, in the store.
+/// Returns the path that the only object has in the store.
 async fn only_object(sql: &Client, bucket: &str) -> String {
     let row = sql.query_one("SELECT person, sha256 FROM blobs", &[]).await.unwrap();
     let (person, name): (String, String) = (row.get(0), row.get(1));
@@ -54,7 +54,8 @@ async fn an_object_goes_a_day_after_nothing_refers_to_it_and_no_sooner() {
     let kept = objects.get(&key("kept"), u64::MAX).await.unwrap().unwrap();
     assert_eq!(kept.bytes, large("k"));
     assert_eq!(gateway.store.turns.tail(&lease.key, None, 9).await.unwrap().turns, turns);
-    // What was swept can be written again, by a gateway that lives again after that day.
+    // A content that was swept can be written again, by the gateway that lives again after that
+    // day.
     gateway.membership.beat().await.unwrap();
     objects.put(&key("gone"), &large("g"), Expect::Absent).await.unwrap();
     let again = objects.get(&key("gone"), u64::MAX).await.unwrap().unwrap();
@@ -69,7 +70,8 @@ async fn a_writer_waits_for_an_object_that_is_being_deleted() {
     objects.put(&key("a"), &large("a"), Expect::Absent).await.unwrap();
     objects.delete(&key("a"), Expect::Anything).await.unwrap();
     let sql = database.sql().await;
-    // A sweep was cut off in the middle: the row is marked, the object perhaps gone.
+    // The state is that of a sweep that was cut off in the middle: the row is marked, and the
+    // object may be gone.
     sql.execute("UPDATE blobs SET state = 'deleting'", &[]).await.unwrap();
     let object = only_object(&sql, &database.name).await;
     assert_eq!(database.servers.http("DELETE", &object, ""), 204);
@@ -115,7 +117,7 @@ async fn a_log_that_nobody_writes_to_is_sealed_and_reads_and_grows_as_before() {
     database.pass(minute).await;
     assert_eq!(gateway.membership.seal_idle_logs(minute).await.unwrap(), 1);
     assert_eq!(gateway.membership.seal_idle_logs(minute).await.unwrap(), 0);
-    // Rows and segments in turn, read in pages of every size.
+    // The log has rows after segments, and is read in pages of every size.
     log.append(&lease, &turns[2..4]).await.unwrap();
     database.pass(minute).await;
     gateway.membership.seal_idle_logs(minute).await.unwrap();

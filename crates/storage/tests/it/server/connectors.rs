@@ -1,5 +1,6 @@
-//! Updates and sends of connectors on several gateways: each has one owner, and only a dead one loses it. The clocks of
-//! gateways stand still here, as if they were frozen: only the database knows that time has passed.
+//! Tests of updates and sends of connectors on several gateways. Each has one owner, and only a
+//! dead owner loses it. The gateways' own clocks stand still here, as if the gateways were frozen;
+//! only the database knows that time has passed.
 
 use onyx_storage::{
     AccountKey, NewPart, NewUpdate, PeerKey, Repeat, SendEnd, StoreError, UpdateFailure,
@@ -26,13 +27,13 @@ fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-/// What is sent next, by peer.
+/// Lists what is sent next, by peer.
 async fn next(gateway: &OpenGateway) -> Vec<(String, i64)> {
     let parts = gateway.store.connectors.next_parts(&account(), 9).await.unwrap();
     parts.into_iter().map(|part| (part.peer.peer, part.id)).collect()
 }
 
-/// One message that may be sent twice, and one that may not; both gateways see them.
+/// Queues one message that may be sent twice and one that may not. Both gateways see them.
 async fn queued(gateway: &OpenGateway) -> [i64; 2] {
     let parts = vec![part("safe", Repeat::Safe), part("unsafe", Repeat::Unsafe)];
     gateway.store.connectors.queue_parts(parts, at(1)).await.unwrap();
@@ -134,7 +135,7 @@ async fn an_update_is_pursued_by_one_gateway_and_taken_over_only_from_a_dead_one
     let_die(&database, &two).await;
     assert_eq!(elsewhere(&two).await, [false]);
     assert_eq!(ledger.begin_update(id).await.unwrap().unwrap().attempts, 2);
-    // The one does not know that it is dead, then it does.
+    // In the first round the gateway does not know that it is dead, and in the second it does.
     for _ in 0..2 {
         let person = "anna".parse().unwrap();
         assert_eq!(late.promise_run(id, &person, make.run()).await.unwrap(), None);

@@ -1,5 +1,6 @@
-//! Files that a gateway writes after its life is over: others have taken over what it did, and it writes nothing of it. The
-//! clocks of gateways stand still here, as if they were frozen: only the database knows that time has passed.
+//! Tests that a gateway writes no files after its life is over, because others have taken over its
+//! work. The gateways' own clocks stand still here, as if the gateways were frozen; only the
+//! database knows that time has passed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,10 +23,10 @@ fn key(path: &str) -> ObjectKey {
 
 const SMALL: &str = "small.md";
 const LARGE: &str = "folder/large.bin";
-/// Too large for a row.
+/// A size that is too large for a row.
 const LARGE_SIZE: usize = 50_000;
 
-/// Every path with its content.
+/// Lists every path with its content.
 async fn held(files: &dyn Files) -> Vec<(String, Option<Vec<u8>>)> {
     let objects = vault(files);
     let mut all = Vec::new();
@@ -88,7 +89,7 @@ async fn what_a_gateway_began_before_its_last_life_ended_writes_no_file_when_it_
     one.membership.beat().await.unwrap();
     assert!(is_lost(&begun.incarnation()), "it can be known before an effect");
     assert_eq!(writes(&*vault(&*begun)).await, Vec::<String>::new());
-    // Work within that work is no newer.
+    // Work that begins within that work has no newer incarnation.
     let within = begun.of_this_life().unwrap();
     assert_eq!(writes(&*vault(&*within)).await, Vec::<String>::new());
     assert_eq!(held(&*two.store.files).await, before);
@@ -97,7 +98,8 @@ async fn what_a_gateway_began_before_its_last_life_ended_writes_no_file_when_it_
     vault(&*anew).put(&key(SMALL), b"anew", Expect::Anything).await.unwrap();
 }
 
-/// Its own clock comes near the end, because heartbeats were late; the database has heard nothing bad of it.
+/// The gateway's own clock is near the end of its life because heartbeats were late, but the
+/// database still counts it as alive.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_late_heartbeat_fails_no_write() {
     let (_database, one, _two) = two().await;

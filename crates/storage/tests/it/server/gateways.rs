@@ -1,4 +1,4 @@
-//! Who is alive, who holds what, and who takes over.
+//! Tests of which gateways are alive, what each holds, and who takes over.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use onyx_types::SystemClock;
 use super::servers::{OpenGateway, TestDatabase};
 use crate::support::Maker;
 
-/// Long, so that no heartbeat comes by itself while a test looks.
+/// A life so long that no heartbeat is sent by itself during a test.
 const LIFE: Duration = Duration::from_secs(3600);
-/// Longer than the life of a gateway.
+/// A time that is longer than the life of a gateway.
 const LONG: Duration = Duration::from_secs(7200);
 
 async fn open(database: &TestDatabase, id: &str) -> OpenGateway {
@@ -39,7 +39,7 @@ async fn a_gateway_that_says_nothing_for_its_life_loses_all_it_held() {
     two.membership.beat().await.unwrap();
     let held = two.store.leases.acquire(&key, LONG).await.unwrap();
     assert!(held.fence > lease.fence);
-    // It wakes: alive again, but it holds nothing.
+    // The gateway wakes and is alive again, but it holds nothing.
     one.membership.beat().await.unwrap();
     for lost in [&lease, &unwanted] {
         assert!(is_lost(&one.store.turns.append(lost, &make.users(["late"])).await));
@@ -56,7 +56,8 @@ async fn a_gateway_that_says_nothing_for_its_life_loses_all_it_held() {
 async fn several_who_find_it_silent_at_once_do_not_take_it_for_somebody_else() {
     let (database, mut make) = (TestDatabase::migrated().await, Maker::new());
     let one = open(&database, "one").await;
-    // Its heartbeat and requests that come when it wakes, on connections that are open.
+    // A heartbeat and several requests come at once when the gateway wakes, on connections that are
+    // open.
     let beat = || one.membership.beat();
     let all = tokio::join!(beat(), beat(), beat(), beat());
     assert!(matches!(all, (Ok(()), Ok(()), Ok(()), Ok(()))), "{all:?}");
@@ -76,7 +77,7 @@ async fn an_owner_stops_itself_before_the_others_may_take_over() {
     let lease = one.store.leases.acquire(&key, LONG).await.unwrap();
     one.store.turns.append(&lease, &make.users(["in time"])).await.unwrap();
     assert!(one.store.turns.state_now(&key).is_some());
-    // The database has heard nothing bad of it, but its own clock says that it might have.
+    // The database still counts the gateway as alive, but by its own clock its life might be over.
     one.clock.advance(LIFE - Duration::from_secs(1));
     assert!(is_lost(&one.store.turns.append(&lease, &make.users(["too late"])).await));
     assert_eq!(one.store.turns.state_now(&key), None, "what others may have written is not known");
@@ -103,7 +104,7 @@ async fn a_drained_gateway_gives_everything_back_at_once() {
     assert!(is_lost(&one.store.turns.append(&lease, &make.users(["late"])).await));
     assert!(is_lost(&one.store.leases.acquire(&make.key(), LONG).await), "it takes nothing more");
     assert!(is_lost(&one.membership.beat().await));
-    // One that died without a word is known as dead.
+    // A gateway that ended without a word is listed as dead.
     drop(open(&database, "three").await);
     database.pass(LIFE).await;
     two.membership.beat().await.unwrap();
@@ -117,7 +118,7 @@ async fn a_new_process_of_the_same_name_takes_the_old_ones_place() {
     let key = make.key();
     let lease = old.store.leases.acquire(&key, LONG).await.unwrap();
     old.store.turns.append(&lease, &make.users(["before"])).await.unwrap();
-    // As after a kill: no gateway has to wait for the old one's life to end.
+    // As after a kill, no gateway has to wait until the old one's life ends.
     let new = open(&database, "one").await;
     let held = new.store.leases.acquire(&key, LONG).await.unwrap();
     new.store.turns.append(&held, &make.users(["after"])).await.unwrap();
@@ -185,7 +186,7 @@ async fn what_one_gateway_does_goes_to_another_when_it_leaves_or_dies() {
     holder.membership.disown(&first).await.unwrap();
     let second = other.membership.own("poll x").await.unwrap().unwrap();
     assert!(second.fence > first.fence);
-    // The other dies.
+    // The other gateway dies.
     database.pass(LIFE).await;
     holder.membership.beat().await.unwrap();
     let third = holder.membership.own("poll x").await.unwrap().unwrap();

@@ -1,4 +1,5 @@
-//! A commit whose answer is lost: the turn is there exactly once, and the log goes on.
+//! Tests of commits whose answers are lost: each turn is there exactly once, and the log can be
+//! appended to.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,7 @@ impl Behind {
         let through = url.replace(server, &proxy.address.to_string());
         let settings = ServerSettings {
             database: DatabaseUrl::parse(&format!("{through}?sslmode=disable")).unwrap(),
-            // Nothing happens beside the appends.
+            // Sealing is switched off, so that no other requests are sent beside the appends.
             sealing: Sealing::Beside { bytes: u64::MAX },
             ..database.settings("one")
         };
@@ -35,7 +36,8 @@ impl Behind {
         Self { proxy, gateway, database }
     }
 
-    /// A session with one turn: its statement is prepared, so the next thing that is sent is the append itself.
+    /// Creates a session with one turn, so that the statement is prepared and the next request is
+    /// the append itself.
     async fn session(&self, make: &mut Maker) -> (SessionKey, Lease) {
         let key = make.key();
         let lease = self.gateway.store.leases.acquire(&key, TTL).await.unwrap();
@@ -56,7 +58,7 @@ async fn a_turn_whose_answer_or_request_was_lost_is_there_exactly_once() {
         assert!(behind.proxy.is_clear(), "the fault happened");
         let page = log.tail(&key, None, 9).await.unwrap();
         assert_eq!(page.turns[1..], batch, "{fault:?}");
-        // The same holder goes on, under the fence that it raised itself.
+        // The same holder continues, under the fence that it raised itself.
         let after = log.append(&lease, &make.users(["fourth"])).await.unwrap();
         assert!(after > end);
         assert_eq!(log.tail(&key, None, 9).await.unwrap().turns.len(), 4);
@@ -66,13 +68,14 @@ async fn a_turn_whose_answer_or_request_was_lost_is_there_exactly_once() {
     }
 }
 
-/// The beginning and the end of a run, each lost in both ways: its turns, its row and its session's are written once.
+/// The beginning and the end of a run are each lost in both ways. The run's turns, its row and its
+/// session's row are written once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_whose_beginning_or_end_was_not_answered_is_there_exactly_once() {
     let (behind, mut make) = (Behind::open().await, Maker::new());
     let store = &behind.gateway.store;
     let faults = [NetworkFault::LoseAnswer, NetworkFault::LoseRequest];
-    // The first one without faults: then the statements are prepared.
+    // The first round has no faults, so that the statements are prepared afterwards.
     for (at_begin, at_end) in
         [(None, None), (Some(faults[0]), Some(faults[0])), (Some(faults[1]), Some(faults[1]))]
     {
@@ -142,7 +145,8 @@ fn new_session(make: &mut Maker, key: &SessionKey) -> SessionMeta {
     }
 }
 
-/// The statement waits in the server while its client is cut off, and lands later. Asking for its outcome waits too.
+/// The statement waits in the server while its client is cut off, and takes effect later. The
+/// question for its outcome waits too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_that_lands_late_is_waited_for_and_not_written_again() {
     let (behind, mut make) = (Behind::open().await, Maker::new());
@@ -156,7 +160,7 @@ async fn a_turn_that_lands_late_is_waited_for_and_not_written_again() {
         let batch = batch.clone();
         tokio::spawn(async move { log.append(&lease, &batch).await })
     };
-    // Both the append and the question after it wait for the row.
+    // The append and the question for its outcome both wait for the row.
     let watcher = behind.database.sql().await;
     let waiting = "SELECT count(*) FROM pg_stat_activity
                    WHERE datname = current_database() AND wait_event_type = 'Lock'";
@@ -169,8 +173,9 @@ async fn a_turn_that_lands_late_is_waited_for_and_not_written_again() {
     assert_eq!((page.turns.len(), &page.turns[1]), (2, &batch[0]));
 }
 
-/// What stands on disk of a turn is not known to a holder that gets no answers. It gives the session back all the same,
-/// whichever of its questions was lost: the row must not keep a fence that no gateway knows.
+/// A holder that gets no answers does not know what is stored of a turn. It still gives the session
+/// back, whichever of its requests was lost, so the row must not keep a fence that no gateway
+/// knows.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_is_free_after_its_release_whatever_answers_were_lost_before() {
     let (behind, mut make) = (Behind::open().await, Maker::new());
@@ -195,7 +200,8 @@ async fn a_session_is_free_after_its_release_whatever_answers_were_lost_before()
     assert!(failed > 0, "no append failed");
 }
 
-/// A database that fails over is away for a moment. Whatever of the append was lost by that, it is there once.
+/// A database that fails over is away for a moment. Whichever request of the append that loses, the
+/// turn is there once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_append_waits_for_a_database_that_is_away_for_a_moment() {
     let (behind, mut make) = (Behind::open().await, Maker::new());
@@ -213,7 +219,8 @@ async fn an_append_waits_for_a_database_that_is_away_for_a_moment() {
     assert_eq!(page.turns[1..], batch);
 }
 
-/// A gateway that stops at any moment of its numbering, and is not seen to be gone: the others change the same session.
+/// A gateway may stop at any moment while it numbers changes, without the server noticing. The
+/// other gateways must still be able to change the same session.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_numbers_changes_and_stops_holds_up_nobody() {
     let (behind, mut make) = (Behind::open().await, Maker::new());
@@ -224,7 +231,7 @@ async fn whoever_numbers_changes_and_stops_holds_up_nobody() {
     let mut last = 0;
     for let_through in 0..8 {
         for _ in 0..2 {
-            // Everything is prepared on a connection that nothing happened to yet.
+            // The statements are prepared on a connection that has had no fault yet.
             other.store.ledger.put_session(&key.person, &meta).await.unwrap();
             let moved = numbering.moved_sessions(last, 9).await.unwrap();
             assert_eq!(moved.len(), 1, "after {let_through}");
@@ -242,7 +249,7 @@ async fn whoever_numbers_changes_and_stops_holds_up_nobody() {
     }
 }
 
-/// Whichever message of a transaction is lost, its caller learns the truth about whether it happened.
+/// Whichever message of a transaction is lost, its caller learns whether the transaction happened.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_is_there_when_its_writer_is_told_so_and_only_then() {
     let behind = Behind::open().await;
@@ -253,12 +260,13 @@ async fn a_file_is_there_when_its_writer_is_told_so_and_only_then() {
     let direct = behind.database.open("two").await;
     let direct = direct.store.files.objects(&area).unwrap();
     let (mut told, mut failed) = (0, 0);
-    // A heartbeat of the gateway may take the fault that was meant for a commit; then the next row meets it.
+    // A heartbeat of the gateway may take the fault that was meant for a commit, and then a later
+    // round takes it.
     for let_through in (0..12).cycle().take(60) {
         if let_through == 0 && told > 0 && failed > 0 {
             break;
         }
-        // Everything is prepared on a connection that nothing happened to yet.
+        // The statements are prepared on a connection that has had no fault yet.
         objects.put(&key, b"before", Expect::Anything).await.unwrap();
         let text = format!("{let_through}");
         behind.proxy.lose_after(let_through, NetworkFault::LoseAnswer);
@@ -273,8 +281,8 @@ async fn a_file_is_there_when_its_writer_is_told_so_and_only_then() {
     assert!(told > 0 && failed > 0, "{told} commits were asked after, {failed} puts failed");
 }
 
-/// The database is away while a session is given back. Without another try the session would be taken until its lease
-/// expires, and its run could not be closed by anybody.
+/// The database is away while a session is given back. Without another try the session would stay
+/// taken until its lease expires, and no gateway could close its run.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_release_that_did_not_reach_the_database_is_tried_again() {
     let (behind, mut make) = (Behind::open().await, Maker::new());
@@ -294,7 +302,8 @@ async fn a_release_that_did_not_reach_the_database_is_tried_again() {
     tokio::time::timeout(TTL / 2, taken).await.expect("the session is free");
 }
 
-/// A gateway that is cut off, or frozen, in the middle of a transaction blocks no other from the rows that it changed.
+/// A gateway that is cut off or frozen in the middle of a transaction must not keep others from the
+/// rows that it changed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_transaction_that_nobody_ends_lets_go_of_its_rows() {
     let (behind, mut make) = (Behind::open().await, Maker::new());
@@ -309,7 +318,8 @@ async fn a_transaction_that_nobody_ends_lets_go_of_its_rows() {
         behind.proxy.lose_after(let_through, NetworkFault::CutOff);
         let (ledger, entry) =
             (behind.gateway.store.ledger.clone(), audit_entry(&mut make, "owner"));
-        // It is tried again by itself, and then waits for what it holds itself.
+        // The append is repeated by itself, and then waits for the rows that its own first try
+        // holds.
         let appending = tokio::spawn(async move { ledger.append_audit(entry).await });
         while !appending.is_finished() && !is_held().await {
             tokio::time::sleep(Duration::from_millis(5)).await;

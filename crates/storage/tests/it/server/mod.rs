@@ -1,4 +1,5 @@
-//! Server mode beyond what both engines share: two gateways on one database, lost answers, what is wrong at the start.
+//! Tests of server mode beyond what both engines share: two gateways on one database, lost answers,
+//! faults at the start.
 
 mod blobs;
 mod connectors;

@@ -1,4 +1,5 @@
-//! Two gateways on one database. Each test lets both try the same at once, many times over.
+//! Tests with two gateways on one database. Each test lets both try the same thing at once, many
+//! times.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +31,7 @@ impl Two {
         Self { one: database.open("one").await, two: database.open("two").await, database }
     }
 
-    /// Both in turn.
+    /// Returns the store of one gateway for even numbers and of the other for odd ones.
     fn store(&self, number: usize) -> Store {
         if number.is_multiple_of(2) { self.one.store.clone() } else { self.two.store.clone() }
     }
@@ -61,7 +62,8 @@ async fn a_session_is_held_by_one_gateway_and_goes_to_the_other_when_it_is_given
     }
 }
 
-/// The one's own clock stands still, as if it were frozen: only the fence in the statement keeps it from writing.
+/// The gateway's own clock stands still, as if the gateway were frozen, so only the fence in the
+/// statement keeps it from writing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stale_fence_writes_nothing() {
     let (two, mut make) = (Two::open().await, Maker::new());
@@ -174,7 +176,8 @@ async fn a_slot_is_settled_and_fired_once_and_no_more_run_than_may() {
         }
         assert_eq!(won(tries.join_all().await), 1);
     }
-    // Both want to fire everything, each slot from both sides; four may run at once, one of each job.
+    // Both gateways try to fire every slot. At most four slots may run at once, and one of each
+    // job.
     let open = two.two.store.jobs.open_slots().await.unwrap();
     assert_eq!(open.len(), 24);
     let mut tries = JoinSet::new();
@@ -230,7 +233,7 @@ async fn a_draft_is_decided_once_and_the_chain_stays_one() {
         two.one.store.drafts.put_draft(draft.clone(), &[], entry.clone()).await.unwrap();
         let mut tries = JoinSet::new();
         for number in 0..10 {
-            // Half of them approve, half reject.
+            // Half of them approve the draft, and half reject it.
             let to = if number < 5 { DraftState::Applying } else { DraftState::Rejected };
             let step = DraftMove {
                 from: DraftState::Pending,
@@ -254,7 +257,7 @@ async fn an_update_is_stored_and_finished_once() {
     let account = AccountKey { network: "telegram".into(), account: "main".into() };
     let mut stored = JoinSet::new();
     for number in 0..10_usize {
-        // Both read the same updates of the network, in pieces that overlap.
+        // Both read the same updates from the network, in overlapping pieces.
         let updates = (number..number + 5).map(|id| NewUpdate {
             update: id.to_string(),
             peer: "7".into(),
@@ -282,7 +285,8 @@ async fn an_update_is_stored_and_finished_once() {
     }
 }
 
-/// What one gateway books counts at the other at once: a budget is overdrawn by no more than what is under way.
+/// What one gateway books counts at the other at once, so a budget is overdrawn by no more than the
+/// calls in progress.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_spent_adds_up_and_is_seen_everywhere_at_once() {
     let (two, mut make) = (Two::open().await, Maker::new());
@@ -319,7 +323,7 @@ async fn what_is_spent_adds_up_and_is_seen_everywhere_at_once() {
                 preview: None,
                 title: None,
             };
-            // Whoever closes a run of a dead gateway may come at the same time.
+            // Whoever closes a run of a dead gateway may do so at the same time.
             let twice = (ledger.end_run(outcome.clone()), ledger.end_run(outcome));
             let (first, second) = tokio::join!(twice.0, twice.1);
             (first.unwrap(), second.unwrap())
@@ -359,7 +363,7 @@ async fn a_file_is_made_and_changed_by_one_and_never_a_folder_too() {
         let mut tries = JoinSet::new();
         for number in 0..8 {
             let objects = objects(number);
-            // Half of them write the file, half one below it.
+            // Half of them write the file, and half write a file below it.
             let path = if number < 4 { format!("f{round}") } else { format!("f{round}/x{number}") };
             tries.spawn(async move {
                 objects.put(&path.parse().unwrap(), b"1", Expect::Absent).await.is_ok()
@@ -435,7 +439,7 @@ fn chunk(text: String) -> ChunkRow {
     }
 }
 
-/// Two that index the same at once must not wait for each other in a circle.
+/// Two gateways that index the same sources at once must not wait for each other in a circle.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sources_are_taken_in_the_same_order_by_all() {
     let two = Two::open().await;
@@ -486,7 +490,7 @@ async fn sources_that_both_index_end_whole_and_every_change_is_followed() {
         };
         assert_eq!(number(&pair[0]), number(&pair[1]));
     }
-    // Vectors of both arrive, no matter which of them made the room.
+    // The vectors of both are stored, no matter which of them made the room.
     let vectors = all.iter().enumerate().map(|(number, chunk)| (number, chunk.id));
     let mut makers = JoinSet::new();
     for (number, id) in vectors {

@@ -1,4 +1,5 @@
-//! A real PostgreSQL and a real S3 server, shared by all tests; a database and a bucket for each.
+//! A real PostgreSQL server and a real S3 server that all tests share, with a database and a bucket
+//! for each test.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,14 +22,14 @@ pub(crate) fn s3(servers: &Servers) -> S3Settings {
     }
 }
 
-/// A database of its own, with a bucket of the same name.
+/// A database for one test, with a bucket of the same name.
 pub(crate) struct TestDatabase {
     pub(crate) servers: Servers,
     pub(crate) name: String,
 }
 
 impl TestDatabase {
-    /// Without any table.
+    /// Creates the database without any tables.
     pub(crate) async fn empty() -> Self {
         let servers = Servers::start();
         let mut random = [0; 8];
@@ -59,13 +60,14 @@ impl TestDatabase {
             database: self.database_url(),
             objects: ObjectsUrl::parse(&format!("s3://{}/onyx", self.name)).unwrap(),
             s3: s3(&self.servers),
-            // Longer than any test, so that only the leases' own times count.
+            // The life is longer than any test, so that only the leases' own times count.
             gateway: GatewaySettings {
                 life: LIFE,
                 ..GatewaySettings::new(gateway, "http://127.0.0.1:1")
             },
             sealing: Sealing::AtOnce { rows: 3 },
-            // The tests' own clock stands at a time of its own.
+            // The tests' clock does not show the real time, so its difference from the database's
+            // is not checked.
             clock_slack: None,
         }
     }
@@ -88,7 +90,7 @@ impl TestDatabase {
         Ok(OpenGateway { store, membership, clock })
     }
 
-    /// Lets time pass for the database: every deadline comes nearer.
+    /// Lets time pass for the database, so that every deadline comes nearer.
     pub(crate) async fn pass(&self, by: Duration) {
         pass(&self.servers.url(&self.name), by).await;
     }
@@ -119,9 +121,9 @@ impl Drop for TestDatabase {
         };
         let (done, removed) = std::sync::mpsc::sync_channel(1);
         std::thread::spawn(move || done.send(remove()));
-        // What cannot be dropped lies in a scratch folder; a panic here would hide the test's own. After a connection
-        // that the server ended by itself PostgreSQL 15 may wait a minute for its autovacuum launcher, and nobody
-        // needs to wait with it.
+        // The outcome is ignored: what cannot be dropped is in a scratch folder, and a panic here
+        // would hide the test's own. After a connection that the server ended, PostgreSQL 15 may
+        // wait a minute for its autovacuum launcher, so this waits for a few seconds at most.
         drop(removed.recv_timeout(Duration::from_secs(5)));
     }
 }
@@ -132,24 +134,24 @@ async fn connect(url: &str) -> Client {
     client
 }
 
-/// One gateway, with a clock of its own.
+/// One gateway with a clock of its own.
 pub(crate) struct OpenGateway {
     pub(crate) store: Store,
     pub(crate) membership: Membership,
     pub(crate) clock: Arc<ManualClock>,
 }
 
-/// The life of the gateways here, unless a test sets another one.
+/// The life of the gateways in these tests, unless a test sets another one.
 pub(crate) const LIFE: Duration = Duration::from_secs(3600);
 
-/// Two gateways on a database of their own.
+/// Opens two gateways on a database of their own.
 pub(crate) async fn two() -> (TestDatabase, OpenGateway, OpenGateway) {
     let database = TestDatabase::migrated().await;
     let (one, two) = (database.open("one").await, database.open("two").await);
     (database, one, two)
 }
 
-/// The lives of all gateways pass, and the given one lives on.
+/// Lets the lives of all gateways end, except that of the given one.
 pub(crate) async fn let_die(database: &TestDatabase, survivor: &OpenGateway) {
     database.pass(LIFE).await;
     survivor.membership.beat().await.unwrap();

@@ -1,4 +1,5 @@
-//! What can be wrong at the start: each error says what to do, and nothing is left half made.
+//! Tests of what can be wrong at the start: each error says what to do, and nothing is left half
+//! done.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -120,7 +121,7 @@ async fn tables_are_made_by_migrating_alone_and_once() {
 async fn a_migration_that_fails_leaves_no_half_of_the_tables() {
     let database = TestDatabase::empty().await;
     let sql = database.sql().await;
-    // The last table that is made is in the way.
+    // A table with the name of the last one that the migration creates is in the way.
     sql.batch_execute("CREATE TABLE readings (mine TEXT)").await.unwrap();
     let error = migrate_database(&database.database_url()).await.unwrap_err();
     assert!(matches!(error, ServerError::Failed(_)), "{error:?}");
@@ -131,7 +132,7 @@ async fn a_migration_that_fails_leaves_no_half_of_the_tables() {
     assert_eq!(migrate_database(&database.database_url()).await.unwrap(), migrations());
 }
 
-/// How many there are: each raises the version by one.
+/// The number of migrations, because each raises the version by one.
 fn migrations() -> usize {
     usize::try_from(SCHEMA_VERSION).unwrap()
 }
@@ -154,12 +155,12 @@ async fn tables_of_another_version_are_told_unless_they_say_that_they_fit() {
     let expected = ServerError::SchemaNewer { found, compatible_from, known: SCHEMA_VERSION };
     assert_eq!(newer, expected);
     assert_eq!(migrate_database(&database.database_url()).await.unwrap_err(), expected);
-    // A rolling upgrade: the newer tables are made so that this binary still works.
+    // During a rolling upgrade, the newer tables are made so that this program still works.
     set(SCHEMA_VERSION + 5, SCHEMA_VERSION).await;
     database.open("one").await;
 }
 
-/// The database as another user sees it, with the password of the tests.
+/// The URL of the database for another user with the tests' password.
 fn url_of(database: &TestDatabase, role: &str) -> DatabaseUrl {
     let theirs = database.servers.url(&database.name);
     let theirs = theirs.replace("postgres:onyx", &format!("{role}:onyx"));
@@ -185,7 +186,7 @@ async fn a_user_who_may_read_but_not_write_is_told() {
     assert_eq!(gateways.len(), 0);
 }
 
-/// Lets the database answer a question about itself in another way.
+/// Makes the database answer a question about itself differently, by replacing a function.
 async fn pretend(database: &TestDatabase, function: &str) {
     let sql = database.sql().await;
     let path = ["ALTER DATABASE ", &database.name, " SET search_path = public, pg_catalog"];
@@ -270,7 +271,8 @@ async fn a_user_without_rights_is_told() {
     assert_eq!(seen, ServerError::NotMigrated);
 }
 
-/// The store behind a proxy that refuses to list. moto has no such right.
+/// Starts a proxy to the store that refuses listings, because moto has no permission for listing
+/// that could be denied.
 async fn store_without_lists(server: &str) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, server) = (listener.local_addr().unwrap(), server.to_owned());
@@ -310,7 +312,7 @@ async fn pass_all_but_lists(mut client: TcpStream, mut server: TcpStream) -> std
     }
 }
 
-/// From now on nobody may do this with the bucket or its objects.
+/// Denies everybody this action on the bucket and its objects.
 fn deny(database: &TestDatabase, action: &str) {
     let bucket = &database.name;
     let policy = serde_json::json!({"Version": "2012-10-17", "Statement": [{
@@ -334,7 +336,8 @@ async fn a_bucket_that_is_missing_closed_or_unreachable_is_told() {
     let endpoint = format!("http://{}", store_without_lists(&database.servers.objects).await);
     let s3_of = |endpoint| S3Settings { endpoint: Some(endpoint), ..s3(&database.servers) };
     let listless = ServerSettings { s3: s3_of(endpoint), ..database.settings("one") };
-    // object_store gives a refused list no kind of its own, so the store's own answer is told.
+    // object_store gives a refused listing no kind of its own, so the message contains the store's
+    // own answer.
     let ServerError::Objects(told) = refused(&database, listless).await else { panic!("a kind") };
     assert!(told.contains("list request") && told.contains("403 Forbidden"), "{told}");
     for (denied, action) in [("PutObject", "put"), ("GetObject", "get")] {
@@ -342,7 +345,7 @@ async fn a_bucket_that_is_missing_closed_or_unreachable_is_told() {
         let error = refused(&database, database.settings("one")).await;
         assert_eq!(error, no_right(action), "{denied}");
     }
-    // Neither has a refused deletion.
+    // A refused deletion has no kind of its own either.
     deny(&database, "DeleteObject");
     let error = refused(&database, database.settings("one")).await;
     let ServerError::Objects(told) = error else { panic!("a kind") };
@@ -358,14 +361,14 @@ async fn a_clock_far_off_is_told() {
     let database = TestDatabase::migrated().await;
     let settings =
         ServerSettings { clock_slack: Some(Duration::from_secs(60)), ..database.settings("one") };
-    // The tests' clock stands at a time of its own.
+    // The tests' clock does not show the real time.
     let error = refused(&database, settings.clone()).await;
     assert!(matches!(error, ServerError::ClockOff { seconds } if seconds > 60), "{error:?}");
     let now = SystemClock::new().wall();
     let report = inspect_database(&settings.database, now, settings.clock_slack).await.unwrap();
     assert_eq!(report.schema, SCHEMA_VERSION);
     assert!(report.server.starts_with(|first: char| first.is_ascii_digit()), "{report:?}");
-    // The servers of the tests need not survive a loss of power.
+    // The servers of the tests need not survive a loss of power, so they run without fsync.
     assert_eq!(report.warnings, ["fsync is off: a loss of power can destroy the database."]);
 }
 

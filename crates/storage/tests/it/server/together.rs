@@ -1,4 +1,5 @@
-//! What gateways have in common: what they agree on, the config, what one tells the others, who holds what.
+//! Tests of what gateways have in common: agreed values, the config, notices, and which gateway
+//! holds what.
 
 use std::time::Duration;
 
@@ -118,7 +119,7 @@ async fn notices_reach_the_others_once_and_are_forgotten() {
     assert_eq!(two.membership.poll(&mut of_two, &[]).await.unwrap().notices, [""; 0]);
     assert_eq!(one.membership.poll(&mut of_one, &[]).await.unwrap().notices, [""; 0], "its own");
     let sql = database.sql().await;
-    // A transaction that began earlier is seen later than one with a greater number.
+    // A transaction that began earlier becomes visible later than one with a greater number.
     sql.batch_execute(
         "INSERT INTO gateway_notices (id, gateway, body) OVERRIDING SYSTEM VALUE VALUES (0, 'one', 'late')",
     )
