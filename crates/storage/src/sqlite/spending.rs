@@ -36,7 +36,7 @@ const MOST_SUMS: usize = 256;
 
 /// The sums before they were read from the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Unknown(u64);
+pub(super) struct UnreadSum(u64);
 
 impl KnownSpending {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
@@ -49,13 +49,13 @@ impl KnownSpending {
         person.parse().map_or_else(|_| at.utc_date(), |person| self.clock.zone_of(&person).date(at))
     }
 
-    pub(super) fn get(&self, whose: &SpendingOwner, day: &str) -> Result<f64, Unknown> {
+    pub(super) fn get(&self, whose: &SpendingOwner, day: &str) -> Result<f64, UnreadSum> {
         let known = lock(&self.known);
         let sum = known.sums.get(&(whose.clone(), day.to_owned()));
-        sum.copied().ok_or(Unknown(known.bookings))
+        sum.copied().ok_or(UnreadSum(known.bookings))
     }
 
-    pub(super) fn learn(&self, whose: SpendingOwner, day: &str, sum: f64, before: Unknown) {
+    pub(super) fn learn(&self, whose: SpendingOwner, day: &str, sum: f64, before: UnreadSum) {
         let mut known = lock(&self.known);
         if known.sums.len() >= MOST_SUMS {
             known.sums.clear();
