@@ -6,7 +6,7 @@ use tokio_postgres::{Error, Row};
 use super::{LogKey, PostgresTurnLog};
 use crate::local::encode_line;
 use crate::postgres::convert::{count, get, integer};
-use crate::postgres::query::{Given, row_if_any};
+use crate::postgres::query::{StatementParameters, row_if_any};
 use crate::postgres::transaction::{TransactionError, Tries, may_have_happened};
 use crate::{Lease, LogState, Pos, StoreError};
 
@@ -36,7 +36,7 @@ compile_error!("a build with a mistake in it is for `make cluster-broken` alone"
 /// given here. The row it answers with begins as `appended_columns` says.
 pub(in crate::postgres) struct AppendStatement<'a> {
     pub(in crate::postgres) sql: &'static str,
-    pub(in crate::postgres) given: Given<'a>,
+    pub(in crate::postgres) given: StatementParameters<'a>,
 }
 
 /// Puts the lines behind those of a log whose row `held` has moved the end.
