@@ -44,7 +44,7 @@ impl LogPlace {
 
 /// What is known of one session's log while it is in use.
 #[derive(Debug, Default)]
-pub(crate) struct Slot {
+pub(crate) struct LogInUse {
     pub(crate) log: Option<OpenLog>,
     /// A sync failed: what the disk holds beyond `len` is unknown until a new process looks.
     pub(crate) read_only: Option<String>,
@@ -69,7 +69,7 @@ pub(crate) enum Need {
     Append,
 }
 
-impl Slot {
+impl LogInUse {
     /// The open log, opened or opened again if another program changed or replaced the file.
     /// `None` when there is none.
     pub(crate) fn open(
@@ -236,13 +236,13 @@ pub(crate) struct Slots {
 #[derive(Debug, Default)]
 struct Table {
     uses: u64,
-    slots: HashMap<SessionKey, (u64, Arc<Mutex<Slot>>)>,
+    slots: HashMap<SessionKey, (u64, Arc<Mutex<LogInUse>>)>,
 }
 
 const MOST_OPEN: usize = 256;
 
 impl Slots {
-    pub(crate) fn get(&self, key: &SessionKey) -> Arc<Mutex<Slot>> {
+    pub(crate) fn get(&self, key: &SessionKey) -> Arc<Mutex<LogInUse>> {
         let mut table = lock(&self.table);
         table.uses += 1;
         let now = table.uses;
@@ -253,7 +253,7 @@ impl Slots {
         if table.slots.len() >= MOST_OPEN {
             table.forget_oldest();
         }
-        let slot = Arc::<Mutex<Slot>>::default();
+        let slot = Arc::<Mutex<LogInUse>>::default();
         table.slots.insert(key.clone(), (now, Arc::clone(&slot)));
         slot
     }

@@ -13,7 +13,7 @@ use super::beneath::{Access, Dir, classify};
 use super::leases::LocalLeases;
 use super::ops::{AppendFault, FileOps, append_whole};
 use super::page::{ReadLimits, ReadPage};
-use super::session::{LogPlace, Need, OpenLog, Slot, Slots};
+use super::session::{LogInUse, LogPlace, Need, OpenLog, Slots};
 use super::{aside, copy, line, live, page};
 
 /// Turn logs as JSONL files beneath a home.
@@ -188,7 +188,7 @@ impl Logs {
         Ok((OpenLog::new(file), folder))
     }
 
-    fn length(&self, slot: &mut Slot, key: &SessionKey) -> Result<Option<Pos>, StoreError> {
+    fn length(&self, slot: &mut LogInUse, key: &SessionKey) -> Result<Option<Pos>, StoreError> {
         let log = slot.open(&*self.ops, &self.home, &LogPlace::of(key), Need::Read)?;
         Ok(log.map(|log| Pos(log.len)))
     }
@@ -220,7 +220,7 @@ impl Logs {
 
     fn read_page(
         &self,
-        slot: &Mutex<Slot>,
+        slot: &Mutex<LogInUse>,
         place: &LogPlace,
         before: Option<Pos>,
         limits: ReadLimits,
@@ -240,7 +240,7 @@ impl Logs {
 
     /// Copies unreadable lines aside, each once. The lines stay in the log and in every report, so
     /// failing here loses nothing.
-    fn quarantine(&self, slot: &Mutex<Slot>, place: &LogPlace, lines: &[(u64, Vec<u8>)]) {
+    fn quarantine(&self, slot: &Mutex<LogInUse>, place: &LogPlace, lines: &[(u64, Vec<u8>)]) {
         let mut slot = lock(slot);
         let Some(log) = slot.log.as_mut() else { return };
         if let Err(error) = self.quarantine_new(log, place, lines) {
