@@ -229,7 +229,7 @@ impl TornTail {
 
 /// The sessions in use, bounded: each holds a file open.
 #[derive(Debug, Default)]
-pub(crate) struct Slots {
+pub(crate) struct LogsInUse {
     table: Mutex<Table>,
 }
 
@@ -241,7 +241,7 @@ struct Table {
 
 const MOST_OPEN: usize = 256;
 
-impl Slots {
+impl LogsInUse {
     pub(crate) fn get(&self, key: &SessionKey) -> Arc<Mutex<LogInUse>> {
         let mut table = lock(&self.table);
         table.uses += 1;

@@ -13,7 +13,7 @@ use super::beneath::{Access, Dir, classify};
 use super::leases::LocalLeases;
 use super::ops::{AppendFault, FileOps, append_whole};
 use super::page::{ReadLimits, ReadPage};
-use super::session::{LogInUse, LogPlace, Need, OpenLog, Slots};
+use super::session::{LogInUse, LogPlace, LogsInUse, Need, OpenLog};
 use super::{aside, copy, line, live, page};
 
 /// Turn logs as JSONL files beneath a home.
@@ -27,7 +27,7 @@ struct Logs {
     home: Arc<Dir>,
     leases: LocalLeases,
     ops: Arc<dyn FileOps>,
-    slots: Slots,
+    slots: LogsInUse,
 }
 
 impl fmt::Debug for LocalTurnLog {
@@ -43,7 +43,7 @@ impl LocalTurnLog {
         ops: Arc<dyn FileOps>,
         blocking: Blocking,
     ) -> Self {
-        let logs = Logs { home, leases, ops, slots: Slots::default() };
+        let logs = Logs { home, leases, ops, slots: LogsInUse::default() };
         Self { logs: Arc::new(logs), blocking }
     }
 
