@@ -64,7 +64,7 @@ pub(crate) struct OpenLog {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
+pub(crate) enum OpenPurpose {
     Read,
     Append,
 }
@@ -77,7 +77,7 @@ impl LogInUse {
         ops: &dyn FileOps,
         home: &Dir,
         place: &LogPlace,
-        need: Need,
+        need: OpenPurpose,
     ) -> Result<Option<&mut OpenLog>, StoreError> {
         if self.read_only.is_none() && !self.log.as_ref().is_some_and(|log| log.is_current(need)) {
             self.log = None;
@@ -94,8 +94,8 @@ impl OpenLog {
 
     /// One fstat: a person may edit or replace the file with any editor at any time, and appending
     /// to a file that has lost its name would lose the turn.
-    fn is_current(&self, need: Need) -> bool {
-        if self.repair_due && need == Need::Append {
+    fn is_current(&self, need: OpenPurpose) -> bool {
+        if self.repair_due && need == OpenPurpose::Append {
             return false;
         }
         rustix::fs::fstat(&*self.file).is_ok_and(|stat| {
@@ -117,7 +117,7 @@ impl OpenLog {
         ops: &dyn FileOps,
         home: &Dir,
         place: &LogPlace,
-        need: Need,
+        need: OpenPurpose,
     ) -> Result<Option<Self>, StoreError> {
         let opened = home.open_dir(&place.folder).and_then(|folder| {
             let file = folder.open(&place.name, Access::Append)?;
@@ -144,13 +144,13 @@ impl OpenLog {
         folder: &Dir,
         place: &LogPlace,
         tail: &TornTail,
-        need: Need,
+        need: OpenPurpose,
     ) -> Result<(), StoreError> {
         let damage = tail.damage(place);
         self.len = tail.start;
         match tail.mend(ops, folder, place, &self.file) {
             Ok(len) => self.len = len,
-            Err(error) if need == Need::Append => return Err(error),
+            Err(error) if need == OpenPurpose::Append => return Err(error),
             Err(error) => {
                 tracing::warn!(log = place.name, %error, "the unfinished end of a log cannot be cut off yet");
                 self.repair_due = true;

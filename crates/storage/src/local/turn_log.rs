@@ -13,7 +13,7 @@ use super::beneath::{Access, Dir, classify};
 use super::leases::LocalLeases;
 use super::ops::{AppendFault, FileOps, append_whole};
 use super::page::{ReadLimits, ReadPage};
-use super::session::{LogInUse, LogPlace, LogsInUse, Need, OpenLog};
+use super::session::{LogInUse, LogPlace, LogsInUse, OpenLog, OpenPurpose};
 use super::{aside, copy, line, live, page};
 
 /// Turn logs as JSONL files beneath a home.
@@ -145,7 +145,7 @@ impl Logs {
             return Ok(self.length(&mut slot, &lease.key)?.unwrap_or(Pos(0)));
         }
         let place = LogPlace::of(&lease.key);
-        let (log, new_in) = match slot.open(&*self.ops, &self.home, &place, Need::Append)? {
+        let (log, new_in) = match slot.open(&*self.ops, &self.home, &place, OpenPurpose::Append)? {
             Some(log) => (log, None),
             None => {
                 let (log, folder) = self.create(&place)?;
@@ -189,7 +189,7 @@ impl Logs {
     }
 
     fn length(&self, slot: &mut LogInUse, key: &SessionKey) -> Result<Option<Pos>, StoreError> {
-        let log = slot.open(&*self.ops, &self.home, &LogPlace::of(key), Need::Read)?;
+        let log = slot.open(&*self.ops, &self.home, &LogPlace::of(key), OpenPurpose::Read)?;
         Ok(log.map(|log| Pos(log.len)))
     }
 
@@ -229,7 +229,7 @@ impl Logs {
         // under us.
         let (file, len, torn) = {
             let mut slot = lock(slot);
-            match slot.open(&*self.ops, &self.home, place, Need::Read)? {
+            match slot.open(&*self.ops, &self.home, place, OpenPurpose::Read)? {
                 Some(log) => (Arc::clone(&log.file), log.len, log.torn.clone()),
                 None => return Ok((ReadPage::default(), None)),
             }
@@ -280,7 +280,7 @@ impl Logs {
         let (source, len) = {
             let slot = self.slots.get(from);
             let mut slot = lock(&slot);
-            let log = slot.open(&*self.ops, &self.home, &LogPlace::of(from), Need::Read)?;
+            let log = slot.open(&*self.ops, &self.home, &LogPlace::of(from), OpenPurpose::Read)?;
             let log = log.ok_or(StoreError::NotFound)?;
             (Arc::clone(&log.file), log.len)
         };
