@@ -9,7 +9,7 @@ use crate::blocking::lock;
 use crate::{Damage, DamageKind, LogState, Pos, StoreError};
 
 use super::aside;
-use super::backwards::Backwards;
+use super::backwards::BackwardLines;
 use super::beneath::{Access, Dir, classify};
 use super::line::{self, Line};
 use super::ops::{AppendFault, FileOps, append_whole, read_exact_at};
@@ -181,7 +181,7 @@ impl TornTail {
         if byte == *b"\n" {
             return Ok(None);
         }
-        let mut lines = Backwards::unterminated(ops, file, size);
+        let mut lines = BackwardLines::unterminated(ops, file, size);
         let Some((start, bytes)) = lines.next_line()? else { return Ok(None) };
         let whole = match line::decode(bytes) {
             Line::Turn(_) | Line::Altered(..) => bytes.len(),
