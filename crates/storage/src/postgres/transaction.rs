@@ -103,7 +103,7 @@ pub(super) struct Tries(u32);
 
 /// How a transaction ended.
 #[derive(Debug)]
-pub(super) enum Ended<T> {
+pub(super) enum TransactionEnd<T> {
     Known(Result<T, StoreError>),
     /// The answer to its commit was lost: it may have happened all the same.
     Unknown(T, Unanswered),
@@ -118,12 +118,12 @@ impl Tries {
         transaction: Transaction<'_>,
         number: Result<TransactionNumber, TransactionError>,
         worked: Result<T, TransactionError>,
-    ) -> Ended<T> {
+    ) -> TransactionEnd<T> {
         let trouble = match (worked, number) {
             (Ok(value), Ok(number)) => match transaction.commit().await {
-                Ok(()) => return Ended::Known(Ok(value)),
+                Ok(()) => return TransactionEnd::Known(Ok(value)),
                 Err(error) if may_have_happened(&error) => {
-                    return Ended::Unknown(value, Unanswered { number, error });
+                    return TransactionEnd::Unknown(value, Unanswered { number, error });
                 }
                 Err(error) => error.into(),
             },
@@ -134,9 +134,9 @@ impl Tries {
             }
         };
         if self.again(&trouble).await {
-            return Ended::LostARace;
+            return TransactionEnd::LostARace;
         }
-        Ended::Known(Err(trouble.into()))
+        TransactionEnd::Known(Err(trouble.into()))
     }
 
     /// Is it to be done again? Waits a moment before it says yes.
@@ -248,7 +248,7 @@ pub(super) async fn at_once(client: &Object, statements: &str) -> Result<(), Sto
 /// The transaction's number is asked for together with the block's first statement.
 macro_rules! transact {
     ($database:expr, $transaction:ident => $work:block) => {{
-        use $crate::postgres::transaction::{Ended, TransactionNumber, Tries};
+        use $crate::postgres::transaction::{TransactionEnd, TransactionNumber, Tries};
         let mut tries = Tries::default();
         loop {
             let mut client = $database.client().await?;
@@ -259,9 +259,9 @@ macro_rules! transact {
             let ended = tries.end($transaction, number, worked).await;
             drop(client);
             match ended {
-                Ended::LostARace => {}
-                Ended::Known(outcome) => break outcome,
-                Ended::Unknown(value, commit) => break $database.find_out(value, commit).await,
+                TransactionEnd::LostARace => {}
+                TransactionEnd::Known(outcome) => break outcome,
+                TransactionEnd::Unknown(value, commit) => break $database.find_out(value, commit).await,
             }
         }
     }};
