@@ -99,7 +99,7 @@ const MOST_TRIES: u32 = 10;
 
 /// How often a transaction was replayed.
 #[derive(Debug, Default)]
-pub(super) struct Tries(u32);
+pub(super) struct TransactionTries(u32);
 
 /// How a transaction ended.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ pub(super) enum TransactionEnd<T> {
     LostARace,
 }
 
-impl Tries {
+impl TransactionTries {
     /// Commits what worked and takes the rest back. Nothing is committed that could not be asked after.
     pub(super) async fn end<T>(
         &mut self,
@@ -233,7 +233,7 @@ impl Database {
 /// Statements without values, sent in one message: one transaction, of which nothing waits for this process between its
 /// beginning and its end.
 pub(super) async fn at_once(client: &Object, statements: &str) -> Result<(), StoreError> {
-    let mut tries = Tries::default();
+    let mut tries = TransactionTries::default();
     loop {
         let Err(error) = client.batch_execute(statements).await else { return Ok(()) };
         let trouble = TransactionError::from(error);
@@ -248,8 +248,8 @@ pub(super) async fn at_once(client: &Object, statements: &str) -> Result<(), Sto
 /// The transaction's number is asked for together with the block's first statement.
 macro_rules! transact {
     ($database:expr, $transaction:ident => $work:block) => {{
-        use $crate::postgres::transaction::{TransactionEnd, TransactionNumber, Tries};
-        let mut tries = Tries::default();
+        use $crate::postgres::transaction::{TransactionEnd, TransactionNumber, TransactionTries};
+        let mut tries = TransactionTries::default();
         loop {
             let mut client = $database.client().await?;
             let $transaction = client.transaction().await?;

@@ -7,7 +7,7 @@ use super::{LogKey, PostgresTurnLog};
 use crate::local::encode_line;
 use crate::postgres::convert::{count, get, integer};
 use crate::postgres::query::{StatementParameters, row_if_any};
-use crate::postgres::transaction::{TransactionError, Tries, may_have_happened};
+use crate::postgres::transaction::{TransactionError, TransactionTries, may_have_happened};
 use crate::{Lease, LogState, Pos, StoreError};
 
 /// A turn as its bytes.
@@ -183,7 +183,7 @@ impl PostgresTurnLog {
         let (count, length) = (integer(lines.len() as u64), integer(length));
         let mut given = key.with([&fence, &count, &length, &offsets, &turns, &bytes]);
         given.extend(statement.given);
-        let mut tries = Tries::default();
+        let mut tries = TransactionTries::default();
         let put = loop {
             let client = self.database.client_soon().await.map_err(AppendFailure::known)?;
             match row_if_any(&client, statement.sql, &given).await.map_err(AppendFailure::of) {
