@@ -106,7 +106,7 @@ pub(super) struct TransactionTries(u32);
 pub(super) enum TransactionEnd<T> {
     Known(Result<T, StoreError>),
     /// The answer to its commit was lost: it may have happened all the same.
-    Unknown(T, Unanswered),
+    Unknown(T, UnansweredCommit),
     /// The work is to be done again.
     LostARace,
 }
@@ -123,7 +123,7 @@ impl TransactionTries {
             (Ok(value), Ok(number)) => match transaction.commit().await {
                 Ok(()) => return TransactionEnd::Known(Ok(value)),
                 Err(error) if may_have_happened(&error) => {
-                    return TransactionEnd::Unknown(value, Unanswered { number, error });
+                    return TransactionEnd::Unknown(value, UnansweredCommit { number, error });
                 }
                 Err(error) => error.into(),
             },
@@ -202,7 +202,7 @@ impl TransactionNumber {
 
 /// A transaction whose commit was not answered.
 #[derive(Debug)]
-pub(super) struct Unanswered {
+pub(super) struct UnansweredCommit {
     number: TransactionNumber,
     error: Error,
 }
@@ -212,7 +212,7 @@ impl Database {
     pub(super) async fn find_out<T>(
         &self,
         value: T,
-        Unanswered { number, error }: Unanswered,
+        UnansweredCommit { number, error }: UnansweredCommit,
     ) -> Result<T, StoreError> {
         tracing::warn!(%error, "whether a transaction was committed is not known; asking");
         let happened = number.happened(self).await;
