@@ -53,8 +53,8 @@ pub use ledger::{
 };
 pub use local::{FileOps, LocalObjects, LocalPending, SystemFiles};
 pub use objects::{
-    Area, End, Expect, Files, FoundObject, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects,
-    TreeEntry, Wanted,
+    Area, Expect, FileEnd, Files, FoundObject, Object, ObjectKey, ObjectKeyError, ObjectMeta,
+    Objects, TreeEntry, Wanted,
 };
 pub use postgres::{
     Admission, BootClock, ClusterChanges, CopiedContent, CopiedFile, CopiedLog, DatabaseReport,

@@ -11,7 +11,7 @@ use onyx_types::{Hash, Timestamp};
 
 use crate::StoreError;
 
-pub use files::{Area, End, Files, FoundObject, Wanted};
+pub use files::{Area, FileEnd, Files, FoundObject, Wanted};
 
 /// A checked relative path: `/`-separated, no empty, `.` or `..` part, no NUL or other control
 /// character, no backslash, at most 1,024 bytes and 255 a part.
@@ -132,9 +132,9 @@ pub trait Objects: Send + Sync {
     async fn get(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<Object>, StoreError>;
 
     /// The last bytes of a file of any size; `None` when there is none. Stores that can do not read the rest.
-    async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<End>, StoreError> {
+    async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<FileEnd>, StoreError> {
         let whole = self.get(key, u64::MAX).await?;
-        Ok(whole.map(|object| End::of(object, max_bytes)))
+        Ok(whole.map(|object| FileEnd::of(object, max_bytes)))
     }
 
     /// Atomic: a reader sees the old content or the new, whole. Durable when it returns.
