@@ -70,7 +70,7 @@ pub use provenance::{
 pub use s3::{BlockingBucket, ListedObject, ObjectsUrl, S3Settings};
 pub use server::{Membership, ServerClocks, ServerSettings, StorageSettings};
 pub use sessions::{
-    BeginError, Damage, DamageKind, LiveText, LogState, Messages, Page, Pos, Rebuilt, RunEnd,
+    BeginError, Damage, DamageKind, FinalWrite, LiveText, LogState, Messages, Page, Pos, Rebuilt,
     RunLog, StepwiseRunLog, TurnLog, find_session, forget_details, keep_details, preview_of,
     rebuild_person, title_of,
 };

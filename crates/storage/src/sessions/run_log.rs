@@ -19,7 +19,7 @@ pub enum BeginError {
 
 /// How a run ends.
 #[derive(Debug)]
-pub struct RunEnd<'a> {
+pub struct FinalWrite<'a> {
     pub turns: &'a [Turn],
     pub outcome: RunOutcome,
     /// Were there notes of streaming text? They go, now that the log has it.
@@ -35,7 +35,11 @@ pub trait RunLog: Send + Sync {
     /// Appends the last turns, ends the run as `Ledger::end_run` and releases the lease. An error says that the turns were
     /// not appended, and the lease is held as before. What else goes wrong is made good when the session is next opened.
     /// Returns how the log was left, as `TurnLog::state_now` tells it.
-    async fn end(&self, lease: &Lease, last: RunEnd<'_>) -> Result<Option<LogState>, StoreError>;
+    async fn end(
+        &self,
+        lease: &Lease,
+        last: FinalWrite<'_>,
+    ) -> Result<Option<LogState>, StoreError>;
 }
 
 /// Writes log and ledger one after the other. In a home the steps cost almost nothing, and recovery handles a
@@ -59,7 +63,11 @@ impl RunLog for StepwiseRunLog {
         written.map(drop).map_err(BeginError::NotWritten)
     }
 
-    async fn end(&self, lease: &Lease, last: RunEnd<'_>) -> Result<Option<LogState>, StoreError> {
+    async fn end(
+        &self,
+        lease: &Lease,
+        last: FinalWrite<'_>,
+    ) -> Result<Option<LogState>, StoreError> {
         self.turns.append(lease, last.turns).await?;
         let log = self.turns.state_now(&lease.key);
         let run = last.outcome.run;

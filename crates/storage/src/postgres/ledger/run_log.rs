@@ -19,7 +19,7 @@ use crate::postgres::turns::{
     AppendStatement, PostgresTurnLog, Written, added_lines, appended_columns, is_held,
 };
 use crate::{
-    BeginError, BeginIn, BeginRun, Lease, Ledger as _, LogState, RunEnd, RunLog, RunOutcome,
+    BeginError, BeginIn, BeginRun, FinalWrite, Lease, Ledger as _, LogState, RunLog, RunOutcome,
     StoreError, TurnLog as _,
 };
 
@@ -88,7 +88,11 @@ impl RunLog for PostgresRunLog {
         }
     }
 
-    async fn end(&self, lease: &Lease, last: RunEnd<'_>) -> Result<Option<LogState>, StoreError> {
+    async fn end(
+        &self,
+        lease: &Lease,
+        last: FinalWrite<'_>,
+    ) -> Result<Option<LogState>, StoreError> {
         let person = &lease.key.person;
         self.ledger.spent.forget(person);
         let written = self.end_at_once(lease, &last).await?;
@@ -159,7 +163,11 @@ impl PostgresRunLog {
         Ok(if is_its_agent { StoreError::LeaseLost } else { StoreError::Conflict })
     }
 
-    async fn end_at_once(&self, lease: &Lease, last: &RunEnd<'_>) -> Result<Written, StoreError> {
+    async fn end_at_once(
+        &self,
+        lease: &Lease,
+        last: &FinalWrite<'_>,
+    ) -> Result<Written, StoreError> {
         let RunOutcome { run, status, ended_at, usage, used, .. } = &last.outcome;
         let person = &lease.key.person;
         let agents: Vec<&str> = used.iter().map(|used| used.agent.as_str()).collect();

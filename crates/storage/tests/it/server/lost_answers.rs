@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use onyx_storage::{
-    Area, BeginIn, BeginRun, DatabaseUrl, Expect, Lease, ModelUse, ObjectKey, RunEnd, RunOutcome,
-    Sealing, ServerSettings, SessionMarks, SessionMeta, SessionStatus, TitleSource,
+    Area, BeginIn, BeginRun, DatabaseUrl, Expect, FinalWrite, Lease, ModelUse, ObjectKey,
+    RunOutcome, Sealing, ServerSettings, SessionMarks, SessionMeta, SessionStatus, TitleSource,
 };
 use onyx_test_support::{FaultProxy, NetworkFault};
 use onyx_types::{LaneOrder, RunStatus, SessionKey, SessionOrigin, Usage};
@@ -103,7 +103,7 @@ async fn a_run_whose_beginning_or_end_was_not_answered_is_there_exactly_once() {
             preview: None,
             title: None,
         };
-        let last = RunEnd { turns: &answer, outcome, noted_live: false };
+        let last = FinalWrite { turns: &answer, outcome, noted_live: false };
         at_end.inspect(|fault| behind.proxy.lose(*fault));
         let left = store.runs.end(&lease, last).await.unwrap();
         assert!(behind.proxy.is_clear(), "the fault happened");
