@@ -343,7 +343,7 @@ impl Shared {
     }
 
     fn conversations(&self, sessions: &Sessions, replay: &RunReplay, runs: &Runs) -> Conversations {
-        Conversations::new(conversations::Shared {
+        Conversations::new(conversations::ConversationsCore {
             sessions: sessions.clone(),
             spaces: SessionSpaces::new(Arc::clone(&self.store.files)),
             replay: replay.clone(),
