@@ -330,7 +330,7 @@ impl Shared {
     }
 
     fn approvals(&self) -> Approvals {
-        Approvals::new(drafts::Shared {
+        Approvals::new(drafts::ApprovalsCore {
             drafts: Arc::clone(&self.store.drafts),
             files: Arc::clone(&self.store.files),
             toolbox: Arc::clone(&self.toolbox),
