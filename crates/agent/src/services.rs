@@ -51,11 +51,11 @@ pub struct AgentServices {
     pub personas: Personas,
     pub jobs: Jobs,
     pub preferences: PreferenceFiles,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ServicesCore>,
 }
 
 /// The parts that the rooms share and the services need too.
-pub(crate) struct Shared {
+pub(crate) struct ServicesCore {
     pub(crate) store: Store,
     pub(crate) models: Arc<dyn Models>,
     pub(crate) live: Arc<dyn LiveRuns>,
@@ -88,7 +88,7 @@ impl AgentServices {
         let namer =
             SessionNamer::new(sessions.clone(), Arc::clone(&clock), Arc::clone(&store.ledger));
         let drafts = Arc::clone(&store.drafts);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServicesCore {
             recovery: Recovery::new(sessions.clone(), &store, ids.clone()),
             fence_secret: options.fence_secret,
             draft_leases: Arc::default(),
@@ -306,7 +306,7 @@ impl AgentServices {
     }
 }
 
-impl Shared {
+impl ServicesCore {
     fn drive_services(&self) -> DriveServices {
         DriveServices {
             turns: Arc::clone(&self.store.turns),
