@@ -6,6 +6,7 @@ import {
   Navigate,
   useParams,
   type ErrorComponentProps,
+  type RouteComponent,
 } from '@tanstack/react-router';
 import { entityOf } from './chat/attached';
 import { ChatPage, NewChatPage } from './chat/ChatPage';
@@ -13,6 +14,7 @@ import { Header } from './shell/Header';
 import { Shell } from './shell/Shell';
 import { ErrorLine } from './ui/page';
 import type { MemoryPlace } from './pages/memory/MemoryPage';
+import { PAGES } from './pages/pages';
 
 const Memory = lazyRouteComponent(() => import('./pages/memory/MemoryPage'), 'MemoryPage');
 const Agent = lazyRouteComponent(() => import('./pages/agents/AgentPage'), 'AgentPage');
@@ -34,10 +36,22 @@ interface NewChatSearch {
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
+type FixedPage = Extract<(typeof PAGES)[keyof typeof PAGES], { component: unknown }>;
+/** The route of one page, with its own address as type, so that links to it are checked. */
+type FixedRoute<Row> = Row extends { path: infer Path extends string } ? ReturnType<typeof fixedRoute<Path>> : never;
+
+function fixedRoute<Path extends string>(page: { path: Path; component: RouteComponent }) {
+  return createRoute({ getParentRoute: () => root, path: page.path, component: page.component });
+}
+
+/** The routes of all pages without parameters, from the table of pages. */
+const fixedPages = Object.values(PAGES).filter((page): page is FixedPage => 'component' in page);
+const fixed = fixedPages.map((page) => fixedRoute(page)) as unknown as FixedRoute<FixedPage>[];
+
 const home = createRoute({ getParentRoute: () => root, path: '/', component: () => <Navigate to="/chat" replace /> });
 const newChat = createRoute({
   getParentRoute: () => root,
-  path: '/chat',
+  path: PAGES.newChat.path,
   validateSearch: (search: Record<string, unknown>): NewChatSearch => ({
     about: text(search['about']),
     text: text(search['text']),
@@ -62,24 +76,9 @@ const chat = createRoute({
     return <ChatPage key={id} id={id} turn={chat.useSearch().turn} />;
   },
 });
-const sessions = createRoute({
-  getParentRoute: () => root,
-  path: '/sessions',
-  component: lazyRouteComponent(() => import('./pages/Sessions'), 'SessionsPage'),
-});
-const more = createRoute({
-  getParentRoute: () => root,
-  path: '/more',
-  component: lazyRouteComponent(() => import('./pages/More'), 'MorePage'),
-});
-const inbox = createRoute({
-  getParentRoute: () => root,
-  path: '/inbox',
-  component: lazyRouteComponent(() => import('./pages/Inbox'), 'InboxPage'),
-});
 const memory = createRoute({
   getParentRoute: () => root,
-  path: '/memory',
+  path: PAGES.memory.path,
   validateSearch: (search: Record<string, unknown>): MemoryPlace => ({
     entity: text(search['entity']),
     known: search['known'] === true || undefined,
@@ -93,11 +92,6 @@ const memory = createRoute({
     return <Memory place={memory.useSearch()} />;
   },
 });
-const spaces = createRoute({
-  getParentRoute: () => root,
-  path: '/spaces',
-  component: lazyRouteComponent(() => import('./pages/spaces/SpacesPage'), 'SpacesPage'),
-});
 // The whole space is one route, so that moving within it keeps the companion's state.
 const space = createRoute({
   getParentRoute: () => root,
@@ -109,45 +103,10 @@ const space = createRoute({
 });
 const spacePlace = createRoute({ getParentRoute: () => space, path: '$place' });
 const spaceEntity = createRoute({ getParentRoute: () => space, path: '$place/$entity' });
-const actions = createRoute({
-  getParentRoute: () => root,
-  path: '/actions',
-  component: lazyRouteComponent(() => import('./pages/actions/ActionsPage'), 'ActionsPage'),
-});
-const jobs = createRoute({
-  getParentRoute: () => root,
-  path: '/jobs',
-  component: lazyRouteComponent(() => import('./pages/jobs/JobsPage'), 'JobsPage'),
-});
-const skills = createRoute({
-  getParentRoute: () => root,
-  path: '/skills',
-  component: lazyRouteComponent(() => import('./pages/skills/SkillsPage'), 'SkillsPage'),
-});
-const mcp = createRoute({
-  getParentRoute: () => root,
-  path: '/tools',
-  component: lazyRouteComponent(() => import('./pages/mcp/McpPage'), 'McpPage'),
-});
-const plugins = createRoute({
-  getParentRoute: () => root,
-  path: '/plugins',
-  component: lazyRouteComponent(() => import('./pages/plugins/PluginsPage'), 'PluginsPage'),
-});
 const authorize = createRoute({
   getParentRoute: () => root,
   path: '/oauth/authorize',
   component: lazyRouteComponent(() => import('./pages/oauth/AuthorizePage'), 'AuthorizePage'),
-});
-const connectors = createRoute({
-  getParentRoute: () => root,
-  path: '/connectors',
-  component: lazyRouteComponent(() => import('./pages/connectors/ConnectorsPage'), 'ConnectorsPage'),
-});
-const agents = createRoute({
-  getParentRoute: () => root,
-  path: '/agents',
-  component: lazyRouteComponent(() => import('./pages/agents/AgentsPage'), 'AgentsPage'),
 });
 const agent = createRoute({
   getParentRoute: () => root,
@@ -156,11 +115,6 @@ const agent = createRoute({
     const { id, tab } = agent.useParams();
     return <Agent id={id} tab={tab} />;
   },
-});
-const channels = createRoute({
-  getParentRoute: () => root,
-  path: '/channels',
-  component: lazyRouteComponent(() => import('./pages/channels/ChannelsPage'), 'ChannelsPage'),
 });
 const channel = createRoute({
   getParentRoute: () => root,
@@ -185,7 +139,7 @@ const threadAlone = createRoute({
     return <FindThread id={threadAlone.useParams().id} />;
   },
 });
-const settings = createRoute({ getParentRoute: () => root, path: '/settings', component: () => <Settings /> });
+const settings = createRoute({ getParentRoute: () => root, path: PAGES.settings.path, component: () => <Settings /> });
 const settingsSection = createRoute({
   getParentRoute: () => root,
   path: '/settings/$section',
@@ -193,7 +147,7 @@ const settingsSection = createRoute({
     return <Settings section={settingsSection.useParams().section} />;
   },
 });
-const system = createRoute({ getParentRoute: () => root, path: '/system', component: () => <System /> });
+const system = createRoute({ getParentRoute: () => root, path: PAGES.system.path, component: () => <System /> });
 const systemTab = createRoute({
   getParentRoute: () => root,
   path: '/system/$tab',
@@ -203,27 +157,16 @@ const systemTab = createRoute({
 });
 
 const routes = [
+  ...fixed,
   home,
   newChat,
   chat,
-  sessions,
-  more,
-  inbox,
   memory,
-  spaces,
   space.addChildren([spacePlace, spaceEntity]),
-  channels,
   channel,
   thread,
   threadAlone,
-  actions,
-  jobs,
-  skills,
-  mcp,
-  plugins,
   authorize,
-  connectors,
-  agents,
   agent,
   settings,
   settingsSection,

@@ -51,11 +51,11 @@ pub struct AgentServices {
     pub personas: Personas,
     pub jobs: Jobs,
     pub preferences: PreferenceFiles,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ServicesCore>,
 }
 
 /// The parts that the rooms share and the services need too.
-pub(crate) struct Shared {
+pub(crate) struct ServicesCore {
     pub(crate) store: Store,
     pub(crate) models: Arc<dyn Models>,
     pub(crate) live: Arc<dyn LiveRuns>,
@@ -88,7 +88,7 @@ impl AgentServices {
         let namer =
             SessionNamer::new(sessions.clone(), Arc::clone(&clock), Arc::clone(&store.ledger));
         let drafts = Arc::clone(&store.drafts);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServicesCore {
             recovery: Recovery::new(sessions.clone(), &store, ids.clone()),
             fence_secret: options.fence_secret,
             draft_leases: Arc::default(),
@@ -307,7 +307,7 @@ impl AgentServices {
     }
 }
 
-impl Shared {
+impl ServicesCore {
     fn drive_services(&self) -> DriveServices {
         DriveServices {
             turns: Arc::clone(&self.store.turns),
@@ -331,7 +331,7 @@ impl Shared {
     }
 
     fn approvals(&self) -> Approvals {
-        Approvals::new(drafts::Shared {
+        Approvals::new(drafts::ApprovalsCore {
             drafts: Arc::clone(&self.store.drafts),
             files: Arc::clone(&self.store.files),
             toolbox: Arc::clone(&self.toolbox),
@@ -344,7 +344,7 @@ impl Shared {
     }
 
     fn conversations(&self, sessions: &Sessions, replay: &RunReplay, runs: &Runs) -> Conversations {
-        Conversations::new(conversations::Shared {
+        Conversations::new(conversations::ConversationsCore {
             sessions: sessions.clone(),
             spaces: SessionSpaces::new(Arc::clone(&self.store.files)),
             replay: replay.clone(),

@@ -36,7 +36,7 @@ pub(crate) struct Register {
     declared: Declared,
     added: BTreeMap<PersonId, PersonRow>,
     passwords: HashMap<PersonId, Password>,
-    owner_token: Root,
+    owner_token: RootCredential,
     held: HashMap<CredentialId, KnownCredential>,
     by_hash: HashMap<Hash, CredentialId>,
     /// The signals of ended credentials. They are sent last, so that a person who ends their own
@@ -46,7 +46,7 @@ pub(crate) struct Register {
 
 /// A credential that can create others and has no row of its own.
 #[derive(Clone)]
-pub(crate) struct Root {
+pub(crate) struct RootCredential {
     pub(crate) id: CredentialId,
     pub(crate) revoked: Cancel,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Root {
 #[derive(Clone)]
 pub(crate) struct Password {
     pub(crate) phc: String,
-    pub(crate) root: Root,
+    pub(crate) root: RootCredential,
 }
 
 #[derive(Clone)]
@@ -63,7 +63,7 @@ pub(crate) struct KnownCredential {
     pub(crate) revoked: Cancel,
 }
 
-impl Root {
+impl RootCredential {
     fn of(kind: &str, text: &str) -> Self {
         Self { id: derived_id(kind, text), revoked: Cancel::new() }
     }
@@ -75,7 +75,7 @@ impl Root {
 
 impl Password {
     fn new(phc: String) -> Self {
-        Self { root: Root::of("password", &phc), phc }
+        Self { root: RootCredential::of("password", &phc), phc }
     }
 }
 
@@ -87,7 +87,7 @@ impl Register {
         rows: Vec<CredentialRow>,
     ) -> Self {
         let mut register = Self {
-            owner_token: Root::of("token", declared.owner_token.as_str()),
+            owner_token: RootCredential::of("token", declared.owner_token.as_str()),
             declared,
             added: added.into_iter().map(|row| (row.person.clone(), row)).collect(),
             passwords: passwords.into_iter().map(|(id, phc)| (id, Password::new(phc))).collect(),
@@ -143,7 +143,7 @@ impl Register {
     }
 
     /// Returns the owner's token if the sent text matches it.
-    pub(crate) fn owner_token(&self, sent: &str) -> Option<Root> {
+    pub(crate) fn owner_token(&self, sent: &str) -> Option<RootCredential> {
         let expected = self.declared.owner_token.as_str();
         bool::from(sent.as_bytes().ct_eq(expected.as_bytes())).then(|| self.owner_token.clone())
     }
@@ -227,7 +227,7 @@ impl Register {
     pub(crate) fn declare(&mut self, declared: Declared) -> Vec<CredentialId> {
         let before = self.everybody();
         if self.declared.owner_token != declared.owner_token {
-            let fresh = Root::of("token", declared.owner_token.as_str());
+            let fresh = RootCredential::of("token", declared.owner_token.as_str());
             self.ending.push(std::mem::replace(&mut self.owner_token, fresh).revoked);
         }
         let owner = self.owner().cloned();

@@ -19,7 +19,7 @@ pub(crate) struct Permit {
 }
 
 /// The properties of a new credential beside its people and its rights.
-pub(crate) struct Particulars {
+pub(crate) struct CredentialDetails {
     pub(crate) credential: CredentialId,
     pub(crate) kind: CredentialKind,
     pub(crate) name: String,
@@ -73,7 +73,7 @@ impl Permit {
         &self.people
     }
 
-    pub(crate) fn issue(self, made: Particulars) -> IssuedCredential {
+    pub(crate) fn issue(self, made: CredentialDetails) -> IssuedCredential {
         IssuedCredential(CredentialRow {
             credential: made.credential,
             kind: made.kind,

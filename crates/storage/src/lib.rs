@@ -53,8 +53,8 @@ pub use ledger::{
 };
 pub use local::{FileOps, LocalObjects, LocalPending, SystemFiles};
 pub use objects::{
-    Area, End, Expect, Files, FoundObject, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects,
-    TreeEntry, Wanted,
+    Area, Expect, FileEnd, Files, FoundObject, Object, ObjectKey, ObjectKeyError, ObjectMeta,
+    Objects, TreeEntry, Wanted,
 };
 pub use postgres::{
     Admission, BootClock, ClusterChanges, CopiedContent, CopiedFile, CopiedLog, DatabaseReport,
@@ -70,7 +70,7 @@ pub use provenance::{
 pub use s3::{BlockingBucket, ListedObject, ObjectsUrl, S3Settings};
 pub use server::{Membership, ServerClocks, ServerSettings, StorageSettings};
 pub use sessions::{
-    BeginError, Damage, DamageKind, LastWrite, LiveText, LogState, Messages, Page, Pos, Rebuilt,
+    BeginError, Damage, DamageKind, FinalWrite, LiveText, LogState, Messages, Page, Pos, Rebuilt,
     RunLog, StepwiseRunLog, TurnLog, find_session, forget_details, keep_details, preview_of,
     rebuild_person, title_of,
 };

@@ -7,12 +7,12 @@ pub const PARAGRAPH: &str = "\n\n";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words<'a> {
     pub text: &'a str,
-    after: After,
+    after: TextBefore,
 }
 
 /// What comes before this text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum After {
+enum TextBefore {
     /// Nothing comes before it.
     Nothing,
     /// Words of the same turn.
@@ -27,8 +27,8 @@ impl Words<'_> {
     /// The separator before the text if each agent's answer is shown on its own.
     pub const fn lead_in_answer(&self) -> &'static str {
         match self.after {
-            After::EarlierStep => PARAGRAPH,
-            After::Nothing | After::SameTurn | After::OtherAgent => "",
+            TextBefore::EarlierStep => PARAGRAPH,
+            TextBefore::Nothing | TextBefore::SameTurn | TextBefore::OtherAgent => "",
         }
     }
 
@@ -36,8 +36,8 @@ impl Words<'_> {
     /// the client has no notion of agents.
     pub const fn lead_in_run(&self) -> &'static str {
         match self.after {
-            After::EarlierStep | After::OtherAgent => PARAGRAPH,
-            After::Nothing | After::SameTurn => "",
+            TextBefore::EarlierStep | TextBefore::OtherAgent => PARAGRAPH,
+            TextBefore::Nothing | TextBefore::SameTurn => "",
         }
     }
 
@@ -83,12 +83,12 @@ impl LaneTexts {
         let others_spoke = self.0.iter().any(|lane| lane.turn.is_some());
         let lane = &mut self.0[index];
         let after = match lane.turn {
-            Some(current) if current == turn => After::SameTurn,
-            Some(_) => After::EarlierStep,
-            None if others_spoke => After::OtherAgent,
-            None => After::Nothing,
+            Some(current) if current == turn => TextBefore::SameTurn,
+            Some(_) => TextBefore::EarlierStep,
+            None if others_spoke => TextBefore::OtherAgent,
+            None => TextBefore::Nothing,
         };
-        if after != After::SameTurn {
+        if after != TextBefore::SameTurn {
             *lane = LaneText { turn: Some(turn), said: 0 };
         }
         lane.said += text.len();

@@ -28,10 +28,10 @@ pub use models::{
     estimate_tokens,
 };
 pub use names::{
-    AgentId, Author, BatchId, ChannelId, CredentialId, DraftId, EntityId, EntityIdError,
+    Actor, AgentId, Author, BatchId, ChannelId, CredentialId, DraftId, EntityId, EntityIdError,
     EntityKind, EntityRef, Hash, IdError, IdGenerator, JobId, JobKind, LaneId, ModelId,
-    NotAToolName, PersonId, RunId, SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolName,
-    ToolUseId, TurnId, our_provider_name, our_tool_name, slug,
+    NotAToolName, PersonId, RecordedTool, RunId, SessionId, SessionKey, SourceId, SpaceId,
+    ThreadId, ToolName, ToolUseId, TurnId, our_provider_name, our_tool_name, slug,
 };
 pub use text::{one_line, percent_decoded, percent_encoded, percent_encoded_path, shortened_key};
 pub use time::{Cancel, Clock, Now, Pauses, SystemClock, Timestamp, UnknownZone, Zone, Zones};

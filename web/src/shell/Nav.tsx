@@ -1,23 +1,8 @@
 import { Link, useLocation } from '@tanstack/react-router';
-import {
-  BookOpen,
-  Cable,
-  CalendarClock,
-  GraduationCap,
-  Hash,
-  Inbox,
-  LayoutGrid,
-  Menu,
-  MessageSquare,
-  Plug,
-  Plus,
-  Puzzle,
-  Search,
-  SlidersHorizontal,
-  Users,
-  Zap,
-} from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Search } from 'lucide-react';
 import { NavChannels } from '../pages/channels/NavChannels';
+import { ALL_PAGES, PAGES, type Page } from '../pages/pages';
 import { useJobs } from '../store/jobs';
 import { useSpaceList } from '../store/spaces';
 import { useStore } from '../store/state';
@@ -45,6 +30,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
   const waiting = useWaiting();
   const owner = useStore((state) => state.me?.role !== 'member');
   const troubles = useJobs((state) => state.jobs.filter((job) => job.troubles > 0).length);
+  const listed = ALL_PAGES.filter(({ listedFor }) => listedFor === 'everybody' || (listedFor === 'owner' && owner));
   return (
     <nav
       aria-label="Main"
@@ -69,8 +55,8 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
           ⌘K
         </kbd>
       </button>
-      <Item to="/chat" icon={<Plus size={16} aria-hidden />} label="New chat" exact />
-      <Item to="/inbox" icon={<Inbox size={16} aria-hidden />} label="Inbox" badge={waiting} />
+      <Item page={PAGES.newChat} exact />
+      <Item page={PAGES.inbox} badge={waiting} />
       <div className="-mx-1 flex min-h-0 flex-1 flex-col gap-0.5 overflow-y-auto px-1 pb-2">
         {pinned.length > 0 && (
           <NavSection label="Pinned">
@@ -81,7 +67,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
             </div>
           </NavSection>
         )}
-        <NavSection label="Chats" all={{ to: '/sessions', label: 'All chats' }}>
+        <NavSection label="Chats" all={{ to: PAGES.sessions.path, label: 'All chats' }}>
           <div className="flex flex-col gap-0.5 max-xl:hidden">
             {recent.map((session, index) => (
               // A low screen lists fewer chats, so that the rest of the navigation stays visible.
@@ -100,9 +86,9 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
               <p className="px-2 py-1 text-meta text-dim">Your chats appear here.</p>
             )}
           </div>
-          <Item to="/sessions" icon={<MessageSquare size={16} aria-hidden />} label="All chats" narrowOnly />
+          <Item page={PAGES.sessions} label="All chats" narrowOnly />
         </NavSection>
-        <NavSection label="Spaces" all={{ to: '/spaces', label: 'All spaces' }}>
+        <NavSection label="Spaces" all={{ to: PAGES.spaces.path, label: 'All spaces' }}>
           <div className="flex flex-col gap-0.5 max-xl:hidden">
             {spaces?.slice(0, MOST_SPACES).map((space) => (
               <Link
@@ -118,13 +104,13 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
               </Link>
             ))}
           </div>
-          <Item to="/spaces" icon={<LayoutGrid size={16} aria-hidden />} label="All spaces" exact narrowOnly />
+          <Item page={PAGES.spaces} label="All spaces" exact narrowOnly />
         </NavSection>
-        <NavSection label="Channels" all={{ to: '/channels', label: 'All channels' }}>
+        <NavSection label="Channels" all={{ to: PAGES.channels.path, label: 'All channels' }}>
           <NavChannels />
-          <Item to="/channels" icon={<Hash size={16} aria-hidden />} label="All channels" exact narrowOnly />
+          <Item page={PAGES.channels} label="All channels" exact narrowOnly />
         </NavSection>
-        <NavSection label="Agents" all={{ to: '/agents', label: 'All agents' }}>
+        <NavSection label="Agents" all={{ to: PAGES.agents.path, label: 'All agents' }}>
           <div className="flex flex-col gap-0.5 max-xl:hidden">
             {agents?.slice(0, MOST_AGENTS).map((agent) => (
               <Link
@@ -140,49 +126,46 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
               </Link>
             ))}
           </div>
-          <Item to="/agents" icon={<Users size={16} aria-hidden />} label="All agents" exact narrowOnly />
+          <Item page={PAGES.agents} label="All agents" exact narrowOnly />
         </NavSection>
       </div>
       <div className="flex shrink-0 flex-col gap-0.5 border-t border-line pt-2">
-        <Item to="/memory" icon={<BookOpen size={16} aria-hidden />} label="Memory" />
-        <Item to="/actions" icon={<Zap size={16} aria-hidden />} label="Actions" />
-        <Item to="/jobs" icon={<CalendarClock size={16} aria-hidden />} label="Jobs" badge={troubles} />
-        <Item to="/skills" icon={<GraduationCap size={16} aria-hidden />} label="Skills" />
-        <Item to="/tools" icon={<Plug size={16} aria-hidden />} label="MCP servers" />
-        {owner && <Item to="/plugins" icon={<Puzzle size={16} aria-hidden />} label="Plugins" />}
-        {owner && <Item to="/connectors" icon={<Cable size={16} aria-hidden />} label="Connectors" />}
-        <Health />
-        <Item to="/settings" icon={<SlidersHorizontal size={16} aria-hidden />} label="Settings" />
+        {listed.map((page) =>
+          page === PAGES.system ? (
+            <Health key={page.path} />
+          ) : (
+            <Item key={page.path} page={page} badge={page === PAGES.jobs ? troubles : 0} />
+          ),
+        )}
       </div>
     </nav>
   );
 }
 
 function Item({
-  to,
-  icon,
-  label,
+  page,
+  label = page.title,
   badge = 0,
   exact = false,
   narrowOnly = false,
 }: {
-  to: string;
-  icon: React.ReactNode;
-  label: string;
+  page: Page;
+  label?: string;
   badge?: number;
   exact?: boolean;
   /** Shown only in the icon bar; the wide list has another link. */
   narrowOnly?: boolean;
 }) {
+  const Icon = page.icon;
   return (
     <Link
-      to={to}
+      to={page.path}
       className={`nav-item max-xl:justify-center max-xl:px-0 ${narrowOnly ? 'xl:hidden' : ''}`}
       activeOptions={{ exact }}
       activeProps={{ 'aria-current': 'page' }}
       title={label}
     >
-      <span className="shrink-0 text-dim">{icon}</span>
+      <span className="shrink-0 text-dim"><Icon size={16} aria-hidden /></span>
       <span className="truncate max-xl:sr-only">{label}</span>
       {badge > 0 && (
         <span className="ml-auto rounded-full bg-warn-soft px-1.5 text-tiny text-warn max-xl:sr-only">
@@ -218,7 +201,7 @@ function Health() {
                 : ['All systems OK', 'var(--ok)'];
   return (
     <Link
-      to="/system"
+      to={PAGES.system.path}
       className="nav-item max-xl:justify-center max-xl:px-0"
       activeProps={{ 'aria-current': 'page' }}
       aria-label={`System: ${text}`}
@@ -230,12 +213,13 @@ function Health() {
   );
 }
 
-const BAR = [
-  { to: '/sessions', label: 'Chats', icon: MessageSquare, also: /^\/(chat|sessions)/ },
-  { to: '/inbox', label: 'Inbox', icon: Inbox, also: /^\/inbox/ },
-  { to: '/spaces', label: 'Spaces', icon: LayoutGrid, also: /^\/spaces/ },
-  { to: '/more', label: 'More', icon: Menu, also: /^\/(more|settings|system|channels|memory|agents|actions|jobs)/ },
-] as const;
+/** The links of a phone's bar, and the further pages on which each is marked as the current one. */
+const BAR: { page: Page; also: readonly Page[] }[] = [
+  { page: PAGES.sessions, also: [PAGES.newChat] },
+  { page: PAGES.inbox, also: [] },
+  { page: PAGES.spaces, also: [] },
+  { page: PAGES.more, also: ALL_PAGES.filter((page) => page.detail) },
+];
 
 export function BottomBar() {
   const pathname = useLocation({ select: (location) => location.pathname });
@@ -246,30 +230,38 @@ export function BottomBar() {
       aria-label="Main"
       className="flex shrink-0 justify-around border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
     >
-      {BAR.map(({ to, label, icon: Icon, also }) => (
-        <Link
-          key={to}
-          to={to}
-          className="relative flex h-14 min-w-16 flex-col items-center justify-center gap-0.5 text-tiny text-dim aria-[current=page]:text-accent"
-          aria-current={also.test(pathname) ? 'page' : undefined}
-        >
-          <Icon size={18} aria-hidden />
-          {label}
-          {to === '/inbox' && waiting > 0 && (
+      {BAR.map(({ page, also }) => (
+        <BarLink key={page.path} page={page} current={[page, ...also].some(({ path }) => pathname.startsWith(path))}>
+          {page === PAGES.inbox && waiting > 0 && (
             <span className="absolute top-1.5 right-2 rounded-full bg-warn-soft px-1.5 text-tiny text-warn">
               {waiting}
               <span className="sr-only"> waiting</span>
             </span>
           )}
-          {to === '/more' && link === 'offline' && (
+          {page === PAGES.more && link === 'offline' && (
             <span
               className="absolute top-2 right-4 size-2 rounded-full bg-danger"
               role="img"
               aria-label="not connected"
             />
           )}
-        </Link>
+        </BarLink>
       ))}
     </nav>
+  );
+}
+
+function BarLink({ page, current, children }: { page: Page; current: boolean; children: ReactNode }) {
+  const Icon = page.icon;
+  return (
+    <Link
+      to={page.path}
+      className="relative flex h-14 min-w-16 flex-col items-center justify-center gap-0.5 text-tiny text-dim aria-[current=page]:text-accent"
+      aria-current={current ? 'page' : undefined}
+    >
+      <Icon size={18} aria-hidden />
+      {page.title}
+      {children}
+    </Link>
   );
 }

@@ -30,10 +30,10 @@ pub(crate) use sent::{LocalSentMessages, SentMessages};
 /// The conversations of people's spaces. Cheap to clone.
 #[derive(Clone)]
 pub struct Conversations {
-    shared: Arc<Shared>,
+    shared: Arc<ConversationsCore>,
 }
 
-pub(crate) struct Shared {
+pub(crate) struct ConversationsCore {
     pub(crate) sessions: Sessions,
     pub(crate) spaces: SessionSpaces,
     pub(crate) replay: RunReplay,
@@ -53,7 +53,7 @@ pub(crate) struct Shared {
 }
 
 impl Conversations {
-    pub(crate) fn new(shared: Shared) -> Self {
+    pub(crate) fn new(shared: ConversationsCore) -> Self {
         Self { shared: Arc::new(shared) }
     }
 }

@@ -47,10 +47,10 @@ pub struct ApprovalOptions {
 /// The drafts of people, and their decisions. Cheap to clone.
 #[derive(Clone)]
 pub struct Approvals {
-    shared: Arc<Shared>,
+    shared: Arc<ApprovalsCore>,
 }
 
-pub(crate) struct Shared {
+pub(crate) struct ApprovalsCore {
     pub(crate) drafts: Arc<dyn Drafts>,
     pub(crate) files: Arc<dyn Files>,
     pub(crate) toolbox: Arc<Toolbox>,
@@ -62,7 +62,7 @@ pub(crate) struct Shared {
 }
 
 impl Approvals {
-    pub(crate) fn new(shared: Shared) -> Self {
+    pub(crate) fn new(shared: ApprovalsCore) -> Self {
         Self { shared: Arc::new(shared) }
     }
 

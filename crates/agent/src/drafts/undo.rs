@@ -8,8 +8,8 @@ use onyx_storage::{
     StoreError, Version,
 };
 use onyx_types::{
-    Author, Clock, ErrorCode, Fault, Origin, PersonId, RunId, SessionId, SessionOrigin, Timestamp,
-    ToolEffect, Verdict,
+    Actor, Author, Clock, ErrorCode, Fault, Origin, PersonId, RecordedTool, RunId, SessionId,
+    SessionOrigin, Timestamp, ToolEffect, Verdict,
 };
 
 const UNDO: &str = "undo";
@@ -173,20 +173,18 @@ impl Undo {
         person: &PersonId,
         session: SessionId,
         run: RunId,
-        tool: &str,
+        tool: &'static str,
         restored: &[String],
     ) -> Result<(), Fault> {
         let ts: Timestamp = self.clock.wall();
-        let by = Author::Person(person.clone());
         let entry = AuditEntry {
             ts,
             person: person.clone(),
-            actor_kind: by.kind().to_owned(),
-            actor: by.name().to_owned(),
+            actor: Actor::Person(person.clone()),
             agent: None,
             session: Some(session),
             run: Some(run),
-            tool: Some(tool.to_owned()),
+            tool: Some(RecordedTool::constant(tool)),
             effect: Some(ToolEffect::Write),
             decision: Some(Verdict::Allow),
             diff_summary: restored.join(", "),

@@ -3,7 +3,7 @@
 
 use std::sync::PoisonError;
 
-use onyx_storage::{BeginError, BeginRun, LastWrite, LogState, RunOutcome, StoreError};
+use onyx_storage::{BeginError, BeginRun, FinalWrite, LogState, RunOutcome, StoreError};
 use onyx_types::{Fault, Turn};
 
 use super::driver::Driver;
@@ -80,7 +80,7 @@ impl Driver {
     ) -> Result<Option<LogState>, StoreError> {
         let noted_live = self.outlet.live_text.has_any().await;
         let outcome = self.outcome(summary);
-        let last = LastWrite { turns, outcome, noted_live };
+        let last = FinalWrite { turns, outcome, noted_live };
         let log = self.services.run_log.end(&self.session.lease, last).await?;
         self.session.books = BookState::Closed;
         Ok(log)

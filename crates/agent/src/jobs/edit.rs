@@ -4,7 +4,9 @@ use onyx_storage::{
     Area, AuditEntry, Expect, JobChange, JobRow, JobSlot, ObjectKey, SlotTrigger, StoreError,
 };
 use onyx_tools::{PersonFiles, job_path};
-use onyx_types::{Approver, ErrorCode, Fault, Hash, JobId, JobKind, PersonId, Timestamp};
+use onyx_types::{
+    Actor, Approver, ErrorCode, Fault, Hash, JobId, JobKind, PersonId, RecordedTool, Timestamp,
+};
 use serde_json::{Map, Value};
 
 use super::fields::{FIELDS, PastMoment};
@@ -122,7 +124,8 @@ impl Jobs {
         text: &str,
     ) -> Result<Job, Fault> {
         let before = self.shared.setup.jobs.job(person, id).await?;
-        self.shared.put_accepted(person, id, text, before, "person").await?;
+        let by = Actor::Person(person.clone());
+        self.shared.put_accepted(person, id, text, before, by).await?;
         self.shared.changed(person, id);
         self.get(person, id).await
     }
@@ -187,7 +190,8 @@ impl Jobs {
         only_files(&job)?;
         let path = format!("vault/{}", job_path(id));
         self.shared.person_files(person).delete(&path, Expect::Anything).await?;
-        let audit = self.shared.audit(person, "person", format!("removed the job {id}"));
+        let by = Actor::Person(person.clone());
+        let audit = self.shared.audit(person, by, format!("removed the job {id}"));
         self.shared.setup.jobs.remove_job(person, id, audit).await?;
         self.shared.changed(person, id);
         Ok(())
@@ -202,7 +206,7 @@ impl JobsCore {
         id: &JobId,
         text: &str,
         before: Option<JobRow>,
-        by: &str,
+        by: Actor,
     ) -> Result<(), Fault> {
         let now = self.setup.clock.wall();
         // The anchor is a whole second, so that the times counted from it are easy to read.
@@ -244,16 +248,15 @@ impl JobsCore {
         }
     }
 
-    pub(super) fn audit(&self, person: &PersonId, by: &str, what: String) -> AuditEntry {
+    pub(super) fn audit(&self, person: &PersonId, by: Actor, what: String) -> AuditEntry {
         AuditEntry {
             ts: self.setup.clock.wall(),
             person: person.clone(),
-            actor_kind: by.to_owned(),
-            actor: if by == "person" { person.to_string() } else { "config".to_owned() },
+            actor: by,
             agent: None,
             session: None,
             run: None,
-            tool: Some("job".to_owned()),
+            tool: Some(RecordedTool::constant("job")),
             effect: None,
             decision: None,
             diff_summary: what,

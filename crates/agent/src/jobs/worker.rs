@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use onyx_storage::{JobChange, JobRow, JobSlot, SlotClaim, SlotEnding, SlotKey, SlotState};
-use onyx_types::{Cancel, Fault, Hash, JobId, JobKind, PersonId, RunStatus, Timestamp};
+use onyx_types::{Actor, Cancel, Fault, Hash, JobId, JobKind, PersonId, RunStatus, Timestamp};
 
 use super::due::{JobActivity, due, next_firing};
 use super::listing::Job;
@@ -86,7 +86,8 @@ impl Worker {
             let accepted = job.row.as_ref().map(|row| row.accepted_hash);
             if accepted != Some(Hash::of(job.text.as_bytes())) {
                 let before = job.row.clone();
-                self.shared.put_accepted(person, id, &job.text, before, "system").await?;
+                let by = Actor::Config;
+                self.shared.put_accepted(person, id, &job.text, before, by).await?;
             }
         }
         Ok(())

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use onyx_storage::{Area, End, Files, FoundObject, LocalObjects, Objects as _, StoreError, Wanted};
+use onyx_storage::{
+    Area, FileEnd, Files, FoundObject, LocalObjects, Objects as _, StoreError, Wanted,
+};
 use onyx_tools::DailyLog;
 use onyx_types::{PersonId, Timestamp, Zone};
 
@@ -175,7 +177,7 @@ pub(super) fn text(found: FoundObject) -> Option<FileText> {
 
 /// Drops a first line that was cut, because it may have lost the mark that says where its text came
 /// from.
-fn whole_lines(End { bytes, before, .. }: &End) -> FileText {
+fn whole_lines(FileEnd { bytes, before, .. }: &FileEnd) -> FileText {
     let but_last = &bytes[..bytes.len().saturating_sub(1)];
     let start = match before {
         0 => 0,

@@ -7,7 +7,7 @@ use onyx_storage::{Area, BeginIn, BeginRun, Lease, ObjectKey, title_of};
 use onyx_tools::{Addresses, Execution, Granted, ToolCx};
 use onyx_types::{AgentId, Cancel, Fault, Scope, SessionOrigin, Taint};
 
-use super::Shared;
+use super::RunsCore;
 use super::hooks::before_run;
 use super::lanes::{self, Lanes};
 use super::live::{LiveRun, RunContact};
@@ -82,7 +82,7 @@ struct LoadedContext {
 }
 
 pub(super) async fn load_context(
-    runs: &Shared,
+    runs: &RunsCore,
     plan: RunPlan,
     mut opened: OpenedSession,
     lease: &Lease,
@@ -120,7 +120,7 @@ fn retrieval_scopes(plan: &RunPlan, space: Option<&SessionSpace>) -> Vec<Scope> 
 
 /// Makes the run from the plan and what was read.
 fn assemble(
-    runs: &Shared,
+    runs: &RunsCore,
     plan: RunPlan,
     mut opened: OpenedSession,
     mut context: LoadedContext,
@@ -237,7 +237,7 @@ fn taint(opened: &OpenedSession, context: &LoadedContext) -> Taint {
 
 /// Puts memory and retrieved text beside the message, fenced as untrusted.
 fn add_untrusted_block(
-    runs: &Shared,
+    runs: &RunsCore,
     plan: &RunPlan,
     message: &mut MessageToAnswer,
     context: &mut LoadedContext,
@@ -259,7 +259,7 @@ fn add_untrusted_block(
 }
 
 fn run_state(
-    runs: &Shared,
+    runs: &RunsCore,
     plan: &RunPlan,
     opened: OpenedSession,
     context: LoadedContext,
@@ -328,7 +328,7 @@ fn live_run(plan: &RunPlan, opened: &OpenedSession, contact: RunContact) -> Live
 
 /// The session if a model is to give it a title after this run. Sessions of API clients and of the
 /// persona editor are in no list, so they need none.
-fn session_to_name(runs: &Shared, plan: &RunPlan, actors: &[LaneActor]) -> Option<SessionToName> {
+fn session_to_name(runs: &RunsCore, plan: &RunPlan, actors: &[LaneActor]) -> Option<SessionToName> {
     let SessionAddress { key, origin, unnamed, .. } = &plan.session;
     // A job gives its sessions their titles itself.
     let is_listed =

@@ -3,7 +3,7 @@
 use onyx_tools::{HookNote, HookedRun};
 use onyx_types::{ErrorCode, Fault, RunId, RunStatus, SessionKey};
 
-use super::Shared;
+use super::RunsCore;
 use super::opening::OpenedSession;
 use super::plan::RunPlan;
 use super::retrieval::RetrievedContext;
@@ -12,7 +12,7 @@ use crate::prompt::UntrustedPiece;
 /// Asks the plugins about a run before it begins. Their notes are added beside the message as text
 /// from outside; a veto becomes the fault with which the run is refused.
 pub(super) async fn before_run(
-    runs: &Shared,
+    runs: &RunsCore,
     plan: &RunPlan,
     opened: &OpenedSession,
     context: &mut RetrievedContext,
@@ -33,7 +33,7 @@ pub(super) async fn before_run(
 }
 
 /// Notifies the plugins of the end of a run.
-pub(super) fn after_run(runs: &Shared, key: &SessionKey, run: RunId, status: RunStatus) {
+pub(super) fn after_run(runs: &RunsCore, key: &SessionKey, run: RunId, status: RunStatus) {
     if let Some(hooks) = runs.drive.toolbox.hooks() {
         hooks.after_run(hooked(key, run, ""), status);
     }

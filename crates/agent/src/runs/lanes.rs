@@ -7,7 +7,7 @@ use onyx_types::{
     Fault, Model, RunId, ScopeSet, SessionKey, Taint, ToolChoice, ToolOffer, ToolUse, View,
 };
 
-use super::Shared;
+use super::RunsCore;
 use super::opening::OpenedSession;
 use super::plan::RunPlan;
 use super::request::Privacy;
@@ -37,7 +37,7 @@ const FOREIGN_TOOLS: (usize, usize) = (2, 100);
 
 /// What all lanes of a run share.
 struct LaneContext<'a> {
-    runs: &'a Shared,
+    runs: &'a RunsCore,
     plan: &'a RunPlan,
     run: RunId,
     client: &'a ClientInput,
@@ -54,7 +54,7 @@ struct ResolvedModel {
 }
 
 pub(super) async fn set_up(
-    runs: &Shared,
+    runs: &RunsCore,
     plan: &RunPlan,
     opened: &OpenedSession,
     space: Option<&SessionSpace>,

@@ -62,10 +62,10 @@ const STOP_PATIENCE: Duration = Duration::from_secs(1);
 /// Starts, stops and finds runs. Cheap to clone.
 #[derive(Clone)]
 pub struct Runs {
-    shared: Arc<Shared>,
+    shared: Arc<RunsCore>,
 }
 
-struct Shared {
+struct RunsCore {
     sessions: Sessions,
     spaces: SessionSpaces,
     namer: SessionNamer,
@@ -106,7 +106,7 @@ impl Runs {
     pub(crate) fn new(setup: RunsSetup) -> Self {
         let drive = Arc::new(setup.drive);
         let elsewhere = RunsElsewhere::new(setup.sessions.clone(), setup.replay.clone(), &drive);
-        let shared = Shared {
+        let shared = RunsCore {
             sessions: setup.sessions,
             spaces: SessionSpaces::new(Arc::clone(&drive.files)),
             namer: setup.namer,

@@ -8,7 +8,7 @@ use onyx_types::{
     DraftId, ErrorCode, Fault, IdGenerator, Now, RunId, SessionKey, TurnBody, TurnId,
 };
 
-use super::Shared;
+use super::RunsCore;
 use super::inbox::waiting_words;
 use super::plan::RunPlan;
 use super::request::{RunInput, RunTerms};
@@ -45,7 +45,7 @@ pub(super) struct MessageToAnswer {
 /// Opens the session under its lease. The input is moved out of the plan, because copying a long
 /// message would be wasteful.
 pub(super) async fn open_session(
-    runs: &Shared,
+    runs: &RunsCore,
     plan: &mut RunPlan,
     lease: &Lease,
 ) -> Result<OpenedSession, Fault> {
@@ -84,7 +84,7 @@ pub(super) async fn open_session(
 }
 
 async fn message_to_answer(
-    runs: &Shared,
+    runs: &RunsCore,
     plan: &RunPlan,
     input: RunInput,
     mut leading: Vec<UserInput>,
@@ -157,7 +157,7 @@ fn speaker(terms: &RunTerms) -> Speaker {
 }
 
 /// Decisions on drafts that are not in the session's log yet.
-async fn untold_decisions(runs: &Shared, key: &SessionKey) -> Result<Vec<DecidedDraft>, Fault> {
+async fn untold_decisions(runs: &RunsCore, key: &SessionKey) -> Result<Vec<DecidedDraft>, Fault> {
     let drafts = runs.drive.drafts.undelivered_drafts(key).await?;
     if drafts.is_empty() {
         return Ok(Vec::new());

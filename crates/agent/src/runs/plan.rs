@@ -10,7 +10,7 @@ use onyx_types::{
     SessionOrigin, Tier, UserContent,
 };
 
-use super::Shared;
+use super::RunsCore;
 use super::request::{
     Privacy, RunInput, RunRequest, RunTerms, SessionRef, TOOLS_BEFORE_OTHERS, TOOLS_THAT_REMEMBER,
 };
@@ -60,7 +60,7 @@ struct Answerers {
 }
 
 pub(super) async fn resolve_input(
-    runs: &Shared,
+    runs: &RunsCore,
     request: RunRequest,
     scopes: Vec<Scope>,
 ) -> Result<RunPlan, Fault> {
@@ -102,7 +102,7 @@ pub(super) async fn resolve_input(
 
 /// Finds the question that a stored message or an answer belongs to. For another answer, the
 /// session is forked and the fork answers the same question.
-async fn resolve_question(runs: &Shared, mut request: RunRequest) -> Result<RunRequest, Fault> {
+async fn resolve_question(runs: &RunsCore, mut request: RunRequest) -> Result<RunRequest, Fault> {
     let (turn, in_fork) = match request.input {
         RunInput::New(_) | RunInput::Queued(_) | RunInput::Waiting | RunInput::Client(_) => {
             return Ok(request);
@@ -130,7 +130,7 @@ async fn resolve_question(runs: &Shared, mut request: RunRequest) -> Result<RunR
 }
 
 async fn answerers(
-    runs: &Shared,
+    runs: &RunsCore,
     request: &RunRequest,
     roster: &Roster,
 ) -> Result<Answerers, Fault> {

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use onyx_types::{ErrorCode, Event, Fault, StatusCode};
 
-use super::Shared;
+use super::RunsCore;
 use super::request::RunRequest;
 use crate::agents::{AgentProfile, ModelChoice, RuntimeMode};
 
 /// Makes the run's models go through the subscription gateway. If the gateway cannot be used and
 /// the person allows the configured models instead, returns the notice that the run sends first.
 pub(super) async fn choose(
-    runs: &Shared,
+    runs: &RunsCore,
     request: &mut RunRequest,
     agents: &mut [Arc<AgentProfile>],
 ) -> Result<Option<Event>, Fault> {

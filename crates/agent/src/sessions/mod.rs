@@ -45,10 +45,10 @@ pub(crate) const LEASE_LIFE: Duration = Duration::from_secs(30);
 /// Everything about sessions but the runs in them. Cheap to clone.
 #[derive(Clone)]
 pub struct Sessions {
-    shared: Arc<Shared>,
+    shared: Arc<SessionsCore>,
 }
 
-struct Shared {
+struct SessionsCore {
     turns: Arc<dyn TurnLog>,
     ledger: Arc<dyn Ledger>,
     files: Arc<dyn Files>,
@@ -81,7 +81,7 @@ impl Sessions {
         notices: Arc<dyn Notifier>,
         ids: Ids,
     ) -> Self {
-        let shared = Shared {
+        let shared = SessionsCore {
             turns: Arc::clone(&store.turns),
             ledger: Arc::clone(&store.ledger),
             files: Arc::clone(&store.files),

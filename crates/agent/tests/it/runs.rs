@@ -6,7 +6,8 @@ use onyx_agent::StopTarget;
 use onyx_storage::{BeginIn, BeginRun};
 use onyx_test_support::{Answer, Fault as ModelFault, HoldUp, Script, ScriptedCall, Step};
 use onyx_types::{
-    ErrorCode, Event, Limits, RunStatus, SessionKey, SessionOrigin, TextStatus, Turn, TurnBody,
+    ErrorCode, Event, Limits, RecordedTool, RunStatus, SessionKey, SessionOrigin, TextStatus, Turn,
+    TurnBody,
 };
 use serde_json::json;
 
@@ -64,7 +65,7 @@ async fn a_tool_call_changes_the_vault_once_and_its_result_goes_back() {
     let expected = ["run_start", "user", "tool_call", "tool_result", "assistant_text", "run_end"];
     assert_eq!(kinds(&log), expected);
     let audit = world.store.ledger.audit(&ana(), None, 10).await.unwrap();
-    assert!(audit.iter().any(|row| row.entry.tool.as_deref() == Some("write_file")));
+    assert!(audit.iter().any(|row| row.entry.tool == Some(RecordedTool::constant("write_file"))));
     let sent = world.model.last_request().body;
     assert_eq!(sent["messages"].as_array().unwrap().last().unwrap()["role"], "tool");
 }

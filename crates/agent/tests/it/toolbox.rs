@@ -13,7 +13,7 @@ use crate::world::World;
 
 /// The change that a call makes to the toolbox.
 #[derive(Clone, Copy)]
-enum Deed {
+enum ToolChange {
     Brings,
     TakesAway,
     Nothing,
@@ -23,13 +23,13 @@ enum Deed {
 /// disconnects.
 struct Changer {
     spec: ToolSpec,
-    does: Deed,
+    does: ToolChange,
     toolbox: Weak<Toolbox>,
     brought: Arc<Mutex<Vec<Registration>>>,
 }
 
 impl Changer {
-    fn new(name: &'static str, does: Deed, world: &World) -> Self {
+    fn new(name: &'static str, does: ToolChange, world: &World) -> Self {
         let spec = ToolSpec {
             name: name.into(),
             group: "mcp:test".to_owned(),
@@ -70,18 +70,18 @@ impl TypedTool for Changer {
     ) -> Result<ToolOutcome, ToolError> {
         let toolbox = self.toolbox.upgrade().unwrap();
         match self.does {
-            Deed::Brings => {
+            ToolChange::Brings => {
                 let guest = Self {
                     spec: ToolSpec { name: "own_greet".into(), ..self.spec.clone() },
-                    does: Deed::Nothing,
+                    does: ToolChange::Nothing,
                     toolbox: self.toolbox.clone(),
                     brought: Arc::default(),
                 };
                 let brought = toolbox.register(vec![Arc::new(guest)]).unwrap();
                 self.brought.lock().unwrap().extend(brought);
             }
-            Deed::TakesAway => toolbox.remove(&self.brought.lock().unwrap()),
-            Deed::Nothing => {}
+            ToolChange::TakesAway => toolbox.remove(&self.brought.lock().unwrap()),
+            ToolChange::Nothing => {}
         }
         Ok(ToolOutcome::ok(format!("{} worked", self.spec.name), plan.into_inner().summary))
     }
@@ -117,9 +117,9 @@ fn results(told: &[Event]) -> Vec<(bool, String)> {
 #[tokio::test]
 async fn a_run_is_offered_a_tool_from_the_step_after_it_came_and_not_after_it_went() {
     let world = World::new(Vec::<Answer>::new()).await;
-    let bring = Changer::new("own_bring", Deed::Brings, &world);
+    let bring = Changer::new("own_bring", ToolChange::Brings, &world);
     let brought = Arc::clone(&bring.brought);
-    let take = Changer { brought, ..Changer::new("own_take", Deed::TakesAway, &world) };
+    let take = Changer { brought, ..Changer::new("own_take", ToolChange::TakesAway, &world) };
     world.toolbox.register(vec![Arc::new(bring), Arc::new(take)]).unwrap();
     for answer in [
         calls(&["own_bring"]),
@@ -161,7 +161,7 @@ async fn a_small_model_is_shown_few_tools_and_finds_the_others() {
         Answer::text("Done."),
     ])
     .await;
-    let mut greet = Changer::new("own_greet", Deed::Nothing, &world);
+    let mut greet = Changer::new("own_greet", ToolChange::Nothing, &world);
     greet.spec.group = "greetings".to_owned();
     greet.spec.description = "Greets somebody.".to_owned();
     world.toolbox.register(onyx_tools::find_tools()).unwrap();

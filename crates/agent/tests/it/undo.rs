@@ -1,5 +1,5 @@
 use onyx_test_support::{Answer, ScriptedCall};
-use onyx_types::{ErrorCode, RunId};
+use onyx_types::{ErrorCode, RecordedTool, RunId};
 use serde_json::json;
 
 use crate::world::{World, all, ana};
@@ -38,7 +38,7 @@ async fn what_a_run_wrote_is_taken_back_as_one() {
     assert_eq!(world.read(NEW), None);
     assert_eq!(world.agent.undo.run(&ana(), run).await.unwrap(), Vec::<String>::new());
     let audit = world.store.ledger.audit(&ana(), None, 5).await.unwrap();
-    assert!(audit.iter().any(|row| row.entry.tool.as_deref() == Some("undo")));
+    assert!(audit.iter().any(|row| row.entry.tool == Some(RecordedTool::constant("undo"))));
 }
 
 #[tokio::test]

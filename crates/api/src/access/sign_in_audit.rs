@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use onyx_storage::AuditEntry;
-use onyx_types::PersonId;
+use onyx_types::{Actor, PersonId};
 
 use crate::ApiState;
 
@@ -44,8 +44,7 @@ pub(crate) async fn note(
     let entry = AuditEntry {
         ts: state.agent.now(),
         person: person.clone(),
-        actor_kind: "person".to_owned(),
-        actor: person.to_string(),
+        actor: Actor::Person(person.clone()),
         agent: None,
         session: None,
         run: None,

@@ -11,7 +11,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::stream::{Stream, StreamExt, iter, unfold};
 use onyx_storage::AuditEntry;
-use onyx_types::{ErrorCode, Fault};
+use onyx_types::{Actor, ErrorCode, Fault};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::Receiver;
@@ -97,8 +97,7 @@ async fn change_level(
     let entry = AuditEntry {
         ts: state.agent.now(),
         person: caller.person.clone(),
-        actor_kind: "person".to_owned(),
-        actor: caller.person.to_string(),
+        actor: Actor::Person(caller.person.clone()),
         agent: None,
         session: None,
         run: None,

@@ -9,7 +9,7 @@ use onyx_types::{CredentialId, ErrorCode, Fault, Grants, Hash, PersonId, Timesta
 use super::{Identity, lock, session_hash};
 use crate::caller::Caller;
 use crate::credentials::{Lifetime, NewToken};
-use crate::issuing::{IssuedCredential, Particulars, Permit};
+use crate::issuing::{CredentialDetails, IssuedCredential, Permit};
 use crate::jwt::Claims;
 use crate::network::Network;
 use crate::pairing::{Decision, Pairing, PairingFor, PairingOutcome, PairingState};
@@ -318,7 +318,7 @@ impl Identity {
         hash: Hash,
     ) -> Result<CredentialRow, Fault> {
         let _order = self.changing.lock().await;
-        let issued = making.permit.issue(Particulars {
+        let issued = making.permit.issue(CredentialDetails {
             credential,
             kind: making.kind,
             name: making.name,

@@ -60,7 +60,7 @@ impl fmt::Debug for Identity {
 }
 
 /// A valid credential, before it is decided which person it speaks for.
-struct Opened {
+struct ValidCredential {
     kind: CallerKind,
     people: Vec<PersonId>,
     credential: Option<CredentialId>,
@@ -124,7 +124,7 @@ impl Identity {
     }
 
     /// The valid credential of an attempt; `None` if it is not valid here.
-    async fn opened(&self, attempt: Attempt<'_>) -> Result<Option<Opened>, Fault> {
+    async fn opened(&self, attempt: Attempt<'_>) -> Result<Option<ValidCredential>, Fault> {
         Ok(match attempt.proof {
             Proof::LocalUser => Some(self.by_local_user()?),
             Proof::Bearer(text) if jwt::is_jwt(text) => self.by_access_token(text),
@@ -162,7 +162,7 @@ impl Identity {
     }
 
     /// The person of a credential: its own person, or the one of its people who was named.
-    fn speaking(&self, opened: Opened, named: Option<&str>) -> Result<Caller, Fault> {
+    fn speaking(&self, opened: ValidCredential, named: Option<&str>) -> Result<Caller, Fault> {
         let register = self.read();
         let person = match named {
             Some(name) => opened.people.iter().find(|person| person.as_str() == name),
@@ -191,7 +191,7 @@ impl Identity {
         })
     }
 
-    fn by_local_user(&self) -> Result<Opened, Fault> {
+    fn by_local_user(&self) -> Result<ValidCredential, Fault> {
         self.owner_by(CallerKind::LocalUser, None, Cancel::new())
     }
 
@@ -200,13 +200,13 @@ impl Identity {
         kind: CallerKind,
         credential: Option<CredentialId>,
         revoked: Cancel,
-    ) -> Result<Opened, Fault> {
+    ) -> Result<ValidCredential, Fault> {
         let owner = self.owner()?;
         let (people, grants) = (vec![owner], Grants::all());
-        Ok(Opened { kind, people, credential, grants, expires_at: None, revoked })
+        Ok(ValidCredential { kind, people, credential, grants, expires_at: None, revoked })
     }
 
-    fn by_token(&self, text: &str) -> Result<Option<Opened>, Fault> {
+    fn by_token(&self, text: &str) -> Result<Option<ValidCredential>, Fault> {
         let root = self.read().owner_token(text);
         match root {
             Some(root) => {
@@ -216,16 +216,17 @@ impl Identity {
         }
     }
 
-    fn by_hash(&self, hash: Hash, kind: CredentialKind) -> Option<Opened> {
-        self.read().find(hash, kind, self.clock.wall()).map(Opened::of)
+    fn by_hash(&self, hash: Hash, kind: CredentialKind) -> Option<ValidCredential> {
+        self.read().find(hash, kind, self.clock.wall()).map(ValidCredential::of)
     }
 
-    fn by_access_token(&self, text: &str) -> Option<Opened> {
+    fn by_access_token(&self, text: &str) -> Option<ValidCredential> {
         let now = self.clock.wall();
         let claims = self.signer.verify(text, now)?;
         let held = self.read().by_id(claims.cid, now)?;
         let is_its_person = held.row.people == [claims.sub];
-        is_its_person.then(|| Opened { kind: CallerKind::Access, ..Opened::of(held) })
+        is_its_person
+            .then(|| ValidCredential { kind: CallerKind::Access, ..ValidCredential::of(held) })
     }
 
     async fn by_password(
@@ -233,7 +234,7 @@ impl Identity {
         person: &str,
         password: &str,
         from: Option<IpAddr>,
-    ) -> Result<Option<Opened>, Fault> {
+    ) -> Result<Option<ValidCredential>, Fault> {
         let Some(from) = from else { return self.compare(person, password).await };
         let guess = Guess::new(person, from);
         let room = self.limits.guess(guess).await?;
@@ -247,11 +248,15 @@ impl Identity {
         Ok(opened)
     }
 
-    async fn compare(&self, person: &str, password: &str) -> Result<Option<Opened>, Fault> {
+    async fn compare(
+        &self,
+        person: &str,
+        password: &str,
+    ) -> Result<Option<ValidCredential>, Fault> {
         let known = self.known_password(person);
         let compared = known.as_ref().map(|(known, id)| (id, known.root.id, known.phc.as_str()));
         let is_right = self.passwords.verify(compared, password).await?;
-        Ok(known.filter(|_| is_right).map(|(known, id)| Opened {
+        Ok(known.filter(|_| is_right).map(|(known, id)| ValidCredential {
             kind: CallerKind::Password,
             people: vec![id],
             credential: Some(known.root.id),
@@ -268,7 +273,7 @@ impl Identity {
         &self,
         person: &str,
         password: &str,
-    ) -> Result<Option<Opened>, Fault> {
+    ) -> Result<Option<ValidCredential>, Fault> {
         let answered = tokio::time::Instant::now() + CROWDED_ANSWER;
         if self.known_password(person).is_some()
             && let Some(opened) = self.compare(person, password).await?
@@ -309,7 +314,7 @@ impl Identity {
     }
 }
 
-impl Opened {
+impl ValidCredential {
     fn of(held: KnownCredential) -> Self {
         Self {
             kind: match held.row.kind {

@@ -55,7 +55,7 @@ impl Limits {
         let network = Network::of(from).to_string();
         let key = Hash::of_parts([b"pairings".as_slice(), network.as_bytes()]);
         match shared.count(&[bucket(key, PAIRINGS, Overflow::Refuses)]).await? {
-            SharedAdmission::Free | Shared::Crowded => Ok(()),
+            SharedAdmission::Free | SharedAdmission::Crowded => Ok(()),
             SharedAdmission::Refused => Err(too_many()),
         }
     }

@@ -39,7 +39,7 @@ pub struct Secrets {
     store: Arc<dyn SealedSecrets>,
     clock: Arc<dyn Clock>,
     keys: Keys,
-    opened: RwLock<BTreeMap<SecretId, Opened>>,
+    opened: RwLock<BTreeMap<SecretId, OpenedSecret>>,
     changing: tokio::sync::Mutex<()>,
     changed: tokio::sync::Notify,
 }
@@ -47,7 +47,7 @@ pub struct Secrets {
 /// A row, and the secret sealed in it.
 type Resealed = (SealedSecret, Secret);
 
-struct Opened {
+struct OpenedSecret {
     row: SealedSecret,
     value: Result<Secret, Fault>,
 }
@@ -85,7 +85,7 @@ impl Secrets {
             if let Err(fault) = &value {
                 tracing::warn!(name = row.id.name, error = %fault, "a secret cannot be opened");
             }
-            opened.insert(row.id.clone(), Opened { row, value });
+            opened.insert(row.id.clone(), OpenedSecret { row, value });
         }
         Ok(Self {
             store,
@@ -109,7 +109,11 @@ impl Secrets {
 
     pub fn list(&self) -> Vec<SecretView> {
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
-        opened.values().filter(|secret| secret.row.id.provider == HOME).map(Opened::view).collect()
+        opened
+            .values()
+            .filter(|secret| secret.row.id.provider == HOME)
+            .map(OpenedSecret::view)
+            .collect()
     }
 
     /// Waits for a change. Only one reader may wait.
@@ -127,8 +131,10 @@ impl Secrets {
     pub async fn refresh(&self) -> Result<(), Fault> {
         let _order = self.changing.lock().await;
         let rows = open_all(&self.keys, self.store.secrets().await?).await;
-        let fresh: BTreeMap<_, _> =
-            rows.into_iter().map(|(row, value)| (row.id.clone(), Opened { row, value })).collect();
+        let fresh: BTreeMap<_, _> = rows
+            .into_iter()
+            .map(|(row, value)| (row.id.clone(), OpenedSecret { row, value }))
+            .collect();
         let before = std::mem::replace(
             &mut *self.opened.write().unwrap_or_else(PoisonError::into_inner),
             fresh,
@@ -285,7 +291,7 @@ impl Secrets {
         self.store.put_secrets(rows.iter().map(|(row, _)| row.clone()).collect()).await?;
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         for (row, value) in rows {
-            opened.insert(row.id.clone(), Opened { row, value: Ok(value) });
+            opened.insert(row.id.clone(), OpenedSecret { row, value: Ok(value) });
         }
         Ok(())
     }
@@ -301,7 +307,7 @@ impl Secrets {
         let found = open_all(&self.keys, away).await;
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         for (row, value) in found {
-            opened.insert(row.id.clone(), Opened { row, value });
+            opened.insert(row.id.clone(), OpenedSecret { row, value });
         }
         self.changed.notify_one();
     }
@@ -340,7 +346,7 @@ async fn open_all(
     all
 }
 
-impl Opened {
+impl OpenedSecret {
     /// Whether the secret's key exists but cannot be read now.
     fn is_locked_away(&self) -> bool {
         self.value.as_ref().is_err_and(|fault| fault.code == ErrorCode::KeyUnavailable)
@@ -357,7 +363,7 @@ impl Opened {
     }
 }
 
-fn of_home(opened: &BTreeMap<SecretId, Opened>) -> impl Iterator<Item = &SealedSecret> {
+fn of_home(opened: &BTreeMap<SecretId, OpenedSecret>) -> impl Iterator<Item = &SealedSecret> {
     opened.values().map(|secret| &secret.row).filter(|row| row.id.provider == HOME)
 }
 

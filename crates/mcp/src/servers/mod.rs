@@ -14,7 +14,7 @@ use std::time::Duration;
 use onyx_egress::{Address, EgressError};
 use onyx_storage::{Acceptance, AcceptanceKind, Acceptances, AuditEntry};
 use onyx_tools::{OpenSecret, Registration, Tool, Toolbox, Web};
-use onyx_types::{Approver, Cancel, Clock, ErrorCode, Fault, Hash, PersonId};
+use onyx_types::{Actor, Approver, Cancel, Clock, ErrorCode, Fault, Hash, PersonId, RecordedTool};
 use serde_json::Value;
 
 use crate::oauth::{Begun, Callback, TokenKeeper};
@@ -338,12 +338,11 @@ impl Shared {
         AuditEntry {
             ts: self.setup.clock.wall(),
             person: self.setup.owner.clone(),
-            actor_kind: "person".to_owned(),
-            actor: approver.person().to_string(),
+            actor: Actor::Person(approver.person().clone()),
             agent: None,
             session: None,
             run: None,
-            tool: Some("mcp".to_owned()),
+            tool: Some(RecordedTool::constant("mcp")),
             effect: None,
             decision: None,
             diff_summary: what,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onyx_storage::{Acceptance, AcceptanceKind, Acceptances, AuditEntry};
-use onyx_types::{Approver, Clock, Fault, PersonId};
+use onyx_types::{Actor, Approver, Clock, Fault, PersonId, RecordedTool};
 
 use crate::package::Package;
 
@@ -49,12 +49,11 @@ impl PluginAcceptances {
         AuditEntry {
             ts: self.clock.wall(),
             person: self.owner.clone(),
-            actor_kind: "person".to_owned(),
-            actor: approver.person().to_string(),
+            actor: Actor::Person(approver.person().clone()),
             agent: None,
             session: None,
             run: None,
-            tool: Some("plugin".to_owned()),
+            tool: Some(RecordedTool::constant("plugin")),
             effect: None,
             decision: None,
             diff_summary: what,

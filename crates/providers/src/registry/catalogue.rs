@@ -5,9 +5,10 @@ use std::sync::Arc;
 use onyx_types::Fault;
 
 use super::error::RegistryError;
+use super::kinds::ProviderKind;
 use super::provider::Provider;
 use super::reference::References;
-use super::settings::{ProviderKind, ProviderSettings};
+use super::settings::ProviderSettings;
 use super::source::{ModelWeights, Sourced};
 use super::vendor::Locality;
 use super::{Registry, Setup, login, resolve};

@@ -3,8 +3,8 @@ use std::time::Duration;
 use onyx_types::{ErrorCode, Fault, ModelFailureClass};
 use serde::Serialize;
 
+use super::kinds::ProviderKind;
 use super::listing::ListedModel;
-use super::settings::ProviderKind;
 use super::status::ProviderStatus;
 use crate::connect::Obstacle;
 use crate::http::NoAnswer;

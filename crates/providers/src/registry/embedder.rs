@@ -7,7 +7,6 @@ use reqwest::Url;
 use super::catalogue::{Catalogue, split};
 use super::guards::Guards;
 use super::provider::Provider;
-use super::settings::ProviderKind;
 use crate::embed::{Ask, EmbeddingWire, WireEmbedder};
 use crate::http::exchange;
 
@@ -46,22 +45,13 @@ pub(super) async fn embedder(
 }
 
 fn embedding_wire(provider: &Provider) -> Result<EmbeddingWire, Fault> {
-    match provider.kind {
-        ProviderKind::OpenAi | ProviderKind::OpenAiResponses => Ok(EmbeddingWire::OpenAi),
-        ProviderKind::Ollama => Ok(EmbeddingWire::Ollama),
-        ProviderKind::Anthropic
-        | ProviderKind::Gemini
-        | ProviderKind::Bedrock
-        | ProviderKind::ClaudeCli
-        | ProviderKind::Pi
-        | ProviderKind::Embedded => {
-            let (name, kind) = (&provider.name, provider.kind.as_str());
-            let message = format!("`{name}` is of kind `{kind}`, which cannot embed texts here");
-            Err(Fault::new(ErrorCode::ModelNotFound, message).with_hint(
-                "Name an embedding model of an `openai` or `ollama` provider, or local/minilm.",
-            ))
-        }
-    }
+    provider.kind.row().embeddings.ok_or_else(|| {
+        let (name, kind) = (&provider.name, provider.kind.as_str());
+        let message = format!("`{name}` is of kind `{kind}`, which cannot embed texts here");
+        Fault::new(ErrorCode::ModelNotFound, message).with_hint(
+            "Name an embedding model of an `openai` or `ollama` provider, or local/minilm.",
+        )
+    })
 }
 
 fn ask(provider: Arc<Provider>, wire: EmbeddingWire) -> Result<Ask, Fault> {

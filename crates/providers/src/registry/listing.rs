@@ -7,12 +7,11 @@ use onyx_types::{ModelFailure, ModelFailureClass};
 use reqwest::Url;
 use serde::Deserialize;
 
+use super::kinds::ProviderKind;
 use super::provider::Provider;
-use super::settings::ProviderKind;
 use crate::failure::failure;
 use crate::http::{Bounds, NoAnswer, exchange};
 use crate::routing::Candidate;
-use crate::wire::{ModelPlace, Wire};
 
 /// Marketplaces list hundreds of models, each with pages of description.
 const MAX_LIST_BYTES: usize = 16 * 1024 * 1024;
@@ -86,26 +85,12 @@ pub(super) async fn list_as(
     Ok(list.models())
 }
 
-/// Some base addresses contain the version and others do not, as in their vendors' own examples.
 fn listing_url(kind: ProviderKind, base: &str) -> Result<Url, ModelFailure> {
-    let base = base.trim_end_matches('/');
-    let without = |version: &str| base.strip_suffix(version).unwrap_or(base).to_owned();
-    let address = match kind {
-        ProviderKind::OpenAi | ProviderKind::OpenAiResponses => format!("{base}/models"),
-        ProviderKind::Anthropic => format!("{}/v1/models?limit=1000", without("/v1")),
-        // For Gemini, the wire's own address lists the models, and each model is below it.
-        ProviderKind::Gemini => {
-            format!("{}?pageSize=1000", Wire::Gemini.endpoint(base, ModelPlace::Body))
-        }
-        ProviderKind::Ollama => format!("{}/api/tags", without("/v1")),
-        ProviderKind::Bedrock
-        | ProviderKind::ClaudeCli
-        | ProviderKind::Pi
-        | ProviderKind::Embedded => {
-            let message = format!("providers of kind `{}` have no list", kind.as_str());
-            return Err(failure(ModelFailureClass::InvalidRequest, message));
-        }
+    let Some(list) = kind.row().list else {
+        let message = format!("providers of kind `{}` have no list", kind.as_str());
+        return Err(failure(ModelFailureClass::InvalidRequest, message));
     };
+    let address = list(base.trim_end_matches('/'));
     Url::parse(&address).map_err(|_| {
         failure(ModelFailureClass::InvalidRequest, "the address of the list is not valid")
     })

@@ -10,6 +10,7 @@ mod error;
 mod forward;
 mod guards;
 mod health;
+mod kinds;
 mod listing;
 mod local_servers;
 mod login;
@@ -28,13 +29,12 @@ pub use check::{Finding, ProviderTest, Trouble};
 pub use error::RegistryError;
 pub use forward::{Forwarding, Way};
 pub use health::ModelStatus;
+pub use kinds::ProviderKind;
 pub use listing::ListedModel;
 pub use local_servers::LocalServer;
 pub use media::MediaRequest;
 pub use reference::{Environment, NoSecrets, SecretSource, secret_of};
-pub use settings::{
-    CompatSettings, ModelSettings, ProviderKind, ProviderSettings, TimeoutSettings,
-};
+pub use settings::{CompatSettings, ModelSettings, ProviderSettings, TimeoutSettings};
 pub use source::{ModelSource, ModelWeights, NamedSource, WeightsFile};
 pub use status::{ProviderHealth, ProviderState, ProviderStatus};
 pub use vendor::{AuthStyle, KeyNeed, Locality, MachineIdentity, VENDORS, Vendor};

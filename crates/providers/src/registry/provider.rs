@@ -6,7 +6,8 @@ use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 
 use super::health::HealthBook;
-use super::settings::{ModelSettings, ProviderKind};
+use super::kinds::ProviderKind;
+use super::settings::ModelSettings;
 use super::vendor::{Locality, home_vendor, vendor};
 use crate::connect::LazyClient;
 use crate::http::{Call, Endpoint, RawCall, Timeouts};

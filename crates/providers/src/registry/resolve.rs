@@ -6,9 +6,10 @@ use std::time::Duration;
 use reqwest::Url;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
+use super::kinds::{ProviderKind, ReachedBy};
 use super::provider::{Line, OtherWire, Provider};
 use super::reference::References;
-use super::settings::{ProviderKind, ProviderSettings, TimeoutSettings};
+use super::settings::{ProviderSettings, TimeoutSettings};
 use super::vendor::{AuthStyle, KeyNeed, Locality, MachineIdentity, PLAIN, Vendor, vendor};
 use crate::Secret;
 use crate::connect::is_loopback;
@@ -84,7 +85,7 @@ pub(super) fn resolve(
         Some(_) => None,
         None => key(known, settings, &base, references)?,
     };
-    let auth = known.map_or(AuthStyle::usual(kind), |vendor| vendor.auth);
+    let auth = known.map_or(kind.row().key, |vendor| vendor.auth);
     let (headers, mut secrets) = headers(known, settings, key.as_ref(), auth, references)?;
     secrets.extend(key.clone());
     let compat = compat(known, settings)?;
@@ -109,16 +110,9 @@ pub(super) fn resolve(
 }
 
 fn wire(kind: ProviderKind) -> Result<Wire, Disabled> {
-    match kind {
-        ProviderKind::OpenAi => Ok(Wire::OpenAiChat),
-        ProviderKind::OpenAiResponses => Ok(Wire::OpenAiResponses),
-        ProviderKind::Anthropic => Ok(Wire::Anthropic),
-        ProviderKind::Gemini => Ok(Wire::Gemini),
-        ProviderKind::Ollama => Ok(Wire::Ollama),
-        ProviderKind::Bedrock
-        | ProviderKind::ClaudeCli
-        | ProviderKind::Pi
-        | ProviderKind::Embedded => Err(Disabled::NoWire(kind.as_str())),
+    match kind.row().reached_by {
+        ReachedBy::Wire(wire) => Ok(wire),
+        ReachedBy::Program | ReachedBy::Source => Err(Disabled::NoWire(kind.as_str())),
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
+use super::kinds::ProviderKind;
 use crate::Secret;
 use crate::metadata::{Modality, ModelFacts, Price};
 use crate::oauth::{CredentialSettings, LoginSettings};
@@ -32,22 +33,6 @@ pub struct ProviderSettings {
     pub credentials: Option<CredentialSettings>,
     /// The version of Azure's API. If it is set, the address names the model.
     pub api_version: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProviderKind {
-    #[serde(rename = "openai")]
-    OpenAi,
-    #[serde(rename = "openai-responses")]
-    OpenAiResponses,
-    Anthropic,
-    Gemini,
-    Ollama,
-    Bedrock,
-    ClaudeCli,
-    Pi,
-    Embedded,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
@@ -121,23 +106,6 @@ impl From<ModelForm> for ModelSettings {
                     dims: full.dims,
                 },
             },
-        }
-    }
-}
-
-impl ProviderKind {
-    /// The name in the config.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::OpenAi => "openai",
-            Self::OpenAiResponses => "openai-responses",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
-            Self::Ollama => "ollama",
-            Self::Bedrock => "bedrock",
-            Self::ClaudeCli => "claude-cli",
-            Self::Pi => "pi",
-            Self::Embedded => "embedded",
         }
     }
 }

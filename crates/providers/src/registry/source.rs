@@ -7,7 +7,8 @@ use onyx_types::{Embedder, ErrorCode, Fault, Model};
 
 use super::error::RegistryError;
 use super::health::HealthBook;
-use super::settings::{ModelSettings, ProviderKind};
+use super::kinds::ProviderKind;
+use super::settings::ModelSettings;
 use super::status::{ProviderState, ProviderStatus};
 use super::vendor::Locality;
 use crate::Secret;

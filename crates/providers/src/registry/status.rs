@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::catalogue::{Catalogue, Entry};
 use super::health::ModelStatus;
-use super::settings::ProviderKind;
+use super::kinds::{ProviderKind, ReachedBy};
 use super::vendor::Locality;
 use crate::Secret;
 use crate::decorators::CircuitState;
@@ -88,7 +88,7 @@ pub(super) fn programs(catalogue: &Catalogue, now: Duration) -> Vec<ProviderStat
 }
 
 const fn is_program(kind: ProviderKind) -> bool {
-    matches!(kind, ProviderKind::ClaudeCli | ProviderKind::Pi)
+    matches!(kind.row().reached_by, ReachedBy::Program)
 }
 
 impl Entry {

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::settings::{CompatSettings, ProviderKind};
+use super::kinds::ProviderKind;
+use super::settings::CompatSettings;
 use crate::oauth::{CHATGPT, GITHUB_COPILOT, VendorLogin};
 use crate::wire::{
     ExtraSampling, MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, RequestHeaders,
@@ -63,23 +64,6 @@ pub enum AuthStyle {
     Bearer,
     /// The key alone in a header of this name.
     Header(&'static str),
-}
-
-impl AuthStyle {
-    /// How servers of a kind expect the key, unless their vendor differs.
-    pub(super) const fn usual(kind: ProviderKind) -> Self {
-        match kind {
-            ProviderKind::Anthropic => Self::Header("x-api-key"),
-            ProviderKind::Gemini => Self::Header("x-goog-api-key"),
-            ProviderKind::OpenAi
-            | ProviderKind::OpenAiResponses
-            | ProviderKind::Ollama
-            | ProviderKind::Bedrock
-            | ProviderKind::ClaudeCli
-            | ProviderKind::Pi
-            | ProviderKind::Embedded => Self::Bearer,
-        }
-    }
 }
 
 /// The compat settings of a row, in a form that fits into a constant.
@@ -248,17 +232,7 @@ pub(super) fn home_vendor(name: &str, kind: ProviderKind) -> Option<&'static str
     if vendor(name).is_some() {
         return None;
     }
-    match kind {
-        ProviderKind::Anthropic => Some("anthropic"),
-        ProviderKind::Gemini => Some("gemini"),
-        ProviderKind::Ollama => Some("ollama"),
-        ProviderKind::OpenAiResponses => Some("openai"),
-        ProviderKind::OpenAi
-        | ProviderKind::Bedrock
-        | ProviderKind::ClaudeCli
-        | ProviderKind::Pi
-        | ProviderKind::Embedded => None,
-    }
+    kind.row().vendor
 }
 
 const fn hosted(
@@ -273,7 +247,7 @@ const fn hosted(
         kind,
         base_url: Some(base_url),
         key: KeyNeed::Required { variable },
-        auth: AuthStyle::usual(kind),
+        auth: kind.row().key,
         compat,
         locality: Locality::Hosted,
         default_model: None,
@@ -301,7 +275,7 @@ const fn elsewhere(name: &'static str, kind: ProviderKind) -> Vendor {
         kind,
         base_url: None,
         key: Optional,
-        auth: AuthStyle::usual(kind),
+        auth: kind.row().key,
         compat: PLAIN,
         locality: Locality::Hosted,
         default_model: None,

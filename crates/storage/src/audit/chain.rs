@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use onyx_types::{Hash, visible_line};
+use onyx_types::{Actor, Hash, RecordedTool, visible_line};
 
 use super::seal::{AuditSeal, SealedHead};
 use crate::{AuditEntry, AuditRow, ChainState};
@@ -33,18 +33,27 @@ impl Head {
 /// Makes control characters in a row visible to its reader, because names and words in it may come
 /// from a model.
 fn visible_entry(mut entry: AuditEntry) -> AuditEntry {
-    let texts = [&mut entry.actor_kind, &mut entry.actor, &mut entry.diff_summary];
-    for text in texts.into_iter().chain([&mut entry.result]).chain(&mut entry.tool) {
-        let shown = match visible_line(text) {
-            Cow::Owned(shown) => shown,
-            Cow::Borrowed(_) => continue,
-        };
-        *text = shown;
+    if let Actor::Unknown { kind, name } = &mut entry.actor {
+        make_visible(kind);
+        make_visible(name);
     }
+    if let Some(RecordedTool::Invalid(text)) = &mut entry.tool {
+        make_visible(text);
+    }
+    make_visible(&mut entry.diff_summary);
+    make_visible(&mut entry.result);
     entry
 }
 
-/// The state of a check that walks along a chain.
+fn make_visible(text: &mut String) {
+    let shown = match visible_line(text) {
+        Cow::Owned(shown) => shown,
+        Cow::Borrowed(_) => return,
+    };
+    *text = shown;
+}
+
+/// How far a chain was checked.
 pub(crate) struct ChainCheck<'a> {
     seal: Option<&'a AuditSeal>,
     /// The last row of the chain according to the seal file outside the home.
@@ -124,15 +133,15 @@ fn hash_of(seq: u64, entry: &AuditEntry, previous: Hash) -> Hash {
         agent.as_deref(),
         session.as_deref(),
         run.as_deref(),
-        entry.tool.as_deref(),
+        entry.tool.as_ref().map(RecordedTool::as_str),
         entry.effect.map(|effect| effect.as_str()),
         entry.decision.map(|decision| decision.as_str()),
     ];
     let numbers = [seq.to_le_bytes(), entry.ts.as_millis().to_le_bytes()];
     let texts = [
         entry.person.as_str(),
-        &entry.actor_kind,
-        &entry.actor,
+        entry.actor.kind(),
+        entry.actor.name(),
         &entry.diff_summary,
         &entry.result,
     ];

@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use onyx_types::PersonId;
+use onyx_types::{PersonId, RecordedTool};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -69,9 +69,10 @@ impl AuditExport {
 
     fn write(&self, AuditRow { seq, entry, previous, hash }: &AuditRow) -> io::Result<()> {
         let line = json!({
-            "person": entry.person, "seq": seq, "ts": entry.ts, "actor_kind": entry.actor_kind,
-            "actor": entry.actor, "agent": entry.agent, "session_id": entry.session,
-            "run_id": entry.run, "tool": entry.tool, "effect": entry.effect,
+            "person": entry.person, "seq": seq, "ts": entry.ts,
+            "actor_kind": entry.actor.kind(), "actor": entry.actor.name(), "agent": entry.agent,
+            "session_id": entry.session, "run_id": entry.run,
+            "tool": entry.tool.as_ref().map(RecordedTool::as_str), "effect": entry.effect,
             "decision": entry.decision.map(|decision| decision.as_str()),
             "diff_summary": entry.diff_summary, "result": entry.result, "previous": previous,
             "hash": hash,

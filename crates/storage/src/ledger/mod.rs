@@ -12,8 +12,8 @@ mod pending;
 
 use async_trait::async_trait;
 use onyx_types::{
-    AgentId, EntityRef, Hash, LaneOrder, PersonId, RunId, RunStatus, SessionId, SessionKey,
-    SessionOrigin, Timestamp, ToolEffect, TurnId, Usage, UserTurn, Verdict,
+    Actor, AgentId, EntityRef, Hash, LaneOrder, PersonId, RecordedTool, RunId, RunStatus,
+    SessionId, SessionKey, SessionOrigin, Timestamp, ToolEffect, TurnId, Usage, UserTurn, Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -282,12 +282,11 @@ pub struct AuditEntry {
     pub ts: Timestamp,
     pub person: PersonId,
     /// The kind of actor: `person`, `agent` or `system`.
-    pub actor_kind: String,
-    pub actor: String,
+    pub actor: Actor,
     pub agent: Option<AgentId>,
     pub session: Option<SessionId>,
     pub run: Option<RunId>,
-    pub tool: Option<String>,
+    pub tool: Option<RecordedTool>,
     pub effect: Option<ToolEffect>,
     pub decision: Option<Verdict>,
     pub diff_summary: String,

@@ -11,7 +11,7 @@ const USUAL_BLOCK: u64 = 64 * 1024;
 const LARGEST_BLOCK: u64 = 8 * 1024 * 1024;
 
 /// Reads lines from a position towards the start of a file, block by block.
-pub(crate) struct Backwards<'a> {
+pub(crate) struct BackwardLines<'a> {
     ops: &'a dyn FileOps,
     file: &'a File,
     /// The offset of `buffer[0]` in the file.
@@ -22,7 +22,7 @@ pub(crate) struct Backwards<'a> {
     block: u64,
 }
 
-impl<'a> Backwards<'a> {
+impl<'a> BackwardLines<'a> {
     /// Starts at the end of the line whose newline ends at `from`.
     pub(crate) fn new(ops: &'a dyn FileOps, file: &'a File, from: u64) -> Self {
         Self { ops, file, base: from, buffer: Vec::new(), end: 0, block: FIRST_BLOCK }

@@ -8,7 +8,7 @@ use rustix::fs::{FileType, Mode, Stat};
 use rustix::io::Errno;
 
 use crate::blocking::lock;
-use crate::{End, Expect, Object, ObjectKey, ObjectMeta, StoreError};
+use crate::{Expect, FileEnd, Object, ObjectKey, ObjectMeta, StoreError};
 
 use super::beneath::{Access, Dir, HERE, classify, plain_file};
 use super::ops::{AppendFault, FileOps, append_whole};
@@ -54,7 +54,11 @@ impl ObjectFiles {
         }
     }
 
-    pub(crate) fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<End>, StoreError> {
+    pub(crate) fn end(
+        &self,
+        key: &ObjectKey,
+        max_bytes: u64,
+    ) -> Result<Option<FileEnd>, StoreError> {
         refuse_unfinished(key)?;
         match self.root.open(key.as_str(), Access::Read) {
             Ok(file) => read_end(file, max_bytes).map(Some),
@@ -341,13 +345,13 @@ fn read(file: &File, max_bytes: u64) -> Result<Object, StoreError> {
     Ok(Object { hash: Hash::of(&bytes), bytes, modified: modified(&stat), changed: changed(&stat) })
 }
 
-fn read_end(mut file: File, max_bytes: u64) -> Result<End, StoreError> {
+fn read_end(mut file: File, max_bytes: u64) -> Result<FileEnd, StoreError> {
     let stat = plain_file(&file)?;
     let before = size(&stat)?.saturating_sub(max_bytes);
     file.seek(SeekFrom::Start(before))?;
     let mut bytes = Vec::new();
     file.take(max_bytes).read_to_end(&mut bytes)?;
-    Ok(End { bytes, before, changed: changed(&stat) })
+    Ok(FileEnd { bytes, before, changed: changed(&stat) })
 }
 
 fn describe(

@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use onyx_types::Hash;
 
 use crate::blocking::Blocking;
-use crate::{End, Expect, FoundObject, Object, ObjectKey, ObjectMeta, Objects, StoreError, Wanted};
+use crate::{
+    Expect, FileEnd, FoundObject, Object, ObjectKey, ObjectMeta, Objects, StoreError, Wanted,
+};
 
 use super::beneath::Dir;
 use super::object_files::{ObjectFiles, PathLocks};
@@ -84,7 +86,7 @@ impl Objects for LocalObjects {
         self.run(move |files| files.get(&key, max_bytes)).await
     }
 
-    async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<End>, StoreError> {
+    async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<FileEnd>, StoreError> {
         let key = key.clone();
         self.run(move |files| files.end(&key, max_bytes)).await
     }

@@ -4,7 +4,7 @@ use onyx_types::Turn;
 
 use crate::{Damage, DamageKind, Page, Pos, StoreError};
 
-use super::backwards::Backwards;
+use super::backwards::BackwardLines;
 use super::line::{self, Line};
 use super::ops::FileOps;
 
@@ -31,7 +31,7 @@ pub(crate) fn read(
     end: u64,
     limits: ReadLimits,
 ) -> Result<ReadPage, StoreError> {
-    let mut lines = Backwards::new(ops, file, end);
+    let mut lines = BackwardLines::new(ops, file, end);
     if limits.turns > 0 && !matches!(lines.last_byte()?, None | Some(b'\n')) {
         return Err(StoreError::Refused("not a position of this log".to_owned()));
     }

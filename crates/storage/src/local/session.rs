@@ -9,7 +9,7 @@ use crate::blocking::lock;
 use crate::{Damage, DamageKind, LogState, Pos, StoreError};
 
 use super::aside;
-use super::backwards::Backwards;
+use super::backwards::BackwardLines;
 use super::beneath::{Access, Dir, classify};
 use super::line::{self, Line};
 use super::ops::{AppendFault, FileOps, append_whole, read_exact_at};
@@ -44,7 +44,7 @@ impl LogPlace {
 
 /// The state of one session's log while the session is in use.
 #[derive(Debug, Default)]
-pub(crate) struct Slot {
+pub(crate) struct LogInUse {
     pub(crate) log: Option<OpenLog>,
     /// Why the log may not be written to. After a failed sync, it is unknown what the disk holds
     /// beyond `len` until a new process looks.
@@ -66,12 +66,12 @@ pub(crate) struct OpenLog {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
+pub(crate) enum OpenPurpose {
     Read,
     Append,
 }
 
-impl Slot {
+impl LogInUse {
     /// Returns the open log. It is opened if needed, and again if another program changed or
     /// replaced the file. `None` when there is no log.
     pub(crate) fn open(
@@ -79,7 +79,7 @@ impl Slot {
         ops: &dyn FileOps,
         home: &Dir,
         place: &LogPlace,
-        need: Need,
+        need: OpenPurpose,
     ) -> Result<Option<&mut OpenLog>, StoreError> {
         if self.read_only.is_none() && !self.log.as_ref().is_some_and(|log| log.is_current(need)) {
             self.log = None;
@@ -97,8 +97,8 @@ impl OpenLog {
     /// Whether the open file still is the log and unchanged, which takes one fstat. A person may
     /// edit or replace the file with any editor at any time, and appending to a file that has lost
     /// its name would lose the turn.
-    fn is_current(&self, need: Need) -> bool {
-        if self.repair_due && need == Need::Append {
+    fn is_current(&self, need: OpenPurpose) -> bool {
+        if self.repair_due && need == OpenPurpose::Append {
             return false;
         }
         rustix::fs::fstat(&*self.file).is_ok_and(|stat| {
@@ -120,7 +120,7 @@ impl OpenLog {
         ops: &dyn FileOps,
         home: &Dir,
         place: &LogPlace,
-        need: Need,
+        need: OpenPurpose,
     ) -> Result<Option<Self>, StoreError> {
         let opened = home.open_dir(&place.folder).and_then(|folder| {
             let file = folder.open(&place.name, Access::Append)?;
@@ -147,13 +147,13 @@ impl OpenLog {
         folder: &Dir,
         place: &LogPlace,
         tail: &TornTail,
-        need: Need,
+        need: OpenPurpose,
     ) -> Result<(), StoreError> {
         let damage = tail.damage(place);
         self.len = tail.start;
         match tail.mend(ops, folder, place, &self.file) {
             Ok(len) => self.len = len,
-            Err(error) if need == Need::Append => return Err(error),
+            Err(error) if need == OpenPurpose::Append => return Err(error),
             Err(error) => {
                 tracing::warn!(log = place.name, %error, "the unfinished end of a log cannot be cut off yet");
                 self.repair_due = true;
@@ -184,7 +184,7 @@ impl TornTail {
         if byte == *b"\n" {
             return Ok(None);
         }
-        let mut lines = Backwards::unterminated(ops, file, size);
+        let mut lines = BackwardLines::unterminated(ops, file, size);
         let Some((start, bytes)) = lines.next_line()? else { return Ok(None) };
         let whole = match line::decode(bytes) {
             Line::Turn(_) | Line::Altered(..) => bytes.len(),
@@ -232,20 +232,20 @@ impl TornTail {
 
 /// The sessions in use. Their number is bounded, because each holds a file open.
 #[derive(Debug, Default)]
-pub(crate) struct Slots {
+pub(crate) struct LogsInUse {
     table: Mutex<Table>,
 }
 
 #[derive(Debug, Default)]
 struct Table {
     uses: u64,
-    slots: HashMap<SessionKey, (u64, Arc<Mutex<Slot>>)>,
+    slots: HashMap<SessionKey, (u64, Arc<Mutex<LogInUse>>)>,
 }
 
 const MOST_OPEN: usize = 256;
 
-impl Slots {
-    pub(crate) fn get(&self, key: &SessionKey) -> Arc<Mutex<Slot>> {
+impl LogsInUse {
+    pub(crate) fn get(&self, key: &SessionKey) -> Arc<Mutex<LogInUse>> {
         let mut table = lock(&self.table);
         table.uses += 1;
         let now = table.uses;
@@ -256,7 +256,7 @@ impl Slots {
         if table.slots.len() >= MOST_OPEN {
             table.forget_oldest();
         }
-        let slot = Arc::<Mutex<Slot>>::default();
+        let slot = Arc::<Mutex<LogInUse>>::default();
         table.slots.insert(key.clone(), (now, Arc::clone(&slot)));
         slot
     }

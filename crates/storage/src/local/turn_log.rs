@@ -13,7 +13,7 @@ use super::beneath::{Access, Dir, classify};
 use super::leases::LocalLeases;
 use super::ops::{AppendFault, FileOps, append_whole};
 use super::page::{ReadLimits, ReadPage};
-use super::session::{LogPlace, Need, OpenLog, Slot, Slots};
+use super::session::{LogInUse, LogPlace, LogsInUse, OpenLog, OpenPurpose};
 use super::{aside, copy, line, live, page};
 
 /// Turn logs as JSONL files in a home.
@@ -27,7 +27,7 @@ struct Logs {
     home: Arc<Dir>,
     leases: LocalLeases,
     ops: Arc<dyn FileOps>,
-    slots: Slots,
+    slots: LogsInUse,
 }
 
 impl fmt::Debug for LocalTurnLog {
@@ -43,7 +43,7 @@ impl LocalTurnLog {
         ops: Arc<dyn FileOps>,
         blocking: Blocking,
     ) -> Self {
-        let logs = Logs { home, leases, ops, slots: Slots::default() };
+        let logs = Logs { home, leases, ops, slots: LogsInUse::default() };
         Self { logs: Arc::new(logs), blocking }
     }
 
@@ -145,7 +145,7 @@ impl Logs {
             return Ok(self.length(&mut slot, &lease.key)?.unwrap_or(Pos(0)));
         }
         let place = LogPlace::of(&lease.key);
-        let (log, new_in) = match slot.open(&*self.ops, &self.home, &place, Need::Append)? {
+        let (log, new_in) = match slot.open(&*self.ops, &self.home, &place, OpenPurpose::Append)? {
             Some(log) => (log, None),
             None => {
                 let (log, folder) = self.create(&place)?;
@@ -188,8 +188,8 @@ impl Logs {
         Ok((OpenLog::new(file), folder))
     }
 
-    fn length(&self, slot: &mut Slot, key: &SessionKey) -> Result<Option<Pos>, StoreError> {
-        let log = slot.open(&*self.ops, &self.home, &LogPlace::of(key), Need::Read)?;
+    fn length(&self, slot: &mut LogInUse, key: &SessionKey) -> Result<Option<Pos>, StoreError> {
+        let log = slot.open(&*self.ops, &self.home, &LogPlace::of(key), OpenPurpose::Read)?;
         Ok(log.map(|log| Pos(log.len)))
     }
 
@@ -221,7 +221,7 @@ impl Logs {
 
     fn read_page(
         &self,
-        slot: &Mutex<Slot>,
+        slot: &Mutex<LogInUse>,
         place: &LogPlace,
         before: Option<Pos>,
         limits: ReadLimits,
@@ -230,7 +230,7 @@ impl Logs {
         // the known length.
         let (file, len, torn) = {
             let mut slot = lock(slot);
-            match slot.open(&*self.ops, &self.home, place, Need::Read)? {
+            match slot.open(&*self.ops, &self.home, place, OpenPurpose::Read)? {
                 Some(log) => (Arc::clone(&log.file), log.len, log.torn.clone()),
                 None => return Ok((ReadPage::default(), None)),
             }
@@ -241,7 +241,7 @@ impl Logs {
 
     /// Copies unreadable lines to another file, each once. The lines stay in the log and in every
     /// report, so a failure here loses nothing.
-    fn quarantine(&self, slot: &Mutex<Slot>, place: &LogPlace, lines: &[(u64, Vec<u8>)]) {
+    fn quarantine(&self, slot: &Mutex<LogInUse>, place: &LogPlace, lines: &[(u64, Vec<u8>)]) {
         let mut slot = lock(slot);
         let Some(log) = slot.log.as_mut() else { return };
         if let Err(error) = self.quarantine_new(log, place, lines) {
@@ -281,7 +281,7 @@ impl Logs {
         let (source, len) = {
             let slot = self.slots.get(from);
             let mut slot = lock(&slot);
-            let log = slot.open(&*self.ops, &self.home, &LogPlace::of(from), Need::Read)?;
+            let log = slot.open(&*self.ops, &self.home, &LogPlace::of(from), OpenPurpose::Read)?;
             let log = log.ok_or(StoreError::NotFound)?;
             (Arc::clone(&log.file), log.len)
         };

@@ -91,14 +91,14 @@ pub enum FoundObject {
 
 /// The last bytes of a file, and the number of bytes before them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct FileEnd {
     pub bytes: Vec<u8>,
     pub before: u64,
     /// The time of the last change, as in `Object::changed`.
     pub changed: Timestamp,
 }
 
-impl End {
+impl FileEnd {
     pub(super) fn of(Object { mut bytes, changed, .. }: Object, max_bytes: u64) -> Self {
         let most = usize::try_from(max_bytes).unwrap_or(usize::MAX);
         let before = bytes.len().saturating_sub(most);

@@ -12,7 +12,7 @@ use onyx_types::{Hash, Timestamp};
 
 use crate::StoreError;
 
-pub use files::{Area, End, Files, FoundObject, Wanted};
+pub use files::{Area, FileEnd, Files, FoundObject, Wanted};
 
 /// A checked relative path, with parts separated by `/`. No part is empty, `.` or `..`; there are
 /// no control characters and no backslash. A key has at most 1,024 bytes and a part at most 255.
@@ -135,9 +135,9 @@ pub trait Objects: Send + Sync {
 
     /// Reads the last bytes of a file of any size; `None` when there is no file. Stores that can
     /// avoid it do not read the rest.
-    async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<End>, StoreError> {
+    async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<FileEnd>, StoreError> {
         let whole = self.get(key, u64::MAX).await?;
-        Ok(whole.map(|object| End::of(object, max_bytes)))
+        Ok(whole.map(|object| FileEnd::of(object, max_bytes)))
     }
 
     /// Writes a file atomically: a reader sees either the old content or the new one, complete. It

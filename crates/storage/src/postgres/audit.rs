@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use deadpool_postgres::{GenericClient, Transaction};
-use onyx_types::PersonId;
+use onyx_types::{Actor, PersonId, RecordedTool};
 use tokio_postgres::{IsolationLevel, Row};
 
 use crate::audit::{ChainCheck, Head};
@@ -182,12 +182,12 @@ async fn insert(
             &entry.person.as_str(),
             &integer(row.seq),
             &entry.ts.as_millis(),
-            &shown(&entry.actor_kind),
-            &shown(&entry.actor),
+            &shown(entry.actor.kind()),
+            &shown(entry.actor.name()),
             &entry.agent.as_ref().map(ToString::to_string),
             &entry.session.map(|session| session.to_string()),
             &entry.run.map(|run| run.to_string()),
-            &shown_if_any(entry.tool.as_deref()),
+            &shown_if_any(entry.tool.as_ref().map(RecordedTool::as_str)),
             &entry.effect.map(|effect| effect.as_str()),
             &entry.decision.map(|decision| decision.as_str()),
             &shown(&entry.diff_summary),
@@ -205,12 +205,11 @@ fn audit_row(row: &Row) -> Result<AuditRow, StoreError> {
     let entry = AuditEntry {
         person: parsed(row, 0)?,
         ts: timestamp(row, 2)?,
-        actor_kind: get(row, 3)?,
-        actor: get(row, 4)?,
+        actor: Actor::read(get(row, 3)?, get(row, 4)?),
         agent: parsed_if_any(row, 5)?,
         session: parsed_if_any(row, 6)?,
         run: parsed_if_any(row, 7)?,
-        tool: get(row, 8)?,
+        tool: get::<Option<String>>(row, 8)?.map(RecordedTool::read),
         effect: named_if_any(row, 9)?,
         decision: named_if_any(row, 10)?,
         diff_summary: get(row, 11)?,

@@ -4,12 +4,12 @@ use deadpool_postgres::GenericClient;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
-pub(super) type Given<'a> = &'a [&'a (dyn ToSql + Sync)];
+pub(super) type StatementParameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 pub(super) async fn rows(
     client: &impl GenericClient,
     statement: &str,
-    given: Given<'_>,
+    given: StatementParameters<'_>,
 ) -> Result<Vec<Row>, Error> {
     let statement = client.prepare_cached(statement).await?;
     client.query(&statement, given).await
@@ -19,7 +19,7 @@ pub(super) async fn rows(
 pub(super) async fn row_if_any(
     client: &impl GenericClient,
     statement: &str,
-    given: Given<'_>,
+    given: StatementParameters<'_>,
 ) -> Result<Option<Row>, Error> {
     let statement = client.prepare_cached(statement).await?;
     client.query_opt(&statement, given).await
@@ -28,7 +28,7 @@ pub(super) async fn row_if_any(
 pub(super) async fn row(
     client: &impl GenericClient,
     statement: &str,
-    given: Given<'_>,
+    given: StatementParameters<'_>,
 ) -> Result<Row, Error> {
     let statement = client.prepare_cached(statement).await?;
     client.query_one(&statement, given).await
@@ -38,7 +38,7 @@ pub(super) async fn row(
 pub(super) async fn execute(
     client: &impl GenericClient,
     statement: &str,
-    given: Given<'_>,
+    given: StatementParameters<'_>,
 ) -> Result<u64, Error> {
     let statement = client.prepare_cached(statement).await?;
     client.execute(&statement, given).await

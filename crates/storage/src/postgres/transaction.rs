@@ -101,19 +101,19 @@ const MOST_TRIES: u32 = 10;
 
 /// How often a transaction was repeated.
 #[derive(Debug, Default)]
-pub(super) struct Tries(u32);
+pub(super) struct TransactionTries(u32);
 
 /// How a transaction ended.
 #[derive(Debug)]
-pub(super) enum Ended<T> {
+pub(super) enum TransactionEnd<T> {
     Known(Result<T, StoreError>),
     /// The answer to the commit was lost, so the commit may have happened.
-    Unknown(T, Unanswered),
+    Unknown(T, UnansweredCommit),
     /// The work has to be repeated.
     LostARace,
 }
 
-impl Tries {
+impl TransactionTries {
     /// Commits successful work and rolls back any other. A transaction is committed only if its
     /// number is known, because otherwise nobody could ask later whether it happened.
     pub(super) async fn end<T>(
@@ -121,12 +121,12 @@ impl Tries {
         transaction: Transaction<'_>,
         number: Result<TransactionNumber, TransactionError>,
         worked: Result<T, TransactionError>,
-    ) -> Ended<T> {
+    ) -> TransactionEnd<T> {
         let trouble = match (worked, number) {
             (Ok(value), Ok(number)) => match transaction.commit().await {
-                Ok(()) => return Ended::Known(Ok(value)),
+                Ok(()) => return TransactionEnd::Known(Ok(value)),
                 Err(error) if may_have_happened(&error) => {
-                    return Ended::Unknown(value, Unanswered { number, error });
+                    return TransactionEnd::Unknown(value, UnansweredCommit { number, error });
                 }
                 Err(error) => error.into(),
             },
@@ -138,9 +138,9 @@ impl Tries {
             }
         };
         if self.again(&trouble).await {
-            return Ended::LostARace;
+            return TransactionEnd::LostARace;
         }
-        Ended::Known(Err(trouble.into()))
+        TransactionEnd::Known(Err(trouble.into()))
     }
 
     /// Whether the work is to be repeated. It waits a moment before it says yes.
@@ -207,7 +207,7 @@ impl TransactionNumber {
 
 /// A transaction whose commit was not answered.
 #[derive(Debug)]
-pub(super) struct Unanswered {
+pub(super) struct UnansweredCommit {
     number: TransactionNumber,
     error: Error,
 }
@@ -218,7 +218,7 @@ impl Database {
     pub(super) async fn find_out<T>(
         &self,
         value: T,
-        Unanswered { number, error }: Unanswered,
+        UnansweredCommit { number, error }: UnansweredCommit,
     ) -> Result<T, StoreError> {
         tracing::warn!(%error, "whether a transaction was committed is not known; asking");
         let happened = number.happened(self).await;
@@ -239,7 +239,7 @@ impl Database {
 /// Sends statements without values in one message. They are one transaction, which never waits for
 /// this process between its beginning and its end.
 pub(super) async fn at_once(client: &Object, statements: &str) -> Result<(), StoreError> {
-    let mut tries = Tries::default();
+    let mut tries = TransactionTries::default();
     loop {
         let Err(error) = client.batch_execute(statements).await else { return Ok(()) };
         let trouble = TransactionError::from(error);
@@ -255,8 +255,8 @@ pub(super) async fn at_once(client: &Object, statements: &str) -> Result<(), Sto
 /// for together with the block's first statement.
 macro_rules! transact {
     ($database:expr, $transaction:ident => $work:block) => {{
-        use $crate::postgres::transaction::{Ended, TransactionNumber, Tries};
-        let mut tries = Tries::default();
+        use $crate::postgres::transaction::{TransactionEnd, TransactionNumber, TransactionTries};
+        let mut tries = TransactionTries::default();
         loop {
             let mut client = $database.client().await?;
             let $transaction = client.transaction().await?;
@@ -266,9 +266,9 @@ macro_rules! transact {
             let ended = tries.end($transaction, number, worked).await;
             drop(client);
             match ended {
-                Ended::LostARace => {}
-                Ended::Known(outcome) => break outcome,
-                Ended::Unknown(value, commit) => break $database.find_out(value, commit).await,
+                TransactionEnd::LostARace => {}
+                TransactionEnd::Known(outcome) => break outcome,
+                TransactionEnd::Unknown(value, commit) => break $database.find_out(value, commit).await,
             }
         }
     }};

@@ -9,5 +9,5 @@ mod turn_log;
 
 pub use details::{forget_details, keep_details};
 pub use rebuild::{Messages, Rebuilt, find_session, preview_of, rebuild_person, title_of};
-pub use run_log::{BeginError, LastWrite, RunLog, StepwiseRunLog};
+pub use run_log::{BeginError, FinalWrite, RunLog, StepwiseRunLog};
 pub use turn_log::{Damage, DamageKind, LiveText, LogState, Page, Pos, TurnLog};

@@ -20,7 +20,7 @@ pub enum BeginError {
 
 /// What is written when a run ends.
 #[derive(Debug)]
-pub struct LastWrite<'a> {
+pub struct FinalWrite<'a> {
     pub turns: &'a [Turn],
     pub outcome: RunOutcome,
     /// Whether there are notes of streaming text. They are removed, because the log has the text
@@ -38,8 +38,11 @@ pub trait RunLog: Send + Sync {
     /// error means that the turns were not appended and the lease is still held. Anything else that
     /// fails is repaired when the session is next opened. Returns the state of the log after that,
     /// as `TurnLog::state_now` reports it.
-    async fn end(&self, lease: &Lease, last: LastWrite<'_>)
-    -> Result<Option<LogState>, StoreError>;
+    async fn end(
+        &self,
+        lease: &Lease,
+        last: FinalWrite<'_>,
+    ) -> Result<Option<LogState>, StoreError>;
 }
 
 /// Writes the log and the ledger one after the other. In a home these steps cost almost nothing,
@@ -66,7 +69,7 @@ impl RunLog for StepwiseRunLog {
     async fn end(
         &self,
         lease: &Lease,
-        last: LastWrite<'_>,
+        last: FinalWrite<'_>,
     ) -> Result<Option<LogState>, StoreError> {
         self.turns.append(lease, last.turns).await?;
         let log = self.turns.state_now(&lease.key);

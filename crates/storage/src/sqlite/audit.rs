@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use onyx_types::PersonId;
+use onyx_types::{Actor, PersonId, RecordedTool};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
 use crate::audit::{ChainCheck, Head};
@@ -40,12 +40,12 @@ fn insert(connection: &Connection, row: &AuditRow, key: Option<&str>) -> Result<
             ":person": entry.person.as_str(),
             ":seq": integer(row.seq),
             ":ts": entry.ts.as_millis(),
-            ":actor_kind": entry.actor_kind,
-            ":actor": entry.actor,
+            ":actor_kind": entry.actor.kind(),
+            ":actor": entry.actor.name(),
             ":agent": entry.agent.as_ref().map(ToString::to_string),
             ":session": entry.session.map(|session| session.to_string()),
             ":run": entry.run.map(|run| run.to_string()),
-            ":tool": entry.tool,
+            ":tool": entry.tool.as_ref().map(RecordedTool::as_str),
             ":effect": entry.effect.map(|effect| effect.as_str()),
             ":decision": entry.decision.map(|decision| decision.as_str()),
             ":diff_summary": entry.diff_summary,
@@ -136,12 +136,11 @@ fn audit_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
     let entry = AuditEntry {
         person: parsed(row, 0)?,
         ts: timestamp(row, 2)?,
-        actor_kind: row.get(3)?,
-        actor: row.get(4)?,
+        actor: Actor::read(row.get(3)?, row.get(4)?),
         agent: parsed_if_any(row, 5)?,
         session: parsed_if_any(row, 6)?,
         run: parsed_if_any(row, 7)?,
-        tool: row.get(8)?,
+        tool: row.get::<_, Option<String>>(8)?.map(RecordedTool::read),
         effect: named_if_any(row, 9)?,
         decision: named_if_any(row, 10)?,
         diff_summary: row.get(11)?,

@@ -18,7 +18,7 @@ use crate::{
 use super::connection::{Durability, migrate, open_writer};
 use super::origins::KnownOrigins;
 use super::readers::Readers;
-use super::spending::{KnownSpending, Whose};
+use super::spending::{KnownSpending, SpendingOwner};
 use super::writer::Writer;
 use super::{audit, drafts, inbox, runs, sessions, spending};
 
@@ -104,7 +104,7 @@ impl SqliteLedger {
         Ok((ledger, opened))
     }
 
-    async fn spent_by(&self, whose: Whose, day: &str) -> Result<f64, StoreError> {
+    async fn spent_by(&self, whose: SpendingOwner, day: &str) -> Result<f64, StoreError> {
         let unknown = match self.known_spending.get(&whose, day) {
             Ok(sum) => return Ok(sum),
             Err(unknown) => unknown,
@@ -286,11 +286,11 @@ impl Ledger for SqliteLedger {
     }
 
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {
-        self.spent_by(Whose::Person(person.to_string()), day).await
+        self.spent_by(SpendingOwner::Person(person.to_string()), day).await
     }
 
     async fn spent_by_agent(&self, agent: &AgentId, day: &str) -> Result<f64, StoreError> {
-        self.spent_by(Whose::Agent(agent.to_string()), day).await
+        self.spent_by(SpendingOwner::Agent(agent.to_string()), day).await
     }
 
     async fn spending(&self, day: &str) -> Result<DaySpending, StoreError> {

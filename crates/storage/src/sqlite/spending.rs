@@ -20,14 +20,14 @@ pub(super) struct KnownSpending {
 
 #[derive(Debug, Default)]
 struct SpendCache {
-    sums: HashMap<(Whose, String), f64>,
+    sums: HashMap<(SpendingOwner, String), f64>,
     /// The number of bookings so far. A sum that was read before a booking must not be cached after
     /// it.
     bookings: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Whose {
+pub(super) enum SpendingOwner {
     Person(String),
     Agent(String),
 }
@@ -38,7 +38,7 @@ const MOST_SUMS: usize = 256;
 /// The answer that a sum is not cached. It remembers the number of bookings before the ledger is
 /// read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Unknown(u64);
+pub(super) struct UnreadSum(u64);
 
 impl KnownSpending {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
@@ -52,13 +52,13 @@ impl KnownSpending {
         person.parse().map_or_else(|_| at.utc_date(), |person| self.clock.zone_of(&person).date(at))
     }
 
-    pub(super) fn get(&self, whose: &Whose, day: &str) -> Result<f64, Unknown> {
+    pub(super) fn get(&self, whose: &SpendingOwner, day: &str) -> Result<f64, UnreadSum> {
         let known = lock(&self.known);
         let sum = known.sums.get(&(whose.clone(), day.to_owned()));
-        sum.copied().ok_or(Unknown(known.bookings))
+        sum.copied().ok_or(UnreadSum(known.bookings))
     }
 
-    pub(super) fn learn(&self, whose: Whose, day: &str, sum: f64, before: Unknown) {
+    pub(super) fn learn(&self, whose: SpendingOwner, day: &str, sum: f64, before: UnreadSum) {
         let mut known = lock(&self.known);
         if known.sums.len() >= MOST_SUMS {
             known.sums.clear();
@@ -86,7 +86,9 @@ impl KnownSpending {
     ) -> Result<(), StoreError> {
         let mut known = lock(&self.known);
         known.bookings += 1;
-        for whose in [Whose::Person(person.to_owned()), Whose::Agent(agent.to_string())] {
+        for whose in
+            [SpendingOwner::Person(person.to_owned()), SpendingOwner::Agent(agent.to_string())]
+        {
             let question = (whose, day.to_owned());
             if let Some(sum) = known.sums.get_mut(&question) {
                 *sum = spent(connection, &question.0, day)?;
@@ -142,12 +144,16 @@ pub(super) fn book(
     known.booked(connection, person, agent, &day)
 }
 
-pub(super) fn spent(connection: &Connection, whose: &Whose, day: &str) -> Result<f64, StoreError> {
+pub(super) fn spent(
+    connection: &Connection,
+    whose: &SpendingOwner,
+    day: &str,
+) -> Result<f64, StoreError> {
     let (statement, who) = match whose {
-        Whose::Person(person) => {
+        SpendingOwner::Person(person) => {
             ("SELECT total(cost) FROM usage WHERE day = ?1 AND person = ?2", person)
         }
-        Whose::Agent(agent) => {
+        SpendingOwner::Agent(agent) => {
             ("SELECT total(cost) FROM usage WHERE day = ?1 AND agent = ?2", agent)
         }
     };

@@ -9,7 +9,8 @@ use std::time::Duration;
 use onyx_storage::{AuditEntry, FileOps, Home, Lease, Store, SystemFiles};
 use onyx_test_support::ManualClock;
 use onyx_types::{
-    Author, IdGenerator, LaneId, Origin, RunId, SessionKey, Timestamp, Turn, TurnBody, UserContent,
+    Actor, Author, IdGenerator, LaneId, Origin, RunId, SessionKey, Timestamp, Turn, TurnBody,
+    UserContent,
 };
 use serde_json::{Map, json};
 
@@ -150,8 +151,7 @@ pub(crate) fn audit_entry(make: &mut Maker, person: &str) -> AuditEntry {
     AuditEntry {
         ts: make.tick(),
         person: person.parse().unwrap(),
-        actor_kind: "agent".into(),
-        actor: "main".into(),
+        actor: Actor::Agent("main".parse().unwrap()),
         agent: None,
         session: None,
         run: None,

@@ -3,7 +3,7 @@
 use onyx_storage::{
     Acceptance, AcceptanceKind, Area, AuditEntry, Change, Expect, ObjectKey, StoreError,
 };
-use onyx_types::{Approver, Author, ErrorCode, Fault, Hash, Origin, PersonId};
+use onyx_types::{Actor, Approver, Author, ErrorCode, Fault, Hash, Origin, PersonId, RecordedTool};
 
 use super::find::{Entry, Shape};
 use super::{
@@ -164,12 +164,11 @@ impl SkillsCore {
         AuditEntry {
             ts: self.clock.wall(),
             person: person.clone(),
-            actor_kind: "person".to_owned(),
-            actor: person.to_string(),
+            actor: Actor::Person(person.clone()),
             agent: None,
             session: None,
             run: None,
-            tool: Some("skill".to_owned()),
+            tool: Some(RecordedTool::constant("skill")),
             effect: None,
             decision: None,
             diff_summary: what,

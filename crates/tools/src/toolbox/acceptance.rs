@@ -4,8 +4,8 @@
 
 use onyx_storage::{Area, Draft, DraftFilter, History, Object, ObjectKey, StoreError};
 use onyx_types::{
-    DraftId, DraftState, HomePath, Plan, PlanTarget, Target, ToolCall, ToolEffect, ToolUseId,
-    Verdict,
+    DraftId, DraftState, HomePath, Plan, PlanTarget, RecordedTool, Target, ToolCall, ToolEffect,
+    ToolUseId, Verdict,
 };
 use serde_json::json;
 
@@ -86,7 +86,8 @@ impl Toolbox {
         };
         let draft = proposal::draft(cx, &call, plan, None, &[]);
         let (ledger, masker) = (&*self.services().ledger, &self.services().masker);
-        let trail = AuditTrail { ledger, masker, cx, tool: ACCEPT_FILE.to_owned() };
+        let tool = RecordedTool::constant(ACCEPT_FILE);
+        let trail = AuditTrail { ledger, masker, cx, tool };
         let record = Record {
             effect: Some(ToolEffect::Write),
             decision: Verdict::Draft,

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use onyx_storage::StoreError;
 use onyx_types::{
-    Attendance, CallReport, CallState, LineCounts, Plan, Preview, Rehearsal, ToolCall, ToolEffect,
-    ToolOutcome, ToolSpec, Verdict, Visibility,
+    Attendance, CallReport, CallState, LineCounts, Plan, Preview, RecordedTool, Rehearsal,
+    ToolCall, ToolEffect, ToolOutcome, ToolSpec, Verdict, Visibility,
 };
 use serde_json::Value;
 
@@ -217,7 +217,7 @@ impl<'a> Attempt<'a> {
     fn trail(&self, tool: &str) -> AuditTrail<'_> {
         let services = self.toolbox.services();
         let (ledger, masker) = (&*services.ledger, &services.masker);
-        AuditTrail { ledger, masker, cx: self.cx, tool: one_line(tool) }
+        AuditTrail { ledger, masker, cx: self.cx, tool: RecordedTool::read(one_line(tool)) }
     }
 
     async fn absent(&self, trail: &AuditTrail<'_>, why: Absence) -> Result<ToolOutcome, ToolError> {
@@ -228,7 +228,7 @@ impl<'a> Attempt<'a> {
         };
         let result = result.to_owned();
         trail.write(Record { effect: None, decision: Verdict::Deny, summary: "", result }).await?;
-        let name = &trail.tool;
+        let name = trail.tool.as_str();
         let said = match why {
             Absence::NotItsOwn => format!("there is no tool {name:?}"),
             Absence::Lacks(why) if why.is_empty() => format!("there is no tool {name:?}"),

@@ -1,5 +1,5 @@
 use onyx_storage::{AuditEntry, Ledger, StoreError};
-use onyx_types::{ToolEffect, Verdict};
+use onyx_types::{RecordedTool, ToolEffect, Verdict};
 
 use crate::{Masker, ToolCx};
 
@@ -12,7 +12,7 @@ pub(crate) struct AuditTrail<'a> {
     pub(crate) ledger: &'a dyn Ledger,
     pub(crate) masker: &'a Masker,
     pub(crate) cx: &'a ToolCx,
-    pub(crate) tool: String,
+    pub(crate) tool: RecordedTool,
 }
 
 /// The contents of a row about the call.
@@ -33,8 +33,7 @@ impl AuditTrail<'_> {
         AuditEntry {
             ts: self.cx.clock.wall(),
             person: self.cx.key.person.clone(),
-            actor_kind: self.cx.author().kind().to_owned(),
-            actor: self.cx.author().name().to_owned(),
+            actor: self.cx.author().into(),
             agent: Some(self.cx.agent.clone()),
             session: Some(self.cx.key.session),
             run: Some(self.cx.run),

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use onyx_storage::ChainState;
 use onyx_tools::{Execution, Masker, Policy, Services, Tool, ToolSettings, Toolbox, builtin_tools};
 use onyx_types::{
-    Attendance, CallReport, CallState, DecisionTiming, DraftState, ErrorCode, Origin, Preview,
-    Rehearsal, Tier, ToolEffect, ToolOutcome, Verdict,
+    Actor, Attendance, CallReport, CallState, DecisionTiming, DraftState, ErrorCode, Origin,
+    Preview, Rehearsal, Tier, ToolEffect, ToolOutcome, Verdict,
 };
 use serde_json::json;
 
@@ -80,7 +80,7 @@ async fn an_effect_has_a_row_before_it_happens_and_one_with_its_result() {
         ["probe write allow Probe x: started", "probe write allow Probe x: ok (started in row 1)",]
     );
     let entry = &rows[1].entry;
-    assert_eq!((entry.actor_kind.as_str(), entry.actor.as_str()), ("agent", "main"));
+    assert_eq!(entry.actor, Actor::Agent("main".parse().unwrap()));
     assert_eq!((entry.session, entry.run), (Some(world.cx.key.session), Some(world.cx.run)));
     let chain = world.store.ledger.verify_audit(&world.cx.key.person).await.unwrap();
     assert_eq!(chain, ChainState::Whole { rows: 2 });

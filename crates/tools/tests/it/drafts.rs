@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onyx_storage::{AuditEntry, Draft, DraftChange, DraftMove};
 use onyx_tools::{Approval, Granted, Policy, ToolSettings};
-use onyx_types::{DraftState, ErrorCode, IdGenerator, Taint, Tier, ToolEffect};
+use onyx_types::{Actor, DraftState, ErrorCode, IdGenerator, Taint, Tier, ToolEffect};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -37,8 +37,7 @@ fn row(draft: &Draft) -> AuditEntry {
     AuditEntry {
         ts: draft.created_at,
         person: draft.key.person.clone(),
-        actor_kind: "person".into(),
-        actor: "ada".into(),
+        actor: Actor::Person("ada".parse().unwrap()),
         agent: None,
         session: None,
         run: None,

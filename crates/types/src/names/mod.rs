@@ -1,13 +1,16 @@
 //! Ids and names: how they are created, parsed and written. Nothing here knows what they refer to.
 
+mod actor;
 mod aliases;
 mod entity;
 mod hash;
 mod id_generator;
 mod ids;
 mod model_and_tool;
+mod recorded_tool;
 mod slug;
 
+pub use actor::Actor;
 pub use aliases::{our_provider_name, our_tool_name};
 pub use entity::{EntityId, EntityIdError, EntityKind, EntityRef};
 pub use hash::Hash;
@@ -17,4 +20,5 @@ pub use ids::{
     PersonId, RunId, SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolUseId, TurnId,
 };
 pub use model_and_tool::{ModelId, NotAToolName, ToolName};
+pub use recorded_tool::RecordedTool;
 pub use slug::slug;

@@ -9,7 +9,7 @@ use onyx_storage::{
     AuditEntry, JobChange, JobLedger, JobRow, JobSlot, SlotClaim, SlotEnding, SlotKey, SlotState,
 };
 use onyx_test_support::{LeasePlace, ManualClock, MemoryDisk, OpenTurnstile};
-use onyx_types::{Clock as _, Hash, JobId, PersonId, Timestamp, Zone};
+use onyx_types::{Actor, Clock as _, Hash, JobId, PersonId, Timestamp, Zone};
 
 const ZONES: [&str; 50] = [
     "Africa/Abidjan",
@@ -262,8 +262,7 @@ fn audit(person: &PersonId, ts: Timestamp) -> AuditEntry {
     AuditEntry {
         ts,
         person: person.clone(),
-        actor_kind: "person".into(),
-        actor: "ana".into(),
+        actor: Actor::Person("ana".parse().unwrap()),
         agent: None,
         session: None,
         run: None,

@@ -7,7 +7,7 @@ use onyx_types::{Event, LaneId, RunId, SessionId, TurnId};
 
 /// An unusual event of a schedule, such as a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Mishap {
+pub(super) enum SimulatedFault {
     Crash,
     Freeze,
     LeaseLost,
@@ -40,7 +40,7 @@ pub(super) enum Mishap {
     Undo,
 }
 
-impl Mishap {
+impl SimulatedFault {
     pub(super) const ALL: &[Self] = &[
         Self::Crash,
         Self::Freeze,
@@ -75,7 +75,7 @@ impl Mishap {
     ];
 }
 
-pub(super) type Counts = BTreeMap<Mishap, u64>;
+pub(super) type Counts = BTreeMap<SimulatedFault, u64>;
 
 /// A client that follows a run from a sequence number on.
 pub(super) struct Viewer {
@@ -114,7 +114,7 @@ pub(super) struct Book {
 }
 
 impl Book {
-    pub(super) fn count(&mut self, mishap: Mishap) {
+    pub(super) fn count(&mut self, mishap: SimulatedFault) {
         *self.counts.entry(mishap).or_default() += 1;
     }
 
@@ -134,7 +134,7 @@ impl Book {
         self.saw_session(session);
         let before = self.at_work.insert(session, process);
         if before.is_some_and(|before| before != process && self.frozen.contains(&before)) {
-            self.count(Mishap::Takeover);
+            self.count(SimulatedFault::Takeover);
         }
     }
 

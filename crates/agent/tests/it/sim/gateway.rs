@@ -20,7 +20,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 
-use super::book::{Mishap, Viewer};
+use super::book::{SimulatedFault, Viewer};
 use super::junction::{Junction, Process, Track};
 use super::model::SimModel;
 use super::tool::SimTool;
@@ -115,7 +115,7 @@ impl Gateway {
         self.runtime.spawn(async move {
             match agent.recover().await {
                 Ok(0) => {}
-                Ok(_) => junction.count(Mishap::Recovery),
+                Ok(_) => junction.count(SimulatedFault::Recovery),
                 Err(fault) => {
                     let mut book = junction.book.lock().unwrap();
                     book.violated(format!("recovery gave up: {fault:?}"));
@@ -146,8 +146,8 @@ impl Gateway {
                     let session = session.expect("only a session that exists is at work");
                     book.queued.push((session, turn));
                     book.count(match delivery {
-                        Delivery::Steer => Mishap::Steer,
-                        Delivery::FollowUp | Delivery::OnRequest => Mishap::FollowUp,
+                        Delivery::Steer => SimulatedFault::Steer,
+                        Delivery::FollowUp | Delivery::OnRequest => SimulatedFault::FollowUp,
                     });
                 }
                 Err(fault) => refused(&junction, "send", &fault),
@@ -156,7 +156,12 @@ impl Gateway {
     }
 
     /// Asks for another answer to a message, in the same session or in a fork.
-    pub(super) fn answer_again(&mut self, session: SessionId, input: RunInput, mishap: Mishap) {
+    pub(super) fn answer_again(
+        &mut self,
+        session: SessionId,
+        input: RunInput,
+        mishap: SimulatedFault,
+    ) {
         let request = self.request(Some(session), input);
         let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         let process = self.process;
@@ -184,7 +189,7 @@ impl Gateway {
                 Ok(fork) => {
                     let mut book = junction.book.lock().unwrap();
                     book.saw_session(fork);
-                    book.count(Mishap::Fork);
+                    book.count(SimulatedFault::Fork);
                 }
                 Err(fault) => refused(&junction, "fork", &fault),
             }
@@ -204,7 +209,7 @@ impl Gateway {
         junction.book.lock().unwrap().parallel.insert(session);
         self.client(async move {
             match agent.sessions.patch(&person(), session, patch).await {
-                Ok(_) => junction.count(Mishap::ParallelLanes),
+                Ok(_) => junction.count(SimulatedFault::ParallelLanes),
                 Err(fault) => refused(&junction, "patch", &fault),
             }
         });
@@ -217,7 +222,7 @@ impl Gateway {
             match agent.sessions.delete(&person(), session).await {
                 Ok(()) => {
                     junction.book.lock().unwrap().saw_deletion(session, turns);
-                    junction.count(Mishap::Deletion);
+                    junction.count(SimulatedFault::Deletion);
                 }
                 Err(fault) => refused(&junction, "delete", &fault),
             }
@@ -228,7 +233,7 @@ impl Gateway {
         let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         self.client(async move {
             match agent.undo.run(&person(), run).await {
-                Ok(_) => junction.count(Mishap::Undo),
+                Ok(_) => junction.count(SimulatedFault::Undo),
                 Err(fault) => refused(&junction, "undo", &fault),
             }
         });
@@ -238,7 +243,7 @@ impl Gateway {
         let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         self.client(async move {
             match agent.runs.stop(&person(), StopTarget::Session(session)).await {
-                Ok(true) => junction.count(Mishap::Cancel),
+                Ok(true) => junction.count(SimulatedFault::Cancel),
                 Ok(false) => {}
                 Err(fault) => refused(&junction, "stop", &fault),
             }
@@ -252,7 +257,7 @@ impl Gateway {
         self.client(async move {
             match agent.runs.events(&person(), run, after).await {
                 Ok(events) => {
-                    junction.count(Mishap::Rejoin);
+                    junction.count(SimulatedFault::Rejoin);
                     watch(&junction, process, (session, run), after, events).await;
                 }
                 Err(fault) => refused(&junction, "rejoin", &fault),
@@ -266,7 +271,7 @@ impl Gateway {
         if !self.clients.is_empty() {
             let at = self.junction.chance.below(self.clients.len());
             self.clients.swap_remove(at).abort();
-            self.junction.count(Mishap::ClientGone);
+            self.junction.count(SimulatedFault::ClientGone);
         }
     }
 
@@ -277,7 +282,7 @@ impl Gateway {
     fn request(&self, session: Option<SessionId>, input: RunInput) -> RunRequest {
         let several = session.is_none() && self.junction.chance.percent(25);
         if several {
-            self.junction.count(Mishap::SeveralAgents);
+            self.junction.count(SimulatedFault::SeveralAgents);
         }
         let names: &[&str] = if several { &["main", "other"] } else { &[] };
         let agents = names.iter().map(|name| name.parse().unwrap()).collect();
@@ -328,8 +333,12 @@ async fn watch(
     while let Some(envelope) = events.next().await {
         let mut book = junction.book.lock().unwrap();
         match &envelope.event {
-            Event::Status { code: StatusCode::Compaction, .. } => book.count(Mishap::Compaction),
-            Event::Error { code: ErrorCode::SessionBusy, .. } => book.count(Mishap::LeaseLost),
+            Event::Status { code: StatusCode::Compaction, .. } => {
+                book.count(SimulatedFault::Compaction)
+            }
+            Event::Error { code: ErrorCode::SessionBusy, .. } => {
+                book.count(SimulatedFault::LeaseLost)
+            }
             _ => {}
         }
         let told = (envelope.seq, envelope.lane, envelope.event.clone());

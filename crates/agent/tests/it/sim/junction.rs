@@ -7,7 +7,7 @@ use onyx_storage::StoreError;
 use onyx_test_support::{LeasePlace, Moment, Op, Turnstile, TurnstileFuture};
 use tokio::sync::oneshot;
 
-use super::book::{Book, Mishap};
+use super::book::{Book, SimulatedFault};
 use super::chance::Chance;
 use super::time::SimClock;
 
@@ -54,7 +54,7 @@ impl Junction {
         })
     }
 
-    pub(super) fn count(&self, mishap: Mishap) {
+    pub(super) fn count(&self, mishap: SimulatedFault) {
         self.book.lock().unwrap().count(mishap);
     }
 
@@ -100,15 +100,15 @@ impl Junction {
     fn verdict(&self, what: What, sync_may_fail: bool) -> Result<(), StoreError> {
         let What::Store(op, Moment::Before) = what else { return Ok(()) };
         if self.disk_full.load(Ordering::Relaxed) && takes_room(op) {
-            self.count(Mishap::FullDisk);
+            self.count(SimulatedFault::FullDisk);
             return Err(StoreError::Full);
         }
         if op == Op::Append && sync_may_fail && self.may_fail() && self.chance.percent(5) {
-            self.count(Mishap::FailedSync);
+            self.count(SimulatedFault::FailedSync);
             return Err(StoreError::ReadOnly("the sync failed".to_owned()));
         }
         if takes_room(op) && self.may_fail() && self.chance.percent(1) {
-            self.count(Mishap::FailedWrite);
+            self.count(SimulatedFault::FailedWrite);
             return Err(StoreError::Failed("no answer from the store".to_owned()));
         }
         Ok(())

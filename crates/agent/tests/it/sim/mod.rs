@@ -16,7 +16,7 @@ mod tool;
 
 use std::ops::Range;
 
-use book::{Counts, Mishap};
+use book::{Counts, SimulatedFault};
 use schedule::Outcome;
 
 /// The run stops after this many broken seeds, because more of them would tell nothing new.
@@ -69,7 +69,8 @@ fn shortest(seed: u64, whole: Outcome) -> (usize, Outcome) {
 /// nothing.
 fn all_hold_and_meet_everything(seeds: Range<u64>) {
     let counts = all_hold(seeds);
-    let never: Vec<_> = Mishap::ALL.iter().filter(|kind| !counts.contains_key(kind)).collect();
+    let never: Vec<_> =
+        SimulatedFault::ALL.iter().filter(|kind| !counts.contains_key(kind)).collect();
     assert!(never.is_empty(), "never happened: {never:?}");
 }
 

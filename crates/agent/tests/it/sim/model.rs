@@ -10,7 +10,7 @@ use onyx_types::{
 };
 use serde_json::{Value, json};
 
-use super::book::Mishap;
+use super::book::SimulatedFault;
 use super::check::flaw_of;
 use super::junction::{Track, What};
 use crate::step::ByRule;
@@ -35,7 +35,7 @@ impl Models for SimModel {
 
 /// How an answer ends.
 #[derive(Clone, Copy, Debug)]
-enum Manner {
+enum AnswerStyle {
     Text,
     Tools,
     Cut,
@@ -46,15 +46,15 @@ enum Manner {
     Filtered,
 }
 
-const MANNERS: &[(usize, Manner)] = &[
-    (40, Manner::Text),
-    (34, Manner::Tools),
-    (5, Manner::Cut),
-    (5, Manner::Error),
-    (4, Manner::Stall),
-    (6, Manner::Garbage),
-    (2, Manner::Length),
-    (1, Manner::Filtered),
+const MANNERS: &[(usize, AnswerStyle)] = &[
+    (40, AnswerStyle::Text),
+    (34, AnswerStyle::Tools),
+    (5, AnswerStyle::Cut),
+    (5, AnswerStyle::Error),
+    (4, AnswerStyle::Stall),
+    (6, AnswerStyle::Garbage),
+    (2, AnswerStyle::Length),
+    (1, AnswerStyle::Filtered),
 ];
 
 impl Model for SimModel {
@@ -72,8 +72,11 @@ impl Model for SimModel {
             book.violated(format!("a model was sent messages that no provider takes: {flaw}"));
         }
         let chance = &self.track.junction.chance;
-        let manner =
-            if self.track.junction.may_fail() { chance.weighted(MANNERS) } else { Manner::Text };
+        let manner = if self.track.junction.may_fail() {
+            chance.weighted(MANNERS)
+        } else {
+            AnswerStyle::Text
+        };
         let (events, hangs) = self.answer(manner, !request.tools.is_empty());
         let track = self.track.clone();
         let told = futures::stream::iter(events).then(move |event| {
@@ -88,7 +91,7 @@ impl Model for SimModel {
 }
 
 impl SimModel {
-    fn answer(&self, manner: Manner, tools: bool) -> (Vec<ModelEvent>, bool) {
+    fn answer(&self, manner: AnswerStyle, tools: bool) -> (Vec<ModelEvent>, bool) {
         let chance = &self.track.junction.chance;
         let mut events = self.words();
         let usage = Usage { input: 100, output: 10, cost: Some(0.001), ..Usage::default() };
@@ -98,35 +101,35 @@ impl SimModel {
         }
         let mut hangs = false;
         match manner {
-            Manner::Text => events.push(ModelEvent::Finish(FinishReason::Stop)),
-            Manner::Tools if !tools => events.push(ModelEvent::Finish(FinishReason::Stop)),
-            Manner::Tools => {
+            AnswerStyle::Text => events.push(ModelEvent::Finish(FinishReason::Stop)),
+            AnswerStyle::Tools if !tools => events.push(ModelEvent::Finish(FinishReason::Stop)),
+            AnswerStyle::Tools => {
                 events.extend(self.calls(1 + chance.below(4)));
                 events.push(ModelEvent::Usage(usage));
                 events.push(ModelEvent::Finish(FinishReason::ToolCalls));
             }
-            Manner::Cut => {
-                self.track.junction.count(Mishap::CutAnswer);
+            AnswerStyle::Cut => {
+                self.track.junction.count(SimulatedFault::CutAnswer);
                 let id = ToolUseId("half".to_owned());
                 events.push(ModelEvent::ToolCallStart { index: 0, id, name: "note".to_owned() });
             }
-            Manner::Error => {
-                self.track.junction.count(Mishap::ModelError);
+            AnswerStyle::Error => {
+                self.track.junction.count(SimulatedFault::ModelError);
                 if chance.percent(50) {
                     events.clear();
                 }
                 events.push(ModelEvent::Failed(self.failure()));
             }
-            Manner::Stall => {
-                self.track.junction.count(Mishap::Stall);
+            AnswerStyle::Stall => {
+                self.track.junction.count(SimulatedFault::Stall);
                 hangs = true;
             }
-            Manner::Garbage => {
-                self.track.junction.count(Mishap::Garbage);
+            AnswerStyle::Garbage => {
+                self.track.junction.count(SimulatedFault::Garbage);
                 events.extend(self.garbage(tools));
             }
-            Manner::Length => events.push(ModelEvent::Finish(FinishReason::Length)),
-            Manner::Filtered => events.push(ModelEvent::Finish(FinishReason::ContentFilter)),
+            AnswerStyle::Length => events.push(ModelEvent::Finish(FinishReason::Length)),
+            AnswerStyle::Filtered => events.push(ModelEvent::Finish(FinishReason::ContentFilter)),
         }
         (events, hangs)
     }
@@ -143,13 +146,13 @@ impl SimModel {
 
     fn calls(&self, count: usize) -> Vec<ModelEvent> {
         if count > 1 {
-            self.track.junction.count(Mishap::ParallelCalls);
+            self.track.junction.count(SimulatedFault::ParallelCalls);
         }
         let chance = &self.track.junction.chance;
         // Some servers number the calls of each answer from the beginning.
         let numbered = chance.percent(10);
         if numbered {
-            self.track.junction.count(Mishap::SameIdTwice);
+            self.track.junction.count(SimulatedFault::SameIdTwice);
         }
         let call = |index: usize| {
             let effect = self.track.junction.book.lock().unwrap().fresh("effect");

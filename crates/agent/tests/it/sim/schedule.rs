@@ -10,7 +10,7 @@ use onyx_storage::{Delivery, Store, TitleSource};
 use onyx_test_support::{LeasePlace, MemoryDisk, OpenTurnstile};
 use onyx_types::{Clock as _, SessionId, SessionKey, Turn, TurnBody};
 
-use super::book::{Counts, Mishap};
+use super::book::{Counts, SimulatedFault};
 use super::chance::Chance;
 use super::check;
 use super::gateway::{Gateway, person};
@@ -175,10 +175,18 @@ impl World {
                 },
             ),
             Action::Regenerate => self.with_turn(is_text, |gateway, session, turn| {
-                gateway.answer_again(session, RunInput::Regenerate(turn.id), Mishap::Regenerate);
+                gateway.answer_again(
+                    session,
+                    RunInput::Regenerate(turn.id),
+                    SimulatedFault::Regenerate,
+                );
             }),
             Action::AskAgain => self.with_turn(is_question, |gateway, session, turn| {
-                gateway.answer_again(session, RunInput::Stored(turn.id), Mishap::AskedAgain);
+                gateway.answer_again(
+                    session,
+                    RunInput::Stored(turn.id),
+                    SimulatedFault::AskedAgain,
+                );
             }),
             Action::Rejoin => self.rejoin(),
             Action::Parallel => {
@@ -258,7 +266,7 @@ impl World {
 
     fn crash(&mut self, at: usize) {
         let Some(gateway) = self.gateways[at].take() else { return };
-        self.junction.count(Mishap::Crash);
+        self.junction.count(SimulatedFault::Crash);
         let process = gateway.process;
         self.disk.tear(self.chance.draw());
         drop(gateway);
@@ -273,7 +281,7 @@ impl World {
         let at = self.chance.below(self.gateways.len());
         let Some(gateway) = &mut self.gateways[at] else { return };
         gateway.frozen = true;
-        self.junction.count(Mishap::Freeze);
+        self.junction.count(SimulatedFault::Freeze);
         let process = gateway.process;
         let sessions = self.junction.book.lock().unwrap().freeze(process);
         if self.chance.percent(60) {
@@ -296,7 +304,7 @@ impl World {
     fn pass_time(&mut self, duration: Duration) {
         const AT_ONCE: Duration = Duration::from_secs(4);
         if duration >= Duration::from_secs(1) && self.junction.is_anybody_waiting(&self.running()) {
-            self.junction.count(Mishap::SlowStore);
+            self.junction.count(SimulatedFault::SlowStore);
         }
         let mut left = duration;
         while !left.is_zero() {
@@ -384,7 +392,7 @@ impl World {
         self.rest();
         // After a failed sync a session stays read-only until its process ends.
         let crash = self.chance.percent(50)
-            || self.junction.book.lock().unwrap().counts.contains_key(&Mishap::FailedSync);
+            || self.junction.book.lock().unwrap().counts.contains_key(&SimulatedFault::FailedSync);
         if self.place == LeasePlace::Process && !crash {
             self.last_words();
         }
@@ -459,7 +467,7 @@ impl World {
             meta.is_some_and(|meta| meta.titled_by == TitleSource::Model)
         });
         if titled {
-            self.junction.count(Mishap::Titled);
+            self.junction.count(SimulatedFault::Titled);
         }
         let found = check::everything(&self.peek, &self.junction.book.lock().unwrap());
         let mut book = self.junction.book.lock().unwrap();

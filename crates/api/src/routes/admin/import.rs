@@ -14,7 +14,7 @@ use onyx_import::{
     SettingPlace, Source, Upload, Writer, read, read_lines,
 };
 use onyx_storage::{AuditEntry, Expect};
-use onyx_types::{ErrorCode, Fault};
+use onyx_types::{Actor, ErrorCode, Fault, RecordedTool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::mpsc;
@@ -268,12 +268,11 @@ fn audit(
     AuditEntry {
         ts: state.agent.clock().wall(),
         person: caller.person.clone(),
-        actor_kind: "person".to_owned(),
-        actor: caller.person.to_string(),
+        actor: Actor::Person(caller.person.clone()),
         agent: None,
         session: None,
         run: None,
-        tool: Some("import".to_owned()),
+        tool: Some(RecordedTool::constant("import")),
         effect: None,
         decision: None,
         diff_summary: format!("imported from {}: {}", source.as_str(), counts.join(", ")),

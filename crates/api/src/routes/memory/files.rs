@@ -8,8 +8,8 @@ use axum::response::{IntoResponse, Response};
 use onyx_storage::{AuditEntry, SourceKind, SourceRow};
 use onyx_tools::{NumberedVersion, PersonFiles};
 use onyx_types::{
-    Author, ErrorCode, Fault, Hash, Origin, RunId, Scope, Timestamp, ToolEffect, Verdict,
-    percent_encoded_path,
+    Actor, Author, ErrorCode, Fault, Hash, Origin, RecordedTool, RunId, Scope, Timestamp,
+    ToolEffect, Verdict, percent_encoded_path,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -322,12 +322,11 @@ async fn accept(
     let entry = AuditEntry {
         ts: state.agent.now(),
         person: caller.person.clone(),
-        actor_kind: "person".to_owned(),
-        actor: approver.person().to_string(),
+        actor: Actor::Person(approver.person().clone()),
         agent: None,
         session: None,
         run: None,
-        tool: Some("accept_file".to_owned()),
+        tool: Some(RecordedTool::constant("accept_file")),
         effect: Some(ToolEffect::Write),
         decision: Some(Verdict::Allow),
         diff_summary: path.to_owned(),

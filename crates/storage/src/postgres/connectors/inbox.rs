@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 
 use super::{RowOwner, peers};
 use crate::postgres::convert::{get, named, parsed, parsed_if_any, shown, small, timestamp};
-use crate::postgres::query::{Given, execute, read_all, row_if_any, rows};
+use crate::postgres::query::{StatementParameters, execute, read_all, row_if_any, rows};
 use crate::postgres::transaction::TransactionError;
 use crate::{AccountKey, InboxUpdate, NewUpdate, PeerKey, StoreError, UpdateFailure};
 
@@ -86,7 +86,8 @@ pub(super) async fn open(
 ) -> Result<Vec<InboxUpdate>, StoreError> {
     let limit = i64::from(limit);
     let (network, name) = (&account.network, &account.account);
-    let given: Given<'_> = &[network, name, &limit, &reader.gateway, &reader.incarnation];
+    let given: StatementParameters<'_> =
+        &[network, name, &limit, &reader.gateway, &reader.incarnation];
     read_all(&rows(client, OPEN, given).await?, update)
 }
 
@@ -177,7 +178,8 @@ pub(super) async fn set_growing(
 ) -> Result<(), StoreError> {
     let set = "UPDATE connector_inbox SET growing = $4
                WHERE id = $1 AND state = 'working' AND gateway = $2 AND incarnation = $3";
-    let given: Given<'_> = &[&id, &owner.gateway, &owner.incarnation, &shown(message)];
+    let given: StatementParameters<'_> =
+        &[&id, &owner.gateway, &owner.incarnation, &shown(message)];
     execute(client, set, given).await?;
     Ok(())
 }

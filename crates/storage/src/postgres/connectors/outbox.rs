@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 
 use super::{RowOwner, peers};
 use crate::postgres::convert::{get, named, shown, small, timestamp};
-use crate::postgres::query::{Given, execute, read_all, row, rows};
+use crate::postgres::query::{StatementParameters, execute, read_all, row, rows};
 use crate::postgres::transaction::TransactionError;
 use crate::{AccountKey, NewPart, OutboxPart, PeerKey, Repeat, SendEnd, StoreError};
 
@@ -151,7 +151,7 @@ pub(super) async fn end(
                          WHERE id = $1 AND state = 'sending' AND gateway = $2 AND incarnation = $3";
             let (body, why) = (shown(body), shown(why));
             let (is_safe, not_before) = (*repeat == Repeat::Safe, not_before.as_millis());
-            let given: Given<'_> =
+            let given: StatementParameters<'_> =
                 &[&id, &gateway, &incarnation, &body, &is_safe, &not_before, &why];
             execute(client, again, given).await?
         }
@@ -169,7 +169,8 @@ async fn close(
 ) -> Result<u64, tokio_postgres::Error> {
     let close = "UPDATE connector_outbox SET state = $4, why = $5
                  WHERE id = $1 AND state = 'sending' AND gateway = $2 AND incarnation = $3";
-    let given: Given<'_> = &[&id, &owner.gateway, &owner.incarnation, &state, &shown(why)];
+    let given: StatementParameters<'_> =
+        &[&id, &owner.gateway, &owner.incarnation, &state, &shown(why)];
     execute(client, close, given).await
 }
 
@@ -195,7 +196,8 @@ pub(super) async fn settle(
     own: Option<RowOwner<'_>>,
 ) -> Result<u64, TransactionError> {
     let (gateway, incarnation) = own.map(|own| (own.gateway, own.incarnation)).unzip();
-    let given: Given<'_> = &[&account.network, &account.account, &gateway, &incarnation];
+    let given: StatementParameters<'_> =
+        &[&account.network, &account.account, &gateway, &incarnation];
     let repeat =
         concat!("UPDATE connector_outbox SET state = 'queued' WHERE repeatable AND ", is_lost!());
     execute(transaction, repeat, given).await?;

@@ -12,7 +12,7 @@ use crate::postgres::connect::Database;
 use crate::postgres::convert::{count, get, hash, timestamp};
 use crate::postgres::query;
 use crate::postgres::transaction::{TransactionError, transact};
-use crate::{End, Expect, Object, ObjectKey, ObjectMeta, Objects, StoreError, TreeEntry};
+use crate::{Expect, FileEnd, Object, ObjectKey, ObjectMeta, Objects, StoreError, TreeEntry};
 
 /// The largest content that is stored in its row, where reading it takes one lookup instead of two.
 const INLINE: usize = 32 * 1024;
@@ -80,7 +80,7 @@ impl PostgresObjects {
         Ok(Object { hash: Hash::of(&bytes), bytes, modified, changed })
     }
 
-    pub(super) async fn end_of(&self, entry: Entry, max_bytes: u64) -> Result<End, StoreError> {
+    pub(super) async fn end_of(&self, entry: Entry, max_bytes: u64) -> Result<FileEnd, StoreError> {
         let (size, changed) = (entry.size, entry.changed);
         let before = size.saturating_sub(max_bytes);
         let bytes = match &entry.blob {
@@ -92,7 +92,7 @@ impl PostgresObjects {
                 whole.split_off(usize::try_from(before).unwrap_or(whole.len()).min(whole.len()))
             }
         };
-        Ok(End { bytes, before, changed })
+        Ok(FileEnd { bytes, before, changed })
     }
 
     /// Finds a file and refuses a folder; `None` when there is nothing.
@@ -179,7 +179,7 @@ impl Objects for PostgresObjects {
         self.object(entry, max_bytes).await.map(Some)
     }
 
-    async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<End>, StoreError> {
+    async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<FileEnd>, StoreError> {
         let Some(entry) = self.file(key).await? else { return Ok(None) };
         self.end_of(entry, max_bytes).await.map(Some)
     }

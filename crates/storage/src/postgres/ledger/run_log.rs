@@ -20,7 +20,7 @@ use crate::postgres::turns::{
     AppendStatement, PostgresTurnLog, Written, added_lines, appended_columns, is_held,
 };
 use crate::{
-    BeginError, BeginIn, BeginRun, LastWrite, Lease, Ledger as _, LogState, RunLog, RunOutcome,
+    BeginError, BeginIn, BeginRun, FinalWrite, Lease, Ledger as _, LogState, RunLog, RunOutcome,
     StoreError, TurnLog as _,
 };
 
@@ -94,7 +94,7 @@ impl RunLog for PostgresRunLog {
     async fn end(
         &self,
         lease: &Lease,
-        last: LastWrite<'_>,
+        last: FinalWrite<'_>,
     ) -> Result<Option<LogState>, StoreError> {
         let person = &lease.key.person;
         self.ledger.spent.forget(person);
@@ -171,7 +171,7 @@ impl PostgresRunLog {
     async fn end_at_once(
         &self,
         lease: &Lease,
-        last: &LastWrite<'_>,
+        last: &FinalWrite<'_>,
     ) -> Result<Written, StoreError> {
         let RunOutcome { run, status, ended_at, usage, used, .. } = &last.outcome;
         let person = &lease.key.person;

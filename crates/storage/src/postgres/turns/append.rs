@@ -7,8 +7,8 @@ use tokio_postgres::{Error, Row};
 use super::{LogKey, PostgresTurnLog};
 use crate::local::encode_line;
 use crate::postgres::convert::{count, get, integer};
-use crate::postgres::query::{Given, row_if_any};
-use crate::postgres::transaction::{TransactionError, Tries, may_have_happened};
+use crate::postgres::query::{StatementParameters, row_if_any};
+use crate::postgres::transaction::{TransactionError, TransactionTries, may_have_happened};
 use crate::{Lease, LogState, Pos, StoreError};
 
 /// The line of a turn as bytes.
@@ -39,7 +39,7 @@ compile_error!("a build with a mistake in it is for `make cluster-broken` alone"
 /// `appended_columns`.
 pub(in crate::postgres) struct AppendStatement<'a> {
     pub(in crate::postgres) sql: &'static str,
-    pub(in crate::postgres) given: Given<'a>,
+    pub(in crate::postgres) given: StatementParameters<'a>,
 }
 
 /// Inserts the lines into a log whose end was moved in its row, `held`.
@@ -187,7 +187,7 @@ impl PostgresTurnLog {
         let (count, length) = (integer(lines.len() as u64), integer(length));
         let mut given = key.with([&fence, &count, &length, &offsets, &turns, &bytes]);
         given.extend(statement.given);
-        let mut tries = Tries::default();
+        let mut tries = TransactionTries::default();
         let put = loop {
             let client = self.database.client_soon().await.map_err(AppendFailure::known)?;
             match row_if_any(&client, statement.sql, &given).await.map_err(AppendFailure::of) {

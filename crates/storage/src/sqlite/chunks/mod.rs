@@ -258,7 +258,7 @@ impl ChunkStore for SqliteChunks {
         limit: u32,
     ) -> Result<Vec<StoredChunk>, StoreError> {
         let model = model.to_owned();
-        let order = tokens::Order::OldestFirst { after };
+        let order = tokens::ScanOrder::OldestFirst { after };
         self.run(move |connection| tokens::missing(connection, &model, order, limit)).await
     }
 
@@ -269,7 +269,7 @@ impl ChunkStore for SqliteChunks {
         limit: u32,
     ) -> Result<Vec<StoredChunk>, StoreError> {
         let model = model.to_owned();
-        let order = tokens::Order::NewestFirst { before };
+        let order = tokens::ScanOrder::NewestFirst { before };
         self.run(move |connection| tokens::missing(connection, &model, order, limit)).await
     }
 

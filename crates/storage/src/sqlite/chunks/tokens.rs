@@ -54,7 +54,7 @@ pub(super) fn of_chunks(
 
 /// The end from which chunks are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ScanOrder {
     OldestFirst { after: ChunkId },
     NewestFirst { before: ChunkId },
 }
@@ -62,13 +62,13 @@ pub(super) enum Order {
 pub(super) fn missing(
     connection: &Connection,
     model: &str,
-    order: Order,
+    order: ScanOrder,
     limit: u32,
 ) -> Result<Vec<StoredChunk>, StoreError> {
     let Some(room) = room_of(connection, model)? else { return Ok(Vec::new()) };
     let (side, border, order) = match order {
-        Order::OldestFirst { after } => (">", after, "ASC"),
-        Order::NewestFirst { before } => ("<", before, "DESC"),
+        ScanOrder::OldestFirst { after } => (">", after, "ASC"),
+        ScanOrder::NewestFirst { before } => ("<", before, "DESC"),
     };
     let which = [
         "WHERE chunks.id ",

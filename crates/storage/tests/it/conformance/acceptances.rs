@@ -1,5 +1,5 @@
 use onyx_storage::{Acceptance, AcceptanceKind, AuditEntry};
-use onyx_types::{Hash, PersonId};
+use onyx_types::{Actor, Hash, PersonId, RecordedTool};
 
 use super::Backend;
 use crate::support::Maker;
@@ -19,12 +19,11 @@ fn audit(make: &mut Maker, person: &PersonId) -> AuditEntry {
     AuditEntry {
         ts: make.tick(),
         person: person.clone(),
-        actor_kind: "person".to_owned(),
-        actor: person.to_string(),
+        actor: Actor::Person(person.clone()),
         agent: None,
         session: None,
         run: None,
-        tool: Some("skill".to_owned()),
+        tool: Some(RecordedTool::constant("skill")),
         effect: None,
         decision: None,
         diff_summary: "accepted".to_owned(),

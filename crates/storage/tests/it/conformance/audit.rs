@@ -1,5 +1,5 @@
 use onyx_storage::{AuditEntry, ChainState};
-use onyx_types::{Hash, ToolEffect, Verdict};
+use onyx_types::{Hash, RecordedTool, ToolEffect, Verdict};
 
 use super::Backend;
 use crate::support::{Maker, audit_entry};
@@ -10,7 +10,7 @@ pub(crate) async fn rows_are_chained_by_person(on: Backend) {
         agent: Some("main".parse().unwrap()),
         session: Some(make.key().session),
         run: Some(make.run()),
-        tool: Some("write_file".into()),
+        tool: Some(RecordedTool::constant("write_file")),
         effect: Some(ToolEffect::Write),
         decision: Some(Verdict::Draft),
         ..audit_entry(&mut make, "anna")

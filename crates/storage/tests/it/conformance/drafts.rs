@@ -2,8 +2,8 @@ use onyx_storage::{
     AuditEntry, ChainState, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, StoreError,
 };
 use onyx_types::{
-    DraftState, FileChange, Hash, HomePath, IdGenerator, Origin, Plan, PlanTarget, Preview, RunId,
-    SessionKey, Taint, Target, Timestamp, ToolEffect, ToolUseId, Verdict,
+    Actor, DraftState, FileChange, Hash, HomePath, IdGenerator, Origin, Plan, PlanTarget, Preview,
+    RunId, SessionKey, Taint, Target, Timestamp, ToolEffect, ToolUseId, Verdict,
 };
 use serde_json::json;
 
@@ -56,12 +56,11 @@ fn audit(draft: &Draft, result: &str) -> AuditEntry {
     AuditEntry {
         ts: draft.created_at,
         person: draft.key.person.clone(),
-        actor_kind: "person".into(),
-        actor: draft.key.person.to_string(),
+        actor: Actor::Person(draft.key.person.clone()),
         agent: None,
         session: Some(draft.key.session),
         run: Some(draft.run),
-        tool: Some(draft.plan.tool.to_string()),
+        tool: Some(draft.plan.tool.clone().into()),
         effect: Some(ToolEffect::Write),
         decision: Some(Verdict::Draft),
         diff_summary: draft.plan.summary.clone(),

@@ -1,7 +1,7 @@
 //! Tests of the beginning and the end of a run, each with its turns.
 
 use onyx_storage::{
-    BeginError, BeginIn, BeginRun, LastWrite, Lease, LiveText, ModelUse, RunOutcome, StoreError,
+    BeginError, BeginIn, BeginRun, FinalWrite, Lease, LiveText, ModelUse, RunOutcome, StoreError,
 };
 use onyx_types::{LaneId, RunStatus, SessionKey, SessionOrigin, Turn, Usage};
 
@@ -39,8 +39,8 @@ fn outcome(make: &mut Maker, begin: &BeginRun, status: RunStatus) -> RunOutcome 
     }
 }
 
-fn last(turns: &[Turn], outcome: RunOutcome) -> LastWrite<'_> {
-    LastWrite { turns, outcome, noted_live: true }
+fn last(turns: &[Turn], outcome: RunOutcome) -> FinalWrite<'_> {
+    FinalWrite { turns, outcome, noted_live: true }
 }
 
 pub(crate) async fn a_run_begins_and_ends_with_its_turns(on: Backend) {

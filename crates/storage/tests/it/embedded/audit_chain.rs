@@ -1,5 +1,5 @@
 use onyx_storage::{AuditEntry, ChainState};
-use onyx_types::PersonId;
+use onyx_types::{PersonId, RecordedTool};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 
@@ -14,7 +14,7 @@ async fn chain() -> (TempStore, PersonId, Connection) {
         for n in 0..ROWS {
             let entry = AuditEntry {
                 agent: (n % 2 == 0).then(|| "main".parse().unwrap()),
-                tool: (n % 2 == 1).then(|| format!("tool {n}")),
+                tool: (n % 2 == 1).then(|| RecordedTool::read(format!("tool {n}"))),
                 ..audit_entry(&mut make, person)
             };
             temp.store.ledger.append_audit(entry).await.unwrap();

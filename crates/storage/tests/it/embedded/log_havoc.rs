@@ -13,24 +13,24 @@ use proptest::test_runner::TestRunner;
 use crate::support::{Maker, TempStore};
 
 #[derive(Clone, Debug)]
-enum Mishap {
+enum LogDamage {
     Flip(Index, u8),
     Remove(Index, usize),
     Insert(Index, Vec<u8>),
     Repeat(Index, usize),
 }
 
-fn mishap() -> impl Strategy<Value = Mishap> {
+fn mishap() -> impl Strategy<Value = LogDamage> {
     let bytes = vec(prop_oneof![any::<u8>(), Just(b'\n'), Just(b'}'), Just(b'"')], 1..40);
     prop_oneof![
-        (any::<Index>(), 1..=255_u8).prop_map(|(at, bits)| Mishap::Flip(at, bits)),
-        (any::<Index>(), 1..400_usize).prop_map(|(at, length)| Mishap::Remove(at, length)),
-        (any::<Index>(), bytes).prop_map(|(at, bytes)| Mishap::Insert(at, bytes)),
-        (any::<Index>(), 1..400_usize).prop_map(|(at, length)| Mishap::Repeat(at, length)),
+        (any::<Index>(), 1..=255_u8).prop_map(|(at, bits)| LogDamage::Flip(at, bits)),
+        (any::<Index>(), 1..400_usize).prop_map(|(at, length)| LogDamage::Remove(at, length)),
+        (any::<Index>(), bytes).prop_map(|(at, bytes)| LogDamage::Insert(at, bytes)),
+        (any::<Index>(), 1..400_usize).prop_map(|(at, length)| LogDamage::Repeat(at, length)),
     ]
 }
 
-fn suffer(log: &mut Vec<u8>, mishap: &Mishap) {
+fn suffer(log: &mut Vec<u8>, mishap: &LogDamage) {
     if log.is_empty() {
         return;
     }
@@ -39,16 +39,16 @@ fn suffer(log: &mut Vec<u8>, mishap: &Mishap) {
         start..(start + length).min(log.len())
     };
     match mishap {
-        Mishap::Flip(at, bits) => {
+        LogDamage::Flip(at, bits) => {
             let at = at.index(log.len());
             log[at] ^= bits;
         }
-        Mishap::Remove(at, length) => drop(log.drain(range(at, *length))),
-        Mishap::Insert(at, bytes) => {
+        LogDamage::Remove(at, length) => drop(log.drain(range(at, *length))),
+        LogDamage::Insert(at, bytes) => {
             let at = at.index(log.len() + 1);
             log.splice(at..at, bytes.iter().copied());
         }
-        Mishap::Repeat(at, length) => log.extend_from_within(range(at, *length)),
+        LogDamage::Repeat(at, length) => log.extend_from_within(range(at, *length)),
     }
 }
 
@@ -83,7 +83,7 @@ fn intact_lines_survive_any_mishap() {
     result.unwrap();
 }
 
-async fn survive(temp: &TempStore, make: &mut Maker, mishaps: &[Mishap]) {
+async fn survive(temp: &TempStore, make: &mut Maker, mishaps: &[LogDamage]) {
     let key = make.key();
     let lease = temp.lease(&key).await;
     let mut turns = make.users(["one", "two", "three \"ü\"", "four"]);

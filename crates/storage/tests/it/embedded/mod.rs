@@ -16,5 +16,6 @@ mod log_faults;
 mod log_havoc;
 mod object_escapes;
 mod object_faults;
+mod old_audit_rows;
 mod provenance;
 mod rebuild;

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use onyx_storage::{
-    Area, BeginIn, BeginRun, DatabaseUrl, Expect, LastWrite, Lease, ModelUse, ObjectKey,
+    Area, BeginIn, BeginRun, DatabaseUrl, Expect, FinalWrite, Lease, ModelUse, ObjectKey,
     RunOutcome, Sealing, ServerSettings, SessionMarks, SessionMeta, SessionStatus, TitleSource,
 };
 use onyx_test_support::{FaultProxy, NetworkFault};
@@ -106,7 +106,7 @@ async fn a_run_whose_beginning_or_end_was_not_answered_is_there_exactly_once() {
             preview: None,
             title: None,
         };
-        let last = LastWrite { turns: &answer, outcome, noted_live: false };
+        let last = FinalWrite { turns: &answer, outcome, noted_live: false };
         at_end.inspect(|fault| behind.proxy.lose(*fault));
         let left = store.runs.end(&lease, last).await.unwrap();
         assert!(behind.proxy.is_clear(), "the fault happened");

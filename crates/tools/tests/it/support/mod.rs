@@ -15,8 +15,8 @@ use onyx_tools::{
     Tool, ToolCx, ToolSettings, Toolbox, builtin_tools, index_tools,
 };
 use onyx_types::{
-    Attendance, Cancel, IdGenerator, Scope, ScopeSet, SessionKey, Taint, Tier, ToolCall,
-    ToolOutcome, ToolUseId,
+    Attendance, Cancel, IdGenerator, RecordedTool, Scope, ScopeSet, SessionKey, Taint, Tier,
+    ToolCall, ToolOutcome, ToolUseId,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -182,7 +182,7 @@ impl World {
             let entry = row.entry;
             format!(
                 "{} {} {} {}: {}",
-                entry.tool.unwrap_or_default(),
+                entry.tool.as_ref().map_or("", RecordedTool::as_str),
                 entry.effect.map_or("-", |effect| effect.as_str()),
                 entry.decision.map_or("-", |verdict| verdict.as_str()),
                 entry.diff_summary,
