@@ -10,7 +10,7 @@ use onyx_types::{
 };
 use serde_json::{Value, json};
 
-use super::book::SimulatedFault;
+use super::book::UnusualEvent;
 use super::check::flaw_of;
 use super::junction::{Track, What};
 use crate::step::ByRule;
@@ -109,23 +109,23 @@ impl SimModel {
                 events.push(ModelEvent::Finish(FinishReason::ToolCalls));
             }
             AnswerStyle::Cut => {
-                self.track.junction.count(SimulatedFault::CutAnswer);
+                self.track.junction.count(UnusualEvent::CutAnswer);
                 let id = ToolUseId("half".to_owned());
                 events.push(ModelEvent::ToolCallStart { index: 0, id, name: "note".to_owned() });
             }
             AnswerStyle::Error => {
-                self.track.junction.count(SimulatedFault::ModelError);
+                self.track.junction.count(UnusualEvent::ModelError);
                 if chance.percent(50) {
                     events.clear();
                 }
                 events.push(ModelEvent::Failed(self.failure()));
             }
             AnswerStyle::Stall => {
-                self.track.junction.count(SimulatedFault::Stall);
+                self.track.junction.count(UnusualEvent::Stall);
                 hangs = true;
             }
             AnswerStyle::Garbage => {
-                self.track.junction.count(SimulatedFault::Garbage);
+                self.track.junction.count(UnusualEvent::Garbage);
                 events.extend(self.garbage(tools));
             }
             AnswerStyle::Length => events.push(ModelEvent::Finish(FinishReason::Length)),
@@ -146,13 +146,13 @@ impl SimModel {
 
     fn calls(&self, count: usize) -> Vec<ModelEvent> {
         if count > 1 {
-            self.track.junction.count(SimulatedFault::ParallelCalls);
+            self.track.junction.count(UnusualEvent::ParallelCalls);
         }
         let chance = &self.track.junction.chance;
         // Some servers number the calls of each answer from the beginning.
         let numbered = chance.percent(10);
         if numbered {
-            self.track.junction.count(SimulatedFault::SameIdTwice);
+            self.track.junction.count(UnusualEvent::SameIdTwice);
         }
         let call = |index: usize| {
             let effect = self.track.junction.book.lock().unwrap().fresh("effect");
