@@ -113,7 +113,7 @@ impl Delegates for AgentServices {
             limits.max_cost = left;
         }
         let payer = Payer { person: &cx.key.person, agent: &cx.agent, limits: &limits };
-        let (models, choice) = (&self.shared.models, ModelChoice::only(model.as_str()));
+        let (models, choice) = (&self.shared.models, ModelChoice::only(model.clone()));
         let model = if cx.audience.only_local {
             models.resolve_local(&choice, payer)?
         } else {

@@ -1,18 +1,18 @@
 use std::sync::Arc;
 
-use onyx_types::{AgentId, ErrorCode, Fault, Limits, Model, PersonId, TokenCounter};
+use onyx_types::{AgentId, ErrorCode, Fault, Limits, Model, ModelId, PersonId, TokenCounter};
 
 /// Which model an agent wants: the first that can answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelChoice {
     /// `<provider>/<model>`; `None` leaves it to the registry's defaults.
-    pub primary: Option<String>,
-    pub fallbacks: Vec<String>,
+    pub primary: Option<ModelId>,
+    pub fallbacks: Vec<ModelId>,
 }
 
 impl ModelChoice {
-    pub fn only(model: impl Into<String>) -> Self {
-        Self { primary: Some(model.into()), fallbacks: Vec::new() }
+    pub const fn only(model: ModelId) -> Self {
+        Self { primary: Some(model), fallbacks: Vec::new() }
     }
 }
 
@@ -39,8 +39,8 @@ pub trait Models: Send + Sync {
     /// The choice with its first model asked through the subscription gateway. `None` if that model
     /// is not Anthropic's or is asked through the gateway already; an error if there is no gateway.
     fn through_gateway(&self, choice: &ModelChoice) -> Option<Result<ModelChoice, Fault>> {
-        let primary = choice.primary.as_deref()?;
-        is_anthropic(primary).then(|| {
+        let primary = choice.primary.as_ref()?;
+        is_anthropic(primary.as_str()).then(|| {
             let message = "This server has no subscription gateway.";
             Err(Fault::new(ErrorCode::ProviderUnavailable, message))
         })

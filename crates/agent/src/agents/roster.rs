@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use onyx_tools::{Policy, ToolSettings, Toolbox};
-use onyx_types::{AgentId, ErrorCode, Fault, Limits, Tier};
+use onyx_types::{AgentId, ErrorCode, Fault, Limits, ModelId, Tier};
 
 use super::editor;
 use super::models::ModelChoice;
@@ -116,7 +116,7 @@ impl Roster {
                 id.and_then(|id| self.get(&id)).ok_or_else(|| unknown(name))?
             }
         };
-        Ok(agent.model.primary.clone())
+        Ok(agent.model.primary.as_ref().map(ToString::to_string))
     }
 }
 
@@ -185,9 +185,10 @@ fn memories(id: &AgentId, raw: &AgentSettings) -> Result<Arc<[AgentId]>, Fault> 
 fn choice(setting: Option<&ModelSetting>) -> ModelChoice {
     match setting {
         None => ModelChoice::default(),
-        Some(ModelSetting::One(model)) => ModelChoice::only(model),
+        Some(ModelSetting::One(model)) => ModelChoice::only(ModelId::new(model)),
         Some(ModelSetting::Chain { primary, fallbacks }) => {
-            ModelChoice { primary: Some(primary.clone()), fallbacks: fallbacks.clone() }
+            let fallbacks = fallbacks.iter().map(ModelId::new).collect();
+            ModelChoice { primary: Some(ModelId::new(primary)), fallbacks }
         }
     }
 }

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use futures::stream::StreamExt;
 use onyx_storage::{LogState, StoreError};
 use onyx_tools::{Execution, LiveOutput};
-use onyx_types::{Cancel, Event, LaneId, Limits, ModelRequest, RunId, ToolOutcome};
+use onyx_types::{Cancel, Event, LaneId, Limits, ModelId, ModelRequest, RunId, ToolOutcome};
 use tokio::sync::mpsc;
 
 use super::decisions::await_decision;
@@ -209,7 +209,7 @@ impl Driver {
             Effect::Append(batch) => return Some(self.append(batch).await),
             Effect::Emit(lane, event) => self.emit(lane, event),
             Effect::CallModel(lane, request) => self.call_model(lane, *request),
-            Effect::UseModel(lane, model) => return Some(self.use_model(lane, &model)),
+            Effect::UseModel(lane, model) => return Some(self.use_model(lane, model)),
             Effect::StopModel(lane) => {
                 self.under_way.model_cancels[usize::from(lane.0)].cancel();
                 self.under_way.models.remove(lane);
@@ -257,14 +257,14 @@ impl Driver {
         self.under_way.models.add(lane, model.stream(request, cancel));
     }
 
-    fn use_model(&mut self, lane: LaneId, id: &str) -> Input {
+    fn use_model(&mut self, lane: LaneId, id: ModelId) -> Input {
         let actor = &mut self.lanes[usize::from(lane.0)];
         let payer = Payer {
             person: &actor.tool_cx.key.person,
             agent: &actor.tool_cx.agent,
             limits: &self.limits,
         };
-        let (models, choice) = (&self.services.models, ModelChoice::only(id));
+        let (models, choice) = (&self.services.models, ModelChoice::only(id.clone()));
         let resolved = if actor.tool_cx.audience.only_local {
             models.resolve_local(&choice, payer)
         } else {
@@ -272,11 +272,12 @@ impl Driver {
         };
         match resolved {
             Ok(model) => {
-                actor.tool_cx.audience.model = id.to_owned();
                 let context_window = model.context_window();
-                let tokens = self.services.models.token_counter(id);
+                let tokens = self.services.models.token_counter(id.as_str());
                 actor.retired.extend(actor.model.replace(model));
-                Input::ModelChanged(lane, NewModel { id: id.to_owned(), context_window, tokens })
+                let new = NewModel { id: id.to_string(), context_window, tokens };
+                actor.tool_cx.audience.model = Some(id);
+                Input::ModelChanged(lane, new)
             }
             Err(fault) => Input::ModelRefused(lane, fault),
         }

@@ -9,7 +9,7 @@ use onyx_knowledge::{FactFinder, FactPassage, FoundFact, FoundFacts};
 use onyx_storage::Ledger;
 use onyx_types::{
     Cancel, Clock, ErrorCode, Fault, Limits, Message, Model, ModelEvent, ModelFailure,
-    ModelFailureClass, ModelRequest, PersonId, SessionKey, SystemBlock, Timestamp, Usage,
+    ModelFailureClass, ModelId, ModelRequest, PersonId, SessionKey, SystemBlock, Timestamp, Usage,
 };
 use serde::Deserialize;
 
@@ -55,7 +55,7 @@ impl ModelFacts {
         let agent = self.roster.get().default_agent().id.clone();
         let limits = Limits::default();
         let payer = Payer { person: &passage.person, agent: &agent, limits: &limits };
-        let resolved = self.models.resolve(&ModelChoice::only(&self.model), payer);
+        let resolved = self.models.resolve(&ModelChoice::only(ModelId::new(&self.model)), payer);
         let model = resolved.map_err(|fault| unavailable(&fault))?;
         let asked = ask(&*model, shown(&passage));
         let answered = self.clock.within(PATIENCE, asked).await;

@@ -40,7 +40,7 @@ impl Runs {
         else {
             return self.start(request).await.map(SendOutcome::Started);
         };
-        let live = &self.shared.live;
+        let live = &self.shared.table.live;
         let Some(contact) = live.on_session(&request.person, session) else {
             return self.start_or_hand_over(request, session, delivery).await;
         };
@@ -122,7 +122,7 @@ impl Runs {
         delivery: Delivery,
         words: UserTurn,
     ) -> bool {
-        let live = &self.shared.live;
+        let live = &self.shared.table.live;
         let Some(contact) = live.on_session(person, session) else { return false };
         live.expect_words(contact.run);
         contact.messages.words(delivery, user_input(turn, words));
@@ -154,7 +154,7 @@ impl Runs {
         session: SessionId,
         turn: TurnId,
     ) -> Result<(), Fault> {
-        if self.shared.live.on_session(person, session).is_some() {
+        if self.shared.table.live.on_session(person, session).is_some() {
             return Err(Fault::plain(ErrorCode::SessionBusy));
         }
         if !self.queued(person, session).await?.iter().any(|row| row.turn == turn) {

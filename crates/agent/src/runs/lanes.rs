@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onyx_tools::{Audience, Offering, Standing};
 use onyx_types::{
-    Fault, Model, RunId, ScopeSet, SessionKey, Taint, ToolChoice, ToolOffer, ToolUse, View,
+    Fault, Model, ModelId, RunId, ScopeSet, SessionKey, Taint, ToolChoice, ToolOffer, ToolUse, View,
 };
 
 use super::RunsCore;
@@ -93,7 +93,8 @@ impl LaneContext<'_> {
 
     fn model(&self, agent: &AgentProfile) -> ResolvedModel {
         let wanted = self.plan.request.model.as_ref();
-        let choice = wanted.map_or_else(|| agent.model.clone(), ModelChoice::only);
+        let only = |model| ModelChoice::only(ModelId::new(model));
+        let choice = wanted.map_or_else(|| agent.model.clone(), only);
         let models = &self.runs.drive.models;
         let limits = &self.plan.limits;
         let payer = Payer { person: &self.key().person, agent: &agent.id, limits };
@@ -107,13 +108,13 @@ impl LaneContext<'_> {
                 let id = model.id().to_owned();
                 if is_editor(&agent.id) && models.lacks_tools(&id) {
                     let unable = Some(toolless(&id));
-                    let id = choice.primary.unwrap_or_default();
+                    let id = choice.primary.map_or_else(String::new, |id| id.to_string());
                     return ResolvedModel { id, model: None, unable };
                 }
                 ResolvedModel { id, model: Some(model), unable: None }
             }
             Err(fault) => {
-                let id = choice.primary.unwrap_or_default();
+                let id = choice.primary.map_or_else(String::new, |id| id.to_string());
                 ResolvedModel { id, model: None, unable: Some(fault) }
             }
         }
@@ -244,7 +245,7 @@ impl LaneContext<'_> {
         });
         tool_cx.view.clone_from(&self.view);
         tool_cx.memories = Arc::clone(&agent.memories);
-        let (model, only_local) = (resolved.id.clone(), self.is_only_local(agent));
+        let (model, only_local) = (Some(ModelId::new(&resolved.id)), self.is_only_local(agent));
         tool_cx.audience = Audience { model, only_local };
         let model = resolved.model.clone();
         let tools = self.own_tools(agent, model.as_ref());

@@ -23,25 +23,25 @@ mod request;
 mod retrieval;
 mod start;
 mod subscription;
+mod table;
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use onyx_knowledge::Index;
 use onyx_tools::Skills;
 use onyx_types::{AgentId, Event, Fault, PersonId, RunId, SessionId, TurnId};
-use tokio::sync::Notify;
 
 use crate::agents::{CurrentRoster, PreferenceFiles};
-use crate::drive::{DriveServices, RunSlots};
-use crate::feed::{EventReader, FinishedFeeds};
+use crate::drive::DriveServices;
+use crate::feed::EventReader;
 use crate::notices::Notifier;
 use crate::sessions::{Ids, RunReplay, SessionNamer, SessionSpaces, Sessions};
 use context::ContextSources;
 use elsewhere::RunsElsewhere;
-use figures::RunCounters;
 use given::GivenAnswers;
+use table::RunTable;
 
 pub(crate) use context::ContextOptions;
 pub use elsewhere::{GatewayAddress, OtherGateways, RunOrder};
@@ -75,12 +75,7 @@ struct RunsCore {
     roster: Arc<CurrentRoster>,
     notices: Arc<dyn Notifier>,
     ids: Ids,
-    live: Arc<dyn LiveRuns>,
-    /// Notifies when a run was moved from those at work to those whose feed is kept.
-    retired: Notify,
-    finished: Mutex<FinishedFeeds>,
-    slots: Arc<RunSlots>,
-    counters: RunCounters,
+    table: RunTable,
     drive: Arc<DriveServices>,
     context: ContextSources,
     given: GivenAnswers,
@@ -116,11 +111,7 @@ impl Runs {
             roster: setup.roster,
             notices: Arc::clone(&drive.notices),
             ids: setup.ids,
-            live: setup.live,
-            retired: Notify::new(),
-            finished: Mutex::default(),
-            slots: RunSlots::new(setup.max_runs),
-            counters: RunCounters::default(),
+            table: RunTable::new(setup.live, setup.max_runs),
             context: ContextSources::new(&drive, setup.context),
             given: GivenAnswers::default(),
             elsewhere: Arc::new(elsewhere),
@@ -131,7 +122,7 @@ impl Runs {
 
     /// Limits how many runs work at once; further requests get an error and may retry later.
     pub(crate) fn set_max(&self, most: usize) {
-        self.shared.slots.set_most(most);
+        self.shared.table.set_most(most);
     }
 
     pub(crate) fn set_skills(&self, skills: Skills) {
@@ -166,26 +157,26 @@ impl Runs {
     /// The sessions of a person that are at work, each with its run. Runs that announced their end
     /// are left out, though they may still be cleaning up.
     pub fn of_person(&self, person: &PersonId) -> Vec<(SessionId, RunId)> {
-        self.shared.live.of_person(person)
+        self.shared.table.live.of_person(person)
     }
 
     /// The run that works on a session now.
     pub fn on_session(&self, person: &PersonId, session: SessionId) -> Option<RunId> {
-        self.shared.live.on_session(person, session).map(|contact| contact.run)
+        self.shared.table.live.on_session(person, session).map(|contact| contact.run)
     }
 
     /// The run that answers a message and has not announced its end.
     pub fn answering(&self, person: &PersonId, message: TurnId) -> Option<RunId> {
-        self.shared.live.answering(person, message)
+        self.shared.table.live.answering(person, message)
     }
 
     /// How many runs are at work, including those that announced their end and are cleaning up.
     pub fn count(&self) -> usize {
-        self.shared.live.count()
+        self.shared.table.live.count()
     }
 
     pub fn figures(&self) -> RunFigures {
-        self.shared.counters.figures(self.count())
+        self.shared.table.figures()
     }
 
     /// Stops a run and waits until its end is written. `false` if no run was at work.
@@ -206,9 +197,9 @@ impl Runs {
 
     async fn stop_here(&self, person: &PersonId, target: &StopTarget) -> Result<bool, Fault> {
         let found = match target {
-            StopTarget::Session(session) => self.shared.live.on_session(person, *session),
+            StopTarget::Session(session) => self.shared.table.live.on_session(person, *session),
             StopTarget::Run(run) => {
-                let contact = self.shared.live.get(*run);
+                let contact = self.shared.table.live.get(*run);
                 contact.filter(|run| run.key.person == *person && !run.feed.is_done())
             }
         };
@@ -241,7 +232,7 @@ impl Runs {
         run: RunId,
         agent: &AgentId,
     ) -> Result<bool, Fault> {
-        let contact = self.shared.live.get(run);
+        let contact = self.shared.table.live.get(run);
         let contact = contact.filter(|run| run.key.person == *person && !run.feed.is_done());
         let Some(contact) = contact else { return Ok(false) };
         // The reader must exist before the order is sent, so that the end of the lane is not
@@ -268,19 +259,19 @@ impl Runs {
     /// Gives runs time to finish, then stops them. Returns when none is left or the time is over.
     pub async fn drain(&self, patience: Duration) {
         let clock = &self.shared.drive.clock;
-        let live = self.shared.live.all();
+        let live = self.shared.table.live.all();
         let all_ended = || {
             let ended = live.iter().map(|contact| drained(contact.feed.read_after(0)));
             futures::future::join_all(ended)
         };
         let all_put_away = async {
             all_ended().await;
-            self.retired(&live).await;
+            self.shared.table.wait_until_left(&live).await;
         };
         if clock.within(patience, all_put_away).await.is_some() {
             return;
         }
-        for contact in self.shared.live.all() {
+        for contact in self.shared.table.live.all() {
             contact.stop.cancel();
         }
         if clock.within(STOP_PATIENCE, all_ended()).await.is_none() {
@@ -293,19 +284,6 @@ impl Runs {
     /// Waits a moment for titles that are being made. This happens after the runs have ended.
     pub async fn settle(&self) {
         self.shared.namer.settle().await;
-    }
-
-    /// Waits until these runs have left the list of runs at work. After a run has announced its
-    /// end, its session may still be about to get a title.
-    async fn retired(&self, runs: &[RunContact]) {
-        loop {
-            let mut one_more = std::pin::pin!(self.shared.retired.notified());
-            one_more.as_mut().enable();
-            if !runs.iter().any(|contact| self.shared.live.get(contact.run).is_some()) {
-                return;
-            }
-            one_more.await;
-        }
     }
 }
 

@@ -67,7 +67,7 @@ pub(super) async fn resolve_input(
     let roster = runs.roster.get();
     let mut request = resolve_question(runs, request).await?;
     check_input(&request.input, roster.limits().max_prompt_bytes)?;
-    let slot = runs.slots.take().ok_or_else(|| Fault::plain(ErrorCode::Overloaded))?;
+    let slot = runs.table.take_slot().ok_or_else(|| Fault::plain(ErrorCode::Overloaded))?;
     let Answerers { session, mut agents, order } = answerers(runs, &request, &roster).await?;
     let space = runs.spaces.of(&request.person, session.root, session.origin).await?;
     let caps = [request.terms.tier, space.as_ref().map(SessionSpace::tier)];

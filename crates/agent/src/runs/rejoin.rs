@@ -1,11 +1,11 @@
 //! Reads a run's events while it works, for a while after its end, and from its log.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use onyx_types::{ErrorCode, Fault, PersonId, RunId};
 
 use super::Runs;
-use crate::feed::{EventReader, Feed, FinishedFeeds, KeptFeed, Outline};
+use crate::feed::{EventReader, Feed, KeptFeed, Outline};
 
 impl Runs {
     /// Reads a run's events after a sequence number, without gap or repeat. The run may be at work
@@ -32,12 +32,13 @@ impl Runs {
         run: RunId,
         after: u64,
     ) -> Result<Option<EventReader>, Fault> {
-        let at_work = self.shared.live.get(run).filter(|contact| contact.key.person == *person);
+        let at_work =
+            self.shared.table.live.get(run).filter(|contact| contact.key.person == *person);
         let found = match at_work {
             Some(contact) => Some(KeptFeed::Whole(contact.feed)),
             None => {
                 let now = self.shared.drive.clock.now().mono;
-                self.finished().find(person, run, now)
+                self.shared.table.find_ended(person, run, now)
             }
         };
         let feed = match found {
@@ -73,9 +74,5 @@ impl Runs {
             format!("There is no run {run}.")
         };
         Ok(Fault::new(ErrorCode::NotFound, message))
-    }
-
-    pub(super) fn finished(&self) -> MutexGuard<'_, FinishedFeeds> {
-        self.shared.finished.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -151,7 +151,7 @@ impl Runs {
             }
             let lease = lease.hand_over();
             let contact = live.contact.clone();
-            runs.shared.live.add(live);
+            runs.shared.table.live.add(live);
             runs.shared.namer.pause("run.listed").await;
             let driver = match AssertUnwindSafe(driver.open()).catch_unwind().await {
                 Ok(Ok(driver)) => Ok(driver),
@@ -173,8 +173,7 @@ impl Runs {
     /// of their own.
     async fn give_up(&self, contact: &RunContact) {
         contact.feed.close();
-        let Some(refused) = self.shared.live.remove(contact.run) else { return };
-        self.shared.retired.notify_waiters();
+        let Some(refused) = self.shared.table.remove(contact.run) else { return };
         if refused.expects_words {
             self.answer_waiting(refused.contact.key, refused.follow_up).await;
         }
@@ -256,17 +255,14 @@ impl Runs {
 
     /// Moves a run from those at work to those whose feed is kept.
     async fn retire(&self, run: RunId) {
-        let Some(RunContact { key, feed, .. }) = self.shared.live.get(run) else { return };
         let now = self.shared.drive.clock.now().mono;
-        // The feed is kept before the run leaves the list, so that a reader finds it at any moment.
-        self.finished().keep(run, key.person, feed, now);
-        let Some(ended) = self.shared.live.remove(run) else { return };
-        self.shared.retired.notify_waiters();
+        let Some(ended) = self.shared.table.retire(run, now) else { return };
         let key = ended.contact.key;
         let last = ended.contact.feed.last();
         if let Some((status, usage)) = last.and_then(|last| super::figures::ending(&last.event)) {
             after_run(&self.shared, &key, run, status);
-            self.shared.counters.add(status, &usage, now.saturating_sub(ended.begun));
+            let took = now.saturating_sub(ended.begun);
+            self.shared.table.count_end(status, &usage, took);
             let (session, agent) = (key.session, &key.agent);
             tracing::info!(
                 %run, %session, %agent, status = status.as_str(),

@@ -8,8 +8,8 @@ use onyx_storage::{Delivery, Draft, Messages, ModelUse};
 use onyx_tools::{Offered, Offering};
 use onyx_types::{
     AgentId, Attendance, Author, BatchId, ContextMark, Decision, DraftId, DraftState, Event, Fault,
-    LaneId, ModelEvent, ModelRequest, Origin, PersonId, RunStatus, Taint, TokenCounter, ToolCall,
-    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View,
+    LaneId, ModelEvent, ModelId, ModelRequest, Origin, PersonId, RunStatus, Taint, TokenCounter,
+    ToolCall, ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View,
 };
 
 /// What happened.
@@ -49,7 +49,7 @@ pub enum Effect {
     CallModel(LaneId, Box<ModelRequest>),
     StopModel(LaneId),
     /// Replace the lane's model by this one, then report `ModelChanged` or `ModelRefused`.
-    UseModel(LaneId, String),
+    UseModel(LaneId, ModelId),
     Invoke(LaneId, Box<Invocation>),
     /// Notify surfaces that this draft is new or changed.
     NotifyDraft(DraftId),

@@ -169,7 +169,7 @@ pub(super) fn done(
     }
     waiting::answered(state, lane, id);
     let tainting = outcome.origin.taints();
-    let model = outcome.model.as_ref().filter(|_| !outcome.is_error).map(ToString::to_string);
+    let model = outcome.model.clone().filter(|_| !outcome.is_error);
     let Phase::Tools(round) = &mut state.lane(lane).phase else { return Next::Wait };
     let Some(index) = round.running.iter().position(|running| running == id) else {
         return Next::Wait;

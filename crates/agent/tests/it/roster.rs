@@ -1,5 +1,5 @@
 use onyx_agent::{AgentsSettings, Roster};
-use onyx_types::{Limits, Tier};
+use onyx_types::{Limits, ModelId, Tier};
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -24,7 +24,10 @@ async fn both_forms_of_the_config_are_read_and_defaults_filled_in() {
     assert_eq!(agents, ["one", "two"]);
     let (one, two) = (roster.agents().next().unwrap(), roster.default_agent());
     assert_eq!((one.policy.tier(), one.temperature), (Tier::Suggest, Some(0.5)));
-    assert_eq!((one.model.primary.as_deref(), one.model.fallbacks.len()), (Some("a/x"), 1));
+    assert_eq!(
+        (one.model.primary.as_ref().map(ModelId::as_str), one.model.fallbacks.len()),
+        (Some("a/x"), 1)
+    );
     assert_eq!(
         (two.name.as_str(), two.policy.tier(), two.max_output_tokens),
         ("Second", Tier::Act, Some(10))

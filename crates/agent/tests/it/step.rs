@@ -145,7 +145,8 @@ impl Bench {
                 Effect::StopModel(_) => self.stopped_models += 1,
                 Effect::UseModel(lane, model) => {
                     let tokens = Arc::new(ByRule);
-                    let model = NewModel { id: model, context_window: Some(9_000), tokens };
+                    let model =
+                        NewModel { id: model.to_string(), context_window: Some(9_000), tokens };
                     self.give(Input::ModelChanged(lane, model));
                 }
                 Effect::Invoke(_, invocation) => {

@@ -12,8 +12,8 @@ use onyx_storage::{Home, Store};
 use onyx_test_support::{Answer, ManualClock, ScriptedModel, delays};
 use onyx_tools::{Masker, Services, Toolbox};
 use onyx_types::{
-    Attendance, Clock, ErrorCode, Event, Fault, Limits, Model, PersonId, SessionId, SessionOrigin,
-    SystemClock, TokenCounter, Turn, UserContent,
+    Attendance, Clock, ErrorCode, Event, Fault, Limits, Model, ModelId, PersonId, SessionId,
+    SessionOrigin, SystemClock, TokenCounter, Turn, UserContent,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -30,7 +30,7 @@ struct FromRegistry(Registry);
 
 impl Models for FromRegistry {
     fn resolve(&self, choice: &ModelChoice, _: Payer<'_>) -> Result<Arc<dyn Model>, Fault> {
-        let id = choice.primary.as_deref().unwrap_or("mine/some-model");
+        let id = choice.primary.as_ref().map_or("mine/some-model", ModelId::as_str);
         let refused = |error: onyx_providers::RegistryError| {
             Fault::new(ErrorCode::ModelNotFound, error.to_string())
         };

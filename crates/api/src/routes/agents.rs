@@ -216,8 +216,8 @@ impl AgentView {
             default: roster.default_agent().id == agent.id,
             enabled: roster.get(&agent.id).is_some(),
             tier: agent.policy.tier(),
-            model: agent.model.primary.clone(),
-            fallbacks: agent.model.fallbacks.clone(),
+            model: agent.model.primary.as_ref().map(ToString::to_string),
+            fallbacks: agent.model.fallbacks.iter().map(ToString::to_string).collect(),
             temperature: agent.temperature,
             max_output_tokens: agent.max_output_tokens,
         }

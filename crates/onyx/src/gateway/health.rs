@@ -89,7 +89,7 @@ impl Live {
     }
 
     fn search_engine(&self) -> Dependency {
-        match self.web.search_engine() {
+        match self.tools.web.search_engine() {
             Some(address) => Dependency::ok(DependencyKind::Search).with_detail(address),
             None => Dependency::off(DependencyKind::Search, "Agents cannot search the web")
                 .with_hint("Set `tools.web.search.baseUrl` to a SearXNG server."),
@@ -125,8 +125,8 @@ impl Live {
 
     /// The check is reported only if a content vault is configured, which few homes have.
     fn menos(&self) -> Option<Dependency> {
-        let address = self.menos.address()?;
-        Some(match self.menos.is_ready()? {
+        let address = self.tools.menos.address()?;
+        Some(match self.tools.menos.is_ready()? {
             Ok(()) => Dependency::ok(DependencyKind::Menos).with_detail(address),
             Err(why) => Dependency::degraded(DependencyKind::Menos, why)
                 .with_hint("Set the secret that `tools.menos.key` names."),

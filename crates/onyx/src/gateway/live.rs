@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
@@ -11,32 +10,30 @@ use onyx_api::{
     Admission, Authenticator, Change, Changes, ConnectionLimits, Dependency, DependencyKind,
     Exposure, Extensions, Front, Gateways, Readiness,
 };
-use onyx_connectors::{Connectors, Plan};
+use onyx_connectors::Plan;
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_storage::Store;
-use onyx_tools::{GitRemotes, Masker, Menos, Toolbox, Web};
+use onyx_tools::{Masker, Toolbox};
 use onyx_types::{AgentId, Fault, PersonId, Zone};
 
 use super::cluster::SharedLogins;
+use super::connectors::PlannedConnectors;
 use super::health::Machine;
-use super::linkedin::LinkedInAdmin;
 use super::models::LiveModels;
 use super::parts::{check_jobs, connections, declared, remember, zones};
 use super::probe::WriteProbe;
 use super::secrets::masked;
 use super::storage::{SharedStorage, load_config};
 use super::token;
+use super::tool_services::ToolServices;
 use crate::config::{Config, ConfigError};
 use crate::home::HomeFolder;
 
 /// Everything that follows the config, and the result of the last edit.
 pub(super) struct Live {
-    pub(super) connectors: Connectors,
-    /// The connectors of the config, and whether this process follows them.
-    pub(super) planned: RwLock<Plan>,
-    pub(super) is_connected: AtomicBool,
+    pub(super) connectors: PlannedConnectors,
     /// The address at which people open the app from other machines.
     pub(super) link: Arc<RwLock<Option<String>>>,
     pub(super) home: HomeFolder,
@@ -48,10 +45,7 @@ pub(super) struct Live {
     pub(super) other_embedder: tokio::sync::Notify,
     pub(super) toolbox: Arc<Toolbox>,
     pub(super) extensions: Extensions,
-    pub(super) web: Web,
-    pub(super) remotes: GitRemotes,
-    pub(super) menos: Menos,
-    pub(super) linkedin: Arc<LinkedInAdmin>,
+    pub(super) tools: ToolServices,
     pub(super) masker: Masker,
     pub(super) models: Arc<LiveModels>,
     pub(super) agent: AgentServices,
@@ -125,10 +119,7 @@ impl Live {
         let token = token::token(&self.home, &config).map_err(|error| ConfigError::of(&error))?;
         let (roster, warnings) = roster(&config, &self.toolbox)?;
         let declared = declared(&config, token.clone())?;
-        config.tools.web.check().map_err(|error| ConfigError::new(error.to_string()))?;
-        config.tools.git.check().map_err(|error| ConfigError::new(error.to_string()))?;
-        config.tools.menos.check().map_err(|error| ConfigError::new(error.to_string()))?;
-        config.tools.linkedin.check().map_err(|error| ConfigError::new(error.to_string()))?;
+        ToolServices::check(&config)?;
         config.mcp.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.plugins.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.server()?;
@@ -143,13 +134,7 @@ impl Live {
         let Checked { config, front, token, roster, declared, search, connections, plan, warnings } =
             checked;
         log(&warnings);
-        self.web.follow(&config.tools.web).map_err(|error| ConfigError::new(error.to_string()))?;
-        self.remotes.follow(&config.tools).map_err(|error| ConfigError::new(error.to_string()))?;
-        let menos = self.menos.follow(&config.tools.menos);
-        menos.map_err(|error| ConfigError::new(error.to_string()))?;
-        let linkedin = self.linkedin.tools.follow(&config.tools.linkedin);
-        linkedin.map_err(|error| ConfigError::new(error.to_string()))?;
-        self.linkedin.logins.follow(&config.tools.linkedin);
+        self.tools.follow(&config)?;
         let models = self.models.next(&self.home, &config);
         // The new keys are masked before a model can use them; the old ones stay masked, for runs
         // that have them.
@@ -176,7 +161,7 @@ impl Live {
         *self.link.write().unwrap_or_else(PoisonError::into_inner) =
             config.gateway.public_url.clone();
         self.agent.jobs.set_mail(super::connectors::job_mail(&plan));
-        *self.planned.write().unwrap_or_else(PoisonError::into_inner) = plan;
+        self.connectors.set_plan(plan);
         self.follow_plan().await;
         self.changes.tell(Change::Config);
         self.changes.tell(Change::Agents);
@@ -190,40 +175,39 @@ impl Live {
 
     /// Starts to follow the connectors of the config.
     pub(super) async fn connect(&self) {
-        self.is_connected.store(true, Ordering::Release);
+        self.connectors.begin();
         self.follow_plan().await;
     }
 
     /// Disconnects every account on other networks permanently.
     pub(super) async fn disconnect(&self) {
-        self.is_connected.store(false, Ordering::Release);
+        self.connectors.end();
         let _one_by_one = self.changing.lock().await;
-        self.connectors.close().await;
+        self.connectors.all.close().await;
     }
 
     /// Applies the planned connectors, unless this process is a command that holds the home only
     /// for a moment; that connects to nothing.
     async fn follow_plan(&self) {
-        if self.is_connected.load(Ordering::Acquire) {
-            let mut plan = self.planned.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if self.connectors.is_connected() {
+            let mut plan = self.connectors.plan();
             plan.accounts.extend(self.extensions.plugins.accounts());
             if let Some(shared) = &self.shared {
                 plan.accounts = shared.own_accounts(plan.accounts).await;
             }
-            self.connectors.follow(plan).await;
+            self.connectors.all.follow(plan).await;
         }
     }
 
     /// Takes over accounts of a gateway that is gone, and releases those that another one took.
     pub(super) async fn look_after_accounts(&self) {
         let Some(shared) = &self.shared else { return };
-        if !self.is_connected.load(Ordering::Acquire) {
+        if !self.connectors.is_connected() {
             return;
         }
         let _one_by_one = self.changing.lock().await;
         let before = shared.own_account_names();
-        let planned = self.planned.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut accounts = planned.accounts;
+        let mut accounts = self.connectors.plan().accounts;
         accounts.extend(self.extensions.plugins.accounts());
         shared.own_accounts(accounts).await;
         if shared.own_account_names() != before {
@@ -326,7 +310,7 @@ impl Readiness for Live {
             all.extend(objects);
             all.extend(self.providers());
             all.extend(self.memory());
-            all.extend(super::connectors::dependencies(&self.connectors).await);
+            all.extend(super::connectors::dependencies(&self.connectors.all).await);
             all
         })
     }

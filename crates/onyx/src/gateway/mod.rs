@@ -28,11 +28,11 @@ mod sources;
 mod storage;
 mod subscription;
 mod token;
+mod tool_services;
 mod upstream;
 mod witnesses;
 
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ use tokio::task::JoinSet;
 use crate::config::{self, ConfigError};
 use crate::home::HomeFolder;
 use cluster::SharedLogins;
-use connectors::ConnectorsAgent;
+use connectors::{ConnectorsAgent, PlannedConnectors};
 use health::Machine;
 use live::Live;
 use parts::{GatewayBase, Parts};
@@ -189,10 +189,8 @@ impl Gateway {
             shared: shared.clone(),
         }));
         let live = Live {
-            connectors,
+            connectors: PlannedConnectors::new(connectors, parts.connectors),
             link,
-            planned: RwLock::new(parts.connectors),
-            is_connected: AtomicBool::new(false),
             home: folder.clone(),
             store,
             index,
@@ -200,10 +198,7 @@ impl Gateway {
             other_embedder: tokio::sync::Notify::new(),
             toolbox: parts.toolbox,
             extensions: parts.extensions,
-            web: parts.web,
-            remotes: parts.remotes,
-            menos: parts.menos,
-            linkedin: parts.linkedin,
+            tools: parts.tools,
             models: parts.models,
             agent,
             auth,
@@ -388,10 +383,10 @@ impl Gateway {
     /// Releases the sessions, drafts and accounts that other gateways may take over. Work that they need not wait for
     /// comes after this.
     async fn give_sessions_back(&self) {
-        self.live.connectors.close().await;
+        self.live.connectors.all.close().await;
         self.live.agent.drain(PATIENCE).await;
         // A sign-in that is being renewed here must not be renewed elsewhere at the same time.
-        tokio::join!(self.live.models.logins().settle(), self.live.linkedin.logins.settle());
+        tokio::join!(self.live.models.logins().settle(), self.live.tools.linkedin.logins.settle());
         if let Some(shared) = &self.live.shared
             && let Err(error) = shared.membership.drain().await
         {
@@ -418,7 +413,7 @@ impl Gateway {
             logs: Arc::clone(&self.logs),
             changes: self.live.changes.clone(),
             extensions: self.live.extensions.clone(),
-            connectors: self.live.connectors.clone(),
+            connectors: self.live.connectors.all.clone(),
         }))
     }
 }

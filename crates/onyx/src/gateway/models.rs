@@ -171,28 +171,33 @@ impl Current {
     }
 
     fn chain(&self, choice: &ModelChoice) -> Result<Arc<dyn Model>, Fault> {
-        let default = || self.default_model.clone().or_else(|| self.registry.default_model());
-        let last_resort = || format!("{LOCAL}/{SMOLLM2}");
-        let primary = choice.primary.clone().or_else(default).unwrap_or_else(last_resort);
-        match primary.split_once('/').map_or((primary.as_str(), None), |(a, b)| (a, Some(b))) {
+        let primary = self.primary(choice);
+        let name = primary.as_str();
+        match name.split_once('/').map_or((name, None), |(a, b)| (a, Some(b))) {
             ("auto", class) => self.auto(class, &choice.fallbacks),
             _ => Ok(self.registry.chain(&primary, &choice.fallbacks)?),
         }
     }
 
+    /// The first model of a choice: the one it names, the default one, or the one that is always
+    /// here.
+    fn primary(&self, choice: &ModelChoice) -> ModelId {
+        let default = || self.default_model.clone().or_else(|| self.registry.default_model());
+        let named = choice.primary.clone().or_else(|| default().map(ModelId::new));
+        named.unwrap_or_else(|| ModelId::new(format!("{LOCAL}/{SMOLLM2}")))
+    }
+
     /// The choice if all its models run on this machine; an error names the others.
     fn local_choice(&self, choice: &ModelChoice) -> Result<ModelChoice, Fault> {
-        let default = || self.default_model.clone().or_else(|| self.registry.default_model());
-        let last_resort = || format!("{LOCAL}/{SMOLLM2}");
-        let mut primary = choice.primary.clone().or_else(default).unwrap_or_else(last_resort);
-        if let Some(class) = primary.strip_prefix("auto") {
+        let mut primary = self.primary(choice);
+        if let Some(class) = primary.as_str().strip_prefix("auto") {
             let class = class.strip_prefix('/').map_or(Ok(TaskClass::default()), class_named)?;
             let locality = Some(Locality::ThisMachine);
             let task = Task { class, locality, ..Task::default() };
-            primary = self.registry.route(&self.routing, &task)?.model;
+            primary = ModelId::new(self.registry.route(&self.routing, &task)?.model);
         }
         let all = std::iter::once(&primary).chain(&choice.fallbacks);
-        if let Some(elsewhere) = all.into_iter().find(|model| !self.is_local(model)) {
+        if let Some(elsewhere) = all.into_iter().find(|model| !self.is_local(model.as_str())) {
             let message = format!("Only local models may be used here; {elsewhere} is not local.");
             return Err(Fault::new(ErrorCode::Forbidden, message).with_hint(
                 "Choose a local model, or remove `localOnly` from the agent or `local_only` from the \
@@ -207,7 +212,7 @@ impl Current {
     }
 
     /// The model for `auto`, or for `auto/<class>` of an agent whose work is of one class.
-    fn auto(&self, class: Option<&str>, fallbacks: &[String]) -> Result<Arc<dyn Model>, Fault> {
+    fn auto(&self, class: Option<&str>, fallbacks: &[ModelId]) -> Result<Arc<dyn Model>, Fault> {
         let class = class.map_or(Ok(TaskClass::default()), class_named)?;
         self.registry.auto(&self.routing, class, fallbacks)
     }
@@ -269,7 +274,7 @@ impl Models for LiveModels {
     fn through_gateway(&self, choice: &ModelChoice) -> Option<Result<ModelChoice, Fault>> {
         let current = self.get();
         let default = || current.default_model.clone().or_else(|| current.registry.default_model());
-        let primary = choice.primary.clone().or_else(default)?;
+        let primary = choice.primary.clone().or_else(|| default().map(ModelId::new))?;
         subscription::through(&current.registry, &primary)
     }
 
@@ -294,11 +299,11 @@ impl ModelRouter for LiveModels {
         if let Some(model) = &wish.model {
             let known: Vec<String> =
                 current.registry.candidates().into_iter().map(|known| known.id).collect();
-            return if known.contains(model) {
+            return if known.iter().any(|known| known == model.as_str()) {
                 Ok(ModelPick {
-                    model: ModelId::new(model.as_str()),
+                    model: model.clone(),
                     reason: String::new(),
-                    is_local: current.is_local(model),
+                    is_local: current.is_local(model.as_str()),
                 })
             } else {
                 Err(Fault::new(

@@ -35,6 +35,7 @@ use super::models::LiveModels;
 use super::secrets::masked;
 use super::storage::{SharedStorage, load_config};
 use super::token::{self, TokenPlace};
+use super::tool_services::ToolServices;
 use crate::config::{Config, ConfigError, last_good};
 use crate::home::HomeFolder;
 use crate::{env, files, open_files};
@@ -51,11 +52,8 @@ pub(super) struct Parts {
     /// The gateway for the tools. It is empty here, because the gateway is made from these parts.
     pub(super) late_gateway: Arc<LateGateway>,
     pub(super) extensions: Extensions,
-    pub(super) web: Web,
     pub(super) docker: Docker,
-    pub(super) remotes: GitRemotes,
-    pub(super) menos: Menos,
-    pub(super) linkedin: Arc<LinkedInAdmin>,
+    pub(super) tools: ToolServices,
     pub(super) roster: Roster,
     pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
@@ -192,9 +190,6 @@ impl Parts {
             late_gateway,
             extensions,
             docker,
-            remotes,
-            menos,
-            linkedin,
             roster,
             models,
             memory: config.memory.clone(),
@@ -205,7 +200,7 @@ impl Parts {
             zones: zones(config),
             connectors,
             link: config.gateway.public_url.clone(),
-            web,
+            tools: ToolServices { web, remotes, menos, linkedin },
         })
     }
 }

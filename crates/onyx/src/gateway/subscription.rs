@@ -6,7 +6,7 @@ use onyx_api::{Dependency, DependencyKind};
 use onyx_providers::{
     LoginState, ProviderHealth, ProviderKind, ProviderState, ProviderStatus, Registry,
 };
-use onyx_types::{ErrorCode, Fault};
+use onyx_types::{ErrorCode, Fault, ModelId};
 
 const NONE: &str = "There is no subscription gateway.";
 const HOW: &str = "Connect Claude Code on this machine: Settings → Providers, or \
@@ -14,13 +14,12 @@ const HOW: &str = "Connect Claude Code on this machine: Settings → Providers, 
 
 /// The choice through the subscription gateway; `None` if the model is not Anthropic's or is asked
 /// through a program already.
-pub(super) fn through(registry: &Registry, model: &str) -> Option<Result<ModelChoice, Fault>> {
-    if !is_anthropic(model) {
+pub(super) fn through(registry: &Registry, model: &ModelId) -> Option<Result<ModelChoice, Fault>> {
+    if !is_anthropic(model.as_str()) {
         return None;
     }
     let programs = registry.programs();
-    let provider = model.split('/').next().unwrap_or_default();
-    if programs.iter().any(|program| program.name == provider) {
+    if programs.iter().any(|program| program.name == model.provider()) {
         return None;
     }
     let Some(gateway) = programs.first() else {
@@ -32,13 +31,13 @@ pub(super) fn through(registry: &Registry, model: &str) -> Option<Result<ModelCh
         return Some(Err(Fault::new(ErrorCode::ProviderUnavailable, message)
             .with_hint(format!("See `onyx providers test {}`.", gateway.name))));
     }
-    let name = model.rsplit('/').next().unwrap_or_default();
+    let name = model.as_str().rsplit('/').next().unwrap_or_default();
     let through = if gateway.kind == Some(ProviderKind::Pi) {
         format!("{}/anthropic/{name}", gateway.name)
     } else {
         format!("{}/{name}", gateway.name)
     };
-    Some(Ok(ModelChoice::only(through)))
+    Some(Ok(ModelChoice::only(ModelId::new(through))))
 }
 
 pub(super) fn dependency(registry: &Registry) -> Dependency {

@@ -42,7 +42,7 @@ pub use vendor::{AuthStyle, KeyNeed, Locality, MachineIdentity, VENDORS, Vendor}
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onyx_types::{Clock, Embedder, Fault, Knob, Model, SystemClock, TokenCounter};
+use onyx_types::{Clock, Embedder, Fault, Knob, Model, ModelId, SystemClock, TokenCounter};
 use serde_json::{Map, Value};
 
 use crate::Secret;
@@ -144,8 +144,8 @@ impl Registry {
     /// of them is available; a single unavailable one is skipped at each call, with a notice.
     pub fn chain(
         &self,
-        primary: &str,
-        fallbacks: &[String],
+        primary: &ModelId,
+        fallbacks: &[ModelId],
     ) -> Result<Arc<dyn Model>, RegistryError> {
         stack::chain(primary, fallbacks, |id| self.model(id))
     }
@@ -156,14 +156,15 @@ impl Registry {
         &self,
         settings: &RoutingSettings,
         class: TaskClass,
-        fallbacks: &[String],
+        fallbacks: &[ModelId],
     ) -> Result<Arc<dyn Model>, Fault> {
         let mut choices = Vec::new();
         for candidate in self.candidates() {
             let model = self.model(&candidate.id)?;
             choices.push((candidate, model));
         }
-        let standby = fallbacks.iter().map(|id| self.model(id)).collect::<Result<Vec<_>, _>>()?;
+        let standby =
+            fallbacks.iter().map(|id| self.model(id.as_str())).collect::<Result<Vec<_>, _>>()?;
         Ok(Arc::new(Auto::new(settings, class, choices, standby)?))
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_types::{Knob, Model, TokenCounter};
+use onyx_types::{Knob, Model, ModelId, TokenCounter};
 
 use super::absent::Absent;
 use super::catalogue::{Catalogue, Entry, split};
@@ -48,14 +48,15 @@ fn on_wire(catalogue: &Catalogue, provider: Arc<Provider>, model: &str) -> Arc<d
 
 /// The first model, and those to ask in its place when it cannot answer.
 pub(super) fn chain(
-    primary: &str,
-    fallbacks: &[String],
+    primary: &ModelId,
+    fallbacks: &[ModelId],
     model: impl Fn(&str) -> Result<Arc<dyn Model>, RegistryError>,
 ) -> Result<Arc<dyn Model>, RegistryError> {
+    let primary = primary.as_str();
     let first = model(primary);
     // A model that is twice in a chain would be asked again right after it failed.
     let mut names = vec![primary];
-    names.extend(fallbacks.iter().map(String::as_str));
+    names.extend(fallbacks.iter().map(ModelId::as_str));
     let mut others: Vec<Arc<dyn Model>> = Vec::new();
     let mut any = first.is_ok();
     for (place, name) in names.iter().enumerate().skip(1) {

@@ -3,7 +3,7 @@
 use crate::support::NO_RETRY;
 use onyx_providers::{BreakerPolicy, ProviderSettings, Registry, Setup};
 use onyx_test_support::{ManualClock, ScriptedModel};
-use onyx_types::{Clock, Model};
+use onyx_types::{Clock, Model, ModelId};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,7 +63,7 @@ impl World {
 
     /// The chain of `one/m` and its fallback `two/m`.
     pub(crate) fn chain(&self) -> Arc<dyn Model> {
-        self.registry.chain("one/m", &["two/m".to_owned()]).unwrap()
+        self.registry.chain(&ModelId::new("one/m"), &[ModelId::new("two/m")]).unwrap()
     }
 
     pub(crate) fn pass(&self, seconds: u64) {

@@ -4,7 +4,7 @@ use futures::StreamExt;
 use onyx_providers::{ProviderSettings, Registry};
 use onyx_test_support::{Answer, ErrorKind, Fault, Script, ScriptedModel, Step};
 use onyx_types::{
-    Cancel, ErrorCode, FinishReason, ModelEvent, ModelFailureClass, StatusCode, Usage,
+    Cancel, ErrorCode, FinishReason, ModelEvent, ModelFailureClass, ModelId, StatusCode, Usage,
 };
 use serde_json::json;
 
@@ -105,11 +105,12 @@ async fn a_first_choice_that_is_disabled_is_passed_over_and_said() {
         (name.to_owned(), serde_json::from_value::<ProviderSettings>(value).unwrap())
     });
     let registry = Registry::resolve(settings, &crate::support::environment);
-    let chain = registry.chain("one/m", &["two/m".to_owned()]).unwrap();
+    let chain = registry.chain(&ModelId::new("one/m"), &[ModelId::new("two/m")]).unwrap();
     let events = ask(&chain).await;
     let first = [fallback_notice(ErrorCode::ProviderUnavailable), answered_by("two/m")];
     assert_eq!((chain.id(), &events[..2], text_of(&events)), ("one/m", &first[..], "well".into()));
-    let nobody = registry.chain("one/m", &["gone/m".to_owned(), "no model".to_owned()]);
+    let absent = ["gone/m", "no model"].map(ModelId::new);
+    let nobody = registry.chain(&ModelId::new("one/m"), &absent);
     assert_eq!(
         nobody.err().unwrap().to_string(),
         "the provider `one` is disabled: the environment variable GONE is not set"
@@ -145,8 +146,9 @@ async fn a_prompt_that_is_too_long_goes_only_to_a_larger_window() {
     let one = ScriptedModel::with_answers([Answer::error(ErrorKind::ContextLength)]).await;
     let two = ScriptedModel::with_answers([Answer::text("well")]).await;
     let world = world_with(&[&one, &two], models);
-    let fallbacks = ["two/same".to_owned(), "two/large".to_owned()];
-    let chain = world.registry.chain("one/small", &fallbacks).unwrap();
+    let (small, fallbacks) =
+        (ModelId::new("one/small"), ["two/same", "two/large"].map(ModelId::new));
+    let chain = world.registry.chain(&small, &fallbacks).unwrap();
     let events = ask(&chain).await;
     assert_eq!(
         (events.contains(&answered_by("two/large")), text_of(&events)),
@@ -155,7 +157,7 @@ async fn a_prompt_that_is_too_long_goes_only_to_a_larger_window() {
     assert_eq!((chain.context_window(), two.request_count()), (Some(1000), 1));
 
     one.push(Answer::error(ErrorKind::ContextLength));
-    let chain = world.registry.chain("one/small", &fallbacks[..1]).unwrap();
+    let chain = world.registry.chain(&small, &fallbacks[..1]).unwrap();
     assert_eq!(class_of(&ask(&chain).await), ModelFailureClass::ContextLength);
     assert_eq!(two.request_count(), 1);
 }

@@ -69,7 +69,7 @@ impl TypedTool for RouteTask {
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { prompt, model, task, local } = asked;
-        let (model, task) = (model.clone(), task.clone());
+        let (model, task) = (model.as_ref().map(ModelId::new), task.clone());
         let wish = ModelWish { model, task, local: local.unwrap_or(false) };
         let pick = picked(&*self.router, wish, cx)?;
         // The task is sent to that model, whose provider may not have seen anything of the

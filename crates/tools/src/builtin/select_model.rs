@@ -70,7 +70,7 @@ impl TypedTool for SelectModel {
     /// counts as sending if its provider does not have the conversation yet.
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { model, task, local } = asked;
-        let (model, task) = (model.clone(), task.clone());
+        let (model, task) = (model.as_ref().map(ModelId::new), task.clone());
         let wish = ModelWish { model, task, local: local.unwrap_or(false) };
         let pick = picked(&*self.router, wish, cx)?;
         let target = Target::Model(pick.model.clone());

@@ -4,7 +4,7 @@ use onyx_types::{Fault, ModelId};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelWish {
     /// `<provider>/<model>`; `None` leaves the choice to the config's rules.
-    pub model: Option<String>,
+    pub model: Option<ModelId>,
     /// The kind of task, as the config names it.
     pub task: Option<String>,
     /// Whether only a model of this machine may be chosen.
@@ -23,8 +23,8 @@ pub struct ModelPick {
 /// The provider that has an agent's conversation, and whether others may get it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audience {
-    /// The model that answers, `<provider>/<model>`.
-    pub model: String,
+    /// The model that answers; `None` where none does, so that every provider would be new.
+    pub model: Option<ModelId>,
     /// Whether the agent or its space may use only models of this machine.
     pub only_local: bool,
 }
@@ -32,7 +32,8 @@ pub struct Audience {
 impl Audience {
     /// Whether the conversation would be sent to a provider that does not have it yet.
     pub fn grows_by(&self, pick: &ModelPick) -> bool {
-        !pick.is_local && provider_of(&self.model) != provider_of(pick.model.as_str())
+        let known = self.model.as_ref().map(ModelId::provider);
+        !pick.is_local && known != Some(pick.model.provider())
     }
 
     /// The request with the restrictions that apply here.
@@ -43,10 +44,6 @@ impl Audience {
     pub fn refuses(&self, pick: &ModelPick) -> bool {
         self.only_local && !pick.is_local
     }
-}
-
-fn provider_of(model: &str) -> &str {
-    model.split_once('/').map_or(model, |(provider, _)| provider)
 }
 
 /// Chooses a model for an agent. Only the implementation knows which models the config allows.

@@ -99,6 +99,11 @@ impl ModelId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The name of the provider.
+    pub fn provider(&self) -> &str {
+        self.0.split_once('/').map_or(self.as_str(), |(provider, _)| provider)
+    }
 }
 
 impl fmt::Display for ModelId {
@@ -110,6 +115,13 @@ impl fmt::Display for ModelId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_is_asked_at_the_provider_before_the_first_slash() {
+        for (id, provider) in [("two/m", "two"), ("proxy/anthropic/m", "proxy"), ("m", "m")] {
+            assert_eq!(ModelId::new(id).provider(), provider);
+        }
+    }
 
     #[test]
     fn a_tool_name_is_plain_and_starts_with_a_letter() {

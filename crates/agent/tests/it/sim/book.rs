@@ -7,7 +7,7 @@ use onyx_types::{Event, LaneId, RunId, SessionId, TurnId};
 
 /// An unusual event of a schedule, such as a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum SimulatedFault {
+pub(super) enum UnusualEvent {
     Crash,
     Freeze,
     LeaseLost,
@@ -40,7 +40,7 @@ pub(super) enum SimulatedFault {
     Undo,
 }
 
-impl SimulatedFault {
+impl UnusualEvent {
     pub(super) const ALL: &[Self] = &[
         Self::Crash,
         Self::Freeze,
@@ -75,7 +75,7 @@ impl SimulatedFault {
     ];
 }
 
-pub(super) type Counts = BTreeMap<SimulatedFault, u64>;
+pub(super) type Counts = BTreeMap<UnusualEvent, u64>;
 
 /// A client that follows a run from a sequence number on.
 pub(super) struct Viewer {
@@ -114,8 +114,8 @@ pub(super) struct Book {
 }
 
 impl Book {
-    pub(super) fn count(&mut self, mishap: SimulatedFault) {
-        *self.counts.entry(mishap).or_default() += 1;
+    pub(super) fn count(&mut self, event: UnusualEvent) {
+        *self.counts.entry(event).or_default() += 1;
     }
 
     pub(super) fn violated(&mut self, what: impl Into<String>) {
@@ -134,7 +134,7 @@ impl Book {
         self.saw_session(session);
         let before = self.at_work.insert(session, process);
         if before.is_some_and(|before| before != process && self.frozen.contains(&before)) {
-            self.count(SimulatedFault::Takeover);
+            self.count(UnusualEvent::Takeover);
         }
     }
 

@@ -20,7 +20,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 
-use super::book::{SimulatedFault, Viewer};
+use super::book::{UnusualEvent, Viewer};
 use super::junction::{Junction, Process, Track};
 use super::model::SimModel;
 use super::tool::SimTool;
@@ -115,7 +115,7 @@ impl Gateway {
         self.runtime.spawn(async move {
             match agent.recover().await {
                 Ok(0) => {}
-                Ok(_) => junction.count(SimulatedFault::Recovery),
+                Ok(_) => junction.count(UnusualEvent::Recovery),
                 Err(fault) => {
                     let mut book = junction.book.lock().unwrap();
                     book.violated(format!("recovery gave up: {fault:?}"));
@@ -146,8 +146,8 @@ impl Gateway {
                     let session = session.expect("only a session that exists is at work");
                     book.queued.push((session, turn));
                     book.count(match delivery {
-                        Delivery::Steer => SimulatedFault::Steer,
-                        Delivery::FollowUp | Delivery::OnRequest => SimulatedFault::FollowUp,
+                        Delivery::Steer => UnusualEvent::Steer,
+                        Delivery::FollowUp | Delivery::OnRequest => UnusualEvent::FollowUp,
                     });
                 }
                 Err(fault) => refused(&junction, "send", &fault),
@@ -160,7 +160,7 @@ impl Gateway {
         &mut self,
         session: SessionId,
         input: RunInput,
-        mishap: SimulatedFault,
+        event: UnusualEvent,
     ) {
         let request = self.request(Some(session), input);
         let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
@@ -168,7 +168,7 @@ impl Gateway {
         self.client(async move {
             match agent.runs.start(request).await {
                 Ok(handle) => {
-                    junction.count(mishap);
+                    junction.count(event);
                     let started = (handle.session_id, handle.run_id);
                     watch(&junction, process, started, 0, handle.events).await;
                 }
@@ -189,7 +189,7 @@ impl Gateway {
                 Ok(fork) => {
                     let mut book = junction.book.lock().unwrap();
                     book.saw_session(fork);
-                    book.count(SimulatedFault::Fork);
+                    book.count(UnusualEvent::Fork);
                 }
                 Err(fault) => refused(&junction, "fork", &fault),
             }
@@ -209,7 +209,7 @@ impl Gateway {
         junction.book.lock().unwrap().parallel.insert(session);
         self.client(async move {
             match agent.sessions.patch(&person(), session, patch).await {
-                Ok(_) => junction.count(SimulatedFault::ParallelLanes),
+                Ok(_) => junction.count(UnusualEvent::ParallelLanes),
                 Err(fault) => refused(&junction, "patch", &fault),
             }
         });
@@ -222,7 +222,7 @@ impl Gateway {
             match agent.sessions.delete(&person(), session).await {
                 Ok(()) => {
                     junction.book.lock().unwrap().saw_deletion(session, turns);
-                    junction.count(SimulatedFault::Deletion);
+                    junction.count(UnusualEvent::Deletion);
                 }
                 Err(fault) => refused(&junction, "delete", &fault),
             }
@@ -233,7 +233,7 @@ impl Gateway {
         let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         self.client(async move {
             match agent.undo.run(&person(), run).await {
-                Ok(_) => junction.count(SimulatedFault::Undo),
+                Ok(_) => junction.count(UnusualEvent::Undo),
                 Err(fault) => refused(&junction, "undo", &fault),
             }
         });
@@ -243,7 +243,7 @@ impl Gateway {
         let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         self.client(async move {
             match agent.runs.stop(&person(), StopTarget::Session(session)).await {
-                Ok(true) => junction.count(SimulatedFault::Cancel),
+                Ok(true) => junction.count(UnusualEvent::Cancel),
                 Ok(false) => {}
                 Err(fault) => refused(&junction, "stop", &fault),
             }
@@ -257,7 +257,7 @@ impl Gateway {
         self.client(async move {
             match agent.runs.events(&person(), run, after).await {
                 Ok(events) => {
-                    junction.count(SimulatedFault::Rejoin);
+                    junction.count(UnusualEvent::Rejoin);
                     watch(&junction, process, (session, run), after, events).await;
                 }
                 Err(fault) => refused(&junction, "rejoin", &fault),
@@ -271,7 +271,7 @@ impl Gateway {
         if !self.clients.is_empty() {
             let at = self.junction.chance.below(self.clients.len());
             self.clients.swap_remove(at).abort();
-            self.junction.count(SimulatedFault::ClientGone);
+            self.junction.count(UnusualEvent::ClientGone);
         }
     }
 
@@ -282,7 +282,7 @@ impl Gateway {
     fn request(&self, session: Option<SessionId>, input: RunInput) -> RunRequest {
         let several = session.is_none() && self.junction.chance.percent(25);
         if several {
-            self.junction.count(SimulatedFault::SeveralAgents);
+            self.junction.count(UnusualEvent::SeveralAgents);
         }
         let names: &[&str] = if several { &["main", "other"] } else { &[] };
         let agents = names.iter().map(|name| name.parse().unwrap()).collect();
@@ -334,10 +334,10 @@ async fn watch(
         let mut book = junction.book.lock().unwrap();
         match &envelope.event {
             Event::Status { code: StatusCode::Compaction, .. } => {
-                book.count(SimulatedFault::Compaction)
+                book.count(UnusualEvent::Compaction)
             }
             Event::Error { code: ErrorCode::SessionBusy, .. } => {
-                book.count(SimulatedFault::LeaseLost)
+                book.count(UnusualEvent::LeaseLost)
             }
             _ => {}
         }

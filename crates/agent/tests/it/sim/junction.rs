@@ -7,7 +7,7 @@ use onyx_storage::StoreError;
 use onyx_test_support::{LeasePlace, Moment, Op, Turnstile, TurnstileFuture};
 use tokio::sync::oneshot;
 
-use super::book::{Book, SimulatedFault};
+use super::book::{Book, UnusualEvent};
 use super::chance::Chance;
 use super::time::SimClock;
 
@@ -54,8 +54,8 @@ impl Junction {
         })
     }
 
-    pub(super) fn count(&self, mishap: SimulatedFault) {
-        self.book.lock().unwrap().count(mishap);
+    pub(super) fn count(&self, event: UnusualEvent) {
+        self.book.lock().unwrap().count(event);
     }
 
     pub(super) fn set_disk_full(&self, full: bool) {
@@ -100,15 +100,15 @@ impl Junction {
     fn verdict(&self, what: What, sync_may_fail: bool) -> Result<(), StoreError> {
         let What::Store(op, Moment::Before) = what else { return Ok(()) };
         if self.disk_full.load(Ordering::Relaxed) && takes_room(op) {
-            self.count(SimulatedFault::FullDisk);
+            self.count(UnusualEvent::FullDisk);
             return Err(StoreError::Full);
         }
         if op == Op::Append && sync_may_fail && self.may_fail() && self.chance.percent(5) {
-            self.count(SimulatedFault::FailedSync);
+            self.count(UnusualEvent::FailedSync);
             return Err(StoreError::ReadOnly("the sync failed".to_owned()));
         }
         if takes_room(op) && self.may_fail() && self.chance.percent(1) {
-            self.count(SimulatedFault::FailedWrite);
+            self.count(UnusualEvent::FailedWrite);
             return Err(StoreError::Failed("no answer from the store".to_owned()));
         }
         Ok(())

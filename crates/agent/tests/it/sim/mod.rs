@@ -16,7 +16,7 @@ mod tool;
 
 use std::ops::Range;
 
-use book::{Counts, SimulatedFault};
+use book::{Counts, UnusualEvent};
 use schedule::Outcome;
 
 /// The run stops after this many broken seeds, because more of them would tell nothing new.
@@ -34,8 +34,8 @@ fn all_hold(seeds: Range<u64>) -> Counts {
         if !outcome.violations.is_empty() {
             broken.push(report(seed, outcome));
         } else {
-            for (mishap, times) in outcome.counts {
-                *counts.entry(mishap).or_default() += times;
+            for (event, times) in outcome.counts {
+                *counts.entry(event).or_default() += times;
             }
         }
         if broken.len() >= ENOUGH {
@@ -65,12 +65,12 @@ fn shortest(seed: u64, whole: Outcome) -> (usize, Outcome) {
     (whole.steps, whole)
 }
 
-/// Also fails unless the seeds meet every kind of mishap, because a kind that never happens tests
+/// Also fails unless the seeds meet every kind of event, because a kind that never happens tests
 /// nothing.
 fn all_hold_and_meet_everything(seeds: Range<u64>) {
     let counts = all_hold(seeds);
     let never: Vec<_> =
-        SimulatedFault::ALL.iter().filter(|kind| !counts.contains_key(kind)).collect();
+        UnusualEvent::ALL.iter().filter(|kind| !counts.contains_key(kind)).collect();
     assert!(never.is_empty(), "never happened: {never:?}");
 }
 

@@ -10,7 +10,7 @@ use onyx_types::{
 };
 use serde_json::{Value, json};
 
-use super::book::SimulatedFault;
+use super::book::UnusualEvent;
 use super::check::flaw_of;
 use super::junction::{Track, What};
 use crate::step::ByRule;
@@ -35,7 +35,7 @@ impl Models for SimModel {
 
 /// How an answer ends.
 #[derive(Clone, Copy, Debug)]
-enum AnswerStyle {
+enum AnswerEnding {
     Text,
     Tools,
     Cut,
@@ -46,15 +46,15 @@ enum AnswerStyle {
     Filtered,
 }
 
-const MANNERS: &[(usize, AnswerStyle)] = &[
-    (40, AnswerStyle::Text),
-    (34, AnswerStyle::Tools),
-    (5, AnswerStyle::Cut),
-    (5, AnswerStyle::Error),
-    (4, AnswerStyle::Stall),
-    (6, AnswerStyle::Garbage),
-    (2, AnswerStyle::Length),
-    (1, AnswerStyle::Filtered),
+const ENDINGS: &[(usize, AnswerEnding)] = &[
+    (40, AnswerEnding::Text),
+    (34, AnswerEnding::Tools),
+    (5, AnswerEnding::Cut),
+    (5, AnswerEnding::Error),
+    (4, AnswerEnding::Stall),
+    (6, AnswerEnding::Garbage),
+    (2, AnswerEnding::Length),
+    (1, AnswerEnding::Filtered),
 ];
 
 impl Model for SimModel {
@@ -72,12 +72,12 @@ impl Model for SimModel {
             book.violated(format!("a model was sent messages that no provider takes: {flaw}"));
         }
         let chance = &self.track.junction.chance;
-        let manner = if self.track.junction.may_fail() {
-            chance.weighted(MANNERS)
+        let ending = if self.track.junction.may_fail() {
+            chance.weighted(ENDINGS)
         } else {
-            AnswerStyle::Text
+            AnswerEnding::Text
         };
-        let (events, hangs) = self.answer(manner, !request.tools.is_empty());
+        let (events, hangs) = self.answer(ending, !request.tools.is_empty());
         let track = self.track.clone();
         let told = futures::stream::iter(events).then(move |event| {
             let track = track.clone();
@@ -91,7 +91,7 @@ impl Model for SimModel {
 }
 
 impl SimModel {
-    fn answer(&self, manner: AnswerStyle, tools: bool) -> (Vec<ModelEvent>, bool) {
+    fn answer(&self, ending: AnswerEnding, tools: bool) -> (Vec<ModelEvent>, bool) {
         let chance = &self.track.junction.chance;
         let mut events = self.words();
         let usage = Usage { input: 100, output: 10, cost: Some(0.001), ..Usage::default() };
@@ -100,36 +100,36 @@ impl SimModel {
             events.insert(0, ModelEvent::ReasoningDelta("hm".to_owned()));
         }
         let mut hangs = false;
-        match manner {
-            AnswerStyle::Text => events.push(ModelEvent::Finish(FinishReason::Stop)),
-            AnswerStyle::Tools if !tools => events.push(ModelEvent::Finish(FinishReason::Stop)),
-            AnswerStyle::Tools => {
+        match ending {
+            AnswerEnding::Text => events.push(ModelEvent::Finish(FinishReason::Stop)),
+            AnswerEnding::Tools if !tools => events.push(ModelEvent::Finish(FinishReason::Stop)),
+            AnswerEnding::Tools => {
                 events.extend(self.calls(1 + chance.below(4)));
                 events.push(ModelEvent::Usage(usage));
                 events.push(ModelEvent::Finish(FinishReason::ToolCalls));
             }
-            AnswerStyle::Cut => {
-                self.track.junction.count(SimulatedFault::CutAnswer);
+            AnswerEnding::Cut => {
+                self.track.junction.count(UnusualEvent::CutAnswer);
                 let id = ToolUseId("half".to_owned());
                 events.push(ModelEvent::ToolCallStart { index: 0, id, name: "note".to_owned() });
             }
-            AnswerStyle::Error => {
-                self.track.junction.count(SimulatedFault::ModelError);
+            AnswerEnding::Error => {
+                self.track.junction.count(UnusualEvent::ModelError);
                 if chance.percent(50) {
                     events.clear();
                 }
                 events.push(ModelEvent::Failed(self.failure()));
             }
-            AnswerStyle::Stall => {
-                self.track.junction.count(SimulatedFault::Stall);
+            AnswerEnding::Stall => {
+                self.track.junction.count(UnusualEvent::Stall);
                 hangs = true;
             }
-            AnswerStyle::Garbage => {
-                self.track.junction.count(SimulatedFault::Garbage);
+            AnswerEnding::Garbage => {
+                self.track.junction.count(UnusualEvent::Garbage);
                 events.extend(self.garbage(tools));
             }
-            AnswerStyle::Length => events.push(ModelEvent::Finish(FinishReason::Length)),
-            AnswerStyle::Filtered => events.push(ModelEvent::Finish(FinishReason::ContentFilter)),
+            AnswerEnding::Length => events.push(ModelEvent::Finish(FinishReason::Length)),
+            AnswerEnding::Filtered => events.push(ModelEvent::Finish(FinishReason::ContentFilter)),
         }
         (events, hangs)
     }
@@ -146,13 +146,13 @@ impl SimModel {
 
     fn calls(&self, count: usize) -> Vec<ModelEvent> {
         if count > 1 {
-            self.track.junction.count(SimulatedFault::ParallelCalls);
+            self.track.junction.count(UnusualEvent::ParallelCalls);
         }
         let chance = &self.track.junction.chance;
         // Some servers number the calls of each answer from the beginning.
         let numbered = chance.percent(10);
         if numbered {
-            self.track.junction.count(SimulatedFault::SameIdTwice);
+            self.track.junction.count(UnusualEvent::SameIdTwice);
         }
         let call = |index: usize| {
             let effect = self.track.junction.book.lock().unwrap().fresh("effect");

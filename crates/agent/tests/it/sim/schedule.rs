@@ -10,7 +10,7 @@ use onyx_storage::{Delivery, Store, TitleSource};
 use onyx_test_support::{LeasePlace, MemoryDisk, OpenTurnstile};
 use onyx_types::{Clock as _, SessionId, SessionKey, Turn, TurnBody};
 
-use super::book::{Counts, SimulatedFault};
+use super::book::{Counts, UnusualEvent};
 use super::chance::Chance;
 use super::check;
 use super::gateway::{Gateway, person};
@@ -178,15 +178,11 @@ impl World {
                 gateway.answer_again(
                     session,
                     RunInput::Regenerate(turn.id),
-                    SimulatedFault::Regenerate,
+                    UnusualEvent::Regenerate,
                 );
             }),
             Action::AskAgain => self.with_turn(is_question, |gateway, session, turn| {
-                gateway.answer_again(
-                    session,
-                    RunInput::Stored(turn.id),
-                    SimulatedFault::AskedAgain,
-                );
+                gateway.answer_again(session, RunInput::Stored(turn.id), UnusualEvent::AskedAgain);
             }),
             Action::Rejoin => self.rejoin(),
             Action::Parallel => {
@@ -266,7 +262,7 @@ impl World {
 
     fn crash(&mut self, at: usize) {
         let Some(gateway) = self.gateways[at].take() else { return };
-        self.junction.count(SimulatedFault::Crash);
+        self.junction.count(UnusualEvent::Crash);
         let process = gateway.process;
         self.disk.tear(self.chance.draw());
         drop(gateway);
@@ -281,7 +277,7 @@ impl World {
         let at = self.chance.below(self.gateways.len());
         let Some(gateway) = &mut self.gateways[at] else { return };
         gateway.frozen = true;
-        self.junction.count(SimulatedFault::Freeze);
+        self.junction.count(UnusualEvent::Freeze);
         let process = gateway.process;
         let sessions = self.junction.book.lock().unwrap().freeze(process);
         if self.chance.percent(60) {
@@ -304,7 +300,7 @@ impl World {
     fn pass_time(&mut self, duration: Duration) {
         const AT_ONCE: Duration = Duration::from_secs(4);
         if duration >= Duration::from_secs(1) && self.junction.is_anybody_waiting(&self.running()) {
-            self.junction.count(SimulatedFault::SlowStore);
+            self.junction.count(UnusualEvent::SlowStore);
         }
         let mut left = duration;
         while !left.is_zero() {
@@ -392,7 +388,7 @@ impl World {
         self.rest();
         // After a failed sync a session stays read-only until its process ends.
         let crash = self.chance.percent(50)
-            || self.junction.book.lock().unwrap().counts.contains_key(&SimulatedFault::FailedSync);
+            || self.junction.book.lock().unwrap().counts.contains_key(&UnusualEvent::FailedSync);
         if self.place == LeasePlace::Process && !crash {
             self.last_words();
         }
@@ -467,7 +463,7 @@ impl World {
             meta.is_some_and(|meta| meta.titled_by == TitleSource::Model)
         });
         if titled {
-            self.junction.count(SimulatedFault::Titled);
+            self.junction.count(UnusualEvent::Titled);
         }
         let found = check::everything(&self.peek, &self.junction.book.lock().unwrap());
         let mut book = self.junction.book.lock().unwrap();

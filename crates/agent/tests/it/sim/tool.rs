@@ -7,7 +7,7 @@ use onyx_tools::{Authorised, ToolCx, ToolError, TypedTool};
 use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
 use serde_json::{Value, json};
 
-use super::book::SimulatedFault;
+use super::book::UnusualEvent;
 use super::junction::{Track, What};
 
 pub(super) struct SimTool {
@@ -65,7 +65,7 @@ impl TypedTool for SimTool {
         self.track.pause(What::Tool).await;
         {
             let mut book = self.track.junction.book.lock().unwrap();
-            book.count(SimulatedFault::ToolEffect);
+            book.count(UnusualEvent::ToolEffect);
             book.effects.push(key.clone());
         }
         cx.live.send("at work");

@@ -82,7 +82,7 @@ async fn gateway(state: &ApiState, person: &PersonId, mode: Mode) -> Runtime {
 
 async fn provider(state: &ApiState) -> Option<Dependency> {
     let model = state.agent.roster().default_agent().model.primary.clone()?;
-    let name = model.split('/').next().unwrap_or_default();
+    let name = model.provider();
     let all = state.readiness.dependencies().await;
     let mut providers = all.into_iter().filter(|known| known.kind == DependencyKind::Provider);
     let found = providers.find(|provider| provider.instance.as_deref() == Some(name));

@@ -379,7 +379,7 @@ pub(in crate::routes) async fn context(
 fn budget(state: &ApiState, agents: &[AgentId]) -> usize {
     let (roster, models) = (state.agent.roster(), state.catalogue.models());
     let window = |agent: &AgentId| {
-        let model = roster.get(agent)?.model.primary.as_deref()?;
+        let model = roster.get(agent)?.model.primary.as_ref()?.as_str();
         models.iter().find(|known| known.id == model)?.context_window
     };
     let smallest = agents.iter().map(|agent| prompt::window(window(agent))).min();

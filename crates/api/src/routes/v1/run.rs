@@ -4,7 +4,9 @@ use axum::Json;
 use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use onyx_agent::{ClientTurn, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
-use onyx_types::{AgentId, Attendance, ErrorCode, Fault, Knob, RunId, SessionId, SessionOrigin};
+use onyx_types::{
+    AgentId, Attendance, ErrorCode, Fault, Knob, ModelId, RunId, SessionId, SessionOrigin,
+};
 use serde_json::{Map, Value};
 
 use super::left_out::ignored;
@@ -97,7 +99,8 @@ pub(super) async fn answer(
 fn taken(state: &ApiState, agent: Option<&AgentId>, model: Option<&str>) -> Vec<Knob> {
     let roster = state.agent.roster();
     let agent = agent.and_then(|id| roster.get(id)).unwrap_or_else(|| roster.default_agent());
-    let mut taken = state.upstream.takes(model.or(agent.model.primary.as_deref()));
+    let mut taken =
+        state.upstream.takes(model.or(agent.model.primary.as_ref().map(ModelId::as_str)));
     // The run's session is its cache key, so the client's is not used.
     taken.retain(|knob| *knob != Knob::CacheKey);
     taken

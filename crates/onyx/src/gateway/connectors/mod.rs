@@ -1,5 +1,6 @@
 //! Creates the connectors of the config and connects them to the agent services (`port.rs`).
 
+mod planned;
 mod port;
 
 use std::path::Path;
@@ -19,6 +20,7 @@ use onyx_types::{Clock, ErrorCode, Fault, PersonId};
 
 use crate::config::{Config, ConfigError, Environment};
 
+pub(super) use planned::PlannedConnectors;
 pub(super) use port::ConnectorsAgent;
 
 /// Creates connectors that are idle until they get a plan.
