@@ -1,11 +1,13 @@
 //! A session on disk: the append-only log of its turns, the details beside it that the log does not say, and how the
 //! ledger's rows are made again from both when the database is lost. The logs are the truth; nothing here changes a turn.
 
+mod append_once;
 mod details;
 mod rebuild;
 mod run_log;
 mod turn_log;
 
+pub use append_once::{Attempt, LogTail, OneAppend, append_once};
 pub use details::{forget_details, keep_details};
 pub use rebuild::{Messages, Rebuilt, find_session, preview_of, rebuild_person, title_of};
 pub use run_log::{BeginError, LastWrite, RunLog, StepwiseRunLog};

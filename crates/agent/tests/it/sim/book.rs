@@ -38,6 +38,10 @@ pub(super) enum Mishap {
     Titled,
     Deletion,
     Undo,
+    LostAnswer,
+    LateCommit,
+    ShutOutCommit,
+    StaleRead,
 }
 
 impl Mishap {
@@ -72,6 +76,10 @@ impl Mishap {
         Self::Titled,
         Self::Deletion,
         Self::Undo,
+        Self::LostAnswer,
+        Self::LateCommit,
+        Self::ShutOutCommit,
+        Self::StaleRead,
     ];
 }
 
@@ -115,7 +123,13 @@ pub(super) struct Book {
 
 impl Book {
     pub(super) fn count(&mut self, mishap: Mishap) {
-        *self.counts.entry(mishap).or_default() += 1;
+        self.count_all(mishap, 1);
+    }
+
+    pub(super) fn count_all(&mut self, mishap: Mishap, times: u64) {
+        if times > 0 {
+            *self.counts.entry(mishap).or_default() += times;
+        }
     }
 
     pub(super) fn violated(&mut self, what: impl Into<String>) {
