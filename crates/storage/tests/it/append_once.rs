@@ -66,9 +66,9 @@ impl Two {
     }
 
     fn before_asking(&self, interruption: impl Future<Output = ()> + Send + 'static) {
-        let interruption = Box::pin(async move {
+        let interruption: TurnstileFuture<'static> = Box::pin(async move {
             interruption.await;
-            Ok(())
+            Ok::<(), StoreError>(())
         });
         *self.fates.before_asking.lock().unwrap() = Some(interruption);
     }
