@@ -1,4 +1,4 @@
-"""Checks what must hold after every round."""
+"""Checks the conversations and the files after every round."""
 
 import collections
 import json
@@ -6,28 +6,8 @@ import time
 
 from client import content
 
-# A line of a log: its number, its position, its length, and the turn.
-Line = collections.namedtuple("Line", "seq pos size turn")
-# Everything that was read back. `logs`: lines by session; `memory`: what tools wrote; `ends`: by
-# session, where the database says that the next line goes; `open_runs`: runs without an end.
-Found = collections.namedtuple("Found", "logs memory ends open_runs")
-
 # Turns that may follow the end of the run that they are about.
 AFTERWARDS = {"feedback", "decision", "summary"}
-
-
-def read_back(database, name):
-    select = """SELECT session || ' ' || seq || ' ' || pos || ' ' || octet_length(line) || ' ' || convert_from(line, 'UTF8')
-                FROM turns ORDER BY session, pos"""
-    logs = collections.defaultdict(list)
-    for line in database.sql(name, " ".join(select.split())):
-        session, seq, pos, size, turn = line.split(" ", 4)
-        logs[session].append(Line(int(seq), int(pos), int(size), json.loads(turn)))
-    memory = "SELECT convert_from(bytes, 'UTF8') FROM files WHERE path LIKE '%/MEMORY.md' AND bytes IS NOT NULL"
-    ends = "SELECT session || ' ' || next_seq || ' ' || next_pos FROM session_log WHERE next_pos > 0"
-    ends = {session: (int(seq), int(pos)) for session, seq, pos in map(str.split, database.sql(name, ends))}
-    open_runs = database.sql(name, "SELECT run FROM runs WHERE status IS NULL")
-    return Found(logs, "\n".join(database.sql(name, memory)), ends, open_runs)
 
 
 def check(sent, found):
@@ -42,7 +22,7 @@ def check(sent, found):
         times, noted = sum(message.word in text for text in said), found.memory.count(f"kept-{message.word}")
         if message.acknowledged and times != 1:
             wrong.append(f"{message.word} was acknowledged and is there {times} times")
-        if message.acknowledged and message.wrote is not None and noted != message.wrote:
+        if message.kind in ("word", "note") and message.acknowledged and message.wrote is not None and noted != message.wrote:
             wrong.append(f"{message.word} was acknowledged and its tool wrote {noted} times")
         if times > 1 or noted > 1:
             wrong.append(f"{message.word} is there {times} times and was written {noted} times")
@@ -71,11 +51,11 @@ def check_log(session, lines, end):
     return wrong
 
 
-def asked(gateway, path, patience=20):
+def asked(gateway, path, patience=20, method="GET"):
     """Returns the answer of a gateway; one that is just starting again is asked again."""
     until = time.monotonic() + patience
     while True:
-        status, text = gateway.request("GET", path)
+        status, text = gateway.request(method, path)
         if status not in (0, 503) or time.monotonic() > until:
             return status, text
         time.sleep(0.5)

@@ -6,12 +6,16 @@ import threading
 import time
 
 # What was sent or stored under a word, and what came back.
-#   kind          word, note (a tool writes it down) or file (a file larger than a row holds)
-#   wrote         the tool said that it wrote; None where it said that it does not know
+#   kind          word, note (a tool writes it down), tally (a tool does something outside), send (the same, after a person
+#                 approved it) or file (a file larger than a row holds)
+#   wrote         the tool said that it did; None where it said that it does not know
 #   acknowledged  the client got the answer to its end
 Sent = collections.namedtuple("Sent", "word kind wrote run acknowledged")
 
 FILE_BYTES = 40_000
+KINDS = ["word", "word", "word", "note", "note", "note", "tally", "tally", "send", "file"]
+# What tools outside answer with counts as foreign, and then more is asked of a person: these messages have sessions of their own.
+OUTSIDE = {"tally", "send"}
 
 
 def content(word):
@@ -30,7 +34,7 @@ class Client(threading.Thread):
 
     def run(self):
         while not self.stop.is_set():
-            kind = self.dice.choice(["word", "word", "word", "note", "note", "note", "file"])
+            kind = self.dice.choice(KINDS)
             word = f"{self.number}x{len(self.sent)}y{self.dice.randrange(16**8):08x}"
             gateway = self.dice.choice(self.gateways)
             sent = self.put(gateway, word) if kind == "file" else self.say(gateway, kind, word)
@@ -44,14 +48,15 @@ class Client(threading.Thread):
 
     def say(self, gateway, kind, word):
         body = {"message": f"Please: {kind}-{word}-{self.dice.choice([0, 20, 400])}"}
-        if self.session:
+        if self.session and kind not in OUTSIDE:
             body["session_id"] = self.session
         status, text = gateway.request("POST", "/api/agent/chat-stream", body, 40)
         events = [json.loads(line) for line in text.splitlines() if line.endswith("}")] if status == 200 else []
         start = next((event for event in events if event.get("type") == "start"), {})
         done = events[-1] if events else {}
         acknowledged = done.get("type") == "done" and done.get("status") == "done"
-        self.session = self.session or (start.get("session_id") if acknowledged else None)
+        if kind not in OUTSIDE:
+            self.session = self.session or (start.get("session_id") if acknowledged else None)
         # A tool may say that it could not write, because another client wrote the same file at the same moment.
         results = [event for event in events if event.get("type") == "tool_result"]
         wrote = any(event.get("ok") for event in results)

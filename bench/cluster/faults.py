@@ -14,9 +14,9 @@ FROZEN = 17
 # Longer than a lease and the sweep after it, so that held messages arrive after others have closed the runs.
 HELD = 24
 
-QUICK = ["kill", "kill", "drain", "cut", "lose", "lose", "store_cut"]
-SLOW = ["freeze", "hold", "hold", "down", "store_hold"]
-LENGTH = {"freeze": FROZEN, "hold": HELD + 5, "down": FAILOVER, "store_hold": 8}
+QUICK = ["kill", "kill", "drain", "cut", "lose", "lose", "half_close", "half_close", "store_cut", "store_half_close"]
+SLOW = ["freeze", "hold", "hold", "down", "store_hold", "store_refuse", "roll"]
+LENGTH = {"freeze": FROZEN, "hold": HELD + 5, "down": FAILOVER, "store_hold": 8, "store_refuse": 8, "roll": 15}
 # Bytes that every line of a log contains. Only answers to statements with them are lost.
 OF_A_TURN = b'"type":"'
 # Bytes of the end of a run, which other gateways write too when its gateway is silent.
@@ -29,6 +29,8 @@ class Faults:
         self.database, self.name, self.gateways, self.dice = database, name, gateways, dice
         self.done, self.failovers, self.drains, self.wrong = collections.Counter(), [], [], []
         self.busy, self.slow, self.may_fail_over = None, None, may_fail_over
+        # A gateway is stopped and started by one fault at a time.
+        self.restarts = {gateway.name: threading.Lock() for gateway in gateways}
 
     def disturb(self, seconds):
         until = time.monotonic() + seconds
@@ -64,11 +66,16 @@ class Faults:
             self.wrong.append(f"{fault} of {gateway.name} could not be done: {error}")
 
     def kill(self, gateway):
-        gateway.kill()
-        gateway.start()
+        with self.restarts[gateway.name]:
+            gateway.kill()
+            gateway.start()
 
     def down(self, gateway):
         """Kills the gateway and starts it again after others have closed its runs."""
+        with self.restarts[gateway.name]:
+            self.be_down(gateway)
+
+    def be_down(self, gateway):
         incarnation = self.incarnation(gateway)
         its_runs = f"SELECT run FROM runs WHERE status IS NULL AND gateway = '{gateway.name}' AND incarnation = {incarnation}"
         gateway.kill()
@@ -93,6 +100,10 @@ class Faults:
 
     def drain(self, gateway):
         """Stops the gateway in order: its answers in progress may end, and then it must free everything."""
+        with self.restarts[gateway.name]:
+            self.stop_in_order(gateway)
+
+    def stop_in_order(self, gateway):
         incarnation, asked = self.incarnation(gateway), time.time()
         gateway.signal(signal.SIGTERM)
         self.until_none(f"SELECT 1 FROM gateways WHERE incarnation = {incarnation} AND until > clock_timestamp()")
@@ -105,8 +116,22 @@ class Faults:
         gateway.process.wait()
         gateway.start()
 
+    def roll(self, _):
+        """Stops and starts all gateways, one after the other, as an upgrade does."""
+        for gateway in self.gateways:
+            with self.restarts[gateway.name]:
+                gateway.signal(signal.SIGTERM)
+                gateway.process.wait()
+                gateway.start()
+
     def cut(self, gateway):
         gateway.to_database.cut()
+
+    def half_close(self, gateway):
+        gateway.to_database.half_close(self.dice.choice(["server", "client"]))
+
+    def store_half_close(self, gateway):
+        gateway.to_objects.half_close(self.dice.choice(["server", "client"]))
 
     def lose(self, gateway):
         gateway.to_database.lose_answers(2, OF_A_TURN)
@@ -128,6 +153,11 @@ class Faults:
         gateway.to_objects.hold()
         time.sleep(LENGTH["store_hold"])
         gateway.to_objects.release()
+
+    def store_refuse(self, gateway):
+        gateway.to_objects.refuse(True)
+        time.sleep(LENGTH["store_refuse"])
+        gateway.to_objects.refuse(False)
 
     def fail_over(self):
         port = self.database.fail_over()

@@ -13,13 +13,15 @@ MASTER_KEY = "5e1f0000000000000000000000000000000000000000000000000000000000aa"
 TOKEN = "onyx_sk_of_the_cluster"
 
 
-def config(model):
-    """Returns the part of the config that all gateways of a round share."""
+def config(model, outside=None):
+    """Returns the part of the config that all gateways of a round share, with the tools of an address where one is given."""
+    tools = {"mcp": {"servers": {"outside": {"url": outside, "effects": {"tally": "write"}}}}} if outside else {}
     return {
         "gateway": {"auth": {"mode": "token", "token": TOKEN}},
         "providers": {"mine": {"kind": "openai", "baseUrl": model, "apiKey": "${MY_KEY}",
                                "models": [{"id": "some-model", "price": {"input": 0, "output": 0}}]}},
         "agents": {"list": [{"id": "main", "default": True, "model": "mine/some-model", "tier": "act"}]},
+        **tools,
     }  # fmt: skip
 
 

@@ -1,10 +1,21 @@
-"""A model that answers with the requested word, in pieces; where asked, it first calls a tool that writes the word down."""
+"""A model that answers with the requested word, in pieces; where asked, it first calls a tool: one that writes the word down,
+or one with an effect outside."""
 
+import collections
 import http.server
+import itertools
 import json
 import re
 import threading
 import time
+
+# The tool that a message of each kind asks for, by the end of its name. `beat` is the job's: each of its firings gets a key.
+TOOLS = {"note": "memory_write", "tally": "tally", "send": "send", "beat": "tally"}
+# The tokens that every streamed answer reports.
+INPUT, OUTPUT = 7, 3
+# How many streamed answers there were with their tokens, by word.
+GIVEN = collections.Counter()
+BEATS = itertools.count()
 
 
 class Model(http.server.BaseHTTPRequestHandler):
@@ -20,7 +31,7 @@ class Model(http.server.BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
         messages = request["messages"]
         last = max((i for i, message in enumerate(messages) if message["role"] == "user"), default=0)
-        asked = re.findall(r"(word|note)-(\w+)-(\d+)", json.dumps(messages[last]))
+        asked = re.findall(r"(word|note|tally|send|beat)-(\w+)-(\d+)", json.dumps(messages[last]))
         wrote = any(message["role"] == "tool" for message in messages[last:])
         kind, word, pause = asked[-1] if asked else ("word", "none", "0")
         if not request.get("stream"):
@@ -31,16 +42,18 @@ class Model(http.server.BaseHTTPRequestHandler):
         self.send_header("connection", "close")
         self.end_headers()
         try:
-            if kind == "note" and not wrote and request.get("tools"):
-                arguments = json.dumps({"text": f"kept-{word}", "heading": "Facts"})
-                call = {"index": 0, "id": f"call_{word}", "type": "function"}
-                self.event({"tool_calls": [{**call, "function": {"name": "memory_write", "arguments": arguments}}]})
+            if kind in TOOLS and not wrote and (name := tool_name(request, TOOLS[kind])):
+                key = f"beat{next(BEATS)}" if kind == "beat" else word
+                arguments = json.dumps({"text": f"kept-{word}", "heading": "Facts"} if kind == "note" else {"key": key})
+                call = {"index": 0, "id": f"call_{key}", "type": "function"}
+                self.event({"tool_calls": [{**call, "function": {"name": name, "arguments": arguments}}]})
                 self.event({}, "tool_calls")
             else:
                 for piece in ["said-", word[: len(word) // 2], word[len(word) // 2 :]]:
                     self.event({"content": piece})
                     time.sleep(int(pause) / 1000)
                 self.event({}, "stop")
+            self.tokens(word)
             self.wfile.write(b"data: [DONE]\n\n")
         except OSError:
             pass  # The process that asked was killed.
@@ -57,6 +70,19 @@ class Model(http.server.BaseHTTPRequestHandler):
         chunk = {"id": "m", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
         self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
         self.wfile.flush()
+
+    def tokens(self, word):
+        # Counted before they are sent: what a gateway counts was given.
+        GIVEN[word] += 1
+        usage = {"prompt_tokens": INPUT, "completion_tokens": OUTPUT, "total_tokens": INPUT + OUTPUT}
+        chunk = {"id": "m", "object": "chat.completion.chunk", "choices": [], "usage": usage}
+        self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+
+
+def tool_name(request, ending):
+    """Returns the name under which the request offers a tool, or `None`."""
+    names = [tool["function"]["name"] for tool in request.get("tools") or []]
+    return next((name for name in names if name.endswith(ending)), None)
 
 
 class Server(http.server.ThreadingHTTPServer):

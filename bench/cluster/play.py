@@ -11,18 +11,32 @@ import time
 
 import check
 import gateway as gateways_of
+import job
+import model
+import outside as outside_of
+from check_books import check_audit, check_budgets, check_fences
+from check_effects import AT_REST, check_calls, check_drafts, check_slots
 from client import Client
+from drafts import Decider
 from faults import FAILOVER, Faults
+from read_back import Store, read_back, read_books
+from rejoin import Reader, check_told
 from servers import Database
 
 GATEWAYS = ["one", "two", "three"]
 CLIENTS = 5
+DECIDERS = 2
+READERS = 2
+# In every other round logs are sealed at this size, which most conversations reach. Only debug builds know the variable.
+SEALED_AT = "3000"
 
 # A round and its result. `record` is what the file of results gets.
 Played = collections.namedtuple("Played", "record wrong folder")
+# What everybody who took part has seen.
+Seen = collections.namedtuple("Seen", "sent decisions told")
 
 
-def play(network, objects, binary, model, seed, seconds):
+def play(network, objects, binary, base, outside, seed, seconds):
     """Plays one round. All random decisions follow from the seed, but not what the machine does at the same time."""
     dice = random.Random(seed)
     name = f"cluster{os.getpid()}x{seed}"
@@ -39,18 +53,25 @@ def play(network, objects, binary, model, seed, seconds):
             to_database = network.link("127.0.0.1", database.port)
             to_objects = network.link(objects.host, objects.port)
             links += [to_database, to_objects]
-            config = gateways_of.config(model)
+            config = gateways_of.config(base, outside.url)
             config["storage"] = gateways_of.storage(database.url(name, to_database.port), f"{bucket}/{name}", to_objects.port)
             gateways.append(gateways_of.Gateway(gateway, folder, config, binary))
+            gateways[-1].environment |= {"ONYX_TEST_SEALING": SEALED_AT} if seed % 2 else {}
             gateways[-1].to_database, gateways[-1].to_objects = to_database, to_objects
         gateways[0].run("migrate")
         for gateway in gateways:
             gateway.start()
+        outside_of.accept(gateways[0])
+        job.begin(gateways[0])
         faults = Faults(database, name, gateways, dice, may_fail_over=dice.random() < 0.5)
-        sent = talk(gateways, faults, seed, seconds)
-        found = settled(database, name)
-        wrong = faults.wrong + check.check(sent, found) + check.same_everywhere(gateways, sent)
-        return Played(record(seed, seconds, sent, faults, wrong), wrong, folder)
+        seen = take_part(gateways, faults, open_runs(database, name), seed, seconds)
+        job.end(gateways, check.asked)
+        come_to_rest(database, name)
+        store = Store(objects.host, objects.port, f"{bucket}/{name}")
+        found, books = read_back(database, name, store), read_books(database, name)
+        wrong = faults.wrong + check.check(seen.sent, found) + check.same_everywhere(gateways, seen.sent)
+        wrong += judge(seen, found, books, outside.done()) + check_audit(gateways, check.asked)
+        return Played(record(seed, seconds, seen, books, faults, wrong), wrong, folder)
     finally:
         for gateway in gateways:
             gateway.end()
@@ -60,27 +81,52 @@ def play(network, objects, binary, model, seed, seconds):
             database.stop()
 
 
-def talk(gateways, faults, seed, seconds):
-    stop = threading.Event()
-    clients = [Client(number, gateways, random.Random(f"{seed} {number}"), stop) for number in range(CLIENTS)]
-    for client in clients:
-        client.start()
+def open_runs(database, name):
+    """Returns a function that names the runs at work; none while the database fails over."""
+
+    def look():
+        try:
+            return database.sql(name, "SELECT run FROM runs WHERE status IS NULL")
+        except RuntimeError:
+            return []
+
+    return look
+
+
+def take_part(gateways, faults, open_runs, seed, seconds):
+    stop, dice = threading.Event(), lambda name: random.Random(f"{seed} {name}")
+    clients = [Client(number, gateways, dice(number), stop) for number in range(CLIENTS)]
+    deciders = [Decider(number, gateways, dice(f"decider {number}"), stop) for number in range(DECIDERS)]
+    readers = [Reader(gateways, dice(f"reader {number}"), stop, open_runs) for number in range(READERS)]
+    for one in [*clients, *deciders, *readers]:
+        one.start()
     faults.disturb(seconds)
+    job.keep_going(gateways[0])
     stop.set()
-    for client in clients:
-        client.join()
-    return [sent for client in clients for sent in client.sent]
+    for one in [*clients, *deciders, *readers]:
+        one.join()
+    return Seen(*([seen for one in group for seen in seen_by(one)] for group, seen_by in [
+        (clients, lambda client: client.sent), (deciders, lambda decider: decider.decisions), (readers, lambda reader: reader.told)]))  # fmt: skip
 
 
-def settled(database, name):
-    """Waits until every run has ended or had its time to end, and returns what was read back."""
-    until = time.monotonic() + FAILOVER + 5
-    while database.sql(name, "SELECT run FROM runs WHERE status IS NULL") and time.monotonic() < until:
+def come_to_rest(database, name):
+    """Waits until everything has ended or had its time to end: runs, drafts that are applied, times of the job."""
+    rest = ", ".join(f"'{state}'" for state in sorted(AT_REST))
+    busy = f"""SELECT run FROM runs WHERE status IS NULL UNION ALL SELECT draft FROM drafts WHERE state = 'applying'
+               UNION ALL SELECT job FROM job_slots WHERE state NOT IN ({rest})"""
+    until = time.monotonic() + 2 * FAILOVER
+    while database.sql(name, " ".join(busy.split())) and time.monotonic() < until:
         time.sleep(0.5)
-    return check.read_back(database, name)
 
 
-def record(seed, seconds, sent, faults, wrong):
+def judge(seen, found, books, calls):
+    wrong = check_calls(seen.sent, calls) + check_drafts(seen.decisions, books.drafts, calls)
+    wrong += check_slots(books.slots, books.runs, calls) + check_budgets(seen.sent, books, model.GIVEN)
+    return wrong + check_fences(found.logs, books, calls) + check_told(seen.told, found.logs)
+
+
+def record(seed, seconds, seen, books, faults, wrong):
+    sent = seen.sent
     return {
         "seed": seed,
         "seconds": seconds,
@@ -88,6 +134,9 @@ def record(seed, seconds, sent, faults, wrong):
         "acknowledged": sum(message.acknowledged for message in sent),
         "faults": dict(sorted(faults.done.items())),
         "answersLost": sum(gateway.to_database.lost for gateway in faults.gateways),
+        "draftsDecided": sum(decision.acknowledged for decision in seen.decisions),
+        "jobTimesFired": sum(slot["run"] is not None for slot in books.slots),
+        "runsFollowed": sum(told.status is not None for told in seen.told),
         "failoverSeconds": faults.failovers,
         "drainSeconds": faults.drains,
         "violations": len(wrong),

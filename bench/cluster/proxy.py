@@ -1,9 +1,12 @@
-"""A link between a gateway and a server that can be cut, held up, and made to lose answers."""
+"""A link between a gateway and a server that can be cut, half closed, held up, made to lose answers, and made to refuse."""
 
 import asyncio
 import threading
 
 PIECE = 65536
+# What an object store answers that is asked for too much.
+BUSY = b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
+REFUSAL = b"HTTP/1.1 503 Slow Down\r\ncontent-type: application/xml\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%b" % (len(BUSY), BUSY)
 
 
 class Network:
@@ -33,6 +36,7 @@ class Link:
         self.connections = set()
         self.losing, self.mark = 0, b""
         self.lost = 0
+        self.refusing, self.refused = False, 0
         self.holding_mark = None
         self.watcher = self.answer_watcher = None
 
@@ -50,6 +54,19 @@ class Link:
                 connection.abort()
 
         self.network.call(cut())
+
+    def half_close(self, side):
+        """Ends one direction of every connection, as seen by its `server` or its `client`; the other direction goes on."""
+
+        async def half_close():
+            for connection in list(self.connections):
+                connection.half_close(side)
+
+        self.network.call(half_close())
+
+    def refuse(self, refusing):
+        """Answers every HTTP request with 503 itself, or stops doing so."""
+        self.refusing = refusing
 
     def hold(self):
         """Holds back all bytes until `release`; nothing is lost or reordered."""
@@ -108,6 +125,11 @@ class Link:
             await self.open.wait()
             if self.watcher:
                 self.watcher(connection, piece)
+            if self.refusing and not connection.is_refused:
+                self.refused += 1
+                connection.refuse()
+            if connection.is_refused or "server" in connection.closed:
+                continue
             if self.losing and self.mark in piece:
                 self.losing -= 1
                 self.lost += 1
@@ -125,17 +147,34 @@ class Link:
                 # When the server answers, the change has been made, so only the answer is lost.
                 connection.abort()
                 return
+            if connection.is_refused or "client" in connection.closed:
+                continue
             writer.write(piece)
             await writer.drain()
-        writer.close()
+        # Whoever was refused closes the connection after it has read that.
+        if not connection.is_refused:
+            writer.close()
 
 
 class Connection:
     def __init__(self, client, server):
-        self.sides, self.is_deaf = (client, server), False
+        self.sides, self.is_deaf = {"client": client, "server": server}, False
+        self.is_refused, self.closed = False, set()
         # These are read by the code that watches this link.
         self.asked, self.answered, self.awaited = bytearray(), bytearray(), 0
 
+    def half_close(self, side):
+        if side not in self.closed and not self.sides[side].transport.is_closing():
+            self.closed.add(side)
+            self.sides[side].write_eof()
+
+    def refuse(self):
+        """Answers the client instead of the server, which hears nothing more on this connection."""
+        self.is_refused = True
+        self.sides["client"].write(REFUSAL)
+        self.sides["client"].write_eof()
+        self.sides["server"].transport.abort()
+
     def abort(self):
-        for side in self.sides:
+        for side in self.sides.values():
             side.transport.abort()

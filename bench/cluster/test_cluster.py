@@ -5,12 +5,14 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import results
-from check import Found, Line, check
+from check import check
+from read_back import Found, Line
 from client import Sent
 from cost import Trips
 from faults import drain_time
@@ -99,6 +101,12 @@ class Links(unittest.TestCase):
                 self.heard.append(piece)
                 taken.sendall(piece)
 
+    def wait_until(self, holds):
+        until = time.monotonic() + 5
+        while not holds() and time.monotonic() < until:
+            time.sleep(0.01)
+        self.assertTrue(holds())
+
     def ask(self, text):
         self.client.sendall(text)
         return self.client.recv(1000)
@@ -133,6 +141,27 @@ class Links(unittest.TestCase):
             if self.ask(b"a turn") == b"":
                 raise ConnectionError
         self.assertEqual(self.heard[-1], b"a turn")
+
+    def test_a_half_closed_link_goes_on_in_the_other_direction(self):
+        self.assertEqual(self.ask(b"one"), b"one")
+        self.link.half_close("client")
+        self.assertEqual(self.client.recv(1000), b"")
+        self.client.sendall(b"two")
+        self.wait_until(lambda: self.heard == [b"one", b"two"])
+
+    def test_a_server_whose_side_is_half_closed_hears_no_more(self):
+        self.assertEqual(self.ask(b"one"), b"one")
+        self.link.half_close("server")
+        # The server ends when it hears the end, and its end reaches the client.
+        self.assertEqual(self.client.recv(1000), b"")
+        self.assertEqual(self.heard, [b"one"])
+
+    def test_a_link_that_refuses_answers_by_itself(self):
+        self.link.refuse(True)
+        answer = self.ask(b"GET / HTTP/1.1\r\n\r\n")
+        self.assertTrue(answer.startswith(b"HTTP/1.1 503 "), answer)
+        self.assertEqual(self.client.recv(1000), b"")
+        self.assertEqual((self.heard, self.link.refused), ([], 1))
 
     def test_a_cut_link_ends_its_connections(self):
         self.assertEqual(self.ask(b"one"), b"one")

@@ -38,6 +38,10 @@ const ONYX_LOCAL_PORTS: &str = "ONYX_LOCAL_PORTS";
 /// not read it.
 #[cfg(debug_assertions)]
 const ONYX_TEST_DELAYS: &str = "ONYX_TEST_DELAYS";
+/// The bytes at which the log of a session is sealed in server mode, for `make cluster`, whose
+/// conversations are too short to be sealed otherwise. Release builds do not read it.
+#[cfg(debug_assertions)]
+const ONYX_TEST_SEALING: &str = "ONYX_TEST_SEALING";
 /// People in addition to those of the config, separated by commas.
 pub(crate) const VALID_PERSONS: &str = "VALID_PERSONS";
 const HOME: &str = "HOME";
@@ -149,6 +153,12 @@ pub(crate) fn test_delay() -> Option<TestDelay> {
     };
     let length = Duration::from_millis(milliseconds.parse().ok()?);
     (!length.is_zero()).then_some(TestDelay { point, length })
+}
+
+/// The bytes at which a test has logs sealed. An unreadable value is ignored.
+#[cfg(debug_assertions)]
+pub(crate) fn test_sealing() -> Option<u64> {
+    text(ONYX_TEST_SEALING)?.parse().ok()
 }
 
 pub(crate) fn editor() -> String {

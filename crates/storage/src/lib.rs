@@ -70,9 +70,9 @@ pub use provenance::{
 pub use s3::{BlockingBucket, ListedObject, ObjectsUrl, S3Settings};
 pub use server::{Membership, ServerClocks, ServerSettings, StorageSettings};
 pub use sessions::{
-    BeginError, Damage, DamageKind, FinalWrite, LiveText, LogState, Messages, Page, Pos, Rebuilt,
-    RunLog, StepwiseRunLog, TurnLog, find_session, forget_details, keep_details, preview_of,
-    rebuild_person, title_of,
+    Attempt, BeginError, Damage, DamageKind, FinalWrite, LiveText, LogState, LogTail, Messages,
+    OneAppend, Page, Pos, Rebuilt, RunLog, StepwiseRunLog, TurnLog, append_once, find_session,
+    forget_details, keep_details, preview_of, rebuild_person, title_of,
 };
 pub use sqlite::{ReadOnlySecrets, copy_database, open_chunks};
 pub use store::Store;

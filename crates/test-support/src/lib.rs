@@ -31,7 +31,10 @@ pub use machine::{
     FileChange, MASTER_KEY, OnyxBuilder, OnyxProcess, Reply, ServerPlace, Servers, SmallDisk,
     Tracer, resident_bytes_of,
 };
-pub use memory::{LeasePlace, MemoryDisk, Moment, Op, OpenTurnstile, Turnstile, TurnstileFuture};
+pub use memory::{
+    Commit, CommitCounts, LeasePlace, MemoryDisk, Moment, Op, OpenTurnstile, Turnstile,
+    TurnstileFuture,
+};
 pub use model::{
     Answer, Content, Delivery, Encoding, ErrorKind, Fault, Finish, Frame, Frames, LineEnd, Pieces,
     RecordedRequest, Recording, Rule, Script, ScriptFile, ScriptedCall, ScriptedError,

@@ -148,7 +148,7 @@ pub(super) async fn open(
     let clocks =
         ServerClocks { records: Arc::clone(clock), leases: Arc::new(BootClock::default()) };
     let advertise = Some(settings.gateway.url.clone()).filter(|url| !url.is_empty());
-    let opened = Store::open_server(settings, clocks, witnesses).await;
+    let opened = Store::open_server(with_test_sealing(settings), clocks, witnesses).await;
     let (store, membership) = opened.map_err(Fault::from)?;
     for warning in &membership.database().warnings {
         tracing::warn!("{warning}");
@@ -168,6 +168,20 @@ pub(super) async fn open(
         _home: home,
     };
     Ok(Opened { store, shared: Some(Arc::new(shared)) })
+}
+
+/// A test may have logs sealed early, so that the few turns of its conversations lie in objects.
+#[cfg(debug_assertions)]
+fn with_test_sealing(mut settings: ServerSettings) -> ServerSettings {
+    if let Some(bytes) = env::test_sealing() {
+        settings.sealing = onyx_storage::Sealing::Beside { bytes };
+    }
+    settings
+}
+
+#[cfg(not(debug_assertions))]
+fn with_test_sealing(settings: ServerSettings) -> ServerSettings {
+    settings
 }
 
 /// Reads the file or, if it is broken, the last good one: a bad edit must not turn one gateway of

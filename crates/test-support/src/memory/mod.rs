@@ -11,6 +11,7 @@ mod jobs;
 mod leases;
 mod ledger;
 mod objects;
+mod shared_log;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,8 @@ use chunks::ChunkFolder;
 use leases::{LeaseTable, MemoryLeases};
 use ledger::{Books, MemoryLedger};
 use objects::{Folder, MemoryFiles};
+use shared_log::LateCommit;
+pub use shared_log::{Commit, CommitCounts};
 use turns::{Log, MemoryTurnLog};
 
 /// The operations of a store.
@@ -70,6 +73,12 @@ pub trait Turnstile: Send + Sync {
     /// operation. `ReadOnly` before an append stands for a sync that failed: whether the turns are
     /// there is decided when the disk is opened again.
     fn pass(&self, op: Op, moment: Moment) -> Option<TurnstileFuture<'_>>;
+
+    /// Decides what becomes of an append's commit, where several processes share a database
+    /// ([`LeasePlace::Disk`]).
+    fn commit(&self) -> Commit {
+        Commit::Answered
+    }
 }
 
 /// A turnstile that lets everything pass at once, without failures.
@@ -111,6 +120,9 @@ struct Disk {
     /// How many appends landed after a newer holder had written, which is always a bug of the
     /// store.
     stale_appends: u64,
+    /// Commits that were not answered and have not landed.
+    late: Vec<LateCommit>,
+    commits: CommitCounts,
 }
 
 impl fmt::Debug for MemoryDisk {
@@ -137,7 +149,13 @@ impl MemoryDisk {
             LeasePlace::Process => Arc::new(Mutex::new(LeaseTable::after(self.last_fence()))),
             LeasePlace::Disk => Arc::clone(&self.leases),
         };
-        let leases = MemoryLeases::new(table, Arc::clone(&clock), Arc::clone(&turnstile), place);
+        let leases = MemoryLeases::new(
+            table,
+            self.clone(),
+            Arc::clone(&clock),
+            Arc::clone(&turnstile),
+            place,
+        );
         let ledger =
             Arc::new(MemoryLedger::new(self.clone(), Arc::clone(&clock), Arc::clone(&turnstile)));
         let turns = MemoryTurnLog::new(self.clone(), leases.clone(), Arc::clone(&turnstile));

@@ -2,12 +2,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use onyx_storage::{Lease, LiveText, Page, Pos, StoreError, TurnLog};
+use onyx_storage::{Lease, LiveText, Page, Pos, StoreError, TurnLog, append_once};
 use onyx_types::{PersonId, SessionKey, Turn, TurnBody, TurnId};
 use serde_json::Value;
 
 use super::leases::{MemoryLeases, WriteGuard};
-use super::{MemoryDisk, Moment, Op, Turnstile, pass, perform};
+use super::shared_log::SharedAppend;
+use super::{LeasePlace, MemoryDisk, Moment, Op, Turnstile, pass, perform};
 
 /// The log of one session on the disk.
 #[derive(Default)]
@@ -24,6 +25,18 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn fence(&self) -> u64 {
         self.fence
+    }
+
+    pub(super) fn turns(&self) -> &[Turn] {
+        &self.turns
+    }
+
+    /// Returns the new end, and whether a newer holder had already written.
+    pub(super) fn extend(&mut self, turns: Vec<Turn>, fence: u64) -> (Pos, bool) {
+        self.turns.extend(turns);
+        let is_stale = fence < self.fence;
+        self.fence = self.fence.max(fence);
+        (Pos(self.turns.len() as u64), is_stale)
     }
 
     pub(super) fn settle(&mut self, seed: u64) {
@@ -63,9 +76,41 @@ impl MemoryTurnLog {
         let mut read_only = self.read_only.lock().expect("no holder of this lock panics");
         read_only.insert(key.clone(), why.to_owned());
     }
+
+    /// Appends as the only process of a home does. What a failed sync left is decided when the disk
+    /// is opened again.
+    async fn append_to_file(
+        &self,
+        lease: &Lease,
+        guard: &WriteGuard,
+        batch: Vec<Turn>,
+    ) -> Result<Pos, StoreError> {
+        let write = Write { disk: &self.disk, key: &lease.key, guard, batch };
+        match pass(&*self.turnstile, Op::Append, Moment::Before).await {
+            Ok(()) => {}
+            Err(StoreError::ReadOnly(why)) => {
+                self.forbid(&lease.key, &why);
+                write.lose_track();
+                return Err(StoreError::ReadOnly(why));
+            }
+            Err(error) => {
+                write.take_back();
+                return Err(error);
+            }
+        }
+        let end = match guard.still_held() {
+            Ok(_held) => write.land(lease.fence),
+            Err(lost) => {
+                write.take_back();
+                return Err(lost);
+            }
+        };
+        let _ = pass(&*self.turnstile, Op::Append, Moment::After).await;
+        Ok(end)
+    }
 }
 
-/// A batch that is being written to the disk. If a crash drops it, its first lines may remain.
+/// A batch that is being written to a file. If a crash drops it, its first lines may remain.
 struct Write<'a> {
     disk: &'a MemoryDisk,
     key: &'a SessionKey,
@@ -76,14 +121,7 @@ struct Write<'a> {
 impl Write<'_> {
     fn land(mut self, fence: u64) -> Pos {
         let batch = std::mem::take(&mut self.batch);
-        let mut disk = self.disk.lock();
-        let log = disk.logs.entry(self.key.clone()).or_default();
-        log.turns.extend(batch);
-        let stale = fence < log.fence;
-        log.fence = log.fence.max(fence);
-        let end = Pos(log.turns.len() as u64);
-        disk.stale_appends += u64::from(stale);
-        end
+        self.disk.lock().land(self.key, batch, fence)
     }
 
     fn take_back(mut self) {
@@ -121,28 +159,15 @@ impl TurnLog for MemoryTurnLog {
             let disk = self.disk.lock();
             return Ok(Pos(disk.logs.get(&lease.key).map_or(0, |log| log.turns.len() as u64)));
         }
-        let write = Write { disk: &self.disk, key: &lease.key, guard: &guard, batch };
-        match pass(&*self.turnstile, Op::Append, Moment::Before).await {
-            Ok(()) => {}
-            Err(StoreError::ReadOnly(why)) => {
-                self.forbid(&lease.key, &why);
-                write.lose_track();
-                return Err(StoreError::ReadOnly(why));
-            }
-            Err(error) => {
-                write.take_back();
-                return Err(error);
+        match self.leases.place() {
+            LeasePlace::Process => self.append_to_file(lease, &guard, batch).await,
+            LeasePlace::Disk => {
+                let append =
+                    SharedAppend::new(&self.disk, &self.leases, &*self.turnstile, lease, &batch);
+                let written = append_once(&append, self.leases.fence(lease)?).await?;
+                written.ok_or_else(|| self.leases.give_up(lease))
             }
         }
-        let end = match guard.still_held() {
-            Ok(_held) => write.land(lease.fence),
-            Err(lost) => {
-                write.take_back();
-                return Err(lost);
-            }
-        };
-        let _ = pass(&*self.turnstile, Op::Append, Moment::After).await;
-        Ok(end)
     }
 
     async fn tail(
@@ -151,7 +176,7 @@ impl TurnLog for MemoryTurnLog {
         before: Option<Pos>,
         n: usize,
     ) -> Result<Page, StoreError> {
-        perform(&*self.turnstile, Op::ReadLog, || {
+        let page = perform(&*self.turnstile, Op::ReadLog, || {
             let disk = self.disk.lock();
             let Some(log) = disk.logs.get(key) else { return Ok(Page::default()) };
             let end = before.map_or(log.turns.len(), |pos| (pos.0 as usize).min(log.turns.len()));
@@ -163,7 +188,11 @@ impl TurnLog for MemoryTurnLog {
                 damage: Vec::new(),
             })
         })
-        .await
+        .await?;
+        if before.is_none() {
+            self.disk.note_if_stale(key, page.start.0 + page.turns.len() as u64);
+        }
+        Ok(page)
     }
 
     /// These logs have no bytes, so `bytes` is ignored.

@@ -38,6 +38,10 @@ pub(super) enum UnusualEvent {
     Titled,
     Deletion,
     Undo,
+    LostAnswer,
+    LateCommit,
+    ShutOutCommit,
+    StaleRead,
 }
 
 impl UnusualEvent {
@@ -72,6 +76,10 @@ impl UnusualEvent {
         Self::Titled,
         Self::Deletion,
         Self::Undo,
+        Self::LostAnswer,
+        Self::LateCommit,
+        Self::ShutOutCommit,
+        Self::StaleRead,
     ];
 }
 
@@ -114,8 +122,14 @@ pub(super) struct Book {
 }
 
 impl Book {
-    pub(super) fn count(&mut self, event: UnusualEvent) {
-        *self.counts.entry(event).or_default() += 1;
+    pub(super) fn count(&mut self, mishap: UnusualEvent) {
+        self.count_all(mishap, 1);
+    }
+
+    pub(super) fn count_all(&mut self, mishap: UnusualEvent, times: u64) {
+        if times > 0 {
+            *self.counts.entry(mishap).or_default() += times;
+        }
     }
 
     pub(super) fn violated(&mut self, what: impl Into<String>) {

@@ -326,7 +326,13 @@ fn told_flaws(viewer: &Viewer, sessions: &[Session]) -> Vec<String> {
     let session = sessions.iter().find(|session| session.key.session == viewer.session);
     let turns = session.map(|session| session.turns.as_slice()).unwrap_or_default();
     let stored = |code: &ErrorCode| {
-        !matches!(code, ErrorCode::StorageFull | ErrorCode::StorageFailed | ErrorCode::SessionBusy)
+        !matches!(
+            code,
+            ErrorCode::StorageFull
+                | ErrorCode::StorageFailed
+                | ErrorCode::StorageUnavailable
+                | ErrorCode::SessionBusy
+        )
     };
     let mut could_write = true;
     for (_, _, event) in &viewer.events {

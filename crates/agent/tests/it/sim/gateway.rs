@@ -311,6 +311,7 @@ fn refused(junction: &Junction, what: &str, fault: &Fault) {
             | ErrorCode::Overloaded
             | ErrorCode::StorageFull
             | ErrorCode::StorageFailed
+            | ErrorCode::StorageUnavailable
     );
     if !honest {
         junction.book.lock().unwrap().violated(format!("{what} was refused: {fault:?}"));

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use onyx_storage::StoreError;
-use onyx_test_support::{LeasePlace, Moment, Op, Turnstile, TurnstileFuture};
+use onyx_test_support::{Commit, LeasePlace, Moment, Op, Turnstile, TurnstileFuture};
 use tokio::sync::oneshot;
 
 use super::book::{Book, UnusualEvent};
@@ -184,5 +184,20 @@ impl Turnstile for Track {
             };
         }
         Some(Box::pin(self.junction.wait(self.process, what)))
+    }
+
+    fn commit(&self) -> Commit {
+        const UNANSWERED: &[(usize, Commit)] = &[
+            (1, Commit::AnswerLost),
+            (1, Commit::RequestLost),
+            (1, Commit::UnderWay),
+            (1, Commit::OnItsWay),
+        ];
+        let chance = &self.junction.chance;
+        if self.junction.may_fail() && chance.percent(6) {
+            chance.weighted(UNANSWERED)
+        } else {
+            Commit::Answered
+        }
     }
 }

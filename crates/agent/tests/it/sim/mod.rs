@@ -1,6 +1,7 @@
 //! Runs the agent, the step function and the driver with a clock, a store, a model and tools that a
 //! seed controls. Each schedule mixes crashes, freezes, cancels, faults of disks and models, and
-//! people who write at the wrong moment; `check` says what must hold afterwards.
+//! people who write at the wrong moment; `check` says what must hold afterwards. Where two gateways
+//! share a database, answers to commits are lost, and commits land late or never.
 //!
 //! `make sim SEEDS=1000..5000` runs these seeds, `make sim SEED=17` a single one.
 

@@ -44,6 +44,7 @@ enum Action {
     Parallel,
     Delete,
     Undo,
+    Deliver,
 }
 
 const ACTIONS: &[(usize, Action)] = &[
@@ -64,6 +65,7 @@ const ACTIONS: &[(usize, Action)] = &[
     (2, Action::Parallel),
     (1, Action::Delete),
     (2, Action::Undo),
+    (4, Action::Deliver),
 ];
 
 const LEASE_LIFE: Duration = Duration::from_secs(30);
@@ -190,6 +192,8 @@ impl World {
             }
             Action::Delete => self.delete(),
             Action::Undo => self.undo(),
+            // What was sent to the database and not answered arrives there late.
+            Action::Deliver => self.disk.deliver_late(),
             Action::LoseClient => {
                 if let Some(gateway) = self.ready_gateway() {
                     gateway.lose_a_client();
@@ -401,6 +405,8 @@ impl World {
         // What dead processes held is free after this time, and their runs are closed then.
         self.pass_time(LEASE_LIFE * 2 + Duration::from_secs(5));
         self.rest();
+        // Even now a statement of a process that is long gone may arrive.
+        self.disk.deliver_late();
     }
 
     fn rest(&mut self) {
@@ -466,7 +472,12 @@ impl World {
             self.junction.count(UnusualEvent::Titled);
         }
         let found = check::everything(&self.peek, &self.junction.book.lock().unwrap());
+        let commits = self.disk.commit_counts();
         let mut book = self.junction.book.lock().unwrap();
+        book.count_all(UnusualEvent::LostAnswer, commits.unanswered);
+        book.count_all(UnusualEvent::LateCommit, commits.landed_late);
+        book.count_all(UnusualEvent::ShutOutCommit, commits.shut_out);
+        book.count_all(UnusualEvent::StaleRead, commits.stale_reads);
         book.violations.extend(found);
         if self.disk.stale_appends() > 0 {
             book.violated("an append with an old fence landed");

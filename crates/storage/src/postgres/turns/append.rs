@@ -2,14 +2,15 @@
 //! neither.
 
 use onyx_types::{Turn, TurnId};
-use tokio_postgres::{Error, Row};
+use tokio_postgres::Row;
 
+use super::once::StatementAppend;
 use super::{LogKey, PostgresTurnLog};
 use crate::local::encode_line;
 use crate::postgres::convert::{count, get, integer};
 use crate::postgres::query::{StatementParameters, row_if_any};
 use crate::postgres::transaction::{TransactionError, TransactionTries, may_have_happened};
-use crate::{Lease, LogState, Pos, StoreError};
+use crate::{Attempt, Lease, LogState, Pos, StoreError, append_once};
 
 /// The line of a turn as bytes.
 pub(super) struct NewLine {
@@ -28,8 +29,8 @@ pub(super) fn lines(batch: &[Turn]) -> Result<Vec<NewLine>, StoreError> {
 }
 
 // These are two deliberate mistakes that `make cluster-broken` compiles in to show that its checker
-// finds them. No feature, setting or environment variable turns them on, only a compiler flag, and
-// never in a build that people get.
+// finds them: `fence` is here, `reappend` is in `sessions/append_once.rs`. No feature, setting or
+// environment variable turns them on, only a compiler flag, and never in a build that people get.
 #[cfg(all(any(onyx_broken = "fence", onyx_broken = "reappend"), not(debug_assertions)))]
 compile_error!("a build with a mistake in it is for `make cluster-broken` alone");
 
@@ -131,13 +132,13 @@ impl PostgresTurnLog {
     ) -> Result<Appended, StoreError> {
         let fence = self.leases.fence(lease)?;
         let statement = AppendStatement { sql: APPEND, given: &[&true] };
-        match self.put(lease, fence, lines, &statement).await {
-            Ok(Some(written)) => Ok(written.appended),
-            Ok(None) => match self.end(&LogKey::of(&lease.key)).await? {
-                Some(end) if end > 0 => Err(StoreError::Conflict),
+        let append = StatementAppend::new(self, lease, lines, &statement);
+        match append_once(&append, fence).await? {
+            Some(written) => Ok(written.appended),
+            None => match self.state(&LogKey::of(&lease.key)).await? {
+                Some(log) if log.len > 0 => Err(StoreError::Conflict),
                 Some(_) | None => Err(self.leases.lost(lease)),
             },
-            Err(unsure) => Err(TransactionError::from(unsure).into()),
         }
     }
 
@@ -150,31 +151,19 @@ impl PostgresTurnLog {
         statement: &AppendStatement<'_>,
     ) -> Result<Written, TransactionError> {
         let fence = self.leases.fence(lease)?;
-        match self.put(lease, fence, lines, statement).await {
-            Err(AppendFailure::Unknown(_)) if cfg!(onyx_broken = "reappend") => {
-                let again = self.put(lease, fence, lines, statement).await;
-                again.map_err(TransactionError::from)?.ok_or_else(|| self.leases.lost(lease).into())
-            }
-            Err(AppendFailure::Unknown(error)) => {
-                tracing::warn!(%error, "whether turns were written is not known; asking");
-                let found = self.find_out(lease, lines, statement).await;
-                // It is not known what the log holds, so the lease is given up, and the next holder
-                // of the session reads the log.
-                found.inspect_err(|_| drop(self.leases.lost(lease)))
-            }
-            Err(AppendFailure::Known(trouble)) => Err(trouble),
-            Ok(written) => written.ok_or_else(|| self.leases.lost(lease).into()),
-        }
+        let append = StatementAppend::new(self, lease, lines, statement);
+        let written = append_once(&append, fence).await?;
+        written.ok_or_else(|| self.leases.lost(lease).into())
     }
 
-    /// Runs the statement once. `None`: the row has another fence now.
-    async fn put(
+    /// Sends the statement until the database takes part in it or fails.
+    pub(super) async fn put(
         &self,
         lease: &Lease,
         fence: i64,
         lines: &[NewLine],
         statement: &AppendStatement<'_>,
-    ) -> Result<Option<Written>, AppendFailure> {
+    ) -> Attempt<Written, TransactionError> {
         let key = LogKey::of(&lease.key);
         let (mut offsets, mut turns, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
         let mut length = 0_u64;
@@ -188,59 +177,35 @@ impl PostgresTurnLog {
         let mut given = key.with([&fence, &count, &length, &offsets, &turns, &bytes]);
         given.extend(statement.given);
         let mut tries = TransactionTries::default();
-        let put = loop {
-            let client = self.database.client_soon().await.map_err(AppendFailure::known)?;
-            match row_if_any(&client, statement.sql, &given).await.map_err(AppendFailure::of) {
-                Err(AppendFailure::Known(trouble)) if tries.again(&trouble).await => {}
-                put => break put?,
+        loop {
+            let client = match self.database.client_soon().await {
+                Ok(client) => client,
+                Err(error) => return Attempt::Failed(error.into()),
+            };
+            let error = match row_if_any(&client, statement.sql, &given).await {
+                Ok(row) => return self.answered(lease, row),
+                Err(error) => error,
+            };
+            if may_have_happened(&error) {
+                tracing::warn!(%error, "whether turns were written is not known; asking");
+                return Attempt::Unanswered(error.into());
             }
-        };
-        let Some(put) = put else { return Ok(None) };
-        let written = Written::read(put).map_err(AppendFailure::known)?;
-        self.leases.wrote(lease, written.log);
-        Ok(Some(written))
+            let trouble = TransactionError::from(error);
+            if !tries.again(&trouble).await {
+                return Attempt::Failed(trouble);
+            }
+        }
     }
 
-    /// Finds out what happened to a statement whose answer was lost. Raising the fence waits for
-    /// the statement or shuts it out, so the turns are there now or never will be. If they are
-    /// absent, they are written under the new fence.
-    async fn find_out(
-        &self,
-        lease: &Lease,
-        lines: &[NewLine],
-        statement: &AppendStatement<'_>,
-    ) -> Result<Written, TransactionError> {
-        let Some(last) = lines.last() else { return Err(StoreError::LeaseLost.into()) };
-        let raised = self.leases.raise(lease).await;
-        let (key, turn) = (LogKey::of(&lease.key), last.turn.to_string());
-        let client = self.database.client().await?;
-        let found = row_if_any(
-            &client,
-            "SELECT pos + octet_length(line), generation FROM turns JOIN session_log
-                 USING (person, agent, session)
-             WHERE person = $1 AND agent = $2 AND session = $3 AND turn = $4",
-            &key.with([&turn]),
-        )
-        .await?;
-        drop(client);
-        match (found, raised) {
-            // The lines were written, even if another gateway holds the session now.
-            (Some(row), _) => {
-                let (len, generation): (u64, i64) = (count(&row, 0)?, get(&row, 1)?);
-                let log = LogState { len, stamp: generation.into() };
-                self.leases.wrote(lease, log);
-                // The numbers are zero because they are not known here; the next append counts what
-                // is to be sealed.
-                let appended = Appended { end: Pos(len), unsealed_rows: 0, unsealed_bytes: 0 };
-                Ok(Written { appended, log, row: None })
+    fn answered(&self, lease: &Lease, row: Option<Row>) -> Attempt<Written, TransactionError> {
+        let Some(row) = row else { return Attempt::ShutOut };
+        match Written::read(row) {
+            Ok(written) => {
+                self.leases.wrote(lease, written.log);
+                Attempt::Written(written)
             }
-            (None, Err(error)) => Err(error.into()),
-            // The statement is retried once. If that is not answered either, the caller gets the
-            // error.
-            (None, Ok(fence)) => {
-                let put = self.put(lease, fence, lines, statement).await?;
-                put.ok_or_else(|| StoreError::LeaseLost.into())
-            }
+            // An answer that cannot be read is as good as none.
+            Err(error) => Attempt::Unanswered(error.into()),
         }
     }
 }
@@ -254,30 +219,5 @@ impl Written {
         };
         let log = LogState { len: appended.end.0, stamp: get::<i64>(&row, 1)?.into() };
         Ok(Self { appended, log, row: Some(row) })
-    }
-}
-
-/// Why a statement failed, and whether it may have happened nevertheless.
-enum AppendFailure {
-    Known(TransactionError),
-    Unknown(Error),
-}
-
-impl From<AppendFailure> for TransactionError {
-    fn from(unsure: AppendFailure) -> Self {
-        match unsure {
-            AppendFailure::Known(trouble) => trouble,
-            AppendFailure::Unknown(error) => error.into(),
-        }
-    }
-}
-
-impl AppendFailure {
-    fn known(error: StoreError) -> Self {
-        Self::Known(error.into())
-    }
-
-    fn of(error: Error) -> Self {
-        if may_have_happened(&error) { Self::Unknown(error) } else { Self::Known(error.into()) }
     }
 }

@@ -3,6 +3,7 @@
 //! that a file would hold.
 
 mod append;
+mod once;
 mod page;
 mod seal;
 
@@ -234,11 +235,13 @@ impl PostgresTurnLog {
         }
     }
 
-    /// The length of the log; `None` if there is no log.
-    async fn end(&self, key: &LogKey) -> Result<Option<u64>, StoreError> {
+    /// The length and stamp of the log; `None` if there is no log.
+    async fn state(&self, key: &LogKey) -> Result<Option<LogState>, StoreError> {
         let client = self.database.client().await?;
-        let select = "SELECT next_pos FROM session_log
+        let select = "SELECT next_pos, generation FROM session_log
                       WHERE person = $1 AND agent = $2 AND session = $3";
-        row_if_any(&client, select, &key.given()).await?.map(|row| count(&row, 0)).transpose()
+        let found = row_if_any(&client, select, &key.given()).await?;
+        let state = |row| Ok(LogState { len: count(&row, 0)?, stamp: get::<i64>(&row, 1)?.into() });
+        found.map(state).transpose()
     }
 }

@@ -7,7 +7,7 @@ use super::{LogKey, PostgresTurnLog};
 use crate::local::{FoundTurns, Line, decode_line};
 use crate::postgres::convert::{count, get, integer};
 use crate::postgres::query::rows;
-use crate::{Page, Pos, StoreError};
+use crate::{LogTail, Page, Pos, StoreError};
 
 /// How much of a log is read at most.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +78,23 @@ impl PostgresTurnLog {
         if copied.is_empty() { Err(StoreError::NotFound) } else { Ok(copied) }
     }
 
+    /// The log's state and its lines from a position on. `Conflict`: it ends before that, as after a failover to a database
+    /// that had not got everything.
+    pub(super) async fn tail_from(
+        &self,
+        key: &SessionKey,
+        from: u64,
+    ) -> Result<LogTail, StoreError> {
+        let key = LogKey::of(key);
+        let state = self.state(&key).await?.ok_or(StoreError::Conflict)?;
+        let bytes = state.len.checked_sub(from).ok_or(StoreError::Conflict)?;
+        // The append before may have had the log sealed meanwhile, with these lines in the segment.
+        let read =
+            self.read_before(&key, state.len, ReadLimits { turns: usize::MAX, bytes }).await?;
+        let lines = read.lines.into_iter().rev().map(|line| line.bytes).collect();
+        Ok(LogTail { state, lines })
+    }
+
     /// Reads the last lines before a position. `None`: there is no log.
     async fn read(
         &self,
@@ -89,19 +106,28 @@ impl PostgresTurnLog {
         // used.
         let held = self.leases.log(key);
         let key = LogKey::of(key);
-        let len = match held {
-            Some(log) => Some(log.len),
-            None => self.end(&key).await?,
+        let state = match held {
+            Some(state) => Some(state),
+            None => self.state(&key).await?,
         };
-        let Some(len) = len else { return Ok(None) };
-        let end = before.map_or(len, |pos| pos.0.min(len));
+        let Some(state) = state else { return Ok(None) };
+        let end = before.map_or(state.len, |pos| pos.0.min(state.len));
+        self.read_before(&key, end, limits).await.map(Some)
+    }
+
+    async fn read_before(
+        &self,
+        key: &LogKey,
+        end: u64,
+        limits: ReadLimits,
+    ) -> Result<Lines, StoreError> {
         let mut read = Lines { lines: Vec::new(), start: end };
         while read.start > 0 && read.lines.len() < limits.turns && end - read.start < limits.bytes {
             let wanted = (limits.turns - read.lines.len()).min(ROWS_AT_ONCE);
             let floor = end.saturating_sub(limits.bytes);
-            let mut older = self.rows_before(&key, read.start, floor, wanted).await?;
+            let mut older = self.rows_before(key, read.start, floor, wanted).await?;
             if older.is_empty() {
-                older = self.sealed_before(&key, read.start).await?;
+                older = self.sealed_before(key, read.start).await?;
             }
             // The log was deleted meanwhile.
             let Some(newest) = older.first() else { break };
@@ -116,7 +142,7 @@ impl PostgresTurnLog {
                 read.lines.push(line);
             }
         }
-        Ok(Some(read))
+        Ok(read)
     }
 
     async fn rows_before(
