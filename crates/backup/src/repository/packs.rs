@@ -334,7 +334,7 @@ fn is_wasteful(useful: &[Placed], all: &[Placed]) -> bool {
 /// How thoroughly unused chunks are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnusedChunks {
-    /// No unused chunk stays.
+    /// No unused chunk stays, even if a whole pack must be rewritten for one.
     Yes,
     /// A few unused chunks may stay if rewriting the pack would cost more.
     No,

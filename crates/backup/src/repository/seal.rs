@@ -37,7 +37,7 @@ const PASSES: u32 = 3;
 const MOST_MEMORY_KIB: u32 = 1024 * 1024;
 const MOST_PASSES: u32 = 16;
 
-/// The passphrase of encrypted backups. Never shown.
+/// The passphrase of encrypted backups. It is never shown.
 #[derive(Clone)]
 pub struct Passphrase(String);
 

@@ -1,7 +1,7 @@
 //! Writes the items that were read into a home, through the stores that everything else uses. Each
 //! item is written completely or not at all, and existing items are compared and not changed: an
-//! interrupted import continues where it stopped when it is run again. The config is not changed
-//! here but by the config's owner.
+//! interrupted import continues where it stopped when it is run again. Agents and
+//! settings are not written here, because only the binary edits the config.
 
 mod files;
 mod sessions;

@@ -117,7 +117,7 @@ impl Package {
         !self.part.connectors.is_empty() || !self.part.hooks.is_empty()
     }
 
-    /// Why the config does not fit the plugin's `config_schema`.
+    /// Says why the config does not fit the plugin's `config_schema`; `None` if it fits.
     pub(crate) fn config_flaw(&self, config: &Map<String, Value>) -> Option<String> {
         let value = Value::Object(config.clone());
         if value.to_string().len() > LONGEST_SETTINGS {

@@ -53,7 +53,7 @@ pub(super) struct Slot {
     pub(super) name: String,
     /// The facts of the package that the owner accepted last, even if the files have changed since.
     pub(super) facts: Option<AcceptedFacts>,
-    /// Why nothing of the plugin is used now, if that is so.
+    /// The reason why nothing of the plugin is used now; `None` if the plugin is used.
     pub(super) problem: Option<String>,
     pub(super) accepted: Option<Accepted>,
     pub(super) connectors: Vec<Arc<PluginConnector>>,

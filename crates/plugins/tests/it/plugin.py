@@ -13,7 +13,7 @@ def say(message):
 
 
 def look(paths):
-    """Returns what the plugin can reach: files, the network, and the environment."""
+    """Reports what can be reached from here: files, the network, the environment."""
     seen = {"environment": sorted(os.environ), "files": [], "network": False, "written": []}
     for path in paths:
         try:

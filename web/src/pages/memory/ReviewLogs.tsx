@@ -1,23 +1,21 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { BookOpenText } from 'lucide-react';
-import type { KeptMemories } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';
-import { wordsOf } from './review';
+import { wordsOf, type ReviewWords } from './review';
 
 /** Lets the default agent review its daily logs now; its proposals go to the Inbox. */
 export function ReviewLogs() {
   const navigate = useNavigate();
   const [busy, setBusy] = useState(false);
-  const actionOf = (report: KeptMemories) => {
-    const id = report.sessionId;
-    switch (wordsOf(report).leadsTo) {
+  const actionOf = (leadsTo: ReviewWords['leadsTo'], session: string) => {
+    switch (leadsTo) {
       case 'inbox':
         return { label: 'Open Inbox', run: () => void navigate({ to: '/inbox' }) };
       case 'chat':
-        return id ? { label: 'Open chat', run: () => void navigate({ to: '/chat/$id', params: { id } }) } : undefined;
+        return { label: 'Open chat', run: () => void navigate({ to: '/chat/$id', params: { id: session } }) };
       case undefined:
         return undefined;
     }
@@ -27,8 +25,8 @@ export function ReviewLogs() {
     const report = await attempt('The logs were not reviewed', () => onyx.memory.keep());
     setBusy(false);
     if (!report) return;
-    const { text, tone } = wordsOf(report);
-    toast(text, { tone, action: actionOf(report) });
+    const { text, tone, leadsTo } = wordsOf(report);
+    toast(text, { tone, action: actionOf(leadsTo, report.sessionId ?? '') });
   };
   return (
     <button
