@@ -8,8 +8,8 @@ use onyx_types::{PersonId, SessionId, TurnId};
 
 /// Remembers the messages whose answer was promised.
 ///
-/// One process keeps them in memory, because after a restart the inbox on disk says what was
-/// promised. Several processes over one store would need an implementation that shares them.
+/// Each process keeps its own in memory, because the inbox in the store says what was promised:
+/// after a restart, and when another gateway that made a promise is gone.
 pub(crate) trait Promises: Send + Sync {
     fn add(&self, message: TurnId, person: PersonId, session: SessionId);
 
@@ -27,6 +27,12 @@ pub(crate) trait Promises: Send + Sync {
 
     fn is_withdrawn(&self, message: TurnId) -> bool;
 
+    /// Notes that this process cannot answer the message, so that it does not try again and later
+    /// messages need not wait for it.
+    fn give_up(&self, message: TurnId);
+
+    fn is_given_up(&self, message: TurnId) -> bool;
+
     /// Forgets what was promised in the session and keeps new runs from beginning there.
     fn close(&self, session: SessionId);
 
@@ -43,6 +49,8 @@ pub(crate) struct LocalPromises {
     /// Messages that people withdrew since the process began. They are never removed, since each
     /// takes only a few bytes.
     withdrawn: Mutex<HashSet<TurnId>>,
+    /// Messages whose answer failed before a run began. They are never removed either.
+    given_up: Mutex<HashSet<TurnId>>,
 }
 
 impl LocalPromises {
@@ -56,6 +64,10 @@ impl LocalPromises {
 
     fn withdrawn(&self) -> MutexGuard<'_, HashSet<TurnId>> {
         self.withdrawn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn given_up(&self) -> MutexGuard<'_, HashSet<TurnId>> {
+        self.given_up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -82,6 +94,14 @@ impl Promises for LocalPromises {
 
     fn is_withdrawn(&self, message: TurnId) -> bool {
         self.withdrawn().contains(&message)
+    }
+
+    fn give_up(&self, message: TurnId) {
+        self.given_up().insert(message);
+    }
+
+    fn is_given_up(&self, message: TurnId) -> bool {
+        self.given_up().contains(&message)
     }
 
     fn close(&self, session: SessionId) {

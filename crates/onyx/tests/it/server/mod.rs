@@ -6,6 +6,7 @@ mod commands;
 mod draining;
 mod fences;
 mod moving;
+mod queues;
 mod renewals;
 mod round_trips;
 mod sign_ins;
