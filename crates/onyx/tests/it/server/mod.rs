@@ -2,6 +2,7 @@
 //! gateways.
 
 mod backups;
+mod changes;
 mod commands;
 mod draining;
 mod fences;
