@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use onyx_api::Change;
 use onyx_storage::{Heard, News};
 use onyx_types::{Cancel, Fault};
 use tokio::sync::{Notify, mpsc};
@@ -73,10 +74,20 @@ impl Look<'_> {
         if more.drain {
             self.asked_to_drain.cancel();
         }
+        if more.gateway_gone {
+            reload_everything(self.live);
+        }
         for notice in more.notices {
             // If the queue is full, the notice is dropped, because it is only a hint.
             let _ = self.notices.try_send(notice);
         }
+    }
+}
+
+/// Lets clients load again what a gateway that is gone may have changed without telling the others.
+fn reload_everything(live: &Live) {
+    for change in [Change::Memory(None), Change::Agents, Change::Connectors] {
+        live.changes.tell(change);
     }
 }
 

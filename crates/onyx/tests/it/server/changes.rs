@@ -6,7 +6,7 @@ use onyx_test_support::{DEFAULT_TOKEN, OnyxProcess, ScriptedModel, ServerPlace};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::together::{FOLLOWED, two};
+use super::together::{FAILOVER, FOLLOWED, two};
 use crate::ws::Client;
 
 /// A client that is told of changes from now on.
@@ -58,4 +58,20 @@ async fn a_file_written_through_one_gateway_is_told_at_the_other_within_a_second
     // would have sent the first change back by now.
     assert_eq!(told_by(&place, "two").await, 0);
     assert!(told_by(&place, "one").await >= 2);
+}
+
+#[tokio::test]
+async fn a_file_written_by_a_gateway_that_was_killed_before_it_told_is_told_when_it_counts_as_dead()
+{
+    let model = ScriptedModel::start().await;
+    let (place, mut one, two) = two(&model).await;
+    let mut client = listener(&two).await;
+    place.lose_notices().await;
+    let words = json!({"agent": "main", "text": "likes teal", "target": "daily"});
+    let kept = one.post("/v1/memory", &words).await;
+    assert!(kept.status < 300, "{}", kept.text());
+    one.kill().await;
+    let killed = Instant::now();
+    assert_eq!(told(&mut client, "memory").await, changed("memory"));
+    assert!(killed.elapsed() < FAILOVER, "{:?}", killed.elapsed());
 }

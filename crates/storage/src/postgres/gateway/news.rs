@@ -1,7 +1,7 @@
 //! What the other gateways did, by one poll: counters that grow in the same transaction as what they count, which is how
 //! a revocation is never missed, and notices, which are hints to look again and may be lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::Gateway;
@@ -21,6 +21,8 @@ pub struct Heard {
     counters: BTreeMap<String, i64>,
     /// Notices by their numbers, and when they were heard.
     notices: BTreeMap<i64, Duration>,
+    /// The incarnations of the other gateways that lived at the last poll.
+    alive: BTreeSet<i64>,
     /// When the last poll that succeeded began.
     polled: Option<Duration>,
 }
@@ -49,6 +51,8 @@ pub struct News {
     pub config: bool,
     /// Sign-ins at providers began or ended.
     pub sign_ins: bool,
+    /// Another gateway ended or counts as dead. It may not have sent notices of what it did last.
+    pub gateway_gone: bool,
     /// The owner asks this gateway to give everything back.
     pub drain: bool,
     /// The notices as the other gateways wrote them, oldest first.
@@ -82,13 +86,16 @@ impl Gateway {
                                 WHERE heard.id = gateway_notices.id)
               ORDER BY id)
              UNION ALL
-             SELECT 'drain', 1, NULL FROM gateways WHERE id = $1 AND drain_asked",
+             SELECT 'drain', 1, NULL FROM gateways WHERE id = $1 AND drain_asked
+             UNION ALL
+             SELECT 'alive', incarnation, NULL FROM gateways
+             WHERE id <> $1 AND until > clock_timestamp()",
             &[&self.id(), &look_back, &told, &known],
         )
         .await?;
         heard.polled = Some(now);
         let is_first = heard.counters.is_empty();
-        let mut news = News::default();
+        let (mut news, mut alive) = (News::default(), BTreeSet::new());
         for row in &found {
             let (name, number): (Option<String>, i64) = (get(row, 0)?, get(row, 1)?);
             let Some(name) = name else {
@@ -106,11 +113,17 @@ impl Gateway {
                     news.drain = true;
                     continue;
                 }
+                "alive" => {
+                    alive.insert(number);
+                    continue;
+                }
                 "sign-ins" => news.sign_ins = is_new,
                 _ => news.config = is_new,
             }
             heard.counters.insert(name, number);
         }
+        news.gateway_gone = !heard.alive.is_subset(&alive);
+        heard.alive = alive;
         Ok(news)
     }
 
