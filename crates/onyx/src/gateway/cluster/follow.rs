@@ -131,6 +131,7 @@ async fn hear(live: &Live, mut notices: mpsc::Receiver<String>) {
         match serde_json::from_str(&message) {
             Ok(GatewayMessage::Notice(notice)) => live.agent.hear(notice).await,
             Ok(GatewayMessage::Change { changed }) => live.changes.tell(changed),
+            Ok(GatewayMessage::Job { job }) => live.agent.jobs.hear(job),
             Err(error) => tracing::debug!(%error, "a message of another gateway is not known here"),
         }
     }

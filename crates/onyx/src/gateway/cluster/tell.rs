@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use onyx_agent::Notice;
+use onyx_agent::{JobNotice, Notice};
 use onyx_api::Change;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::Receiver;
@@ -23,6 +23,8 @@ pub(super) enum GatewayMessage {
     Notice(Notice),
     /// Files, or accounts of a connector, were changed.
     Change { changed: Change },
+    /// Jobs of a person were changed, or have a result that their browsers show.
+    Job { job: JobNotice },
 }
 
 /// The messages that wait, in the form in which they are sent.
@@ -33,10 +35,12 @@ impl WaitingMessages {
     /// Collects what this gateway does.
     pub(super) async fn gather(&self, live: &Live) {
         let (mut notices, mut changes) = (live.agent.own_notices(), live.changes.to_be_shared());
+        let mut jobs = live.agent.jobs.own_notices();
         loop {
             tokio::select! {
                 notice = next(&mut notices) => self.add(&GatewayMessage::Notice(notice)),
                 changed = next(&mut changes) => self.add(&GatewayMessage::Change { changed }),
+                job = next(&mut jobs) => self.add(&GatewayMessage::Job { job }),
             }
         }
     }

@@ -75,3 +75,23 @@ async fn a_file_written_by_a_gateway_that_was_killed_before_it_told_is_told_when
     assert_eq!(told(&mut client, "memory").await, changed("memory"));
     assert!(killed.elapsed() < FAILOVER, "{:?}", killed.elapsed());
 }
+
+#[tokio::test]
+async fn the_result_of_a_job_is_shown_at_every_gateway() {
+    let model = ScriptedModel::with_answers(["All quiet."]).await;
+    let (_place, one, two) = two(&model).await;
+    let (mut at_one, mut at_two) = (listener(&one).await, listener(&two).await);
+    let job = json!({"id": "watch", "every": "1h", "prompt": "Look.", "deliver": "notification"});
+    let _ = one.post("/api/jobs", &job).await.expect(201);
+    let _ = one.post("/api/jobs/watch/run", &json!({})).await.expect(200);
+    // Either gateway may fire the job, so one of the two hears of it from the other.
+    for client in [&mut at_one, &mut at_two] {
+        let shown = loop {
+            let event = told(client, "jobs").await;
+            if event["change"] == "told" {
+                break event;
+            }
+        };
+        assert!(shown["message"].as_str().unwrap().contains("All quiet."), "{shown}");
+    }
+}
