@@ -68,6 +68,8 @@ pub(super) struct ReadingPass<'a> {
     /// Whether it is still this gateway that reads.
     pub(super) still_owns: &'a (dyn Fn() -> bool + Send + Sync),
     pub(super) progress: &'a mut ReadingProgress,
+    /// Up to here no chunk appears any more that was not there before the pass.
+    pub(super) settled: ChunkId,
     /// The texts that failed since one of the same person was read.
     pub(super) failed: BTreeMap<PersonId, Vec<ChunkId>>,
     pub(super) silent_people: usize,
@@ -182,9 +184,12 @@ impl ReadingPass<'_> {
         }
     }
 
+    /// Texts that may still get an unread one before them are looked at again in the next pass; what
+    /// was found in them is known then.
     async fn read_new(&mut self) -> Result<Flow, KnowledgeError> {
+        let mut after = self.progress.through;
         loop {
-            let next = self.chunks.chunks_after(self.progress.through, CHUNKS_AT_ONCE).await?;
+            let next = self.chunks.chunks_after(after, CHUNKS_AT_ONCE).await?;
             if next.is_empty() {
                 return Ok(Flow::Continue);
             }
@@ -195,7 +200,8 @@ impl ReadingPass<'_> {
                 {
                     return Ok(Flow::Stop);
                 }
-                self.progress.through = chunk.id;
+                after = chunk.id;
+                self.progress.through = self.progress.through.max(after.min(self.settled));
                 if self.failed.is_empty() {
                     self.note_progress().await?;
                 }

@@ -149,7 +149,9 @@ impl VectorMaker {
         if self.known().embedded.as_ref() == Some(&done) {
             return Ok(());
         }
-        // Chunks have ascending numbers, so that those up to here need not be looked at again.
+        // Chunks have ascending numbers, so that those up to here need not be looked at again. Those
+        // that may still get one before them are looked at next time.
+        let settled = chunks.settled_through().await?;
         let mut after = self.embedded_through(&model).await?;
         loop {
             // The position is read first, so that what comes meanwhile is looked at next time.
@@ -157,7 +159,7 @@ impl VectorMaker {
             let missing = chunks.without_vector(&model, after, BATCH).await?;
             let Some(last) = missing.last() else {
                 self.serve(&model).await?;
-                self.note_embedded_through(&model, after).await?;
+                self.note_embedded_through(&model, after.min(settled)).await?;
                 self.embed_missing_tokens(&*embedder, &model).await?;
                 done.change = change;
                 self.known().embedded = Some(done);
@@ -167,7 +169,8 @@ impl VectorMaker {
             if !self.embed_chunks(&*embedder, &model, &missing).await? {
                 return Ok(());
             }
-            let made = Made { epoch: done.epoch, model: model.clone(), through: after };
+            let through = after.min(settled);
+            let made = Made { epoch: done.epoch, model: model.clone(), through };
             self.known().made = Some(made);
         }
     }

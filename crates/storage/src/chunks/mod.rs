@@ -410,6 +410,13 @@ pub trait ChunkStore: Send + Sync {
         most: u64,
     ) -> Result<Option<ChunkId>, StoreError>;
 
+    /// Up to here every chunk is there that will ever have such a number. Chunks after it may still appear before ones that
+    /// are there already, so nobody remembers to have read further than this. It is asked before the chunks are read. In
+    /// a home chunks are written one after the other, so this is no bound.
+    async fn settled_through(&self) -> Result<ChunkId, StoreError> {
+        Ok(ChunkId(u64::MAX))
+    }
+
     /// Chunks in order, after this one.
     async fn chunks_after(
         &self,

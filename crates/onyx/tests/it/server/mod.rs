@@ -15,6 +15,7 @@ mod start;
 mod store_away;
 mod together;
 mod turn;
+mod vectors;
 
 use onyx_test_support::{MASTER_KEY, OnyxBuilder, OnyxProcess, ScriptedModel, ServerPlace};
 use serde_json::Value;
