@@ -7,6 +7,7 @@ mod leases;
 mod news;
 mod overview;
 mod owners;
+mod writer;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -31,6 +32,7 @@ pub(crate) use leases::PostgresLeases;
 pub use news::{Heard, News};
 pub use overview::{GatewayOverview, GatewayState};
 pub(crate) use overview::{ask_to_drain, overview};
+pub(in crate::postgres) use writer::{LifeFence, LifeWriter, last_statement};
 
 /// How this gateway is known to the others.
 #[derive(Clone, Debug, PartialEq, Eq)]

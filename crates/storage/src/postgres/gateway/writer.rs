@@ -1,20 +1,21 @@
-//! Which gateway writes files, and in which of its lives. Others take over what a gateway does once its life is over; from
-//! then on nothing that it began is written, even if it wakes and lives again. Its life stands for the leases of sessions,
-//! drafts and jobs, because they end with it: a session's own lease is longer than a life and is renewed three times in it.
+//! Which gateway writes files and notes of their origin, and in which of its lives. Others take over what a gateway does
+//! once its life is over; from then on nothing that it began is written, even if it wakes and lives again. Its life stands
+//! for the leases of sessions, drafts and jobs, because they end with it: a session's own lease is longer than a life and
+//! is renewed three times in it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::Transaction;
 
+use super::Gateway;
 use crate::StoreError;
 use crate::postgres::connect::MOST_IDLE;
-use crate::postgres::gateway::Gateway;
 use crate::postgres::query::row_if_any;
 use crate::postgres::transaction::Trouble;
 
 #[derive(Clone, Debug)]
-pub(super) struct FileWriter {
+pub(in crate::postgres) struct LifeWriter {
     gateway: Arc<Gateway>,
     life: WriterLife,
 }
@@ -29,13 +30,13 @@ enum WriterLife {
     Over,
 }
 
-impl FileWriter {
-    pub(super) fn new(gateway: Arc<Gateway>) -> Self {
+impl LifeWriter {
+    pub(in crate::postgres) fn new(gateway: Arc<Gateway>) -> Self {
         Self { gateway, life: WriterLife::Current }
     }
 
     /// A writer for work that begins now. Work within other work keeps the life of the outer one.
-    pub(super) fn of_this_life(&self) -> Self {
+    pub(in crate::postgres) fn of_this_life(&self) -> Self {
         let life = match self.life {
             WriterLife::Current => {
                 self.gateway.incarnation().map_or(WriterLife::Over, WriterLife::Of)
@@ -46,7 +47,7 @@ impl FileWriter {
     }
 
     /// The incarnation that writes, as far as this gateway knows without asking.
-    pub(super) fn incarnation(&self) -> Result<i64, StoreError> {
+    pub(in crate::postgres) fn incarnation(&self) -> Result<i64, StoreError> {
         let now = self.gateway.alive()?;
         match self.life {
             WriterLife::Current => Ok(now),
@@ -56,19 +57,19 @@ impl FileWriter {
     }
 
     /// To be asked before the transaction of a write.
-    pub(super) async fn begin(&self) -> Result<FileFence, StoreError> {
+    pub(in crate::postgres) async fn begin(&self) -> Result<LifeFence, StoreError> {
         let rest = MOST_IDLE.min(self.gateway.life() / 3);
         if self.gateway.alive_for(rest).is_err() {
             // It says first that it lives, so that a late heartbeat fails no write.
             self.gateway.beat().await?;
         }
-        Ok(FileFence { id: self.gateway.id().to_owned(), incarnation: self.incarnation()?, rest })
+        Ok(LifeFence { id: self.gateway.id().to_owned(), incarnation: self.incarnation()?, rest })
     }
 }
 
-/// The condition under which a transaction may write files.
+/// The condition under which a transaction may write.
 #[derive(Debug)]
-pub(super) struct FileFence {
+pub(in crate::postgres) struct LifeFence {
     id: String,
     incarnation: i64,
     /// The server ends a transaction of a gateway that pauses for longer than this: what is checked with the last
@@ -76,7 +77,7 @@ pub(super) struct FileFence {
     rest: Duration,
 }
 
-impl FileFence {
+impl LifeFence {
     /// Only the database's clock decides.
     async fn check(&self, transaction: &Transaction<'_>) -> Result<(), Trouble> {
         let select = "SELECT 1 FROM gateways
@@ -90,8 +91,8 @@ impl FileFence {
 }
 
 /// Sends the last statement of a write together with the check of its fence, so that the check costs no trip.
-pub(super) async fn last_statement<T>(
-    fence: Option<&FileFence>,
+pub(in crate::postgres) async fn last_statement<T>(
+    fence: Option<&LifeFence>,
     transaction: &Transaction<'_>,
     statement: impl Future<Output = Result<T, Trouble>>,
 ) -> Result<T, Trouble> {
