@@ -11,7 +11,7 @@ use onyx_types::{
 use tokio::sync::broadcast;
 
 use super::Conversations;
-use super::queue::is_to_be_answered;
+use super::promises::is_to_be_answered;
 use crate::feed::EventReader;
 use crate::notices::Notice;
 use crate::runs::{DryRun, RunHandle, RunInput, RunRequest, RunTerms, SessionRef};
@@ -256,7 +256,7 @@ impl Conversations {
         promises.is_promised(row.turn)
             || (self.shared.runs.has_others()
                 && is_to_be_answered(row)
-                && !promises.is_given_up(row.turn))
+                && !promises.is_finished(row.turn))
     }
 
     /// The message and everything after it, once it is in the log.

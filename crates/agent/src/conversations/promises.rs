@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use onyx_storage::{Delivery, InboxRow};
 use onyx_types::{PersonId, SessionId, TurnId};
 
 /// Remembers the messages whose answer was promised.
@@ -27,11 +28,11 @@ pub(crate) trait Promises: Send + Sync {
 
     fn is_withdrawn(&self, message: TurnId) -> bool;
 
-    /// Notes that this process cannot answer the message, so that it does not try again and later
-    /// messages need not wait for it.
-    fn give_up(&self, message: TurnId);
+    /// Notes that this process has nothing more to do for the message, because it is answered or
+    /// cannot be answered here. Later messages need not wait for it.
+    fn finish(&self, message: TurnId);
 
-    fn is_given_up(&self, message: TurnId) -> bool;
+    fn is_finished(&self, message: TurnId) -> bool;
 
     /// Forgets what was promised in the session and keeps new runs from beginning there.
     fn close(&self, session: SessionId);
@@ -39,6 +40,11 @@ pub(crate) trait Promises: Send + Sync {
     fn reopen(&self, session: SessionId);
 
     fn is_closed(&self, session: SessionId) -> bool;
+}
+
+/// Whether a message was promised an answer of its own, which it gets although no client asks for it.
+pub(super) fn is_to_be_answered(row: &InboxRow) -> bool {
+    row.delivery == Delivery::FollowUp && !row.words.withdrawn
 }
 
 /// Keeps the promises of this process in memory.
@@ -49,8 +55,8 @@ pub(crate) struct LocalPromises {
     /// Messages that people withdrew since the process began. They are never removed, since each
     /// takes only a few bytes.
     withdrawn: Mutex<HashSet<TurnId>>,
-    /// Messages whose answer failed before a run began. They are never removed either.
-    given_up: Mutex<HashSet<TurnId>>,
+    /// Messages that are answered or cannot be answered. They are never removed either.
+    finished: Mutex<HashSet<TurnId>>,
 }
 
 impl LocalPromises {
@@ -66,8 +72,8 @@ impl LocalPromises {
         self.withdrawn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn given_up(&self) -> MutexGuard<'_, HashSet<TurnId>> {
-        self.given_up.lock().unwrap_or_else(PoisonError::into_inner)
+    fn finished(&self) -> MutexGuard<'_, HashSet<TurnId>> {
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -96,12 +102,12 @@ impl Promises for LocalPromises {
         self.withdrawn().contains(&message)
     }
 
-    fn give_up(&self, message: TurnId) {
-        self.given_up().insert(message);
+    fn finish(&self, message: TurnId) {
+        self.finished().insert(message);
     }
 
-    fn is_given_up(&self, message: TurnId) -> bool {
-        self.given_up().contains(&message)
+    fn is_finished(&self, message: TurnId) -> bool {
+        self.finished().contains(&message)
     }
 
     fn close(&self, session: SessionId) {

@@ -12,6 +12,7 @@ use onyx_types::{
 
 use super::Conversations;
 use super::answers::{AfterFailure, LOOK};
+use super::promises::is_to_be_answered;
 use crate::notices::NoticeKind;
 use crate::runs::{StopTarget, check_content};
 
@@ -108,19 +109,20 @@ impl Conversations {
         let promises = &self.shared.promises;
         while promises.is_promised(message) {
             match self.answer_to(person, session, message, AfterFailure::Replay).await {
-                Ok(_) => break,
+                Ok(_) => {
+                    promises.finish(message);
+                    break;
+                }
                 // The gateway is busy, so this waits and tries again.
                 Err(fault) if fault.code == ErrorCode::Overloaded => {
                     self.shared.clock.sleep(LOOK).await;
                 }
-                Err(fault) if fault.code == ErrorCode::Cancelled => {
-                    promises.give_up(message);
-                    break;
-                }
                 Err(fault) => {
-                    tracing::warn!(%session, %fault, "a waiting message could not be answered");
+                    if fault.code != ErrorCode::Cancelled {
+                        tracing::warn!(%session, %fault, "a waiting message could not be answered");
+                    }
                     if !may_be_answered_later(&fault) {
-                        promises.give_up(message);
+                        promises.finish(message);
                     }
                     break;
                 }
@@ -150,11 +152,11 @@ impl Conversations {
     }
 
     /// Messages that wait in sessions on which no gateway works, without those that this process
-    /// promised or cannot answer.
+    /// promised or has finished.
     async fn left_messages(&self) -> Result<Vec<LeftMessage>, Fault> {
         let promises = &self.shared.promises;
         let mut left = self.shared.ledger.left_messages().await?;
-        left.retain(|left| !promises.is_promised(left.turn) && !promises.is_given_up(left.turn));
+        left.retain(|left| !promises.is_promised(left.turn) && !promises.is_finished(left.turn));
         Ok(left)
     }
 
@@ -176,7 +178,7 @@ impl Conversations {
                 if promises_answers && is_to_be_answered(&row) {
                     self.promise(&person, session, row.turn);
                 } else {
-                    self.shared.promises.give_up(row.turn);
+                    self.shared.promises.finish(row.turn);
                 }
             }
         }
@@ -212,11 +214,6 @@ impl Conversations {
     pub fn is_promised(&self, message: TurnId) -> bool {
         self.shared.promises.is_promised(message)
     }
-}
-
-/// Whether the message gets an answer of its own although no client asks for it.
-pub(super) fn is_to_be_answered(row: &InboxRow) -> bool {
-    row.delivery == Delivery::FollowUp && !row.words.withdrawn
 }
 
 /// Whether the message may be answered when it is tried again, here or at another gateway.
