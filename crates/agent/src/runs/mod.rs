@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use onyx_knowledge::Index;
 use onyx_tools::Skills;
-use onyx_types::{AgentId, Event, Fault, PersonId, RunId, SessionId, TurnId};
+use onyx_types::{AgentId, Event, Fault, PersonId, RunId, SessionId, SessionKey, TurnId};
 use tokio::sync::Notify;
 
 use crate::agents::{CurrentRoster, PreferenceFiles};
