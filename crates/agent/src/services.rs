@@ -275,17 +275,24 @@ impl AgentServices {
     }
 
     /// Answers the messages that an earlier process left waiting, then recovers at intervals until
-    /// it is stopped.
+    /// it is stopped. Where there are other gateways, it also looks at intervals for messages that
+    /// one of them left waiting.
     pub async fn tend(&self, stop: &Cancel) {
         self.tend_every(LOOK_AFTER, stop).await;
     }
 
     /// Does what `tend` does, with this interval between recoveries.
     pub async fn tend_every(&self, look_after: Duration, stop: &Cancel) {
-        if let Err(fault) = self.conversations.resume_promises().await {
+        if !self.runs.has_others()
+            && let Err(fault) = self.conversations.resume_promises().await
+        {
             tracing::error!(%fault, "waiting messages could not be looked up");
         }
         loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.take_over_messages() => {}
+            }
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = self.shared.clock.sleep(look_after) => {}
@@ -293,6 +300,15 @@ impl AgentServices {
             if let Err(fault) = self.recover().await {
                 tracing::warn!(%fault, "open runs could not be looked up");
             }
+        }
+    }
+
+    /// Answers the messages that other gateways left waiting, if there are any.
+    async fn take_over_messages(&self) {
+        if self.runs.has_others()
+            && let Err(fault) = self.conversations.take_over_promises().await
+        {
+            tracing::warn!(%fault, "waiting messages of other gateways could not be looked up");
         }
     }
 

@@ -44,12 +44,12 @@ pub use ledger::{
     BeginRun, ChainState, ConnectorLedger, ConversationRow, CredentialKind, CredentialRow,
     DaySpending, DeadLetter, Delivery, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove,
     Drafts, InboxRow, InboxState, InboxUpdate, JobChange, JobLedger, JobRow, JobSlot, Ledger,
-    LetterKind, Mail, ModelUse, NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange,
-    PeerKey, PeerKind, PeerRow, PeerState, PendingEntries, PendingEntry, PendingKind, PersonRow,
-    QueueFigures, Repeat, Role, RunOutcome, RunRow, SealedSecret, SealedSecrets, SecretId, SendEnd,
-    SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionMove, SessionSequence,
-    SessionStatus, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger,
-    Spent, TagCount, TitleSource, UpdateFailure, UsageRow,
+    LeftMessage, LetterKind, Mail, ModelUse, NewPart, NewUpdate, OutboxPart, PairingCode,
+    PartState, PeerChange, PeerKey, PeerKind, PeerRow, PeerState, PendingEntries, PendingEntry,
+    PendingKind, PersonRow, QueueFigures, Repeat, Role, RunOutcome, RunRow, SealedSecret,
+    SealedSecrets, SecretId, SendEnd, SessionChange, SessionFilter, SessionMarks, SessionMeta,
+    SessionMove, SessionSequence, SessionStatus, Settling, SlotClaim, SlotDelivery, SlotEnding,
+    SlotKey, SlotState, SlotTrigger, Spent, TagCount, TitleSource, UpdateFailure, UsageRow,
 };
 pub use local::{FileOps, LocalObjects, LocalPending, SystemFiles};
 pub use objects::{

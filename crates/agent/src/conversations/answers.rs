@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use onyx_storage::SessionMeta;
+use onyx_storage::{InboxRow, SessionMeta};
 use onyx_types::{
     Attendance, Envelope, ErrorCode, Fault, PersonId, RunId, RunStatus, SessionId, SessionKey,
     Turn, TurnBody, TurnId, View,
@@ -11,6 +11,7 @@ use onyx_types::{
 use tokio::sync::broadcast;
 
 use super::Conversations;
+use super::promises::is_to_be_answered;
 use crate::feed::EventReader;
 use crate::notices::Notice;
 use crate::runs::{DryRun, RunHandle, RunInput, RunRequest, RunTerms, SessionRef};
@@ -81,7 +82,9 @@ impl Conversations {
                 Stage::Waiting { behind: true } => None,
                 Stage::Waiting { behind: false } => Some(RunInput::Queued(message)),
                 Stage::Logged { turns, run, status } => {
-                    if runs.on_session(person, session) == Some(run) {
+                    if runs.on_session(person, session) == Some(run)
+                        || (status.is_none() && runs.is_elsewhere(run).await?)
+                    {
                         let events = runs.events(person, run, 0).await?;
                         return Ok(MessageAnswer::Live { run, events });
                     }
@@ -92,8 +95,11 @@ impl Conversations {
                     Some(RunInput::Stored(message))
                 }
             };
+            // Another gateway may work on the session for as long as it likes. It is asked for only
+            // after a refusal, because this costs a query.
             if let Some(input) = begin
                 && runs.on_session(person, session).is_none()
+                && (refused == 0 || !runs.holds_elsewhere(&key).await?)
             {
                 match self.begin_answer(person, session, input).await {
                     Err(fault) if fault.code == ErrorCode::SessionBusy => {
@@ -239,9 +245,18 @@ impl Conversations {
         if rows[at].words.withdrawn {
             return Err(withdrawn());
         }
-        let promises = &self.shared.promises;
-        let behind = rows[..at].iter().any(|row| promises.is_promised(row.turn));
+        let behind = rows[..at].iter().any(|row| self.comes_first(row));
         Ok(Stage::Waiting { behind })
+    }
+
+    /// Whether an earlier message is answered before later ones. What other gateways promised is
+    /// not known here, but each message that they keep is answered by one of them.
+    fn comes_first(&self, row: &InboxRow) -> bool {
+        let promises = &self.shared.promises;
+        promises.is_promised(row.turn)
+            || (self.shared.runs.has_others()
+                && is_to_be_answered(row)
+                && !promises.is_finished(row.turn))
     }
 
     /// The message and everything after it, once it is in the log.

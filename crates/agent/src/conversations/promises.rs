@@ -4,12 +4,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use onyx_storage::{Delivery, InboxRow};
 use onyx_types::{PersonId, SessionId, TurnId};
 
 /// Remembers the messages whose answer was promised.
 ///
-/// One process keeps them in memory, because after a restart the inbox on disk says what was
-/// promised. Several processes over one store would need an implementation that shares them.
+/// Each process keeps its own in memory, because the inbox in the store says what was promised:
+/// after a restart, and when another gateway that made a promise is gone.
 pub(crate) trait Promises: Send + Sync {
     fn add(&self, message: TurnId, person: PersonId, session: SessionId);
 
@@ -27,12 +28,23 @@ pub(crate) trait Promises: Send + Sync {
 
     fn is_withdrawn(&self, message: TurnId) -> bool;
 
+    /// Notes that this process has nothing more to do for the message, because it is answered or
+    /// cannot be answered here. Later messages need not wait for it.
+    fn finish(&self, message: TurnId);
+
+    fn is_finished(&self, message: TurnId) -> bool;
+
     /// Forgets what was promised in the session and keeps new runs from beginning there.
     fn close(&self, session: SessionId);
 
     fn reopen(&self, session: SessionId);
 
     fn is_closed(&self, session: SessionId) -> bool;
+}
+
+/// Whether a message was promised an answer of its own, which it gets although no client asks for it.
+pub(super) fn is_to_be_answered(row: &InboxRow) -> bool {
+    row.delivery == Delivery::FollowUp && !row.words.withdrawn
 }
 
 /// Keeps the promises of this process in memory.
@@ -43,6 +55,8 @@ pub(crate) struct LocalPromises {
     /// Messages that people withdrew since the process began. They are never removed, since each
     /// takes only a few bytes.
     withdrawn: Mutex<HashSet<TurnId>>,
+    /// Messages that are answered or cannot be answered. They are never removed either.
+    finished: Mutex<HashSet<TurnId>>,
 }
 
 impl LocalPromises {
@@ -56,6 +70,10 @@ impl LocalPromises {
 
     fn withdrawn(&self) -> MutexGuard<'_, HashSet<TurnId>> {
         self.withdrawn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn finished(&self) -> MutexGuard<'_, HashSet<TurnId>> {
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -82,6 +100,14 @@ impl Promises for LocalPromises {
 
     fn is_withdrawn(&self, message: TurnId) -> bool {
         self.withdrawn().contains(&message)
+    }
+
+    fn finish(&self, message: TurnId) {
+        self.finished().insert(message);
+    }
+
+    fn is_finished(&self, message: TurnId) -> bool {
+        self.finished().contains(&message)
     }
 
     fn close(&self, session: SessionId) {

@@ -2,7 +2,9 @@
 //! that is sent twice is kept once. Promised messages are answered in their turn, also when no client
 //! is connected.
 
-use onyx_storage::{Delivery, InboxRow};
+use std::collections::BTreeSet;
+
+use onyx_storage::{Delivery, InboxRow, LeftMessage};
 use onyx_types::{
     ErrorCode, Fault, PersonId, SessionId, SessionKey, SessionOrigin, TurnBody, TurnId,
     UserContent, UserTurn, View,
@@ -10,6 +12,7 @@ use onyx_types::{
 
 use super::Conversations;
 use super::answers::{AfterFailure, LOOK};
+use super::promises::is_to_be_answered;
 use crate::notices::NoticeKind;
 use crate::runs::{StopTarget, check_content};
 
@@ -106,14 +109,21 @@ impl Conversations {
         let promises = &self.shared.promises;
         while promises.is_promised(message) {
             match self.answer_to(person, session, message, AfterFailure::Replay).await {
-                Ok(_) => break,
+                Ok(_) => {
+                    promises.finish(message);
+                    break;
+                }
                 // The gateway is busy, so this waits and tries again.
                 Err(fault) if fault.code == ErrorCode::Overloaded => {
                     self.shared.clock.sleep(LOOK).await;
                 }
-                Err(fault) if fault.code == ErrorCode::Cancelled => break,
                 Err(fault) => {
-                    tracing::warn!(%session, %fault, "a waiting message could not be answered");
+                    if fault.code != ErrorCode::Cancelled {
+                        tracing::warn!(%session, %fault, "a waiting message could not be answered");
+                    }
+                    if !may_be_answered_later(&fault) {
+                        promises.finish(message);
+                    }
                     break;
                 }
             }
@@ -123,16 +133,52 @@ impl Conversations {
 
     /// Renews the promises of an earlier process whose runs had not begun.
     pub(crate) async fn resume_promises(&self) -> Result<(), Fault> {
-        let ledger = &self.shared.ledger;
-        for (person, session) in ledger.spoken_to().await? {
+        let left = self.left_messages().await?;
+        self.promise_again(&left).await
+    }
+
+    /// Renews the promises of gateways that are gone, or that could not keep them. A message that
+    /// has just come is left for half a second to the gateway that received it. Where several
+    /// gateways promise the same message, the one that takes the session answers it.
+    pub(crate) async fn take_over_promises(&self) -> Result<(), Fault> {
+        let left = self.left_messages().await?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        self.shared.clock.sleep(LOOK).await;
+        let mut still_left = self.left_messages().await?;
+        still_left.retain(|message| left.contains(message));
+        self.promise_again(&still_left).await
+    }
+
+    /// Messages that wait in sessions on which no gateway works, without those that this process
+    /// promised or has finished.
+    async fn left_messages(&self) -> Result<Vec<LeftMessage>, Fault> {
+        let promises = &self.shared.promises;
+        let mut left = self.shared.ledger.left_messages().await?;
+        left.retain(|left| !promises.is_promised(left.turn) && !promises.is_finished(left.turn));
+        Ok(left)
+    }
+
+    /// Promises these messages in the order in which they came. Only companions and threads promise
+    /// answers, so the messages of other sessions wait for the next run there.
+    async fn promise_again(&self, messages: &[LeftMessage]) -> Result<(), Fault> {
+        let turns: BTreeSet<TurnId> = messages.iter().map(|message| message.turn).collect();
+        let sessions: BTreeSet<_> =
+            messages.iter().map(|message| (message.person.clone(), message.session)).collect();
+        for (person, session) in sessions {
             let Some(meta) = self.shared.sessions.find(&person, session).await? else { continue };
-            if !matches!(meta.origin, SessionOrigin::Companion | SessionOrigin::Thread) {
-                continue;
-            }
+            let promises_answers =
+                matches!(meta.origin, SessionOrigin::Companion | SessionOrigin::Thread);
             let key = SessionKey { person: person.clone(), agent: meta.agent, session };
-            for row in ledger.inbox(&key).await? {
-                if row.delivery == Delivery::FollowUp && !row.words.withdrawn {
+            for row in self.shared.ledger.inbox(&key).await? {
+                if !turns.contains(&row.turn) {
+                    continue;
+                }
+                if promises_answers && is_to_be_answered(&row) {
                     self.promise(&person, session, row.turn);
+                } else {
+                    self.shared.promises.finish(row.turn);
                 }
             }
         }
@@ -168,4 +214,9 @@ impl Conversations {
     pub fn is_promised(&self, message: TurnId) -> bool {
         self.shared.promises.is_promised(message)
     }
+}
+
+/// Whether the message may be answered when it is tried again, here or at another gateway.
+fn may_be_answered_later(fault: &Fault) -> bool {
+    matches!(fault.code, ErrorCode::SessionBusy | ErrorCode::StorageUnavailable)
 }

@@ -32,6 +32,7 @@ use onyx_knowledge::Index;
 use onyx_storage::{Drafts, Files, JobLedger, Ledger, SlotKey};
 use onyx_tools::JobOutside;
 use onyx_types::{Cancel, Clock, Fault, JobId, PersonId};
+use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, broadcast};
 
 use crate::actions::Actions;
@@ -58,7 +59,7 @@ pub use words::{describe, moment};
 const MOST_UNHEARD: usize = 128;
 
 /// A notice that a person's jobs have changed, or that a result is to be shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobNotice {
     pub person: PersonId,
     pub job: JobId,
@@ -95,6 +96,8 @@ struct JobsCore {
     /// Cancels the slots that this process works on.
     at_work: Mutex<BTreeMap<SlotKey, Cancel>>,
     notices: broadcast::Sender<JobNotice>,
+    /// Only notices of this gateway, for the task that passes them on to other gateways.
+    own_notices: broadcast::Sender<JobNotice>,
     /// Slots whose deliveries to other servers are under way.
     delivering: Mutex<BTreeSet<SlotKey>>,
     /// People who are known to have jobs.
@@ -164,6 +167,7 @@ impl Jobs {
             wake: Notify::new(),
             at_work: Mutex::default(),
             notices: broadcast::Sender::new(MOST_UNHEARD),
+            own_notices: broadcast::Sender::new(MOST_UNHEARD),
             delivering: Mutex::default(),
             with_jobs: Mutex::default(),
             peers: RwLock::default(),
@@ -210,6 +214,17 @@ impl Jobs {
         self.shared.notices.subscribe()
     }
 
+    /// Subscribes to notices of this gateway from now on, without those of other gateways.
+    pub fn own_notices(&self) -> broadcast::Receiver<JobNotice> {
+        self.shared.own_notices.subscribe()
+    }
+
+    /// Announces a notice of another gateway.
+    pub fn hear(&self, notice: JobNotice) {
+        // Sending fails only when there is no listener.
+        let _ = self.shared.notices.send(notice);
+    }
+
     /// Fires due jobs until `stop` is cancelled.
     pub async fn tend(&self, stop: &Cancel) {
         worker::Worker::new(Arc::clone(&self.shared)).tend(stop).await;
@@ -245,7 +260,9 @@ impl JobsCore {
     }
 
     fn tell(&self, person: &PersonId, job: &JobId, tell: Option<String>) {
+        let notice = JobNotice { person: person.clone(), job: job.clone(), tell };
         // Sending fails only when there is no listener.
-        let _ = self.notices.send(JobNotice { person: person.clone(), job: job.clone(), tell });
+        let _ = self.own_notices.send(notice.clone());
+        let _ = self.notices.send(notice);
     }
 }

@@ -111,6 +111,22 @@ impl RunsElsewhere {
         self.others.get().is_some()
     }
 
+    /// Whether another living gateway holds the session.
+    pub(super) async fn is_held(&self, key: &SessionKey) -> Result<bool, Fault> {
+        match self.others.get() {
+            Some(others) => Ok(others.holder(key).await?.is_some()),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether another living gateway began the run.
+    pub(super) async fn has_begun(&self, run: RunId) -> Result<bool, Fault> {
+        match self.others.get() {
+            Some(others) => Ok(others.runner(run).await?.is_some()),
+            None => Ok(false),
+        }
+    }
+
     /// Asks the other gateway that works on the session. `false` if there is none.
     pub(super) async fn ask_holder(
         &self,

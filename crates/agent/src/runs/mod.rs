@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use onyx_knowledge::Index;
 use onyx_tools::Skills;
-use onyx_types::{AgentId, Event, Fault, PersonId, RunId, SessionId, TurnId};
+use onyx_types::{AgentId, Event, Fault, PersonId, RunId, SessionId, SessionKey, TurnId};
 
 use crate::agents::{CurrentRoster, PreferenceFiles};
 use crate::drive::DriveServices;
@@ -138,6 +138,32 @@ impl Runs {
     pub(crate) fn set_others(&self, others: Arc<dyn OtherGateways>) {
         self.shared.elsewhere.set(others);
         self.shared.drive.has_others.store(true, Ordering::Release);
+    }
+
+    /// Whether other gateways may work on the same sessions.
+    pub(crate) fn has_others(&self) -> bool {
+        self.shared.elsewhere.are_possible()
+    }
+
+    /// Whether a living gateway other than this one holds the session.
+    pub(crate) async fn holds_elsewhere(&self, key: &SessionKey) -> Result<bool, Fault> {
+        self.shared.elsewhere.is_held(key).await
+    }
+
+    /// Whether a living gateway other than this one began the run.
+    pub(crate) async fn is_elsewhere(&self, run: RunId) -> Result<bool, Fault> {
+        self.shared.elsewhere.has_begun(run).await
+    }
+
+    /// Whether a run works on the session, here or at another gateway.
+    pub async fn is_at_work(&self, person: &PersonId, session: SessionId) -> Result<bool, Fault> {
+        if self.on_session(person, session).is_some() {
+            return Ok(true);
+        }
+        if !self.has_others() {
+            return Ok(false);
+        }
+        self.holds_elsewhere(&self.shared.sessions.key(person, session).await?).await
     }
 
     /// Carries out an order of another gateway. `false` if the run or session is not at work here.

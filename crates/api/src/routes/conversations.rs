@@ -114,11 +114,11 @@ pub(super) async fn post(
     }
     let view =
         request.view.map(|view| View { entity_type: view.entity_type, entity_id: view.entity_id });
-    let delivery = match state.agent.runs.on_session(&caller.person, session) {
-        // The message is answered after the answer in progress, even if no client asks for its
-        // stream.
-        Some(_) => Delivery::FollowUp,
-        None => Delivery::OnRequest,
+    // The message is answered after the answer in progress, even if no client asks for its stream.
+    let delivery = if state.agent.runs.is_at_work(&caller.person, session).await? {
+        Delivery::FollowUp
+    } else {
+        Delivery::OnRequest
     };
     let message = NewMessage { content: request.content, view, client_id, delivery };
     let message_id =

@@ -126,6 +126,7 @@ impl FactReader {
         let state = self.finder.read().unwrap_or_else(PoisonError::into_inner).clone();
         let FinderState { finder: Some(finder), daily_tokens } = state else { return Ok(()) };
         let mut progress = self.progress.lock().await;
+        let settled = self.chunks.settled_through().await?;
         let Some(owned) = self.duties.own(READER).await? else { return Ok(()) };
         let still_owns = || self.duties.still_owns(&owned);
         let pass = ReadingPass {
@@ -136,6 +137,7 @@ impl FactReader {
             daily_tokens,
             still_owns: &still_owns,
             progress: &mut progress,
+            settled,
             failed: BTreeMap::new(),
             silent_people: 0,
         };

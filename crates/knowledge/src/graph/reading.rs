@@ -70,7 +70,9 @@ pub(super) struct ReadingPass<'a> {
     /// Whether this gateway still has the duty to read.
     pub(super) still_owns: &'a (dyn Fn() -> bool + Send + Sync),
     pub(super) progress: &'a mut ReadingProgress,
-    /// The texts of each person that failed since the last one that was read.
+    /// No chunk with an id up to this one can still appear.
+    pub(super) settled: ChunkId,
+    /// The texts that failed since one of the same person was read.
     pub(super) failed: BTreeMap<PersonId, Vec<ChunkId>>,
     pub(super) silent_people: usize,
 }
@@ -184,9 +186,12 @@ impl ReadingPass<'_> {
         }
     }
 
+    /// Texts that may still get an unread one before them are looked at again in the next pass; what
+    /// was found in them is known then.
     async fn read_new(&mut self) -> Result<Flow, KnowledgeError> {
+        let mut after = self.progress.through;
         loop {
-            let next = self.chunks.chunks_after(self.progress.through, CHUNKS_AT_ONCE).await?;
+            let next = self.chunks.chunks_after(after, CHUNKS_AT_ONCE).await?;
             if next.is_empty() {
                 return Ok(Flow::Continue);
             }
@@ -197,7 +202,8 @@ impl ReadingPass<'_> {
                 {
                     return Ok(Flow::Stop);
                 }
-                self.progress.through = chunk.id;
+                after = chunk.id;
+                self.progress.through = self.progress.through.max(after.min(self.settled));
                 if self.failed.is_empty() {
                     self.note_progress().await?;
                 }

@@ -152,7 +152,9 @@ impl VectorMaker {
         if self.known().embedded.as_ref() == Some(&done) {
             return Ok(());
         }
-        // Chunks have ascending numbers, so those up to this one need not be looked at again.
+        // Chunks have ascending numbers, so that those up to here need not be looked at again. Those
+        // that may still get one before them are looked at next time.
+        let settled = chunks.settled_through().await?;
         let mut after = self.embedded_through(&model).await?;
         loop {
             // The position is read first, so that chunks that are added meanwhile are looked at
@@ -161,7 +163,7 @@ impl VectorMaker {
             let missing = chunks.without_vector(&model, after, BATCH).await?;
             let Some(last) = missing.last() else {
                 self.serve(&model).await?;
-                self.note_embedded_through(&model, after).await?;
+                self.note_embedded_through(&model, after.min(settled)).await?;
                 self.embed_missing_tokens(&*embedder, &model).await?;
                 done.change = change;
                 self.known().embedded = Some(done);
@@ -171,7 +173,8 @@ impl VectorMaker {
             if !self.embed_chunks(&*embedder, &model, &missing).await? {
                 return Ok(());
             }
-            let made = VectorProgress { epoch: done.epoch, model: model.clone(), through: after };
+            let through = after.min(settled);
+            let made = VectorProgress { epoch: done.epoch, model: model.clone(), through };
             self.known().made = Some(made);
         }
     }

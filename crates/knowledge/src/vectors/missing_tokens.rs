@@ -33,11 +33,17 @@ impl VectorMaker {
         if !embedder.gives_tokens() || self.settings.get().most_token_bytes == 0 {
             return Ok(());
         }
-        let Some(through) = self.chunks.newest_vector(model).await? else { return Ok(()) };
+        let settled = self.chunks.settled_through().await?;
+        let Some(newest) = self.chunks.newest_vector(model).await? else { return Ok(()) };
         match self.covered(model).await? {
-            Some(covered) => self.embed_newer(embedder, model, covered.through, through).await?,
+            Some(covered) => {
+                let through = newest.min(settled);
+                self.embed_newer(embedder, model, covered.through, through).await?;
+            }
+            // The next time is soon enough to choose where to begin.
+            None if newest > settled => return Ok(()),
             None => {
-                let nothing = Covered { from: ChunkId(through.0 + 1), through };
+                let nothing = Covered { from: ChunkId(newest.0 + 1), through: newest };
                 self.note_covered(model, nothing).await?;
             }
         }

@@ -41,7 +41,7 @@ pub(super) async fn tend(live: &Live, stop: Cancel) {
     let tell = async {
         loop {
             for touched in live.index.touched().await {
-                live.changes.tell(match touched {
+                live.changes.tell_everywhere(match touched {
                     Touched::Agents => Change::Agents,
                     Touched::Files(person) => Change::Memory(person),
                 });

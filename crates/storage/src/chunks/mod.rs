@@ -422,6 +422,13 @@ pub trait ChunkStore: Send + Sync {
         most: u64,
     ) -> Result<Option<ChunkId>, StoreError>;
 
+    /// Returns the id up to which no new chunk can appear any more. After it, a chunk may still appear before one that is
+    /// there already, so no reader remembers to have read further than this. A reader asks this before it reads chunks. In
+    /// a home, chunks are written one after the other, so there is no bound.
+    async fn settled_through(&self) -> Result<ChunkId, StoreError> {
+        Ok(ChunkId(u64::MAX))
+    }
+
     /// Lists chunks in the order of their ids, after a chunk.
     async fn chunks_after(
         &self,

@@ -255,6 +255,14 @@ pub struct InboxRow {
     pub received_at: Timestamp,
 }
 
+/// A message that is to be answered after others, in a session on which no gateway works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftMessage {
+    pub person: PersonId,
+    pub session: SessionId,
+    pub turn: TurnId,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
@@ -452,6 +460,25 @@ pub trait Ledger: Send + Sync {
 
     /// Lists the sessions that have messages in their inboxes.
     async fn spoken_to(&self) -> Result<Vec<(PersonId, SessionId)>, StoreError>;
+
+    /// Lists messages that are delivered after an answer (`Delivery::FollowUp`) and wait in sessions on which no gateway
+    /// works. Those of one session have the order in which they came. In a home, the caller learns by taking the session
+    /// whether anybody works on it.
+    async fn left_messages(&self) -> Result<Vec<LeftMessage>, StoreError> {
+        let mut left = Vec::new();
+        for (person, session) in self.spoken_to().await? {
+            let Some(meta) = self.session(&person, session).await? else { continue };
+            let key = SessionKey { person, agent: meta.agent, session };
+            let rows = self.inbox(&key).await?.into_iter();
+            let rows = rows.filter(|row| row.delivery == Delivery::FollowUp);
+            left.extend(rows.map(|row| LeftMessage {
+                person: key.person.clone(),
+                session,
+                turn: row.turn,
+            }));
+        }
+        Ok(left)
+    }
 
     /// The cost of a person on one day (UTC, `YYYY-MM-DD`).
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError>;

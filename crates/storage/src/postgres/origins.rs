@@ -9,27 +9,39 @@ use crate::{ContentRecord, OpenCommand, OriginNote, Origins, StoreError, TICK_MS
 
 use super::connect::Database;
 use super::convert::{count, get, named, timestamp, timestamp_if_any};
+use super::gateway::{LifeFence, LifeWriter, last_statement};
 use super::query::{execute, read_all, row, row_if_any, rows};
 use super::transaction::{TransactionError, transact};
 
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresOrigins {
     database: Database,
+    /// `None`: a program that is no gateway writes.
+    writer: Option<LifeWriter>,
 }
 
 impl PostgresOrigins {
     pub(crate) fn new(database: Database) -> Self {
-        Self { database }
+        Self { database, writer: None }
+    }
+
+    /// The same, of what this writer writes.
+    pub(super) fn written_by(&self, writer: LifeWriter) -> Self {
+        Self { database: self.database.clone(), writer: Some(writer) }
     }
 }
 
 #[async_trait]
 impl Origins for PostgresOrigins {
     async fn note(&self, owner: &str, notes: Vec<OriginNote>) -> Result<(), StoreError> {
+        let fence = match &self.writer {
+            Some(writer) => Some(writer.begin().await?),
+            None => None,
+        };
         transact!(self.database, transaction => {
             changed(&transaction, owner).await?;
             for note in &notes {
-                put(&transaction, owner, note).await?;
+                put(&transaction, owner, note, fence.as_ref()).await?;
             }
             Ok(())
         })
@@ -172,20 +184,24 @@ async fn put(
     transaction: &Transaction<'_>,
     owner: &str,
     note: &OriginNote,
+    fence: Option<&LifeFence>,
 ) -> Result<(), TransactionError> {
     let origin = note.origin.as_str();
     if !note.path.is_empty() {
         put_content(transaction, owner, note, origin).await?;
     }
-    execute(
-        transaction,
-        "INSERT INTO foreign_names (owner, path, origin)
-         SELECT DISTINCT $1::TEXT, name, $3::TEXT FROM unnest($2::TEXT[]) AS name
-         ON CONFLICT (owner, path) DO UPDATE SET origin = excluded.origin",
-        &[&owner, &note.names, &origin],
-    )
-    .await?;
-    Ok(())
+    let names = async {
+        execute(
+            transaction,
+            "INSERT INTO foreign_names (owner, path, origin)
+             SELECT DISTINCT $1::TEXT, name, $3::TEXT FROM unnest($2::TEXT[]) AS name
+             ON CONFLICT (owner, path) DO UPDATE SET origin = excluded.origin",
+            &[&owner, &note.names, &origin],
+        )
+        .await?;
+        Ok::<(), TransactionError>(())
+    };
+    last_statement(fence, transaction, names).await
 }
 
 /// Records the origin of a content. The newest row of a path is the one with the greatest id, so a

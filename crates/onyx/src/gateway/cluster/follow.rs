@@ -3,26 +3,26 @@
 
 use std::time::Duration;
 
-use onyx_agent::Notice;
+use onyx_api::Change;
 use onyx_storage::{ClusterChanges, PollPosition};
 use onyx_types::{Cancel, Fault};
 use tokio::sync::{Notify, mpsc};
 
-use super::tell::WaitingNotices;
+use super::tell::{GatewayMessage, WaitingMessages};
 use crate::gateway::live::Live;
 use crate::gateway::storage::SharedStorage;
 
-/// How often this gateway reads the others' changes from the database and writes its own. A notice
+/// How often this gateway reads the others' changes from the database and writes its own. A message
 /// waits for at most one round at each of two gateways, which is well within the second in which
 /// the others must know.
 const POLL: Duration = Duration::from_millis(250);
-/// How many notices may wait. Notices are hints, so one that does not fit is dropped, and its
-/// content is seen the next time that anybody looks.
-const MOST_NOTICES: usize = 10_000;
+/// How many messages of other gateways may wait. They are hints, so one that does not fit is
+/// dropped, and its content is seen the next time that anybody looks.
+const MOST_HEARD: usize = 10_000;
 
 pub(super) async fn follow(live: &Live, shared: &SharedStorage, asked_to_drain: &Cancel) {
-    let (config, (notices, heard)) = (Notify::new(), mpsc::channel(MOST_NOTICES));
-    let waiting = WaitingNotices::default();
+    let (config, (notices, heard)) = (Notify::new(), mpsc::channel(MOST_HEARD));
+    let waiting = WaitingMessages::default();
     let look = ClusterFollower { live, shared, asked_to_drain, config: &config, notices };
     tokio::select! {
         () = waiting.gather(live) => {}
@@ -42,7 +42,7 @@ struct ClusterFollower<'a> {
 }
 
 impl ClusterFollower<'_> {
-    async fn again_and_again(&self, waiting: &WaitingNotices) {
+    async fn again_and_again(&self, waiting: &WaitingMessages) {
         let mut heard = PollPosition::default();
         // The first poll reads everything once, because changes between the start and this poll
         // would be missed.
@@ -79,10 +79,20 @@ impl ClusterFollower<'_> {
         if more.drain {
             self.asked_to_drain.cancel();
         }
+        if more.gateway_gone {
+            reload_everything(self.live);
+        }
         for notice in more.notices {
             // If the queue is full, the notice is dropped, because it is only a hint.
             let _ = self.notices.try_send(notice);
         }
+    }
+}
+
+/// Lets clients load again what a gateway that is gone may have changed without telling the others.
+fn reload_everything(live: &Live) {
+    for change in [Change::Memory(None), Change::Agents, Change::Connectors] {
+        live.changes.tell(change);
     }
 }
 
@@ -120,11 +130,14 @@ async fn follow_config(live: &Live, changed: &Notify) {
 }
 
 async fn hear(live: &Live, mut notices: mpsc::Receiver<String>) {
-    while let Some(notice) = notices.recv().await {
-        // A notice in the form of a newer gateway cannot be read and is dropped, because it is only
-        // a hint.
-        if let Ok(notice) = serde_json::from_str::<Notice>(&notice) {
-            live.agent.hear(notice).await;
+    while let Some(message) = notices.recv().await {
+        // A message in the form of a newer gateway cannot be read and is dropped, because it is
+        // only a hint.
+        match serde_json::from_str(&message) {
+            Ok(GatewayMessage::Notice(notice)) => live.agent.hear(notice).await,
+            Ok(GatewayMessage::Change { changed }) => live.changes.tell(changed),
+            Ok(GatewayMessage::Job { job }) => live.agent.jobs.hear(job),
+            Err(error) => tracing::debug!(%error, "a message of another gateway is not known here"),
         }
     }
 }

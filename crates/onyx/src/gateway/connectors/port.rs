@@ -198,7 +198,7 @@ impl AgentPort for ConnectorsAgent {
 
     fn tell_owner(&self, text: String) {
         tracing::warn!("connectors: {text}");
-        self.changes.tell(Change::Connectors);
+        self.changes.tell_everywhere(Change::Connectors);
     }
 }
 

@@ -2,10 +2,12 @@
 //! gateways.
 
 mod backups;
+mod changes;
 mod commands;
 mod draining;
 mod fences;
 mod moving;
+mod queues;
 mod renewals;
 mod round_trips;
 mod sign_ins;
@@ -13,6 +15,7 @@ mod start;
 mod store_away;
 mod together;
 mod turn;
+mod vectors;
 
 use onyx_test_support::{MASTER_KEY, OnyxBuilder, OnyxProcess, ScriptedModel, ServerPlace};
 use serde_json::Value;

@@ -19,10 +19,11 @@ use crate::said;
 const MOST_TRIPS: usize = 6;
 
 /// Statements that a gateway sends at fixed intervals. They do not belong to a turn.
-const BY_THE_CLOCK: [&str; 8] = [
+const BY_THE_CLOCK: [&str; 9] = [
     "gateway_notices",
     "UPDATE gateways",
     "WHERE status IS NULL",
+    "FROM inbox JOIN sessions",
     "state = 'applying'",
     "FROM jobs",
     "job_slots",

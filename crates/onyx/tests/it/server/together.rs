@@ -13,9 +13,9 @@ use crate::drafts::{message, obedient};
 use crate::{SOON, said, stranger, types};
 
 /// The specification's time limit until the sessions of a dead gateway are free.
-const FAILOVER: Duration = Duration::from_secs(20);
+pub(super) const FAILOVER: Duration = Duration::from_secs(20);
 /// The specification's time limit until every gateway follows a change.
-const FOLLOWED: Duration = Duration::from_secs(1);
+pub(super) const FOLLOWED: Duration = Duration::from_secs(1);
 
 pub(super) async fn two(model: &ScriptedModel) -> (ServerPlace, OnyxProcess, OnyxProcess) {
     let place = place().await;

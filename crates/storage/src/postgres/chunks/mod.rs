@@ -5,9 +5,12 @@ mod changes;
 mod facts;
 mod outline;
 mod read;
+mod settled;
 mod tokens;
 mod vectors;
 mod write;
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_types::{Hash, PersonId, Timestamp};
@@ -21,15 +24,18 @@ use crate::{
     GroupId, OutlinedChunk, SourceChange, SourceId, SourceKey, SourceRow, Stamp, StoreError,
     StorePosition, StoredChunk, StoredFact, StoredVector,
 };
+use settled::SettledChunks;
 
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresChunks {
     database: Database,
+    /// Held while it is asked again, because what was read last must also be noted last.
+    settled: Arc<tokio::sync::Mutex<SettledChunks>>,
 }
 
 impl PostgresChunks {
     pub(crate) fn new(database: Database) -> Self {
-        Self { database }
+        Self { database, settled: Arc::default() }
     }
 }
 
@@ -266,6 +272,11 @@ impl ChunkStore for PostgresChunks {
         limit: u32,
     ) -> Result<Vec<StoredChunk>, StoreError> {
         read::stored_after(&self.database.client().await?, after, limit).await
+    }
+
+    async fn settled_through(&self) -> Result<ChunkId, StoreError> {
+        let mut settled = self.settled.lock().await;
+        settled.through(&self.database.client().await?).await
     }
 
     async fn keep_facts(&self, found: Vec<ChunkFacts>) -> Result<(), StoreError> {

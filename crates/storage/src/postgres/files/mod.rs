@@ -6,7 +6,6 @@ mod blobs;
 mod find;
 mod objects;
 mod rows;
-mod writer;
 
 use std::sync::Arc;
 
@@ -15,14 +14,13 @@ use onyx_types::{AgentId, PersonId};
 
 use super::connect::Database;
 use super::convert::get;
-use super::gateway::Gateway;
+use super::gateway::{Gateway, LifeWriter};
 use super::origins::PostgresOrigins;
 use super::query;
 use crate::{Area, Files, FoundObject, Objects, Origins, StoreError, Wanted};
 
 pub(crate) use blobs::Blobs;
 use objects::PostgresObjects;
-use writer::FileWriter;
 
 /// The files of all areas.
 #[derive(Clone, Debug)]
@@ -31,7 +29,7 @@ pub(crate) struct PostgresFiles {
     blobs: Blobs,
     origins: Arc<PostgresOrigins>,
     /// The gateway that writes; `None`: the program is not a gateway.
-    writer: Option<FileWriter>,
+    writer: Option<LifeWriter>,
 }
 
 impl PostgresFiles {
@@ -40,8 +38,13 @@ impl PostgresFiles {
         Self { database, blobs, origins, writer: None }
     }
 
-    pub(crate) fn of_gateway(self, gateway: Arc<Gateway>) -> Self {
-        Self { writer: Some(FileWriter::new(gateway)), ..self }
+    pub(crate) fn of_gateway(&self, gateway: Arc<Gateway>) -> Self {
+        self.written_by(LifeWriter::new(gateway))
+    }
+
+    fn written_by(&self, writer: LifeWriter) -> Self {
+        let origins = Arc::new(self.origins.written_by(writer.clone()));
+        Self { writer: Some(writer), origins, ..self.clone() }
     }
 
     /// Files that belong to no particular person, in a folder outside of all areas.
@@ -108,12 +111,12 @@ impl Files for PostgresFiles {
     }
 
     fn incarnation(&self) -> Result<i64, StoreError> {
-        self.writer.as_ref().map_or(Ok(0), FileWriter::incarnation)
+        self.writer.as_ref().map_or(Ok(0), LifeWriter::incarnation)
     }
 
     fn of_this_life(&self) -> Option<Arc<dyn Files>> {
         let writer = self.writer.as_ref()?.of_this_life();
-        Some(Arc::new(Self { writer: Some(writer), ..self.clone() }))
+        Some(Arc::new(self.written_by(writer)))
     }
 
     fn origins(&self) -> Arc<dyn Origins> {

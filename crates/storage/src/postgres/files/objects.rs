@@ -7,9 +7,9 @@ use tokio_postgres::error::SqlState;
 
 use super::blobs::Blobs;
 use super::rows::{self, Entry, FolderAsked, NewContent};
-use super::writer::{FileFence, FileWriter, last_statement};
 use crate::postgres::connect::Database;
 use crate::postgres::convert::{count, get, hash, timestamp};
+use crate::postgres::gateway::{LifeFence, LifeWriter, last_statement};
 use crate::postgres::query;
 use crate::postgres::transaction::{TransactionError, transact};
 use crate::{Expect, FileEnd, Object, ObjectKey, ObjectMeta, Objects, StoreError, TreeEntry};
@@ -24,7 +24,7 @@ pub(super) struct PostgresObjects {
     pub(super) database: Database,
     pub(super) blobs: Blobs,
     /// The gateway that writes; `None`: the program is not a gateway.
-    pub(super) writer: Option<FileWriter>,
+    pub(super) writer: Option<LifeWriter>,
     /// The person; empty for files that belong to no particular person.
     pub(super) person: String,
     pub(super) root: String,
@@ -103,7 +103,7 @@ impl PostgresObjects {
     }
 
     /// The fence for a write that begins now.
-    async fn fence(&self) -> Result<Option<FileFence>, StoreError> {
+    async fn fence(&self) -> Result<Option<LifeFence>, StoreError> {
         match &self.writer {
             Some(writer) => Ok(Some(writer.begin().await?)),
             None => Ok(None),

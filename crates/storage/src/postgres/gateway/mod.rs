@@ -8,6 +8,7 @@ mod leases;
 mod overview;
 mod owners;
 mod poll;
+mod writer;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -32,6 +33,7 @@ pub(crate) use leases::PostgresLeases;
 pub use overview::{GatewayOverview, GatewayState};
 pub(crate) use overview::{ask_to_drain, overview};
 pub use poll::{ClusterChanges, PollPosition};
+pub(in crate::postgres) use writer::{LifeFence, LifeWriter, last_statement};
 
 /// How this gateway presents itself to the others.
 #[derive(Clone, Debug, PartialEq, Eq)]

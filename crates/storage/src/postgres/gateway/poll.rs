@@ -2,7 +2,7 @@
 //! change that they count, so a revocation is never missed. Notices are only hints to look again,
 //! and may be lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::Gateway;
@@ -23,7 +23,9 @@ pub struct PollPosition {
     counters: BTreeMap<String, i64>,
     /// The notices that were seen, by their numbers, with the times when they were.
     notices: BTreeMap<i64, Duration>,
-    /// When the last successful poll began.
+    /// The incarnations of the other gateways that lived at the last poll.
+    alive: BTreeSet<i64>,
+    /// When the last poll that succeeded began.
     polled: Option<Duration>,
 }
 
@@ -51,6 +53,8 @@ pub struct ClusterChanges {
     pub config: bool,
     /// Whether sign-ins at providers began or ended.
     pub sign_ins: bool,
+    /// Whether another gateway ended or counts as dead. It may not have sent notices of what it did last.
+    pub gateway_gone: bool,
     /// Whether the owner asks this gateway to give everything back.
     pub drain: bool,
     /// The notices of the other gateways, oldest first.
@@ -84,13 +88,16 @@ impl Gateway {
                                 WHERE heard.id = gateway_notices.id)
               ORDER BY id)
              UNION ALL
-             SELECT 'drain', 1, NULL FROM gateways WHERE id = $1 AND drain_asked",
+             SELECT 'drain', 1, NULL FROM gateways WHERE id = $1 AND drain_asked
+             UNION ALL
+             SELECT 'alive', incarnation, NULL FROM gateways
+             WHERE id <> $1 AND until > clock_timestamp()",
             &[&self.id(), &look_back, &told, &known],
         )
         .await?;
         heard.polled = Some(now);
         let is_first = heard.counters.is_empty();
-        let mut changes = ClusterChanges::default();
+        let (mut changes, mut alive) = (ClusterChanges::default(), BTreeSet::new());
         for row in &found {
             let (name, number): (Option<String>, i64) = (get(row, 0)?, get(row, 1)?);
             let Some(name) = name else {
@@ -108,11 +115,17 @@ impl Gateway {
                     changes.drain = true;
                     continue;
                 }
+                "alive" => {
+                    alive.insert(number);
+                    continue;
+                }
                 "sign-ins" => changes.sign_ins = is_new,
                 _ => changes.config = is_new,
             }
             heard.counters.insert(name, number);
         }
+        changes.gateway_gone = !heard.alive.is_subset(&alive);
+        heard.alive = alive;
         Ok(changes)
     }
 

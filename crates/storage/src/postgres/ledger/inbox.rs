@@ -3,7 +3,7 @@ use onyx_types::{PersonId, SessionId, SessionKey, TurnId};
 
 use crate::postgres::convert::{json, named, parsed, timestamp};
 use crate::postgres::query::{execute, read_all, rows};
-use crate::{InboxRow, StoreError};
+use crate::{Delivery, InboxRow, LeftMessage, StoreError};
 
 pub(super) async fn put(
     client: &impl GenericClient,
@@ -59,6 +59,30 @@ pub(super) async fn sessions(
 ) -> Result<Vec<(PersonId, SessionId)>, StoreError> {
     let found = rows(client, "SELECT DISTINCT person, session FROM inbox", &[]).await?;
     read_all(&found, |row| Ok((parsed(row, 0)?, parsed(row, 1)?)))
+}
+
+/// Lists messages that wait for an answer of their own in sessions that no living gateway holds. Their words are not
+/// read, because every gateway asks for this all the time.
+pub(super) async fn left(client: &impl GenericClient) -> Result<Vec<LeftMessage>, StoreError> {
+    let found = rows(
+        client,
+        "SELECT inbox.person, inbox.session, inbox.turn
+         FROM inbox JOIN sessions
+           ON sessions.person = inbox.person AND sessions.session = inbox.session
+         WHERE inbox.delivery = $1
+           AND NOT EXISTS (
+               SELECT 1 FROM session_log AS log JOIN gateways
+                 ON gateways.id = log.gateway AND gateways.incarnation = log.incarnation
+               WHERE log.person = sessions.person AND log.agent = sessions.agent
+                 AND log.session = sessions.session AND log.until > clock_timestamp()
+                 AND gateways.until > clock_timestamp())
+         ORDER BY inbox.turn",
+        &[&Delivery::FollowUp.as_str()],
+    )
+    .await?;
+    read_all(&found, |row| {
+        Ok(LeftMessage { person: parsed(row, 0)?, session: parsed(row, 1)?, turn: parsed(row, 2)? })
+    })
 }
 
 /// Lists the inbox in the order in which the messages came, which is the order of their turn ids.

@@ -16,9 +16,9 @@ use onyx_types::{
 };
 
 use crate::{
-    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, ModelUse,
-    RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionMove, SessionSequence,
-    StoreError, TagCount, UsageRow,
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, LeftMessage,
+    ModelUse, RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionMove,
+    SessionSequence, StoreError, TagCount, UsageRow,
 };
 
 use super::audit::AuditChains;
@@ -198,6 +198,14 @@ impl Ledger for PostgresLedger {
 
     async fn spoken_to(&self) -> Result<Vec<(PersonId, SessionId)>, StoreError> {
         inbox::sessions(&self.database.client().await?).await
+    }
+
+    async fn left_messages(&self) -> Result<Vec<LeftMessage>, StoreError> {
+        // A gateway that is being drained takes nothing over.
+        if self.gateway.is_draining() {
+            return Ok(Vec::new());
+        }
+        inbox::left(&self.database.client().await?).await
     }
 
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {

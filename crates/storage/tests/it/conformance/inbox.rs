@@ -1,7 +1,8 @@
-use onyx_storage::{Delivery, InboxRow};
+use onyx_storage::{Delivery, InboxRow, LeftMessage};
 use onyx_types::{SessionKey, TurnId, UserContent, UserTurn, View};
 
 use super::Backend;
+use super::sessions::meta;
 use crate::support::Maker;
 
 fn row(make: &mut Maker, text: &str, delivery: Delivery) -> InboxRow {
@@ -51,6 +52,37 @@ pub(crate) async fn words_that_still_wait_can_be_changed(on: Backend) {
     assert!(!on.ledger.change_inbox(&key, changed).await.unwrap());
     assert_eq!(on.ledger.inbox(&key).await.unwrap(), []);
     assert_eq!(on.ledger.spoken_to().await.unwrap(), []);
+}
+
+pub(crate) async fn messages_for_after_an_answer_are_left_and_others_are_not(on: Backend) {
+    let mut make = Maker::new();
+    let session = meta(&mut make, 5);
+    let person = make.key().person;
+    let key = SessionKey {
+        person: person.clone(),
+        agent: session.agent.clone(),
+        session: session.session_id,
+    };
+    on.ledger.put_session(&person, &session).await.unwrap();
+    let rows = [
+        row(&mut make, "steer", Delivery::Steer),
+        row(&mut make, "first", Delivery::FollowUp),
+        row(&mut make, "asked for", Delivery::OnRequest),
+        row(&mut make, "second", Delivery::FollowUp),
+    ];
+    for row in &rows {
+        on.ledger.put_inbox(&key, row.clone()).await.unwrap();
+    }
+    let left = |row: &InboxRow| LeftMessage {
+        person: person.clone(),
+        session: key.session,
+        turn: row.turn,
+    };
+    assert_eq!(on.ledger.left_messages().await.unwrap(), [left(&rows[1]), left(&rows[3])]);
+    on.ledger.clear_inbox(&key, &[rows[1].turn]).await.unwrap();
+    assert_eq!(on.ledger.left_messages().await.unwrap(), [left(&rows[3])]);
+    on.ledger.delete_session(&person, key.session).await.unwrap();
+    assert_eq!(on.ledger.left_messages().await.unwrap(), []);
 }
 
 pub(crate) async fn words_go_by_turn_and_with_the_session(on: Backend) {

@@ -191,6 +191,7 @@ conformance! {
     inbox:
         words_wait_in_the_order_they_came
         words_that_still_wait_can_be_changed
+        messages_for_after_an_answer_are_left_and_others_are_not
         words_go_by_turn_and_with_the_session
         ;
     drafts:

@@ -13,7 +13,7 @@ fn anna() -> PersonId {
     "anna".parse().unwrap()
 }
 
-fn meta(make: &mut Maker, updated: i64) -> SessionMeta {
+pub(super) fn meta(make: &mut Maker, updated: i64) -> SessionMeta {
     let key = make.key();
     SessionMeta {
         session_id: key.session,

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_storage::{Area, Expect, Files, ObjectKey, Objects, StoreError};
+use onyx_storage::{Area, Expect, Files, ObjectKey, Objects, OriginNote, StoreError};
+use onyx_types::{Hash, Origin};
 
 use super::servers::{LIFE, let_die, two};
 
@@ -98,8 +99,32 @@ async fn what_a_gateway_began_before_its_last_life_ended_writes_no_file_when_it_
     vault(&*anew).put(&key(SMALL), b"anew", Expect::Anything).await.unwrap();
 }
 
-/// The gateway's own clock is near the end of its life because heartbeats were late, but the
-/// database still counts it as alive.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_gateway_began_before_its_last_life_ended_makes_no_text_the_persons_own() {
+    let (database, one, two) = two().await;
+    let text = Hash::of(b"from a page of the web");
+    let note = |origin: Origin| {
+        let path = "a.md".to_owned();
+        vec![OriginNote { path, hash: Some(text), origin, prints: Vec::new(), names: Vec::new() }]
+    };
+    let noted = async || two.store.files.origins().known("anna", "a.md", text).await.unwrap().here;
+    let begun = one.store.files.of_this_life().expect("gateways have lives");
+    begun.origins().note("anna", note(Origin::Person)).await.unwrap();
+    assert_eq!(noted().await, Some(Origin::Person));
+    let_die(&database, &two).await;
+    let late = one.store.files.origins().note("anna", note(Origin::Agent)).await;
+    assert!(is_lost(&late), "its life is over: {late:?}");
+    two.store.files.origins().note("anna", note(Origin::External)).await.unwrap();
+    one.membership.beat().await.unwrap();
+    let late = begun.origins().note("anna", note(Origin::Person)).await;
+    assert!(is_lost(&late), "it lives again, and the work is of its last life: {late:?}");
+    assert_eq!(noted().await, Some(Origin::External));
+    let anew = one.store.files.of_this_life().unwrap();
+    anew.origins().note("anna", note(Origin::Agent)).await.unwrap();
+    assert_eq!(noted().await, Some(Origin::Agent));
+}
+
+/// Its own clock comes near the end, because heartbeats were late; the database has heard nothing bad of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_late_heartbeat_fails_no_write() {
     let (_database, one, _two) = two().await;

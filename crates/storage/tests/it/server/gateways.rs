@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::{
-    AuditWitnesses, BootClock, GatewaySettings, ServerClocks, ServerSettings, Store, StoreError,
+    AuditWitnesses, BeginIn, BeginRun, BootClock, Delivery, GatewaySettings, InboxRow, LeftMessage,
+    ServerClocks, ServerSettings, Store, StoreError,
 };
-use onyx_types::SystemClock;
+use onyx_types::{SessionOrigin, SystemClock, Timestamp, TurnBody};
 
 use super::servers::{OpenGateway, TestDatabase};
 use crate::support::Maker;
@@ -199,4 +200,36 @@ async fn what_one_gateway_does_goes_to_another_when_it_leaves_or_dies() {
     holder.membership.drain().await.unwrap();
     assert!(!holder.membership.still_owns(&third));
     other.membership.own("poll x").await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_are_left_once_the_gateway_that_works_on_their_session_is_dead() {
+    let (database, mut make) = (TestDatabase::migrated().await, Maker::new());
+    let (one, two) = (open(&database, "one").await, open(&database, "two").await);
+    let key = make.key();
+    let begin = BeginRun {
+        run: make.run(),
+        key: key.clone(),
+        input_turn: make.user("x").id,
+        started_at: Timestamp::from_millis(5),
+        session: BeginIn::New(SessionOrigin::Thread),
+    };
+    one.store.leases.acquire(&key, LONG).await.unwrap();
+    one.store.ledger.begin_run(begin).await.unwrap();
+    let waits = make.user("and then?");
+    let TurnBody::User(words) = waits.body else { panic!("words") };
+    let row = InboxRow {
+        turn: waits.id,
+        delivery: Delivery::FollowUp,
+        words,
+        received_at: Timestamp::from_millis(6),
+    };
+    one.store.ledger.put_inbox(&key, row).await.unwrap();
+    assert_eq!(two.store.ledger.left_messages().await.unwrap(), [], "its gateway lives");
+    database.pass(LIFE).await;
+    two.membership.beat().await.unwrap();
+    let left = LeftMessage { person: key.person, session: key.session, turn: waits.id };
+    assert_eq!(two.store.ledger.left_messages().await.unwrap(), [left]);
+    two.membership.begin_draining();
+    assert_eq!(two.store.ledger.left_messages().await.unwrap(), [], "it takes nothing over");
 }

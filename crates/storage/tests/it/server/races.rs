@@ -465,6 +465,40 @@ async fn sources_are_taken_in_the_same_order_by_all() {
     writer.await.unwrap().unwrap();
 }
 
+/// Writes a chunk like one that is there, in a transaction that stays open.
+const WRITE_CHUNK: &str =
+    "INSERT INTO chunks (source, start_line, end_line, heading, origin, text, hash)
+     SELECT source, start_line, end_line, heading, origin, text, hash FROM chunks
+     ORDER BY id LIMIT 1 RETURNING id";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn chunks_are_settled_when_no_open_transaction_can_add_one_before_them() {
+    let two = Two::open().await;
+    let (one, other) = (&two.one.store.chunks, &two.two.store.chunks);
+    one.replace(&source("a"), &[chunk("a".to_owned())]).await.unwrap();
+    let newest = async || one.chunks_after(ChunkId(0), 99).await.unwrap().last().unwrap().id;
+    let first = newest().await;
+    assert_eq!(one.settled_through().await.unwrap(), first);
+    let (mut early, mut late) = (two.database.sql().await, two.database.sql().await);
+    let early = early.transaction().await.unwrap();
+    let open: i64 = early.query_one(WRITE_CHUNK, &[]).await.unwrap().get(0);
+    let open = ChunkId(u64::try_from(open).unwrap());
+    one.replace(&source("b"), &[chunk("b".to_owned())]).await.unwrap();
+    let second = newest().await;
+    assert!(second > open, "a higher number is seen before a lower one");
+    assert_eq!(one.settled_through().await.unwrap(), first);
+    assert!(other.settled_through().await.unwrap() < open, "it was not asked before");
+    // One that begins later does not hold up what was written before it.
+    let late = late.transaction().await.unwrap();
+    late.query_one(WRITE_CHUNK, &[]).await.unwrap();
+    assert_eq!(one.settled_through().await.unwrap(), first);
+    early.commit().await.unwrap();
+    assert_eq!(one.settled_through().await.unwrap(), second);
+    assert_eq!(other.settled_through().await.unwrap(), second);
+    late.rollback().await.unwrap();
+    assert_eq!(one.settled_through().await.unwrap(), second);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sources_that_both_index_end_whole_and_every_change_is_followed() {
     let two = Two::open().await;

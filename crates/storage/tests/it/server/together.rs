@@ -103,6 +103,24 @@ async fn every_change_of_accounts_and_secrets_is_heard_of() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_another_gateway_is_heard_of_once() {
+    let database = TestDatabase::migrated().await;
+    let (one, two) = (open(&database, "one").await, open(&database, "two").await);
+    let mut heard = Heard::default();
+    let mut gone = async || two.membership.news(&mut heard, &[]).await.unwrap().gateway_gone;
+    assert!(!gone().await);
+    assert!(!gone().await, "both live");
+    database.pass(LIFE).await;
+    two.membership.beat().await.unwrap();
+    assert!(gone().await, "one died");
+    assert!(!gone().await, "once");
+    one.membership.beat().await.unwrap();
+    assert!(!gone().await, "it lives again");
+    one.membership.drain().await.unwrap();
+    assert!(gone().await, "it left");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn notices_reach_the_others_once_and_are_forgotten() {
     let database = TestDatabase::migrated().await;
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);

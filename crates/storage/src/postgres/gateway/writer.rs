@@ -1,21 +1,21 @@
-//! Decides whether a gateway may write files. Others take over a gateway's work once its life is
-//! over; from then on nothing that it began is written, even if it wakes up and lives again. The
-//! life also stands for the leases of sessions, drafts and jobs, because they end with it: a
-//! session's own lease is longer than a life and is renewed three times in it.
+//! Decides whether a gateway may write files and notes of their origin. Others take over a gateway's work once its life
+//! is over; from then on nothing that it began is written, even if it wakes up and lives again. The life also stands for
+//! the leases of sessions, drafts and jobs, because they end with it: a session's own lease is longer than a life and is
+//! renewed three times in it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::Transaction;
 
+use super::Gateway;
 use crate::StoreError;
 use crate::postgres::connect::MOST_IDLE;
-use crate::postgres::gateway::Gateway;
 use crate::postgres::query::row_if_any;
 use crate::postgres::transaction::TransactionError;
 
 #[derive(Clone, Debug)]
-pub(super) struct FileWriter {
+pub(in crate::postgres) struct LifeWriter {
     gateway: Arc<Gateway>,
     life: WriterLife,
 }
@@ -31,14 +31,13 @@ enum WriterLife {
     Over,
 }
 
-impl FileWriter {
-    pub(super) fn new(gateway: Arc<Gateway>) -> Self {
+impl LifeWriter {
+    pub(in crate::postgres) fn new(gateway: Arc<Gateway>) -> Self {
         Self { gateway, life: WriterLife::Current }
     }
 
-    /// Returns a writer for work that begins now. Work inside other work keeps the incarnation of
-    /// the outer work.
-    pub(super) fn of_this_life(&self) -> Self {
+    /// Returns a writer for work that begins now. Work inside other work keeps the life of the outer work.
+    pub(in crate::postgres) fn of_this_life(&self) -> Self {
         let life = match self.life {
             WriterLife::Current => {
                 self.gateway.incarnation().map_or(WriterLife::Over, WriterLife::Of)
@@ -49,7 +48,7 @@ impl FileWriter {
     }
 
     /// The incarnation that may write, as far as this gateway knows without asking the database.
-    pub(super) fn incarnation(&self) -> Result<i64, StoreError> {
+    pub(in crate::postgres) fn incarnation(&self) -> Result<i64, StoreError> {
         let now = self.gateway.alive()?;
         match self.life {
             WriterLife::Current => Ok(now),
@@ -59,19 +58,19 @@ impl FileWriter {
     }
 
     /// Returns the fence of a write. It must be called before the write's transaction begins.
-    pub(super) async fn begin(&self) -> Result<FileFence, StoreError> {
+    pub(in crate::postgres) async fn begin(&self) -> Result<LifeFence, StoreError> {
         let rest = MOST_IDLE.min(self.gateway.life() / 3);
         if self.gateway.alive_for(rest).is_err() {
             // A heartbeat is sent first, so that a late one makes no write fail.
             self.gateway.beat().await?;
         }
-        Ok(FileFence { id: self.gateway.id().to_owned(), incarnation: self.incarnation()?, rest })
+        Ok(LifeFence { id: self.gateway.id().to_owned(), incarnation: self.incarnation()?, rest })
     }
 }
 
-/// The condition under which a transaction may write files.
+/// The condition under which a transaction may write.
 #[derive(Debug)]
-pub(super) struct FileFence {
+pub(in crate::postgres) struct LifeFence {
     id: String,
     incarnation: i64,
     /// The life that must be left when the fence is checked. The database ends a transaction in
@@ -80,7 +79,7 @@ pub(super) struct FileFence {
     rest: Duration,
 }
 
-impl FileFence {
+impl LifeFence {
     /// Checks the fence. Only the database's clock decides.
     async fn check(&self, transaction: &Transaction<'_>) -> Result<(), TransactionError> {
         let select = "SELECT 1 FROM gateways
@@ -93,10 +92,9 @@ impl FileFence {
     }
 }
 
-/// Sends the last statement of a write together with the check of its fence, so that the check
-/// costs no trip of its own.
-pub(super) async fn last_statement<T>(
-    fence: Option<&FileFence>,
+/// Sends the last statement of a write together with the check of its fence, so that the check costs no trip.
+pub(in crate::postgres) async fn last_statement<T>(
+    fence: Option<&LifeFence>,
     transaction: &Transaction<'_>,
     statement: impl Future<Output = Result<T, TransactionError>>,
 ) -> Result<T, TransactionError> {

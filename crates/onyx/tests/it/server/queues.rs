@@ -1,0 +1,133 @@
+//! Messages that wait behind an answer in a thread or a companion, when their gateway is killed or
+//! another one is asked.
+
+use std::time::{Duration, Instant};
+
+use onyx_test_support::{Answer, Finish, OnyxProcess, Script, ScriptedModel, Step, wait_for};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::together::{FAILOVER, two};
+use crate::SOON;
+
+/// Longer than the failover, so that a failed wait and a late answer are told apart.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn hanging() -> Script {
+    Script::new([Step::Text("half an answer".into()), Step::Hang])
+}
+
+async fn space(onyx: &OnyxProcess) {
+    let made = onyx.post("/api/spaces", &json!({"name": "Home"})).await.expect(201).json();
+    assert_eq!(made["id"], "home");
+}
+
+/// A thread of a new channel.
+async fn thread(onyx: &OnyxProcess) -> String {
+    space(onyx).await;
+    let channel = json!({"space": "home", "name": "Launch", "purpose": "Ship the boat."});
+    let _ = onyx.post("/api/channels", &channel).await.expect(201);
+    let thread = json!({"channel": "launch", "title": "Sails"});
+    let made = onyx.post("/api/threads", &thread).await.expect(201).json();
+    format!("/api/threads/{}", made["id"].as_str().unwrap())
+}
+
+async fn companion(onyx: &OnyxProcess) -> String {
+    space(onyx).await;
+    let view = onyx.get("/api/spaces/home/companion").await.expect(200).json();
+    format!("/api/conversations/{}", view["conversation_id"].as_str().unwrap())
+}
+
+async fn say(onyx: &OnyxProcess, at: &str, content: &str) -> Value {
+    onyx.post(&format!("{at}/messages"), &json!({"content": content})).await.expect(201).json()
+}
+
+/// What was said, without the answer that was cut off and answers that have not begun.
+async fn said(onyx: &OnyxProcess, at: &str) -> Vec<String> {
+    let page = onyx.get(&format!("{at}/messages")).await.expect(200).json();
+    let contents = page["messages"].as_array().unwrap().iter();
+    let contents = contents.map(|message| message["content"].as_str().unwrap().to_owned());
+    contents.filter(|content| !content.is_empty() && content != "half an answer").collect()
+}
+
+/// Waits until both messages that waited are answered: each once, and in the order in which they
+/// came.
+async fn both_answered(onyx: &OnyxProcess, at: &str, model: &ScriptedModel, killed: Instant) {
+    wait_for("the first message to be taken up", PATIENCE, async || {
+        (model.request_count() > 1).then_some(())
+    })
+    .await;
+    assert!(killed.elapsed() < FAILOVER, "{:?}", killed.elapsed());
+    let whole = ["one", "two", "Second.", "three", "Third."];
+    let found = wait_for("both answers", PATIENCE, async || {
+        let found = said(onyx, at).await;
+        found.iter().any(|content| content == "Third.").then_some(found)
+    })
+    .await;
+    assert_eq!(found, whole);
+    assert_eq!(model.request_count(), 3, "each message was answered once");
+}
+
+#[tokio::test]
+async fn messages_that_wait_in_a_thread_of_a_killed_gateway_are_answered_by_another() {
+    let model = ScriptedModel::with_answers([hanging()]).await;
+    let (_place, mut one, two) = two(&model).await;
+    let at = thread(&one).await;
+    say(&one, &at, "one").await;
+    model.wait_for_requests(1).await;
+    say(&one, &at, "two").await;
+    say(&one, &at, "three").await;
+    model.push(Answer::text("Second."));
+    model.push(Answer::text("Third."));
+    one.kill().await;
+    both_answered(&two, &at, &model, Instant::now()).await;
+}
+
+#[tokio::test]
+async fn messages_that_wait_in_a_companion_of_a_killed_gateway_are_answered_by_another() {
+    let model = ScriptedModel::with_answers([hanging()]).await;
+    let (_place, mut one, two) = two(&model).await;
+    let at = companion(&one).await;
+    let first = say(&one, &at, "one").await;
+    let first = first["message_id"].as_str().unwrap();
+    let stream = one.request(Method::GET, &format!("{at}/stream?messageId={first}"));
+    let stream = tokio::spawn(stream.send());
+    model.wait_for_requests(1).await;
+    // One waits where the answer is given, the other at the gateway that stays.
+    say(&one, &at, "two").await;
+    say(&two, &at, "three").await;
+    model.push(Answer::text("Second."));
+    model.push(Answer::text("Third."));
+    one.kill().await;
+    both_answered(&two, &at, &model, Instant::now()).await;
+    stream.abort();
+}
+
+#[tokio::test]
+async fn a_message_to_a_companion_that_another_gateway_answers_waits_for_its_turn() {
+    let slow = Script::new([Step::Text("First".into()), Step::PauseMs(12_000)]);
+    let model = ScriptedModel::with_answers([slow.ended(Finish::Stop)]).await;
+    let (_place, one, two) = two(&model).await;
+    let at = companion(&one).await;
+    let first = say(&one, &at, "one").await;
+    let path = |message: &Value| {
+        format!("{at}/stream?messageId={}", message["message_id"].as_str().unwrap())
+    };
+    let stream = tokio::spawn(one.request(Method::GET, &path(&first)).send());
+    model.wait_for_requests(1).await;
+    model.push(Answer::text("Second."));
+    let second = say(&two, &at, "two").await;
+    // The answer that another gateway gives is followed to its end.
+    let followed = two.get(&path(&first)).await.expect(200).text();
+    assert!(followed.contains("First") && followed.contains("event: done"), "{followed}");
+    let answered = two.get(&path(&second)).await.expect(200).text();
+    assert!(answered.contains("Second."), "{answered}");
+    assert_eq!(said(&two, &at).await, ["one", "First", "two", "Second."]);
+    assert_eq!(model.request_count(), 2, "each message was answered once");
+    drop(stream.await.unwrap().unwrap());
+    let shown = wait_for("the first gateway to show it", SOON, async || {
+        Some(said(&one, &at).await).filter(|said| said.len() == 4)
+    })
+    .await;
+    assert_eq!(shown[3], "Second.");
+}
