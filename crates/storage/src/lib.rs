@@ -45,13 +45,13 @@ pub use ledger::{
     DaySpending, DeadLetter, Delivery, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove,
     Drafts, InboxRow, InboxState, InboxUpdate, JobChange, JobLedger, JobRow, JobSlot, Ledger,
     LetterKind, Mail, ModelUse, NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange,
-    PeerKey, PeerKind, PeerRow, PeerState, PendingEntries, PendingEntry, PendingKind, PersonRow,
-    QueueFigures, Repeat, Role, RunOutcome, RunRow, SealedSecret, SealedSecrets, SecretId, SendEnd,
-    SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionMove, SessionSequence,
-    SessionStatus, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger,
-    Spent, TagCount, TitleSource, UpdateFailure, UsageRow,
+    PeerKey, PeerKind, PeerRow, PeerState, PersonRow, QueueFigures, Repeat, Role, RunOutcome,
+    RunRow, SealedSecret, SealedSecrets, SecretId, SendEnd, SessionChange, SessionFilter,
+    SessionMarks, SessionMeta, SessionMove, SessionSequence, SessionStatus, Settling, ShortLived,
+    ShortLivedEntry, ShortLivedKind, ShortLivedRoom, SlotClaim, SlotDelivery, SlotEnding, SlotKey,
+    SlotState, SlotTrigger, Spent, TagCount, TitleSource, UpdateFailure, UsageRow,
 };
-pub use local::{FileOps, LocalObjects, LocalPending, SystemFiles};
+pub use local::{FileOps, LocalObjects, LocalShortLived, SystemFiles};
 pub use objects::{
     Area, End, Expect, Files, FoundObject, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects,
     TreeEntry, Wanted,

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use onyx_storage::{
-    Accounts, CredentialKind, LocalPending, PendingEntries, PersonRow, Role, StoreError,
+    Accounts, CredentialKind, LocalShortLived, PersonRow, Role, ShortLived, StoreError,
 };
 use onyx_types::{
     Cancel, Clock, CredentialId, ErrorCode, Fault, Grants, Hash, IdGenerator, PersonId, Timestamp,
@@ -95,7 +95,7 @@ impl Identity {
         let over = register.over(clock.wall());
         let gone = register.drop_credentials(&over);
         accounts.remove_credentials(&gone).await?;
-        let waiting: Arc<dyn PendingEntries> = Arc::new(LocalPending::new(Arc::clone(&clock)));
+        let waiting: Arc<dyn ShortLived> = Arc::new(LocalShortLived::new(Arc::clone(&clock)));
         Ok(Self {
             accounts,
             limits: Limits::of_one_process(Arc::clone(&clock)),

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_storage::{Accounts, PendingEntries, SharedFailures};
+use onyx_storage::{Accounts, SharedFailures, ShortLived};
 use onyx_types::{Clock, Fault};
 
 use super::Identity;
@@ -24,7 +24,7 @@ pub struct SharedAuthentication {
     /// The key that signs access tokens.
     pub access_key: [u8; 32],
     /// Links and pairings that wait to be redeemed or approved.
-    pub pending: Arc<dyn PendingEntries>,
+    pub pending: Arc<dyn ShortLived>,
     /// The counts of failed guesses.
     pub failures: SharedFailures,
 }

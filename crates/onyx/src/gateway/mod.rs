@@ -435,7 +435,7 @@ async fn identity(
         Some(shared) => {
             let sign_ins = SharedAuthentication {
                 access_key: shared.master.derived("onyx: access tokens"),
-                pending: shared.membership.pending(),
+                pending: shared.membership.short_lived(),
                 failures: shared.membership.failures(),
             };
             Identity::open_shared(accounts, clock, declared, sign_ins).await?

@@ -7,7 +7,7 @@ mod accounts;
 mod connectors;
 mod drafts;
 mod jobs;
-mod pending;
+mod short_lived;
 
 use async_trait::async_trait;
 use onyx_types::{
@@ -33,7 +33,7 @@ pub use jobs::{
     JobChange, JobLedger, JobRow, JobSlot, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey,
     SlotState, SlotTrigger,
 };
-pub use pending::{PendingEntries, PendingEntry, PendingKind};
+pub use short_lived::{ShortLived, ShortLivedEntry, ShortLivedKind, ShortLivedRoom};
 
 /// What is known of a session without opening its log. Derived from the log, rebuildable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

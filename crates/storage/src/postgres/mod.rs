@@ -19,6 +19,7 @@ mod origins;
 mod query;
 mod schema;
 mod secrets;
+mod short_lived;
 mod sign_ins;
 mod transaction;
 mod turns;
@@ -46,7 +47,7 @@ pub use moving::{
 };
 pub use schema::{DatabaseReport, SCHEMA_VERSION, inspect_database, migrate_database};
 pub(crate) use secrets::PostgresSecrets;
-pub(crate) use sign_ins::PostgresPending;
+pub(crate) use short_lived::PostgresShortLived;
 pub use sign_ins::{FailureBucket, Overflow, Room, SharedFailures};
 pub(crate) use turns::PostgresTurnLog;
 pub use turns::Sealing;

@@ -14,7 +14,7 @@ mod migrations {
 }
 
 /// What this binary's own migrations end with.
-pub const SCHEMA_VERSION: i32 = 4;
+pub const SCHEMA_VERSION: i32 = 5;
 /// The oldest server that has everything the statements use.
 const OLDEST_SERVER: u32 = 15;
 /// Its row is locked while somebody migrates, so that two who do it at once take turns.

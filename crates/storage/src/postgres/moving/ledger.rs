@@ -45,7 +45,8 @@ macro_rules! tables {
     };
 }
 
-/// Derived data (changes of sessions, the index) is rebuilt at the destination.
+/// Derived data (changes of sessions, the index) is rebuilt at the destination. What lasts a short time
+/// (`pending_entries`, `failure_counts`) stays behind: whatever waits there is begun again.
 const TABLES: &[Table] = tables! {
     "acceptances" "audit" "audit_heads" "connector_accounts" "connector_conversations"
     "connector_inbox" "connector_mail" "connector_outbox" "connector_peers" "connector_proposals"
