@@ -13,7 +13,7 @@ use onyx_sources::Sources;
 use onyx_storage::Store;
 use onyx_tools::{Artifacts, Repositories, Skills};
 
-use crate::routes::{AgreedAccess, UiChats};
+use crate::routes::AgreedAccess;
 use crate::{
     Admission, Authenticator, Catalogue, Changes, Configuration, LinkedInAccounts, LogRing,
     PassThrough, Readiness, Traffic, Upstream,
@@ -51,7 +51,6 @@ pub struct Shared {
     pub traffic: Arc<Traffic>,
     pub admission: Arc<Admission>,
     pub pass_through: PassThrough,
-    pub ui_chats: UiChats,
     pub logs: Arc<LogRing>,
     pub changes: Changes,
     pub connectors: Connectors,
