@@ -20,6 +20,7 @@ use onyx_types::{
 use crate::attempt::{Attempt, Proof};
 use crate::caller::{Caller, CallerKind};
 use crate::credentials::{KnownCredential, Password, Register};
+use crate::grant_codes::GrantCodes;
 use crate::jwt::{self, Signer};
 use crate::limiter::{Guess, Limits, Room, too_many};
 use crate::links::Links;
@@ -45,6 +46,7 @@ pub struct Identity {
     limits: Limits,
     links: Links,
     pairings: Pairings,
+    grant_codes: GrantCodes,
     issue: Mutex<IdGenerator>,
     passwords: Passwords,
     signer: Signer,
@@ -103,7 +105,8 @@ impl Identity {
             register: RwLock::new(register),
             changing: tokio::sync::Mutex::default(),
             links: Links::new(Arc::clone(&waiting)),
-            pairings: Pairings::new(waiting),
+            pairings: Pairings::new(Arc::clone(&waiting)),
+            grant_codes: GrantCodes::new(waiting),
             issue: Mutex::new(IdGenerator::new(u64::from_le_bytes(random::bytes()?))),
             passwords: Passwords::new()?,
             signer: Signer::new()?,

@@ -161,7 +161,6 @@ impl Parts {
         let plugins = plugins(base, &web, &skills, owner_of_plugins);
         toolbox.set_hooks(Arc::new(plugins.clone()));
         let mcp_endpoint = Arc::new(mcp_endpoint()?);
-        let grants = Arc::default();
         let extensions = Extensions {
             skills,
             artifacts,
@@ -170,7 +169,6 @@ impl Parts {
             plugins,
             linkedin: Arc::clone(&linkedin) as Arc<dyn onyx_api::LinkedInAccounts>,
             mcp_endpoint,
-            grants,
         };
         let knows = |agent: &onyx_types::AgentId| roster.get(agent).is_some();
         let connectors = super::connectors::plan(config, &knows, base.secrets)?;
