@@ -117,7 +117,7 @@ impl Pairings {
     /// another form; those are decided at that gateway.
     async fn all(&self) -> Result<Vec<(ShortLivedEntry, PendingPairing)>, Fault> {
         let mut all = Vec::new();
-        for entry in self.0.list(ShortLivedKind::Pairing).await? {
+        for entry in self.0.list(ShortLivedKind::Pairing, None).await? {
             match PendingPairing::read(&entry.value) {
                 Ok(device) => all.push((entry, device)),
                 Err(fault) => tracing::warn!(%fault, "a pairing is left out"),

@@ -143,8 +143,12 @@ pub trait ShortLived: Send + Sync {
         key: Hash,
     ) -> Result<Option<ShortLivedEntry>, StoreError>;
 
-    /// All entries of a kind, the oldest first.
-    async fn list(&self, kind: ShortLivedKind) -> Result<Vec<ShortLivedEntry>, StoreError>;
+    /// All entries of a kind that belong to this person, or to nobody; the oldest first.
+    async fn list(
+        &self,
+        kind: ShortLivedKind,
+        person: Option<&PersonId>,
+    ) -> Result<Vec<ShortLivedEntry>, StoreError>;
 
     /// Writes another value where the entry still holds this one. `false`: it does not, or is gone.
     async fn replace(

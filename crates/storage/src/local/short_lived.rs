@@ -161,15 +161,17 @@ impl ShortLived for LocalShortLived {
         Ok(lock(&self.kept).find(kind, key, now).map(|held| held.view(key, now)))
     }
 
-    async fn list(&self, kind: ShortLivedKind) -> Result<Vec<ShortLivedEntry>, StoreError> {
+    async fn list(
+        &self,
+        kind: ShortLivedKind,
+        person: Option<&PersonId>,
+    ) -> Result<Vec<ShortLivedEntry>, StoreError> {
         let now = self.now();
         let kept = lock(&self.kept);
-        let of_kind =
-            kept.entries.iter().filter(|((held, _), entry)| *held == kind && entry.until > now);
-        let mut found: Vec<(u64, ShortLivedEntry)> =
-            of_kind.map(|((_, key), held)| (held.number, held.view(*key, now))).collect();
-        found.sort_by_key(|(number, _)| *number);
-        Ok(found.into_iter().map(|(_, entry)| entry).collect())
+        let group = kept.groups.get(&(kind, person.cloned()));
+        let keys = group.into_iter().flat_map(|group| group.oldest_first.values());
+        let held = keys.filter_map(|key| Some((*key, kept.find(kind, *key, now)?)));
+        Ok(held.map(|(key, held)| held.view(key, now)).collect())
     }
 
     async fn replace(

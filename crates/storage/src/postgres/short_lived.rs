@@ -67,7 +67,8 @@ const GET: &str = "
 
 const LIST: &str = "
     SELECT key, person, value, extract(epoch FROM until - clock_timestamp())::DOUBLE PRECISION
-    FROM pending_entries WHERE kind = $1 AND until > clock_timestamp() ORDER BY made, key";
+    FROM pending_entries WHERE kind = $1 AND person = $2 AND until > clock_timestamp()
+    ORDER BY made, key";
 
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresShortLived {
@@ -171,9 +172,14 @@ impl ShortLived for PostgresShortLived {
         found.as_ref().map(entry).transpose()
     }
 
-    async fn list(&self, kind: ShortLivedKind) -> Result<Vec<ShortLivedEntry>, StoreError> {
+    async fn list(
+        &self,
+        kind: ShortLivedKind,
+        person: Option<&PersonId>,
+    ) -> Result<Vec<ShortLivedEntry>, StoreError> {
         let client = self.database.client().await?;
-        read_all(&rows(&client, LIST, &[&kind.as_str()]).await?, entry)
+        let person = person.map_or("", PersonId::as_str);
+        read_all(&rows(&client, LIST, &[&kind.as_str(), &person]).await?, entry)
     }
 
     async fn replace(

@@ -66,7 +66,7 @@ impl SharedLogins {
     pub(super) async fn follow(&self) -> Result<(), Fault> {
         let _one_by_one = self.changing.lock().await;
         let mut attempts = BTreeMap::new();
-        for entry in self.pending.list(ShortLivedKind::SignIn).await? {
+        for entry in self.pending.list(ShortLivedKind::SignIn, None).await? {
             // An entry that was sealed with another key, or has the form of a newer gateway, is
             // ignored.
             let opened = self.sealer.open(&entry.value).ok();

@@ -140,9 +140,15 @@ pub(crate) async fn kinds_and_people_are_apart(on: Backend) {
     assert_eq!(value(&on, KIND, key("a")).await.as_deref(), Some("anna's"));
     assert_eq!(value(&on, KIND, berts_key).await.as_deref(), Some("bert's"));
     assert_eq!(value(&on, other, key("a")).await.as_deref(), Some("other"));
-    let listed = on.short_lived.list(KIND).await.unwrap();
-    let listed: Vec<_> = listed.iter().map(|entry| entry.value.as_str()).collect();
-    assert_eq!(listed, ["anna's", "bert's", "nobody's"]);
+    let room = ShortLivedRoom::of_entries(2);
+    on.short_lived.put(KIND, entry("b", "anna's second"), room).await.unwrap();
+    let listed = async |person: Option<PersonId>| {
+        let listed = on.short_lived.list(KIND, person.as_ref()).await.unwrap();
+        listed.into_iter().map(|entry| entry.value).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(Some(anna())).await, ["anna's", "anna's second"]);
+    assert_eq!(listed(Some(bert)).await, ["bert's"]);
+    assert_eq!(listed(None).await, ["nobody's"]);
     assert_eq!(on.short_lived.take(KIND, key("a")).await.unwrap().as_deref(), Some("anna's"));
     assert_eq!(value(&on, KIND, berts_key).await.as_deref(), Some("bert's"));
 }
