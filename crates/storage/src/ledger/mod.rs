@@ -4,6 +4,7 @@
 
 mod acceptances;
 mod accounts;
+mod claims;
 mod connectors;
 mod drafts;
 mod jobs;
@@ -23,6 +24,7 @@ pub use acceptances::{Acceptance, AcceptanceKind, Acceptances};
 pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };
+pub use claims::{Claimed, ShortLivedClaim};
 pub use connectors::{
     AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxState, InboxUpdate, LetterKind,
     Mail, NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange, PeerKey, PeerKind,

@@ -34,7 +34,9 @@ pub enum ShortLivedKind {
     McpTask,
     /// The wish to end such a call.
     McpCancel,
-    /// What became of a message, by the key that its client gave it.
+    /// A message that is being stored, by the key that its client gave it.
+    MessageClaim,
+    /// What became of a message of the socket, by the key that its client gave it.
     SentMessage,
 }
 
@@ -54,6 +56,7 @@ impl ShortLivedKind {
             Self::McpAnswer => "mcp-answer",
             Self::McpTask => "mcp-task",
             Self::McpCancel => "mcp-cancel",
+            Self::MessageClaim => "message-claim",
             Self::SentMessage => "sent-message",
         }
     }
