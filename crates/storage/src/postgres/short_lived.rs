@@ -14,17 +14,19 @@ use super::query::{execute, read_all, row, row_if_any, rows};
 use super::transaction::{Trouble, transact};
 use crate::{ShortLived, ShortLivedEntry, ShortLivedKind, ShortLivedRoom, StoreError};
 
-/// Stores an entry and removes the oldest ones of its room that no longer fit. Rows that another statement removes at the
-/// same moment are left to it, so that two statements never wait for each other.
+/// Stores an entry and removes the oldest ones of its room that no longer fit. The entry comes first (`EXISTS`), and rows
+/// that another statement removes at the same moment are left to it: a statement never waits while it holds a row.
 const PUT: &str = "
     WITH put AS (
         INSERT INTO pending_entries (kind, key, person, value, until)
         VALUES ($1, $2, $3, $4, clock_timestamp() + $5::DOUBLE PRECISION * INTERVAL '1 second')
         ON CONFLICT (kind, key) DO UPDATE SET person = excluded.person, value = excluded.value,
             made = excluded.made, until = excluded.until
+        RETURNING key
     )
-    DELETE FROM pending_entries WHERE kind = $1 AND key IN (
-        SELECT key FROM pending_entries WHERE kind = $1 AND key IN (
+    DELETE FROM pending_entries WHERE kind = $1 AND person = $3
+        AND EXISTS (SELECT 1 FROM put) AND key IN (
+        SELECT key FROM pending_entries WHERE kind = $1 AND person = $3 AND key IN (
             SELECT key FROM (
                 SELECT key, row_number() OVER newest AS place,
                        sum(octet_length(value)) OVER newest AS bytes
@@ -45,8 +47,9 @@ const PUT_NEW: &str = "
             WHERE known.until <= clock_timestamp()
         RETURNING key
     ), forgotten AS (
-        DELETE FROM pending_entries WHERE kind = $1 AND key IN (
-            SELECT key FROM pending_entries WHERE kind = $1 AND key IN (
+        DELETE FROM pending_entries WHERE kind = $1 AND person = $3
+            AND EXISTS (SELECT 1 FROM put) AND key IN (
+            SELECT key FROM pending_entries WHERE kind = $1 AND person = $3 AND key IN (
                 SELECT key FROM (
                     SELECT key, row_number() OVER newest AS place,
                            sum(octet_length(value)) OVER newest AS bytes

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use onyx_agent::{ApprovalOptions, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use onyx_storage::Draft;
 use onyx_types::{
-    AgentId, Attendance, DraftState, Fault, RunId, SessionId, SessionOrigin, UserContent,
+    AgentId, Attendance, DraftState, ErrorCode, Fault, RunId, SessionId, SessionOrigin, UserContent,
 };
 
 use super::chats::UiChats;
@@ -117,7 +117,14 @@ async fn place(
         let agents = agent.into_iter().collect();
         return Ok(SessionRef::New { origin: SessionOrigin::Chat, agents });
     };
-    let meta = state.agent.sessions.meta(&caller.person, session).await?;
+    let meta = match state.agent.sessions.meta(&caller.person, session).await {
+        // The session of a chat was deleted, so the chat begins another one.
+        Err(fault) if fault.code == ErrorCode::NotFound && request.named_session().is_none() => {
+            let agents = agent.into_iter().collect();
+            return Ok(SessionRef::New { origin: SessionOrigin::Chat, agents });
+        }
+        meta => meta?,
+    };
     match agent {
         Some(agent) if !meta.agents.contains(&agent) => {
             let why =

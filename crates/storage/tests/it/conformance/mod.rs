@@ -269,6 +269,7 @@ conformance! {
         an_entry_that_has_ended_makes_room_for_a_new_one
         a_value_is_replaced_where_it_is_still_the_same
         the_oldest_entries_of_a_person_make_room_by_number_and_by_size
+        many_who_put_at_once_keep_to_the_room
         kinds_and_people_are_apart
         ;
     audit:

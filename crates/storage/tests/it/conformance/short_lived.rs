@@ -121,9 +121,39 @@ pub(crate) async fn the_oldest_entries_of_a_person_make_room_by_number_and_by_si
     assert_eq!(left(&on, &["b", "c", "d", "e"]).await, ["b", "d", "e"]);
     on.short_lived.put(KIND, entry("f", &"x".repeat(98)), room).await.unwrap();
     assert_eq!(left(&on, &["b", "d", "e", "f"]).await, ["e", "f"]);
+    // What is not stored needs no room.
+    let there = on.short_lived.put_new(KIND, entry("e", "longer"), room).await.unwrap();
+    assert_eq!(there.as_deref(), Some("e"));
+    assert_eq!(left(&on, &["e", "f"]).await, ["e", "f"]);
     let refused = on.short_lived.put(KIND, entry("g", &"x".repeat(101)), room).await;
     assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
     assert_eq!(left(&on, &["e", "f", "g"]).await, ["e", "f"]);
+}
+
+pub(crate) async fn many_who_put_at_once_keep_to_the_room(on: Backend) {
+    let room = ShortLivedRoom { entries: 5, bytes: 1_000 };
+    let mut puts = JoinSet::new();
+    for n in 0..6 {
+        let kept = on.short_lived.clone();
+        puts.spawn(async move {
+            for round in 0..40 {
+                // Each begins elsewhere in the same names.
+                let name = ((n * 7 + round * 11) % 30).to_string();
+                let entry = entry(&name, &"x".repeat(round * 9));
+                if round % 3 == 0 {
+                    kept.put_new(KIND, entry, room).await.unwrap();
+                } else {
+                    kept.put(KIND, entry, room).await.unwrap();
+                }
+            }
+        });
+    }
+    puts.join_all().await;
+    on.short_lived.put(KIND, entry("last", "x"), room).await.unwrap();
+    let kept = on.short_lived.list(KIND, Some(&anna())).await.unwrap();
+    let bytes: usize = kept.iter().map(|entry| entry.value.len()).sum();
+    assert!(kept.len() <= 5 && bytes <= 1_000, "{} of {bytes}", kept.len());
+    assert_eq!(kept.last().unwrap().value, "x", "the newest stays");
 }
 
 pub(crate) async fn kinds_and_people_are_apart(on: Backend) {
