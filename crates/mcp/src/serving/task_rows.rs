@@ -19,7 +19,7 @@ const ALIVE: Duration = Duration::from_secs(15);
 /// How long to wait until the gateway of a task has ended it.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(6);
 /// How often another gateway looks at a row that it waits for.
-const LOOK: Duration = Duration::from_millis(250);
+const LOOK: Duration = Duration::from_millis(500);
 /// The rows of one person, with their results.
 const ROOM: ShortLivedRoom = ShortLivedRoom { entries: 128, bytes: 32 * 1024 * 1024 };
 const CANCELS: ShortLivedRoom = ShortLivedRoom::of_entries(128);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use onyx_storage::{ShortLived, StoreError};
 use onyx_types::{Clock as _, PersonId, SystemClock, Timestamp};
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::era::Era;
 use super::message::{INTERNAL_ERROR, Refusal};
@@ -108,16 +108,14 @@ impl Tasks {
         if !self.insert(&kept) {
             return Err(call);
         }
-        // The row is there before the client has the handle, which it may show to any gateway.
-        kept.write(&self.rows).await;
         let AtWork { answers, work } = call;
-        let tended = tend(Arc::downgrade(&kept), self.rows.clone(), answers);
+        let (written, is_written) = oneshot::channel();
+        let tended = tend(Arc::downgrade(&kept), self.rows.clone(), answers, written);
         lock(&kept.work).extend([work, Task(tokio::spawn(tended))]);
-        let row = kept.row();
-        if row.state == State::Cancelled {
-            lock(&kept.work).clear();
-        }
-        Ok(row.shown(era))
+        // The row is there before the client has the handle, which it may show to any gateway. It is
+        // never written only if the task is cancelled before.
+        let _ = is_written.await;
+        Ok(kept.row().shown(era))
     }
 
     /// Makes a task known here. `false`: its caller already has too many.
@@ -217,7 +215,17 @@ impl Tasks {
 }
 
 /// Follows a call to its end, or until another gateway wants it to end.
-async fn tend(task: Weak<LocalTask>, rows: TaskRows, mut answers: mpsc::Receiver<Value>) {
+async fn tend(
+    task: Weak<LocalTask>,
+    rows: TaskRows,
+    mut answers: mpsc::Receiver<Value>,
+    written: oneshot::Sender<()>,
+) {
+    if let Some(task) = task.upgrade() {
+        task.write(&rows).await;
+    }
+    // The request that made the task may be gone.
+    let _ = written.send(());
     let over = answer_of(&mut answers);
     tokio::pin!(over);
     loop {
