@@ -12,7 +12,7 @@ use tokio::sync::broadcast;
 
 use crate::actions::Actions;
 use crate::agents::{AgentProfile, CurrentRoster, Models, PreferenceFiles, Roster, Titles};
-use crate::conversations::{self, Conversations, LocalPromises, LocalSentMessages};
+use crate::conversations::{self, Conversations, LocalPromises, SentMessages};
 use crate::drafts::{self, Approvals, ChosenDraftLeases, DraftLeases, Undo};
 use crate::drive::DriveServices;
 use crate::jobs::{Jobs, JobsSetup};
@@ -373,7 +373,7 @@ impl ServicesCore {
             ids: self.ids.clone(),
             mask: SecretMask::new(Arc::clone(&self.toolbox)),
             promises: Arc::new(LocalPromises::default()),
-            sent: Arc::new(LocalSentMessages::default()),
+            sent: SentMessages::new(Arc::clone(&self.store.short_lived)),
             opening: tokio::sync::Mutex::default(),
         })
     }

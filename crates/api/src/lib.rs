@@ -34,7 +34,7 @@ pub use ports::{
     TestView, Upstream, WeightsFileView, WeightsView, Written,
 };
 pub use problem::Problem;
-pub use routes::{AgreedAccess, UiChats, mcp_response, openapi, router, routes};
+pub use routes::{mcp_response, openapi, router, routes};
 pub use routing::{Route, Routes};
 pub use serve::{
     Accept, Admission, ConnectionLimits, ConnectionSettings, Lanes, Peer, SOCKET_KEY, SocketKey,

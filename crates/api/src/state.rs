@@ -6,14 +6,12 @@ use onyx_connectors::Connectors;
 use onyx_identity::Secrets;
 use onyx_knowledge::Index;
 use onyx_mcp::McpServers;
-use onyx_mcp::granting::GrantCodes;
 use onyx_mcp::serving::Endpoint;
 use onyx_plugins::Plugins;
 use onyx_sources::Sources;
 use onyx_storage::Store;
 use onyx_tools::{Artifacts, Repositories, Skills};
 
-use crate::routes::{AgreedAccess, UiChats};
 use crate::{
     Admission, Authenticator, Catalogue, Changes, Configuration, LinkedInAccounts, LogRing,
     PassThrough, Readiness, Traffic, Upstream,
@@ -51,7 +49,6 @@ pub struct Shared {
     pub traffic: Arc<Traffic>,
     pub admission: Arc<Admission>,
     pub pass_through: PassThrough,
-    pub ui_chats: UiChats,
     pub logs: Arc<LogRing>,
     pub changes: Changes,
     pub connectors: Connectors,
@@ -69,6 +66,4 @@ pub struct Extensions {
     pub linkedin: Arc<dyn LinkedInAccounts>,
     /// The endpoint for MCP clients.
     pub mcp_endpoint: Arc<Endpoint>,
-    /// Programs that were granted access and have not fetched their tokens.
-    pub grants: Arc<GrantCodes<AgreedAccess>>,
 }

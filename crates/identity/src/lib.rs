@@ -7,6 +7,7 @@
 mod attempt;
 mod caller;
 mod credentials;
+mod grant_codes;
 mod identity;
 mod issuing;
 mod jwt;
@@ -24,6 +25,7 @@ mod settings;
 pub use attempt::{Attempt, Proof};
 pub use caller::{Caller, CallerKind};
 pub use credentials::{Lifetime, NewToken};
+pub use grant_codes::{GrantProof, GrantRequest};
 pub use identity::{BrowserSession, DeviceCredential, Identity, SharedAuthentication, Tokens};
 pub use keyring::Keyring;
 pub use pairing::{Pairing, PairingFor, PairingState};

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_storage::{PendingEntries, PendingEntry, PendingKind};
+use onyx_storage::{ShortLived, ShortLivedEntry, ShortLivedKind, ShortLivedRoom};
 use onyx_types::{ErrorCode, Fault, Hash};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use crate::random::{self, Secret};
 
 const LASTS: Duration = Duration::from_secs(10 * 60);
 const MAX_WAITING: usize = 100;
+const ROOM: ShortLivedRoom = ShortLivedRoom::of_entries(MAX_WAITING);
 /// How many devices of one network can wait. The limit is lower than the one for all, so that one
 /// network does not keep the devices of another out.
 const MAX_OF_ONE_NETWORK: usize = 20;
@@ -53,7 +54,7 @@ pub enum PairingState {
 
 /// Waiting devices. If several gateways share them, a pairing can be begun, approved and picked up
 /// at different ones.
-pub(crate) struct Pairings(Arc<dyn PendingEntries>);
+pub(crate) struct Pairings(Arc<dyn ShortLived>);
 
 /// The stored state of a device until it picks up its credential.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -85,7 +86,7 @@ pub(crate) enum PairingOutcome {
 }
 
 impl Pairings {
-    pub(crate) fn new(waiting: Arc<dyn PendingEntries>) -> Self {
+    pub(crate) fn new(waiting: Arc<dyn ShortLived>) -> Self {
         Self(waiting)
     }
 
@@ -107,16 +108,16 @@ impl Pairings {
         let name: String = name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
         let (id, code) = (Secret::fresh("")?, fresh_code()?);
         let device = PendingPairing { code, name, client, network, decision: None };
-        let entry = PendingEntry { key: id.hash(), value: device.written()?, left: LASTS };
-        self.0.put(PendingKind::Pairing, entry, MAX_WAITING).await?;
+        let entry = ShortLivedEntry::of_nobody(id.hash(), device.written()?, LASTS);
+        self.0.put(ShortLivedKind::Pairing, entry, ROOM).await?;
         Ok((id, device.view(LASTS)))
     }
 
     /// All waiting pairings that this gateway can read. A newer gateway may have written some in
     /// another form; those are decided at that gateway.
-    async fn all(&self) -> Result<Vec<(PendingEntry, PendingPairing)>, Fault> {
+    async fn all(&self) -> Result<Vec<(ShortLivedEntry, PendingPairing)>, Fault> {
         let mut all = Vec::new();
-        for entry in self.0.list(PendingKind::Pairing).await? {
+        for entry in self.0.list(ShortLivedKind::Pairing, None).await? {
             match PendingPairing::read(&entry.value) {
                 Ok(device) => all.push((entry, device)),
                 Err(fault) => tracing::warn!(%fault, "a pairing is left out"),
@@ -128,13 +129,13 @@ impl Pairings {
     /// Drops the oldest entry of the network that has the most, so a flood only displaces itself.
     async fn drop_one_of_the_most(
         &self,
-        waiting: &[(PendingEntry, PendingPairing)],
+        waiting: &[(ShortLivedEntry, PendingPairing)],
     ) -> Result<(), Fault> {
         let dropped = waiting.iter().max_by_key(|(entry, device)| {
             (count_of(waiting, device.network), std::cmp::Reverse(entry.left))
         });
         if let Some((entry, _)) = dropped {
-            self.0.take(PendingKind::Pairing, entry.key).await?;
+            self.0.take(ShortLivedKind::Pairing, entry.key).await?;
         }
         Ok(())
     }
@@ -157,13 +158,13 @@ impl Pairings {
     pub(crate) async fn decide(&self, code: &str, decision: Decision) -> Result<(), Fault> {
         let (entry, device) = self.by_code(code).await?;
         let decided = PendingPairing { decision: Some(decision), ..device }.written()?;
-        let is_first = self.0.replace(PendingKind::Pairing, &entry, decided).await?;
+        let is_first = self.0.replace(ShortLivedKind::Pairing, &entry, decided).await?;
         if is_first { Ok(()) } else { Err(no_device()) }
     }
 
     /// The pairing with this code. Only the letters count, so people may write the code with any
     /// spaces and signs.
-    async fn by_code(&self, code: &str) -> Result<(PendingEntry, PendingPairing), Fault> {
+    async fn by_code(&self, code: &str) -> Result<(ShortLivedEntry, PendingPairing), Fault> {
         let plain = |text: &str| -> String {
             text.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_uppercase()).collect()
         };
@@ -177,11 +178,11 @@ impl Pairings {
         let hash = Hash::of(id.as_bytes());
         let gone =
             || Fault::new(ErrorCode::NotFound, "this pairing is not known, or it has expired");
-        let entry = self.0.get(PendingKind::Pairing, hash).await?.ok_or_else(gone)?;
+        let entry = self.0.get(ShortLivedKind::Pairing, hash).await?.ok_or_else(gone)?;
         if PendingPairing::read(&entry.value)?.decision.is_none() {
             return Ok(PairingOutcome::Pending);
         }
-        let taken = self.0.take(PendingKind::Pairing, hash).await?.ok_or_else(gone)?;
+        let taken = self.0.take(ShortLivedKind::Pairing, hash).await?.ok_or_else(gone)?;
         let PendingPairing { name, client, decision, .. } = PendingPairing::read(&taken)?;
         Ok(match decision {
             None => PairingOutcome::Pending,
@@ -191,7 +192,7 @@ impl Pairings {
     }
 }
 
-fn count_of(waiting: &[(PendingEntry, PendingPairing)], network: Option<Network>) -> usize {
+fn count_of(waiting: &[(ShortLivedEntry, PendingPairing)], network: Option<Network>) -> usize {
     waiting.iter().filter(|(_, device)| device.network == network).count()
 }
 
@@ -241,21 +242,18 @@ fn fresh_code() -> Result<String, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use onyx_storage::LocalPending;
+    use onyx_storage::LocalShortLived;
     use onyx_types::SystemClock;
 
     use super::*;
 
     #[tokio::test]
     async fn a_pairing_of_a_newer_gateway_keeps_nobody_from_theirs() {
-        let kept: Arc<dyn PendingEntries> =
-            Arc::new(LocalPending::new(Arc::new(SystemClock::new())));
-        let newer = PendingEntry {
-            key: Hash::of(b"newer"),
-            value: r#"{"form":2}"#.to_owned(),
-            left: LASTS,
-        };
-        kept.put(PendingKind::Pairing, newer, MAX_WAITING).await.unwrap();
+        let kept: Arc<dyn ShortLived> =
+            Arc::new(LocalShortLived::new(Arc::new(SystemClock::new())));
+        let newer =
+            ShortLivedEntry::of_nobody(Hash::of(b"newer"), r#"{"form":2}"#.to_owned(), LASTS);
+        kept.put(ShortLivedKind::Pairing, newer, ROOM).await.unwrap();
         let pairings = Pairings::new(kept);
         let (_, device) = pairings.begin("phone", PairingFor::Browser, None).await.unwrap();
         let waiting = pairings.waiting().await.unwrap();

@@ -41,17 +41,18 @@ pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Duties, Lease, Leases, LocalDuties, Owned};
 pub use ledger::{
     Acceptance, AcceptanceKind, Acceptances, AccountKey, Accounts, AuditEntry, AuditRow, BeginIn,
-    BeginRun, ChainState, ConnectorLedger, ConversationRow, CredentialKind, CredentialRow,
+    BeginRun, ChainState, Claimed, ConnectorLedger, ConversationRow, CredentialKind, CredentialRow,
     DaySpending, DeadLetter, Delivery, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove,
     Drafts, InboxRow, InboxState, InboxUpdate, JobChange, JobLedger, JobRow, JobSlot, Ledger,
     LeftMessage, LetterKind, Mail, ModelUse, NewPart, NewUpdate, OutboxPart, PairingCode,
-    PartState, PeerChange, PeerKey, PeerKind, PeerRow, PeerState, PendingEntries, PendingEntry,
-    PendingKind, PersonRow, QueueFigures, Repeat, Role, RunOutcome, RunRow, SealedSecret,
-    SealedSecrets, SecretId, SendEnd, SessionChange, SessionFilter, SessionMarks, SessionMeta,
-    SessionMove, SessionSequence, SessionStatus, Settling, SlotClaim, SlotDelivery, SlotEnding,
-    SlotKey, SlotState, SlotTrigger, Spent, TagCount, TitleSource, UpdateFailure, UsageRow,
+    PartState, PeerChange, PeerKey, PeerKind, PeerRow, PeerState, PersonRow, QueueFigures, Repeat,
+    Role, RunOutcome, RunRow, SealedSecret, SealedSecrets, SecretId, SendEnd, SessionChange,
+    SessionFilter, SessionMarks, SessionMeta, SessionMove, SessionSequence, SessionStatus,
+    Settling, ShortLived, ShortLivedClaim, ShortLivedEntry, ShortLivedKind, ShortLivedRoom,
+    SlotClaim, SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger, Spent, TagCount,
+    TitleSource, UpdateFailure, UsageRow,
 };
-pub use local::{FileOps, LocalObjects, LocalPending, SystemFiles};
+pub use local::{FileOps, LocalObjects, LocalShortLived, SystemFiles};
 pub use objects::{
     Area, Expect, FileEnd, Files, FoundObject, Object, ObjectKey, ObjectKeyError, ObjectMeta,
     Objects, TreeEntry, Wanted,

@@ -11,14 +11,14 @@ use serde::Deserialize;
 use crate::postgres::{
     AuditChains, Blobs, Database, Gateway, HeartbeatTask, PostgresAcceptances, PostgresAccounts,
     PostgresChunks, PostgresConnectors, PostgresDrafts, PostgresFiles, PostgresJobs,
-    PostgresLeases, PostgresLedger, PostgresPending, PostgresRunLog, PostgresSecrets,
+    PostgresLeases, PostgresLedger, PostgresRunLog, PostgresSecrets, PostgresShortLived,
     PostgresTurnLog, ask_to_drain, half_moved, overview,
 };
 use crate::s3::Bucket;
 use crate::{
     AuditWitnesses, ClusterChanges, DatabaseReport, DatabaseUrl, Duties, GatewayOverview,
-    GatewayRow, GatewaySettings, Objects, ObjectsUrl, Owned, PendingEntries, PollPosition,
-    S3Settings, Sealing, ServerError, SharedConfig, SharedFailures, Steps, Store, StoreError,
+    GatewayRow, GatewaySettings, Objects, ObjectsUrl, Owned, PollPosition, S3Settings, Sealing,
+    ServerError, SharedConfig, SharedFailures, ShortLived, Steps, Store, StoreError,
     inspect_database,
 };
 
@@ -98,7 +98,7 @@ pub struct Membership {
     blobs: Blobs,
     turns: PostgresTurnLog,
     files: PostgresFiles,
-    pending: PostgresPending,
+    short_lived: PostgresShortLived,
     failures: SharedFailures,
     database: Database,
     report: DatabaseReport,
@@ -200,9 +200,9 @@ impl Membership {
         self.gateway.forget_notices().await
     }
 
-    /// The entries that wait for a short time and are taken once, at any gateway.
-    pub fn pending(&self) -> Arc<dyn PendingEntries> {
-        Arc::new(self.pending.clone())
+    /// The entries that are kept for a short time, for every gateway.
+    pub fn short_lived(&self) -> Arc<dyn ShortLived> {
+        Arc::new(self.short_lived.clone())
     }
 
     /// The counts of failed guesses, over all gateways.
@@ -210,9 +210,9 @@ impl Membership {
         self.failures.clone()
     }
 
-    /// Deletes sign-ins that were not finished in time, and counts whose failures are forgiven.
-    pub async fn sweep_sign_ins(&self) -> Result<(), StoreError> {
-        self.pending.sweep().await?;
+    /// Deletes short-lived entries that have ended, and counts whose failures are forgiven.
+    pub async fn sweep_short_lived(&self) -> Result<(), StoreError> {
+        self.short_lived.sweep().await?;
         self.failures.sweep().await?;
         Ok(())
     }
@@ -304,6 +304,7 @@ impl Store {
             Arc::clone(&gateway),
             leases.clone(),
         );
+        let short_lived = PostgresShortLived::new(database.clone());
         let store = Self {
             turns: Arc::new(turns.clone()),
             runs: Arc::new(PostgresRunLog::new(ledger.clone(), turns.clone())),
@@ -320,6 +321,7 @@ impl Store {
             connectors: Arc::new(PostgresConnectors::new(database.clone(), Arc::clone(&gateway))),
             leases: Arc::new(leases),
             duties: Arc::clone(&gateway) as Arc<dyn Duties>,
+            short_lived: Arc::new(short_lived.clone()),
             chunks: Arc::new(PostgresChunks::new(database.clone())),
             files: Arc::new(files.of_gateway(Arc::clone(&gateway))),
             steps: Steps::as_they_come(),
@@ -333,7 +335,7 @@ impl Store {
             blobs,
             turns,
             files,
-            pending: PostgresPending::new(database.clone()),
+            short_lived,
             failures: SharedFailures::new(database.clone()),
             database,
             report,

@@ -13,8 +13,8 @@ use crate::sessions::rebuild_person;
 use crate::sqlite::{Opened, SqliteChunks, SqliteLedger};
 use crate::{
     Acceptances, Accounts, AuditWitnesses, ChunkStore, ConnectorLedger, Drafts, Duties, JobLedger,
-    Leases, Ledger, LocalDuties, Origins, RunLog, SealedSecrets, StepwiseRunLog, StoreError,
-    TurnLog,
+    Leases, Ledger, LocalDuties, LocalShortLived, Origins, RunLog, SealedSecrets, ShortLived,
+    StepwiseRunLog, StoreError, TurnLog,
 };
 
 /// All stores of one home or server, behind the traits that callers see.
@@ -32,6 +32,8 @@ pub struct Store {
     pub connectors: Arc<dyn ConnectorLedger>,
     pub leases: Arc<dyn Leases>,
     pub duties: Arc<dyn Duties>,
+    /// What is kept for a short time, such as codes and the keys of messages.
+    pub short_lived: Arc<dyn ShortLived>,
     pub chunks: Arc<dyn ChunkStore>,
     /// The files. In a home, they also keep it owned by this process while any other store is in
     /// use.
@@ -71,7 +73,7 @@ impl Store {
             blocking.run(move || open_ledger(&database, days, ledger_blocking, witnesses)).await?;
         let leases = LocalLeases::new(Arc::clone(&clock));
         let turns = LocalTurnLog::new(home.root(), leases.clone(), home.ops(), blocking.clone());
-        let chunks = SqliteChunks::new(&home.paths().index(), clock, blocking.clone());
+        let chunks = SqliteChunks::new(&home.paths().index(), Arc::clone(&clock), blocking.clone());
         let (ledger, turns, leases) = (Arc::new(ledger), Arc::new(turns), Arc::new(leases));
         home.keep_origins_in(Arc::clone(&ledger) as Arc<dyn Origins>);
         let store = Self {
@@ -90,6 +92,7 @@ impl Store {
             ledger,
             leases,
             duties: Arc::new(LocalDuties),
+            short_lived: Arc::new(LocalShortLived::new(clock)),
             chunks: Arc::new(chunks),
             files: Arc::new(home),
             steps: Steps::on_one_thread(blocking),

@@ -25,7 +25,7 @@ use crate::sessions::{Ids, RunReplay, SessionSpaces, Sessions};
 pub use answers::{AfterFailure, MessageAnswer};
 pub(crate) use promises::{LocalPromises, Promises};
 pub use queue::{KeptMessage, NewMessage};
-pub(crate) use sent::{LocalSentMessages, SentMessages};
+pub(crate) use sent::SentMessages;
 
 /// The conversations of people's spaces. Cheap to clone.
 #[derive(Clone)]
@@ -46,7 +46,7 @@ pub(crate) struct ConversationsCore {
     pub(crate) ids: Ids,
     pub(crate) mask: SecretMask,
     pub(crate) promises: Arc<dyn Promises>,
-    pub(crate) sent: Arc<dyn SentMessages>,
+    pub(crate) sent: SentMessages,
     /// This lock is held while a companion is looked for or made, so that two requests at once open
     /// the same conversation. Between processes the version of the space's card decides.
     pub(crate) opening: tokio::sync::Mutex<()>,

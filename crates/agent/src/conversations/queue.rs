@@ -3,8 +3,9 @@
 //! is connected.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use onyx_storage::{Delivery, InboxRow, LeftMessage};
+use onyx_storage::{Delivery, InboxRow, LeftMessage, ShortLivedClaim};
 use onyx_types::{
     ErrorCode, Fault, PersonId, SessionId, SessionKey, SessionOrigin, TurnBody, TurnId,
     UserContent, UserTurn, View,
@@ -33,6 +34,21 @@ pub enum KeptMessage {
     Known(TurnId),
 }
 
+/// How often a request looks for the message that another request stores.
+const STORED_SOON: Duration = Duration::from_millis(20);
+
+/// What a client id stands for.
+enum FirstOrRepeat {
+    First(ShortLivedClaim),
+    Repeat(TurnId, Box<UserTurn>),
+}
+
+fn used_for_another() -> Fault {
+    Fault::new(ErrorCode::InvalidRequest, "This key was used for another message.")
+        .with_field("Idempotency-Key")
+        .with_hint("Use a new key for each message, and the same only to repeat it.")
+}
+
 impl Conversations {
     /// Stores a message on disk. It is answered once its answer is promised or asked for.
     pub async fn keep_message(
@@ -46,26 +62,40 @@ impl Conversations {
         check_content(&content, self.shared.roster.get().limits().max_prompt_bytes)?;
         let key = self.shared.sessions.key(person, session).await?;
         let content = self.shared.mask.content(content);
-        let _keeping = match &client_id {
-            Some(name) => Some(self.shared.sent.lock(&key, name).await),
+        let claim = match &client_id {
             None => None,
+            Some(name) => match self.known_or_claimed(&key, name).await? {
+                FirstOrRepeat::First(claim) => Some(claim),
+                FirstOrRepeat::Repeat(known, words) if words.content == content => {
+                    return Ok(KeptMessage::Known(known));
+                }
+                FirstOrRepeat::Repeat(..) => return Err(used_for_another()),
+            },
         };
-        if let Some(name) = &client_id
-            && let Some((known, words)) = self.known_as(&key, name).await?
-        {
-            if words.content != content {
-                let what = "This key was used for another message.";
-                return Err(Fault::new(ErrorCode::InvalidRequest, what)
-                    .with_field("Idempotency-Key")
-                    .with_hint("Use a new key for each message, and the same only to repeat it."));
-            }
-            return Ok(KeptMessage::Known(known));
-        }
         let (turn, now) = (self.shared.ids.turn(), self.shared.ids.now());
         let words = UserTurn { view, client_id, ..content.into() };
         let row = InboxRow { turn, delivery, words, received_at: now };
         self.shared.ledger.put_inbox(&key, row.clone()).await?;
+        if let Some(claim) = claim {
+            claim.done();
+        }
         Ok(KeptMessage::New(row))
+    }
+
+    /// Returns the message with this client id, or the right to store it. This waits while another request stores
+    /// one with this id.
+    async fn known_or_claimed(&self, key: &SessionKey, name: &str) -> Result<FirstOrRepeat, Fault> {
+        loop {
+            // The claim comes before the look, so that no other request stores the message after it.
+            let claim = self.shared.sent.claim(key, name).await?;
+            if let Some((known, words)) = self.known_as(key, name).await? {
+                return Ok(FirstOrRepeat::Repeat(known, Box::new(words)));
+            }
+            match claim {
+                Some(claim) => return Ok(FirstOrRepeat::First(claim)),
+                None => self.shared.clock.sleep(STORED_SOON).await,
+            }
+        }
     }
 
     /// The message that was sent before with this client id. Only the inbox and the newest turns of

@@ -1,33 +1,39 @@
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures::future::BoxFuture;
+use onyx_storage::{
+    Claimed, ShortLived, ShortLivedClaim, ShortLivedEntry, ShortLivedKind, ShortLivedRoom,
+    StoreError,
+};
 use onyx_types::SessionKey;
-use tokio::sync::Mutex;
 
-/// Serialises requests that store a message under the same client id: when two come at once, the
-/// second must find the message of the first.
-///
-/// Whether a message was sent before is read from the inbox and the log, so only the lock assumes
-/// one process. Several processes over one store would need an implementation that locks in the
-/// store.
-pub(crate) trait SentMessages: Send + Sync {
-    /// Waits until no other request stores a message under this name.
-    fn lock<'a>(&'a self, session: &'a SessionKey, name: &'a str) -> BoxFuture<'a, SentLock>;
-}
+/// Storing a message takes no longer than this. A claim that a crash left ends after it.
+const LASTS: Duration = Duration::from_secs(5);
+const MOST: ShortLivedRoom = ShortLivedRoom::of_entries(1_024);
 
-/// A lock that is held while the message is looked for and kept.
-pub(crate) struct SentLock {
-    _held: Box<dyn Send>,
-}
+/// Serialises requests that store a message under the same client id, also when they come to two
+/// gateways at once: the second must find the message of the first. Whether a message was sent
+/// before is read from the inbox and the log.
+pub(crate) struct SentMessages(Arc<dyn ShortLived>);
 
-/// One lock for all client ids of this process. It is held only for two reads and a write, so
-/// requests rarely wait for it.
-#[derive(Default)]
-pub(crate) struct LocalSentMessages(Arc<Mutex<()>>);
+impl SentMessages {
+    pub(crate) fn new(kept: Arc<dyn ShortLived>) -> Self {
+        Self(kept)
+    }
 
-impl SentMessages for LocalSentMessages {
-    fn lock<'a>(&'a self, _: &'a SessionKey, _: &'a str) -> BoxFuture<'a, SentLock> {
-        let lock = Arc::clone(&self.0);
-        Box::pin(async move { SentLock { _held: Box::new(lock.lock_owned().await) } })
+    /// The right to store a message under this name. `None`: another request stores one, or has
+    /// stored it a moment ago.
+    pub(crate) async fn claim(
+        &self,
+        session: &SessionKey,
+        name: &str,
+    ) -> Result<Option<ShortLivedClaim>, StoreError> {
+        let name = format!("{} {name}", session.session);
+        let entry = ShortLivedEntry::of(&session.person, &name, String::new(), LASTS);
+        let kind = ShortLivedKind::MessageClaim;
+        Ok(match ShortLivedClaim::claim(&self.0, kind, entry, MOST).await? {
+            Claimed::Ours(claim) => Some(claim),
+            Claimed::Theirs(_) => None,
+        })
     }
 }

@@ -127,6 +127,24 @@ impl RunsElsewhere {
         }
     }
 
+    /// The open run of a session, if another gateway may work on it.
+    pub(super) async fn at_work_on(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<Option<RunId>, Fault> {
+        if !self.are_possible() {
+            return Ok(None);
+        }
+        let key = match self.sessions.key(person, session).await {
+            Ok(key) => key,
+            Err(fault) if fault.code == ErrorCode::NotFound => return Ok(None),
+            Err(fault) => return Err(fault),
+        };
+        let open = self.ledger.open_runs(&key).await?;
+        Ok(open.last().map(|run| run.run))
+    }
+
     /// Asks the other gateway that works on the session. `false` if there is none.
     pub(super) async fn ask_holder(
         &self,

@@ -191,6 +191,18 @@ impl Runs {
         self.shared.table.live.on_session(person, session).map(|contact| contact.run)
     }
 
+    /// The run that works on a session now, at any gateway.
+    pub async fn at_work_on(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<Option<RunId>, Fault> {
+        match self.on_session(person, session) {
+            Some(run) => Ok(Some(run)),
+            None => self.shared.elsewhere.at_work_on(person, session).await,
+        }
+    }
+
     /// The run that answers a message and has not announced its end.
     pub fn answering(&self, person: &PersonId, message: TurnId) -> Option<RunId> {
         self.shared.table.live.answering(person, message)

@@ -16,7 +16,11 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use onyx_api::{check_local, mcp_response};
-use onyx_mcp::serving::{Change, Endpoint, Exchange, Headers, Offer, Refusal, Service, Stop};
+use onyx_mcp::serving::{
+    Change, Endpoint, EndpointKeys, Exchange, Headers, Offer, Refusal, Service, Stop,
+};
+use onyx_storage::LocalShortLived;
+use onyx_types::{PersonId, SystemClock};
 use serde_json::{Value, json};
 
 struct Fixture {
@@ -95,10 +99,13 @@ async fn serve(
     }
     let known = Headers::read(|name| headers.get(name).and_then(|value| value.to_str().ok()));
     let fixture = Fixture { endpoint: Arc::clone(&endpoint) };
+    let Ok(anybody) = "anybody".parse::<PersonId>() else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
     let answer = match method {
-        Method::POST => endpoint.post(Arc::new(fixture), "anybody", &known, &body).await,
-        Method::GET => endpoint.listen(&fixture.offer(), "anybody", &known),
-        Method::DELETE => endpoint.end("anybody", &known),
+        Method::POST => endpoint.post(Arc::new(fixture), &anybody, &known, &body).await,
+        Method::GET => endpoint.listen(&fixture.offer(), &anybody, &known).await,
+        Method::DELETE => endpoint.end(&anybody, &known).await,
         _ => return StatusCode::METHOD_NOT_ALLOWED.into_response(),
     };
     mcp_response(answer)
@@ -109,7 +116,9 @@ async fn main() -> std::io::Result<()> {
     let address = std::env::args().nth(1).unwrap_or_default();
     let address: SocketAddr = address.parse().map_err(std::io::Error::other)?;
     // A fixed key is enough, because this server seals nothing secret.
-    let endpoint = Arc::new(Endpoint::new([7; 32]));
+    let keys = EndpointKeys { sealing: [7; 32], naming: [8; 32] };
+    let kept = Arc::new(LocalShortLived::new(Arc::new(SystemClock::new())));
+    let endpoint = Arc::new(Endpoint::new(keys, kept));
     let app = Router::new().route("/mcp", any(serve)).with_state(endpoint);
     axum::serve(tokio::net::TcpListener::bind(address).await?, app).await
 }

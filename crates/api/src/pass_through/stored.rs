@@ -1,108 +1,105 @@
-//! Responses and conversations that clients refer to by id: kept in memory for a day, a bounded
-//! number for each person.
+//! Responses and conversations that clients refer to by id: kept for a day, a bounded number for
+//! each person, and known at every gateway.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use onyx_types::{PersonId, Timestamp};
+use onyx_storage::{ShortLived, ShortLivedEntry, ShortLivedKind, ShortLivedRoom};
+use onyx_types::{ErrorCode, Fault, PersonId, Timestamp};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+const LASTS: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The most entries for each person; the oldest are dropped first.
-const MOST: usize = 256;
+/// The room for each person and kind; the oldest are dropped first. A response holds the whole
+/// conversation before it.
+const ROOM: ShortLivedRoom = ShortLivedRoom { entries: 256, bytes: 64 * 1024 * 1024 };
 
-/// The stored responses and conversations of all people.
-#[derive(Debug, Default)]
-pub(crate) struct Stored(Mutex<BTreeMap<PersonId, StoredThreads>>);
-
-#[derive(Debug, Default)]
-struct StoredThreads {
-    responses: VecDeque<StoredResponse>,
-    conversations: VecDeque<StoredConversation>,
+/// The stored responses and conversations of a person.
+pub(crate) struct Stored<'a> {
+    kept: &'a dyn ShortLived,
+    person: &'a PersonId,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct StoredResponse {
-    pub(crate) at: Timestamp,
     pub(crate) id: String,
     /// The whole conversation before the answer, as items.
     pub(crate) input: Vec<Value>,
     pub(crate) body: Value,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct StoredConversation {
+    /// When the client created it.
     pub(crate) at: Timestamp,
     pub(crate) id: String,
     pub(crate) metadata: Value,
     pub(crate) items: Vec<Value>,
 }
 
-impl Stored {
-    fn kept(&self) -> MutexGuard<'_, BTreeMap<PersonId, StoredThreads>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+impl<'a> Stored<'a> {
+    pub(crate) fn of(kept: &'a dyn ShortLived, person: &'a PersonId) -> Self {
+        Self { kept, person }
     }
 
-    pub(crate) fn response(
-        &self,
-        person: &PersonId,
-        id: &str,
-        now: Timestamp,
-    ) -> Option<StoredResponse> {
-        let kept = self.kept();
-        let found = kept.get(person)?.responses.iter().find(|response| response.id == id)?;
-        is_fresh(found.at, now).then(|| found.clone())
+    pub(crate) async fn response(&self, id: &str) -> Result<Option<StoredResponse>, Fault> {
+        self.read(ShortLivedKind::Response, id).await
     }
 
-    pub(crate) fn conversation(
-        &self,
-        person: &PersonId,
-        id: &str,
-        now: Timestamp,
-    ) -> Option<StoredConversation> {
-        let kept = self.kept();
-        let found = kept.get(person)?.conversations.iter().find(|one| one.id == id)?;
-        is_fresh(found.at, now).then(|| found.clone())
+    pub(crate) async fn conversation(&self, id: &str) -> Result<Option<StoredConversation>, Fault> {
+        self.read(ShortLivedKind::Conversation, id).await
     }
 
-    pub(crate) fn forget_response(&self, person: &PersonId, id: &str) -> bool {
-        let mut kept = self.kept();
-        let Some(kept) = kept.get_mut(person) else { return false };
-        let before = kept.responses.len();
-        kept.responses.retain(|response| response.id != id);
-        kept.responses.len() < before
+    /// `false`: there was none.
+    pub(crate) async fn forget_response(&self, id: &str) -> Result<bool, Fault> {
+        self.forget(ShortLivedKind::Response, id).await
     }
 
-    pub(crate) fn forget_conversation(&self, person: &PersonId, id: &str) -> bool {
-        let mut kept = self.kept();
-        let Some(kept) = kept.get_mut(person) else { return false };
-        let before = kept.conversations.len();
-        kept.conversations.retain(|conversation| conversation.id != id);
-        kept.conversations.len() < before
+    /// `false`: there was none.
+    pub(crate) async fn forget_conversation(&self, id: &str) -> Result<bool, Fault> {
+        self.forget(ShortLivedKind::Conversation, id).await
     }
 
     /// Adds a conversation, or replaces the one with the same id.
-    pub(crate) fn put_conversation(&self, person: &PersonId, conversation: StoredConversation) {
-        let mut kept = self.kept();
-        let kept = kept.entry(person.clone()).or_default();
-        kept.conversations.retain(|one| one.id != conversation.id);
-        kept.conversations.push_back(conversation);
-        while kept.conversations.len() > MOST {
-            kept.conversations.pop_front();
-        }
+    pub(crate) async fn put_conversation(
+        &self,
+        conversation: &StoredConversation,
+    ) -> Result<(), Fault> {
+        self.write(ShortLivedKind::Conversation, &conversation.id, conversation).await
     }
 
-    pub(crate) fn put_response(&self, person: &PersonId, response: StoredResponse) {
-        let mut kept = self.kept();
-        let kept = kept.entry(person.clone()).or_default();
-        kept.responses.push_back(response);
-        while kept.responses.len() > MOST {
-            kept.responses.pop_front();
-        }
+    pub(crate) async fn put_response(&self, response: &StoredResponse) -> Result<(), Fault> {
+        self.write(ShortLivedKind::Response, &response.id, response).await
+    }
+
+    async fn read<T: DeserializeOwned>(
+        &self,
+        kind: ShortLivedKind,
+        id: &str,
+    ) -> Result<Option<T>, Fault> {
+        let found = self.kept.get(kind, ShortLivedEntry::key_of(self.person, id)).await?;
+        let Some(found) = found else { return Ok(None) };
+        serde_json::from_str(&found.value).map(Some).map_err(|error| unreadable(&error))
+    }
+
+    async fn forget(&self, kind: ShortLivedKind, id: &str) -> Result<bool, Fault> {
+        let taken = self.kept.take(kind, ShortLivedEntry::key_of(self.person, id)).await?;
+        Ok(taken.is_some())
+    }
+
+    async fn write<T: Serialize>(
+        &self,
+        kind: ShortLivedKind,
+        id: &str,
+        value: &T,
+    ) -> Result<(), Fault> {
+        let value = serde_json::to_string(value).map_err(|error| unreadable(&error))?;
+        let entry = ShortLivedEntry::of(self.person, id, value, LASTS);
+        Ok(self.kept.put(kind, entry, ROOM).await?)
     }
 }
 
-fn is_fresh(at: Timestamp, now: Timestamp) -> bool {
-    now.as_millis() - at.as_millis() < DAY_MS
+fn unreadable(error: &serde_json::Error) -> Fault {
+    Fault::new(ErrorCode::Internal, format!("a stored response is not understood: {error}"))
 }

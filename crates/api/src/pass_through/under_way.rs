@@ -7,8 +7,6 @@ use std::time::Duration;
 use onyx_types::{Cancel, ErrorCode, Fault};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::stored::Stored;
-
 /// The most answers at a time: more than there can be connections.
 const MOST: u32 = 1 << 20;
 
@@ -17,17 +15,11 @@ const MOST: u32 = 1 << 20;
 pub struct PassThrough {
     room: Arc<Semaphore>,
     ending: Cancel,
-    /// Responses and conversations that clients refer to by id.
-    pub(crate) stored: Arc<Stored>,
 }
 
 impl Default for PassThrough {
     fn default() -> Self {
-        Self {
-            room: Arc::new(Semaphore::new(MOST as usize)),
-            ending: Cancel::new(),
-            stored: Arc::default(),
-        }
+        Self { room: Arc::new(Semaphore::new(MOST as usize)), ending: Cancel::new() }
     }
 }
 

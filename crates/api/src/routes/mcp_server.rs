@@ -73,7 +73,7 @@ async fn post(
     RawBody(body): RawBody,
 ) -> Result<Response, Problem> {
     let endpoint = Arc::clone(&state.extensions.mcp_endpoint);
-    let person = caller.person.to_string();
+    let person = caller.person.clone();
     let service = AgentService::new(state, caller, which.agent.as_ref())?;
     let answer = endpoint.post(Arc::new(service), &person, &known(&headers), &body).await;
     Ok(mcp_response(answer))
@@ -86,14 +86,14 @@ async fn listen(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let endpoint = Arc::clone(&state.extensions.mcp_endpoint);
-    let person = caller.person.to_string();
+    let person = caller.person.clone();
     let service = AgentService::new(state, caller, which.agent.as_ref())?;
-    Ok(mcp_response(endpoint.listen(&service.offer(), &person, &known(&headers))))
+    Ok(mcp_response(endpoint.listen(&service.offer(), &person, &known(&headers)).await))
 }
 
 async fn end(State(state): State<ApiState>, caller: AuthContext, headers: HeaderMap) -> Response {
     let endpoint = &state.extensions.mcp_endpoint;
-    mcp_response(endpoint.end(caller.person.as_str(), &known(&headers)))
+    mcp_response(endpoint.end(&caller.person, &known(&headers)).await)
 }
 
 fn known(headers: &HeaderMap) -> Headers {

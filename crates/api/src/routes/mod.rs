@@ -54,8 +54,6 @@ use crate::serve::{followed, spare_the_reserve};
 use crate::wire::without_unused_body;
 use crate::{ApiState, Problem, Routes};
 pub use mcp_server::mcp_response;
-pub use oauth::Agreed as AgreedAccess;
-pub use ui_chat::UiChats;
 
 /// Every route of the server. Each folder declares its own.
 pub fn routes() -> Routes {

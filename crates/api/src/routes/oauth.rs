@@ -2,8 +2,8 @@
 //! where to sign in, register, and send their person's browser to our page `/oauth/authorize`. The
 //! person grants access there, and the program fetches its tokens.
 //!
-//! The rules for programs and redirect addresses are in `onyx_mcp::granting`; tokens are in
-//! `onyx_identity`.
+//! The rules for programs and redirect addresses are in `onyx_mcp::granting`; codes and tokens are
+//! in `onyx_identity`.
 
 mod exchange;
 mod metadata;
@@ -11,8 +11,8 @@ mod metadata;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use onyx_identity::fresh_key;
-use onyx_mcp::granting::{GrantClient, GrantRefusal, GrantRequest, registered};
+use onyx_identity::GrantRequest;
+use onyx_mcp::granting::{GrantClient, GrantRefusal, registered};
 use onyx_types::{ErrorCode, Fault, Grant, Grants};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,6 @@ use crate::access::Scheme;
 use crate::wire::{Json, RawBody};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
-pub use exchange::Agreed;
 pub(super) use metadata::{base as base_address, tell_where_to_sign_in};
 
 /// The scopes of a program that requests none: tools and reading, but no approving.
@@ -122,19 +121,14 @@ async fn authorize(
     let base = metadata::base(scheme, &headers);
     let client = checked(&state, &base, &query).await?;
     let grants = scopes(query.scope.as_deref())?;
-    if grants.within(caller.grants()).is_empty() {
-        return Err(Problem::new(ErrorCode::Forbidden, "you cannot grant the requested access"));
-    }
-    let agreed = Agreed { caller: caller.clone(), grants, name: client.name };
     let request = GrantRequest {
         client_id: query.client_id,
         redirect_uri: query.redirect_uri.clone(),
         code_challenge: query.code_challenge,
-        resource: query.resource,
     };
-    let now = state.agent.clock().now().mono;
-    let code = state.extensions.grants.put(fresh_key()?, request, agreed, now);
-    let mut pairs = vec![("code", code.as_str()), ("iss", &base)];
+    let identity = state.auth.identity();
+    let code = identity.grant_access(&caller, request, grants, client.name).await?;
+    let mut pairs = vec![("code", code.reveal()), ("iss", &base)];
     pairs.extend(query.state.as_deref().map(|state| ("state", state)));
     Ok(Json(AccessGranted { redirect: with_query(&query.redirect_uri, &pairs) }))
 }

@@ -23,7 +23,6 @@ use axum::routing::get;
 use crate::access::{address_of, cookie};
 use crate::serve::{ConnectionSlot, Peer};
 use crate::{Access, ApiState, AuthContext, MAX_BODY, Problem, Route, Routes};
-use sent::SentKeys;
 use sign_in::Sender;
 
 /// Each connection keeps this buffer as long as it is open; most frames are shorter.
@@ -32,8 +31,7 @@ const READ_BUFFER: usize = 8 * 1024;
 const FIRST_FRAME: usize = 16 * 1024;
 
 pub(super) fn routes() -> Routes {
-    let sent = Extension(Arc::new(SentKeys::default()));
-    let row = Route::get_with("/ws", Access::FirstFrame, get(upgrade).layer(sent))
+    let row = Route::get_with("/ws", Access::FirstFrame, get(upgrade))
         .summary("Open a WebSocket: commands in, events out")
         .switches_protocols();
     Routes::tagged("ws", [row])
@@ -55,7 +53,6 @@ fn no_upgrade(rejection: &WebSocketUpgradeRejection) -> Response {
 /// token, or the page's key to the browser's cookie); never in the address, which ends up in logs.
 async fn upgrade(
     State(state): State<ApiState>,
-    Extension(sent): Extension<Arc<SentKeys>>,
     peer: Option<Extension<Peer>>,
     slot: Option<Extension<Arc<ConnectionSlot>>>,
     caller: Option<AuthContext>,
@@ -74,5 +71,5 @@ async fn upgrade(
         slot.allow(FIRST_FRAME);
     }
     let sender = Sender { cookie: cookie::session(&headers), from, slot };
-    Ok(upgrade.on_upgrade(move |socket| connection::serve(socket, state, sent, caller, sender)))
+    Ok(upgrade.on_upgrade(move |socket| connection::serve(socket, state, caller, sender)))
 }

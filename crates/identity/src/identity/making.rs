@@ -9,6 +9,7 @@ use onyx_types::{CredentialId, ErrorCode, Fault, Grants, Hash, PersonId, Timesta
 use super::{Identity, lock, session_hash};
 use crate::caller::Caller;
 use crate::credentials::{Lifetime, NewToken};
+use crate::grant_codes::{AgreedGrant, GrantProof, GrantRequest};
 use crate::issuing::{CredentialDetails, IssuedCredential, Permit};
 use crate::jwt::Claims;
 use crate::network::Network;
@@ -140,21 +141,37 @@ impl Identity {
         self.access(&row, refresh)
     }
 
-    /// Creates the same tokens for a program that the caller allows: with the rights that they
-    /// agreed to, and valid after their browser session has ended.
-    pub async fn create_client_tokens(
+    /// Gives a program access: with its code it fetches tokens, once. They have the rights that the
+    /// caller agreed to, and are valid after the caller's browser session has ended.
+    pub async fn grant_access(
         &self,
         caller: &Caller,
+        request: GrantRequest,
         grants: Grants,
-        name: &str,
-    ) -> Result<Tokens, Fault> {
+        name: String,
+    ) -> Result<Secret, Fault> {
         let grants = grants.within(caller.grants);
         if grants.is_empty() {
-            let message = "none of the requested scopes can be granted";
+            let message = "you cannot grant the requested access";
             return Err(Fault::new(ErrorCode::Forbidden, message));
         }
+        let permit = Permit::new(caller, vec![caller.person.clone()], grants)?;
+        self.grant_codes.make(&caller.person, &AgreedGrant { request, permit, name }).await
+    }
+
+    /// The tokens for a code, with their rights; `None` if the code is not good.
+    pub async fn redeem_grant(
+        &self,
+        proof: &GrantProof<'_>,
+    ) -> Result<Option<(Tokens, Grants)>, Fault> {
+        let Some(agreed) = self.grant_codes.redeem(proof).await? else { return Ok(None) };
+        let AgreedGrant { permit, name, .. } = agreed;
+        let stranger = permit.people().iter().find(|person| !self.read().is_person(person));
+        if let Some(stranger) = stranger {
+            return Err(no_person(stranger));
+        }
         let making = Making {
-            permit: Permit::new(caller, vec![caller.person.clone()], grants)?,
+            permit,
             kind: CredentialKind::Refresh,
             name: name.chars().take(LONGEST_NAME / 4).collect(),
             parent: None,
@@ -163,7 +180,7 @@ impl Identity {
         let id = self.new_id();
         let refresh = refresh_secret(id)?;
         let row = self.make(making, id, refresh.hash()).await?;
-        self.access(&row, refresh)
+        Ok(Some((self.access(&row, refresh)?, row.grants)))
     }
 
     /// Exchanges a refresh token, which is valid once: the answer holds the next one.

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use onyx_storage::{
-    Accounts, CredentialKind, LocalPending, PendingEntries, PersonRow, Role, StoreError,
+    Accounts, CredentialKind, LocalShortLived, PersonRow, Role, ShortLived, StoreError,
 };
 use onyx_types::{
     Cancel, Clock, CredentialId, ErrorCode, Fault, Grants, Hash, IdGenerator, PersonId, Timestamp,
@@ -20,6 +20,7 @@ use onyx_types::{
 use crate::attempt::{Attempt, Proof};
 use crate::caller::{Caller, CallerKind};
 use crate::credentials::{KnownCredential, Password, Register};
+use crate::grant_codes::GrantCodes;
 use crate::jwt::{self, Signer};
 use crate::limiter::{Admission, Guess, Limits, too_many};
 use crate::links::Links;
@@ -45,6 +46,7 @@ pub struct Identity {
     limits: Limits,
     links: Links,
     pairings: Pairings,
+    grant_codes: GrantCodes,
     issue: Mutex<IdGenerator>,
     passwords: Passwords,
     signer: Signer,
@@ -95,7 +97,7 @@ impl Identity {
         let over = register.over(clock.wall());
         let gone = register.drop_credentials(&over);
         accounts.remove_credentials(&gone).await?;
-        let waiting: Arc<dyn PendingEntries> = Arc::new(LocalPending::new(Arc::clone(&clock)));
+        let waiting: Arc<dyn ShortLived> = Arc::new(LocalShortLived::new(Arc::clone(&clock)));
         Ok(Self {
             accounts,
             limits: Limits::of_one_process(Arc::clone(&clock)),
@@ -103,7 +105,8 @@ impl Identity {
             register: RwLock::new(register),
             changing: tokio::sync::Mutex::default(),
             links: Links::new(Arc::clone(&waiting)),
-            pairings: Pairings::new(waiting),
+            pairings: Pairings::new(Arc::clone(&waiting)),
+            grant_codes: GrantCodes::new(waiting),
             issue: Mutex::new(IdGenerator::new(u64::from_le_bytes(random::bytes()?))),
             passwords: Passwords::new()?,
             signer: Signer::new()?,

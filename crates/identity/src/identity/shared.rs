@@ -5,10 +5,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_storage::{Accounts, PendingEntries, SharedFailures};
+use onyx_storage::{Accounts, SharedFailures, ShortLived};
 use onyx_types::{Clock, Fault};
 
 use super::Identity;
+use crate::grant_codes::GrantCodes;
 use crate::jwt::Signer;
 use crate::limiter::Limits;
 use crate::links::Links;
@@ -23,8 +24,8 @@ const LEAST_BETWEEN: Duration = Duration::from_millis(200);
 pub struct SharedAuthentication {
     /// The key that signs access tokens.
     pub access_key: [u8; 32],
-    /// Links and pairings that wait to be redeemed or approved.
-    pub pending: Arc<dyn PendingEntries>,
+    /// Links, pairings and codes of programs that wait to be redeemed or approved.
+    pub pending: Arc<dyn ShortLived>,
     /// The counts of failed guesses.
     pub failures: SharedFailures,
 }
@@ -40,7 +41,8 @@ impl Identity {
         let mut identity = Self::open(accounts, clock, declared).await?;
         identity.signer = Signer::with_key(shared.access_key);
         identity.links = Links::new(Arc::clone(&shared.pending));
-        identity.pairings = Pairings::new(shared.pending);
+        identity.pairings = Pairings::new(Arc::clone(&shared.pending));
+        identity.grant_codes = GrantCodes::new(shared.pending);
         let clock = Arc::clone(&identity.clock);
         identity.limits = Limits::of_all_gateways(clock, shared.failures);
         identity.looked = Some(tokio::sync::Mutex::new(identity.clock.now().mono));

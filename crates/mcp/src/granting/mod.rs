@@ -1,14 +1,11 @@
 //! The server side of a sign-in, for programs that know only the address of our `/mcp` and that a
-//! person allows. It is OAuth 2.1 for clients without secrets: a program's name, the addresses to
-//! which it may be sent back, and codes that are valid once. Tokens are made elsewhere, where
-//! people are known. A client chooses its own name, so a person also sees the address to which the
+//! person allows. It is OAuth 2.1 for clients without secrets: a program's name, and the addresses
+//! to which it may be sent back. Codes and tokens are made elsewhere, where people are known. A client chooses its own name, so a person also sees the address to which the
 //! code goes: the agreement is with that address.
 
 mod client;
-mod codes;
 
 pub use client::{GrantClient, registered};
-pub use codes::{GrantCodes, GrantRequest};
 
 /// Why a request is refused, with the names of RFC 6749.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,17 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use onyx_storage::{ShortLived, StoreError};
+use onyx_types::PersonId;
 use serde_json::{Map, Value, json};
 use tokio::sync::{broadcast, mpsc};
 
 use super::era::{self, Era, Headers};
 use super::exchange::{Carried, Exchange, log_level};
 use super::message::{
-    HEADER_MISMATCH, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CAPABILITY, PARSE_ERROR,
-    RESOURCE_NOT_FOUND, Refusal, SESSION_NOT_FOUND, UNSUPPORTED_VERSION, notification, result,
+    HEADER_MISMATCH, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CAPABILITY,
+    PARSE_ERROR, RESOURCE_NOT_FOUND, Refusal, SESSION_NOT_FOUND, UNSUPPORTED_VERSION, notification,
+    result,
 };
 use super::running::Task;
-use super::sealed::SealKey;
+use super::sealed::{EndpointKeys, SealKey};
 use super::sessions::{Session, Sessions};
 use super::tasks::{self, AtWork, Tasks};
 use super::{Events, HttpReply, Offer, Service, Stop, event};
@@ -66,11 +69,11 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Makes an endpoint. The key must be secret.
-    pub fn new(key: [u8; 32]) -> Self {
+    /// Makes an endpoint over the store that all gateways share.
+    pub fn new(keys: EndpointKeys, kept: Arc<dyn ShortLived>) -> Self {
         let (changes, _) = broadcast::channel(WAITING);
-        let (key, tasks) = (Arc::new(SealKey::new(key)), Tasks::default());
-        Self { sessions: Sessions::default(), key, changes, tasks }
+        let tasks = Tasks::new(Arc::clone(&kept));
+        Self { sessions: Sessions::new(kept), key: Arc::new(SealKey::new(keys)), changes, tasks }
     }
 
     /// Notifies the clients that listen for changes.
@@ -83,7 +86,7 @@ impl Endpoint {
     pub async fn post(
         &self,
         service: Arc<dyn Service>,
-        caller: &str,
+        caller: &PersonId,
         headers: &Headers,
         body: &[u8],
     ) -> HttpReply {
@@ -95,17 +98,12 @@ impl Endpoint {
             }
         };
         let id = message.get("id").cloned().unwrap_or(Value::Null);
-        let session = headers.session.as_ref().map(|name| self.sessions.get(name, caller));
-        let session = match session {
-            Some(None) => {
-                let refusal = Refusal::new(SESSION_NOT_FOUND, "there is no such session");
-                return refused(404, &refusal, &id);
-            }
-            Some(Some(session)) => Some(session),
-            None => None,
+        let session = match self.session(caller, headers, &id).await {
+            Ok(session) => session,
+            Err(refused) => return refused,
         };
         let Some(method) = message.get("method").and_then(Value::as_str).map(str::to_owned) else {
-            return not_asked(&mut message, session.as_deref(), &id);
+            return not_asked(&mut message, session.as_deref(), &id).await;
         };
         if id.is_null() {
             return HttpReply::Empty { status: 202 };
@@ -119,6 +117,24 @@ impl Endpoint {
         }
     }
 
+    /// The session that the request names, if it names one.
+    async fn session(
+        &self,
+        caller: &PersonId,
+        headers: &Headers,
+        id: &Value,
+    ) -> Result<Option<Arc<Session>>, HttpReply> {
+        let Some(name) = &headers.session else { return Ok(None) };
+        match self.sessions.get(name, caller).await {
+            Ok(Some(session)) => Ok(Some(Arc::new(session))),
+            Ok(None) => {
+                let refusal = Refusal::new(SESSION_NOT_FOUND, "there is no such session");
+                Err(refused(404, &refusal, id))
+            }
+            Err(error) => Err(unavailable(&error, id)),
+        }
+    }
+
     /// Answers a request: the protocol's own methods at once, every other one by the service.
     async fn answer(
         &self,
@@ -129,13 +145,13 @@ impl Endpoint {
         let offer = service.offer();
         let RpcRequest { id, params, .. } = &asked;
         match asked.method.as_str() {
-            "initialize" => return self.initialize(&offer, asked.caller, id, params),
+            "initialize" => return self.initialize(&offer, asked.caller, id, params).await,
             "ping" => return done(result(id, json!({}))),
             "server/discover" => return done(result(id, discover(&offer))),
             "subscriptions/listen" if era == Era::Stateless => {
                 return self.listen_for(&offer, id, params);
             }
-            "logging/setLevel" => return asked.set_log_level(),
+            "logging/setLevel" => return asked.set_log_level().await,
             _ => {}
         }
         if let Some(told) = self.tasks.answer(&asked.method, params, asked.caller, era).await {
@@ -198,7 +214,7 @@ impl Endpoint {
             None => {
                 is_left_alone.store(true, Ordering::Release);
                 let name = self.key.fresh_name();
-                match self.tasks.keep(name, asked.caller, life, era, call) {
+                match self.tasks.keep(name, asked.caller, life, era, call).await {
                     Ok(task) => done(result(&id, created(task, era))),
                     // The caller has too many tasks, so the server waits for this call.
                     Err(mut call) => {
@@ -210,9 +226,18 @@ impl Endpoint {
         }
     }
 
-    fn initialize(&self, offer: &Offer, caller: &str, id: &Value, params: &Value) -> HttpReply {
+    async fn initialize(
+        &self,
+        offer: &Offer,
+        caller: &PersonId,
+        id: &Value,
+        params: &Value,
+    ) -> HttpReply {
         let session = self.key.fresh_name();
-        self.sessions.begin(session.clone(), caller, params["capabilities"].clone());
+        let begun = self.sessions.begin(&session, caller, params["capabilities"].clone()).await;
+        if let Err(error) = begun {
+            return unavailable(&error, id);
+        }
         let body = result(
             id,
             json!({
@@ -226,10 +251,12 @@ impl Endpoint {
     }
 
     /// `GET`: streams the changes to a client with a session.
-    pub fn listen(&self, offer: &Offer, caller: &str, headers: &Headers) -> HttpReply {
+    pub async fn listen(&self, offer: &Offer, caller: &PersonId, headers: &Headers) -> HttpReply {
         let Some(name) = &headers.session else { return HttpReply::Empty { status: 405 } };
-        if self.sessions.get(name, caller).is_none() {
-            return HttpReply::Empty { status: 404 };
+        match self.sessions.get(name, caller).await {
+            Ok(Some(_)) => {}
+            Ok(None) => return HttpReply::Empty { status: 404 },
+            Err(error) => return unavailable(&error, &Value::Null),
         }
         let wanted = offered_changes(offer);
         if wanted.is_empty() {
@@ -239,13 +266,13 @@ impl Endpoint {
     }
 
     /// `DELETE`: ends the client's session.
-    pub fn end(&self, caller: &str, headers: &Headers) -> HttpReply {
-        let status = match &headers.session {
-            None => 405,
-            Some(name) if self.sessions.end(name, caller) => 204,
-            Some(_) => 404,
-        };
-        HttpReply::Empty { status }
+    pub async fn end(&self, caller: &PersonId, headers: &Headers) -> HttpReply {
+        let Some(name) = &headers.session else { return HttpReply::Empty { status: 405 } };
+        match self.sessions.end(name, caller).await {
+            Ok(true) => HttpReply::Empty { status: 204 },
+            Ok(false) => HttpReply::Empty { status: 404 },
+            Err(error) => unavailable(&error, &Value::Null),
+        }
     }
 
     /// Does the same in the era without sessions: the client lists the changes that it wants.
@@ -297,7 +324,7 @@ struct RpcRequest<'a> {
     id: Value,
     method: String,
     params: Value,
-    caller: &'a str,
+    caller: &'a PersonId,
     headers: &'a Headers,
     session: Option<Arc<Session>>,
 }
@@ -328,26 +355,30 @@ impl RpcRequest<'_> {
         }
     }
 
-    fn set_log_level(&self) -> HttpReply {
+    async fn set_log_level(&self) -> HttpReply {
         let Some(level) = self.params["level"].as_str().and_then(log_level) else {
             let refusal = Refusal::params("params.level: one of debug to emergency");
             return refused(200, &refusal, &self.id);
         };
-        if let Some(session) = &self.session {
-            session.set_log_level(level);
+        if let Some(session) = &self.session
+            && let Err(error) = session.set_log_level(level).await
+        {
+            return unavailable(&error, &self.id);
         }
         done(result(&self.id, json!({})))
     }
 }
 
 /// Handles a message without a method: it answers a question of ours, or is invalid.
-fn not_asked(message: &mut Value, session: Option<&Session>, id: &Value) -> HttpReply {
+async fn not_asked(message: &mut Value, session: Option<&Session>, id: &Value) -> HttpReply {
     if message.get("result").is_none() && message.get("error").is_none() {
         let refusal = Refusal::new(INVALID_REQUEST, "a message needs a method");
         return refused(400, &refusal, id);
     }
-    if let Some(session) = session {
-        session.answered(message);
+    if let Some(session) = session
+        && let Err(error) = session.answered(message).await
+    {
+        return unavailable(&error, id);
     }
     HttpReply::Empty { status: 202 }
 }
@@ -485,13 +516,18 @@ fn offered_changes(offer: &Offer) -> Vec<Change> {
 }
 
 /// Identifies a call, so that a state sealed for it is not accepted for another one.
-fn about(caller: &str, method: &str, params: &Value) -> String {
+fn about(caller: &PersonId, method: &str, params: &Value) -> String {
     let what = [&params["name"], &params["uri"], &params["arguments"]];
-    json!([caller, method, what]).to_string()
+    json!([caller.as_str(), method, what]).to_string()
 }
 
 fn done(body: Value) -> HttpReply {
     HttpReply::Json { status: 200, session: None, body }
+}
+
+/// The store of sessions and tasks failed.
+fn unavailable(error: &StoreError, id: &Value) -> HttpReply {
+    refused(503, &Refusal::new(INTERNAL_ERROR, error.to_string()), id)
 }
 
 fn refused(status: u16, refusal: &Refusal, id: &Value) -> HttpReply {

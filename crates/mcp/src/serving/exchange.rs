@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::Stop;
 use super::era::Era;
-use super::message::{INVALID_REQUEST, Refusal, notification};
+use super::message::{INTERNAL_ERROR, INVALID_REQUEST, Refusal, notification};
 use super::sealed::SealKey;
 use super::sessions::Session;
 
@@ -132,7 +132,7 @@ impl Exchange {
         let nobody = || Refusal::new(INVALID_REQUEST, "the client cannot be asked now");
         let session = self.session.as_ref().ok_or_else(nobody)?;
         let id = self.key.fresh_name();
-        let waiting = session.expect(&id).ok_or_else(nobody)?;
+        let open = session.expect(&id).ok_or_else(nobody)?;
         let mut params = question.params.clone();
         if question.method == "elicitation/create" {
             // Clients with a handshake support only one mode, and have no name for it.
@@ -142,10 +142,9 @@ impl Exchange {
             json!({"jsonrpc": "2.0", "id": id, "method": question.method, "params": params});
         let answer = async {
             self.messages.send(message).await.map_err(|_| nobody())?;
-            waiting.await.map_err(|_| nobody())
+            open.answer().await.map_err(|error| Refusal::new(INTERNAL_ERROR, error.to_string()))
         };
         let answer = tokio::time::timeout(PATIENCE, answer).await;
-        session.forget(&id);
         let answer = answer.map_err(|_| {
             let seconds = PATIENCE.as_secs();
             Refusal::new(INVALID_REQUEST, format!("the client did not answer within {seconds} s"))
@@ -210,7 +209,7 @@ impl Exchange {
     /// Sends a log line, if the client wants lines of this level.
     pub async fn log(&self, level: &str, data: &str) {
         let wanted = match self.era {
-            Era::Handshake => self.session.as_ref().map(|session| session.log_level()),
+            Era::Handshake => self.session.as_ref().map(|session| session.log_level),
             Era::Stateless => {
                 self.meta["io.modelcontextprotocol/logLevel"].as_str().and_then(log_level)
             }

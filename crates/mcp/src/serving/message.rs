@@ -6,6 +6,7 @@ pub(super) const PARSE_ERROR: i64 = -32_700;
 pub(super) const INVALID_REQUEST: i64 = -32_600;
 pub(super) const METHOD_NOT_FOUND: i64 = -32_601;
 pub(super) const INVALID_PARAMS: i64 = -32_602;
+pub(super) const INTERNAL_ERROR: i64 = -32_603;
 pub(super) const HEADER_MISMATCH: i64 = -32_020;
 pub(super) const MISSING_CAPABILITY: i64 = -32_021;
 pub(super) const UNSUPPORTED_VERSION: i64 = -32_022;

@@ -13,6 +13,7 @@ mod message;
 mod running;
 mod sealed;
 mod sessions;
+mod task_rows;
 mod tasks;
 
 use async_trait::async_trait;
@@ -24,6 +25,7 @@ pub use era::Headers;
 pub use exchange::{Exchange, Question};
 pub use message::Refusal;
 use running::Task;
+pub use sealed::EndpointKeys;
 
 /// The tools, resources and prompts that a caller can use.
 #[async_trait]

@@ -41,7 +41,7 @@ use axum::Router;
 use onyx_agent::{AgentOptions, AgentServices};
 use onyx_api::{
     Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared,
-    Traffic, UiChats,
+    Traffic,
 };
 use onyx_identity::{Declared, Identity, Secrets, SharedAuthentication};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
@@ -99,7 +99,6 @@ pub(crate) struct Gateway {
     socket: Option<HomeSocket>,
     traffic: Arc<Traffic>,
     pass_through: PassThrough,
-    ui_chats: UiChats,
     logs: Arc<LogRing>,
     /// The routes for other gateways.
     internal: Option<Router>,
@@ -227,7 +226,6 @@ impl Gateway {
             socket: None,
             traffic: Arc::default(),
             pass_through: PassThrough::default(),
-            ui_chats: UiChats::default(),
             logs: Arc::default(),
         })
     }
@@ -409,7 +407,6 @@ impl Gateway {
             traffic: Arc::clone(&self.traffic),
             admission: Arc::clone(&self.live.admission),
             pass_through: self.pass_through.clone(),
-            ui_chats: self.ui_chats.clone(),
             logs: Arc::clone(&self.logs),
             changes: self.live.changes.clone(),
             extensions: self.live.extensions.clone(),
@@ -430,7 +427,7 @@ async fn identity(
         Some(shared) => {
             let sign_ins = SharedAuthentication {
                 access_key: shared.master.derived("onyx: access tokens"),
-                pending: shared.membership.pending(),
+                pending: shared.membership.short_lived(),
                 failures: shared.membership.failures(),
             };
             Identity::open_shared(accounts, clock, declared, sign_ins).await?

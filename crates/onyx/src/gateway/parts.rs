@@ -12,7 +12,7 @@ use onyx_egress::SystemResolver;
 use onyx_identity::{Declared, PersonSettings, Secrets, Token};
 use onyx_knowledge::{Index, MemorySettings};
 use onyx_mcp::oauth::TokenKeeper;
-use onyx_mcp::serving::Endpoint;
+use onyx_mcp::serving::{Endpoint, EndpointKeys};
 use onyx_mcp::{McpServers, McpSettings, McpSetup};
 use onyx_plugins::{Plugins, PluginsSettings, PluginsSetup, WaitTimes};
 use onyx_sandbox::{Program, Sandbox};
@@ -158,8 +158,7 @@ impl Parts {
         mcp.set_toolbox(Arc::clone(&toolbox));
         let plugins = plugins(base, &web, &skills, owner_of_plugins);
         toolbox.set_hooks(Arc::new(plugins.clone()));
-        let mcp_endpoint = Arc::new(mcp_endpoint()?);
-        let grants = Arc::default();
+        let mcp_endpoint = Arc::new(mcp_endpoint(base)?);
         let extensions = Extensions {
             skills,
             artifacts,
@@ -168,7 +167,6 @@ impl Parts {
             plugins,
             linkedin: Arc::clone(&linkedin) as Arc<dyn onyx_api::LinkedInAccounts>,
             mcp_endpoint,
-            grants,
         };
         let knows = |agent: &onyx_types::AgentId| roster.get(agent).is_some();
         let connectors = super::connectors::plan(config, &knows, base.secrets)?;
@@ -295,12 +293,20 @@ fn plugins(base: &GatewayBase<'_>, web: &Web, skills: &Skills, owner: PersonId) 
     })
 }
 
-/// The endpoint for MCP clients. Its key is valid as long as the process.
-fn mcp_endpoint() -> Result<Endpoint, ConfigError> {
+/// The endpoint for MCP clients. Several gateways seal with one key, so that a client may continue a
+/// call at any of them; a single process has a key of its own.
+fn mcp_endpoint(base: &GatewayBase<'_>) -> Result<Endpoint, ConfigError> {
+    let shared = base.shared.map(|shared| shared.master.derived("onyx: states of MCP calls"));
+    let sealing = shared.map_or_else(random_key, Ok)?;
+    let keys = EndpointKeys { sealing, naming: random_key()? };
+    Ok(Endpoint::new(keys, Arc::clone(&base.store.short_lived)))
+}
+
+fn random_key() -> Result<[u8; 32], ConfigError> {
     let mut key = [0; 32];
     let filled = getrandom::fill(&mut key);
     filled.map_err(|error| ConfigError::new(format!("no random numbers: {error}")))?;
-    Ok(Endpoint::new(key))
+    Ok(key)
 }
 
 /// The client for LinkedIn, and the sign-ins of people there.

@@ -5,10 +5,11 @@
 
 mod acceptances;
 mod accounts;
+mod claims;
 mod connectors;
 mod drafts;
 mod jobs;
-mod pending;
+mod short_lived;
 
 use async_trait::async_trait;
 use onyx_types::{
@@ -24,6 +25,7 @@ pub use acceptances::{Acceptance, AcceptanceKind, Acceptances};
 pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };
+pub use claims::{Claimed, ShortLivedClaim};
 pub use connectors::{
     AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxState, InboxUpdate, LetterKind,
     Mail, NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange, PeerKey, PeerKind,
@@ -34,7 +36,7 @@ pub use jobs::{
     JobChange, JobLedger, JobRow, JobSlot, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey,
     SlotState, SlotTrigger,
 };
-pub use pending::{PendingEntries, PendingEntry, PendingKind};
+pub use short_lived::{ShortLived, ShortLivedEntry, ShortLivedKind, ShortLivedRoom};
 
 /// What is known of a session without opening its log. The row is derived from the log and can be
 /// rebuilt from it.

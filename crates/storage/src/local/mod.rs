@@ -13,8 +13,8 @@ mod object_files;
 mod objects;
 mod ops;
 mod page;
-mod pending;
 mod session;
+mod short_lived;
 mod turn_log;
 
 pub(crate) use beneath::Dir;
@@ -26,5 +26,5 @@ pub(crate) use object_files::PathLocks;
 pub use objects::LocalObjects;
 pub use ops::{FileOps, SystemFiles};
 pub(crate) use page::FoundTurns;
-pub use pending::LocalPending;
+pub use short_lived::LocalShortLived;
 pub(crate) use turn_log::LocalTurnLog;

@@ -20,6 +20,7 @@ mod origins;
 mod query;
 mod schema;
 mod secrets;
+mod short_lived;
 mod sign_ins;
 mod transaction;
 mod turns;
@@ -47,7 +48,7 @@ pub use moving::{
 };
 pub use schema::{DatabaseReport, SCHEMA_VERSION, inspect_database, migrate_database};
 pub(crate) use secrets::PostgresSecrets;
-pub(crate) use sign_ins::PostgresPending;
+pub(crate) use short_lived::PostgresShortLived;
 pub use sign_ins::{Admission, FailureBucket, Overflow, SharedFailures};
 pub(crate) use turns::PostgresTurnLog;
 pub use turns::Sealing;

@@ -20,7 +20,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use onyx_storage::{LocalDuties, Steps, StepwiseRunLog, Store, StoreError};
+use onyx_storage::{LocalDuties, LocalShortLived, Steps, StepwiseRunLog, Store, StoreError};
 use onyx_types::{Clock, SessionKey};
 
 use accounts::{Doors, MemoryAccounts};
@@ -176,6 +176,7 @@ impl MemoryDisk {
             secrets: Arc::new(MemoryAccounts::new(self.clone())),
             leases,
             duties: Arc::new(LocalDuties),
+            short_lived: Arc::new(LocalShortLived::new(Arc::clone(&clock))),
             chunks: self.chunks.open(Arc::clone(&clock)),
             files: Arc::new(MemoryFiles::new(self.clone(), clock, turnstile)),
             steps: Steps::as_they_come(),

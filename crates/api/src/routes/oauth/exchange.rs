@@ -3,23 +3,16 @@
 use axum::extract::{Extension, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use onyx_identity::Tokens;
+use onyx_identity::{GrantProof, Tokens};
 use onyx_mcp::granting::GrantRefusal;
-use onyx_types::{Fault, Grants};
+use onyx_types::{ErrorCode, Fault, Grants};
 use serde_json::json;
 
 use super::refused;
 use crate::access::address_of;
 use crate::serve::Peer;
 use crate::wire::RawBody;
-use crate::{ApiState, AuthContext};
-
-/// A person's grant, until the program fetches its tokens.
-pub struct Agreed {
-    pub(super) caller: AuthContext,
-    pub(super) grants: Grants,
-    pub(super) name: String,
-}
+use crate::{ApiState, Problem};
 
 pub(super) async fn token(
     State(state): State<ApiState>,
@@ -34,16 +27,16 @@ pub(super) async fn token(
     let identity = state.auth.identity();
     let tokens = match field("grant_type") {
         "authorization_code" => {
-            let now = state.agent.clock().now().mono;
-            let (code, verifier) = (field("code"), field("code_verifier"));
-            let (client, redirect) = (field("client_id"), field("redirect_uri"));
-            let agreed = state.extensions.grants.take(code, client, redirect, verifier, now);
-            match agreed {
-                Ok(Agreed { caller, grants, name }) => {
-                    let made = identity.create_client_tokens(&caller, grants, &name).await;
-                    made.map(|tokens| (tokens, Some(grants.within(caller.grants()))))
-                }
-                Err(refusal) => return refused(&refusal),
+            let proof = GrantProof {
+                code: field("code"),
+                client_id: field("client_id"),
+                redirect_uri: field("redirect_uri"),
+                verifier: field("code_verifier"),
+            };
+            match identity.redeem_grant(&proof).await {
+                Ok(Some((tokens, grants))) => Ok((tokens, Some(grants))),
+                Ok(None) => return refused(&unknown_code()),
+                Err(fault) => Err(fault),
             }
         }
         "refresh_token" => {
@@ -54,8 +47,16 @@ pub(super) async fn token(
     };
     match tokens {
         Ok((tokens, grants)) => told(&tokens, grants),
+        // The program must not take an outage for a refusal.
+        Err(fault) if fault.code == ErrorCode::StorageUnavailable => {
+            Problem::from(fault).into_response()
+        }
         Err(fault) => refused(&invalid_grant(&fault)),
     }
+}
+
+fn unknown_code() -> GrantRefusal {
+    GrantRefusal::new("invalid_grant", "the code is not known, or was used")
 }
 
 fn invalid_grant(fault: &Fault) -> GrantRefusal {

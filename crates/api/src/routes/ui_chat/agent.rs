@@ -6,8 +6,11 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use onyx_agent::{ApprovalOptions, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use onyx_storage::Draft;
-use onyx_types::{AgentId, Attendance, DraftState, RunId, SessionId, SessionOrigin, UserContent};
+use onyx_types::{
+    AgentId, Attendance, DraftState, ErrorCode, Fault, RunId, SessionId, SessionOrigin, UserContent,
+};
 
+use super::chats::UiChats;
 use super::following::{Following, stream};
 use super::stream_headers;
 use crate::routes::pending_changes::refused;
@@ -81,10 +84,13 @@ async fn begin(
     };
     let handle = state.agent.runs.start(run).await?;
     let (run, session) = (handle.run_id, handle.session_id);
-    if let Some(chat) = &request.id {
-        state.ui_chats.note(&caller.person, chat, session);
+    if let Some(chat) = &request.id
+        && let Err(error) = UiChats::of(&state).note(&caller.person, chat, session).await
+    {
+        // The answer contains the session's id, by which the chat goes on all the same.
+        tracing::warn!(%run, %error, "the session of a chat could not be noted");
     }
-    let following = Following::of(&state, &caller, run, handle.events);
+    let following = Following::of(&state, &caller, run, handle.events).await;
     Ok(told(following, run, Some(session)))
 }
 
@@ -105,13 +111,20 @@ async fn place(
     };
     let session = match request.named_session() {
         Some(session) => Some(session),
-        None => chat_session(state, caller, request.id.as_deref()).await,
+        None => chat_session(state, caller, request.id.as_deref()).await?,
     };
     let Some(session) = session else {
         let agents = agent.into_iter().collect();
         return Ok(SessionRef::New { origin: SessionOrigin::Chat, agents });
     };
-    let meta = state.agent.sessions.meta(&caller.person, session).await?;
+    let meta = match state.agent.sessions.meta(&caller.person, session).await {
+        // The session of a chat was deleted, so the chat begins another one.
+        Err(fault) if fault.code == ErrorCode::NotFound && request.named_session().is_none() => {
+            let agents = agent.into_iter().collect();
+            return Ok(SessionRef::New { origin: SessionOrigin::Chat, agents });
+        }
+        meta => meta?,
+    };
     match agent {
         Some(agent) if !meta.agents.contains(&agent) => {
             let why =
@@ -128,14 +141,14 @@ async fn chat_session(
     state: &ApiState,
     caller: &AuthContext,
     chat: Option<&str>,
-) -> Option<SessionId> {
-    let chat = chat?;
+) -> Result<Option<SessionId>, Problem> {
+    let Some(chat) = chat else { return Ok(None) };
     if let Ok(session) = chat.parse::<SessionId>()
         && state.agent.sessions.meta(&caller.person, session).await.is_ok()
     {
-        return Some(session);
+        return Ok(Some(session));
     }
-    state.ui_chats.session(&caller.person, chat)
+    Ok(UiChats::of(state).session(&caller.person, chat).await.map_err(Fault::from)?)
 }
 
 /// Records the decisions, then streams the rest of the run that waited for them.
@@ -160,7 +173,7 @@ async fn go_on(
     };
     let session = decided.last().map(|draft| draft.key.session);
     let events = state.agent.runs.events(&caller.person, run, 0).await?;
-    let following = Following::of(&state, &caller, run, events).after_decisions(&decided);
+    let following = Following::of(&state, &caller, run, events).await.after_decisions(&decided);
     Ok(told(following, run, session))
 }
 
@@ -185,14 +198,17 @@ pub(super) async fn resume(
     caller: AuthContext,
     Path(chat): Path<String>,
 ) -> Result<Response, Problem> {
-    let session = chat_session(&state, &caller, Some(&chat)).await;
-    let run = session.and_then(|session| state.agent.runs.on_session(&caller.person, session));
+    let session = chat_session(&state, &caller, Some(&chat)).await?;
+    let run = match session {
+        Some(session) => state.agent.runs.at_work_on(&caller.person, session).await?,
+        None => None,
+    };
     let Some(run) = run else { return Ok(StatusCode::NO_CONTENT.into_response()) };
     // The run may have ended since.
     let Ok(events) = state.agent.runs.events(&caller.person, run, 0).await else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    let following = Following::of(&state, &caller, run, events);
+    let following = Following::of(&state, &caller, run, events).await;
     Ok(told(following, run, session))
 }
 

@@ -10,7 +10,7 @@ use onyx_agent::EventReader;
 use onyx_storage::Draft;
 use onyx_types::{DraftId, DraftState, Envelope, Event, RunId, StatusCode, ToolUseId};
 
-use super::chats::Reader;
+use super::chats::{Reader, UiChats};
 use crate::wire::encode::UiRunFrames;
 use crate::{ApiState, AuthContext};
 
@@ -29,7 +29,7 @@ pub(super) struct Following {
 }
 
 impl Following {
-    pub(super) fn of(
+    pub(super) async fn of(
         state: &ApiState,
         caller: &AuthContext,
         run: RunId,
@@ -39,7 +39,7 @@ impl Following {
             state: state.clone(),
             caller: caller.clone(),
             events,
-            reader: state.ui_chats.read(&state.agent.runs, &caller.person, run),
+            reader: UiChats::of(state).read(&state.agent.runs, &caller.person, run).await,
             answered: BTreeSet::new(),
             denied: Vec::new(),
             asks: false,

@@ -19,8 +19,6 @@ use schemars::generate::SchemaGenerator;
 use schemars::{Schema, json_schema};
 use serde_json::json;
 
-pub use chats::UiChats;
-
 use super::v1::schemas::event;
 use crate::pass_through::ModelAnswer;
 use crate::wire::decode::UiChatRequest;

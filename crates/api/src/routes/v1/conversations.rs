@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use serde_json::{Map, Value, json};
 
 use super::thread::{items, missing};
-use crate::pass_through::StoredConversation;
+use crate::pass_through::{Stored, StoredConversation};
 use crate::{ApiState, AuthContext, JsonBody, Problem};
 
 type JsonResult = Result<Json<Value>, Problem>;
@@ -16,7 +16,7 @@ pub(super) async fn response(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> JsonResult {
-    let found = state.pass_through.stored.response(&caller.person, &id, state.agent.now());
+    let found = stored(&state, &caller).response(&id).await?;
     found.map(|found| Json(found.body)).ok_or_else(|| missing("response_id", &id))
 }
 
@@ -25,7 +25,7 @@ pub(super) async fn delete_response(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> JsonResult {
-    if !state.pass_through.stored.forget_response(&caller.person, &id) {
+    if !stored(&state, &caller).forget_response(&id).await? {
         return Err(missing("response_id", &id));
     }
     Ok(Json(json!({"id": id, "object": "response", "deleted": true})))
@@ -36,7 +36,7 @@ pub(super) async fn input_items(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> JsonResult {
-    let found = state.pass_through.stored.response(&caller.person, &id, state.agent.now());
+    let found = stored(&state, &caller).response(&id).await?;
     let found = found.ok_or_else(|| missing("response_id", &id))?;
     Ok(Json(listed(&found.input)))
 }
@@ -52,9 +52,8 @@ pub(super) async fn create(
         metadata: body.get("metadata").cloned().unwrap_or_else(|| json!({})),
         items: items(body.get("items")),
     };
-    let view = view(&conversation);
-    state.pass_through.stored.put_conversation(&caller.person, conversation);
-    Ok(Json(view))
+    stored(&state, &caller).put_conversation(&conversation).await?;
+    Ok(Json(view(&conversation)))
 }
 
 pub(super) async fn show(
@@ -62,7 +61,7 @@ pub(super) async fn show(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> JsonResult {
-    found(&state, &caller, &id).map(|conversation| Json(view(&conversation)))
+    found(&state, &caller, &id).await.map(|conversation| Json(view(&conversation)))
 }
 
 pub(super) async fn delete(
@@ -70,7 +69,7 @@ pub(super) async fn delete(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> JsonResult {
-    if !state.pass_through.stored.forget_conversation(&caller.person, &id) {
+    if !stored(&state, &caller).forget_conversation(&id).await? {
         return Err(missing("conversation_id", &id));
     }
     Ok(Json(json!({"id": id, "object": "conversation.deleted", "deleted": true})))
@@ -81,7 +80,7 @@ pub(super) async fn conversation_items(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> JsonResult {
-    found(&state, &caller, &id).map(|conversation| Json(listed(&conversation.items)))
+    found(&state, &caller, &id).await.map(|conversation| Json(listed(&conversation.items)))
 }
 
 pub(super) async fn add_items(
@@ -90,15 +89,23 @@ pub(super) async fn add_items(
     Path(id): Path<String>,
     JsonBody(body): JsonBody<Map<String, Value>>,
 ) -> JsonResult {
-    let mut conversation = found(&state, &caller, &id)?;
+    let mut conversation = found(&state, &caller, &id).await?;
     let added = items(body.get("items"));
     conversation.items.extend(added.iter().cloned());
-    state.pass_through.stored.put_conversation(&caller.person, conversation);
+    stored(&state, &caller).put_conversation(&conversation).await?;
     Ok(Json(listed(&added)))
 }
 
-fn found(state: &ApiState, caller: &AuthContext, id: &str) -> Result<StoredConversation, Problem> {
-    let found = state.pass_through.stored.conversation(&caller.person, id, state.agent.now());
+fn stored<'a>(state: &'a ApiState, caller: &'a AuthContext) -> Stored<'a> {
+    Stored::of(&*state.store.short_lived, &caller.person)
+}
+
+async fn found(
+    state: &ApiState,
+    caller: &AuthContext,
+    id: &str,
+) -> Result<StoredConversation, Problem> {
+    let found = stored(state, caller).conversation(id).await?;
     found.ok_or_else(|| missing("conversation_id", id))
 }
 

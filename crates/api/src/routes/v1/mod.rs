@@ -177,7 +177,7 @@ async fn answer(
     let sent = Sent::read(headers, &body)?;
     let target = sent.target(state)?;
     let thread = match dialect {
-        Dialect::Responses => Some(Thread::open(state, caller, &target, &mut body)?),
+        Dialect::Responses => Some(Thread::open(state, caller, &target, &mut body).await?),
         Dialect::ChatCompletions | Dialect::Messages => None,
     };
     let response = match target {

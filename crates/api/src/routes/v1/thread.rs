@@ -4,12 +4,12 @@ use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
-use futures::stream::StreamExt as _;
-use onyx_types::PersonId;
+use futures::stream::{StreamExt as _, unfold};
+use onyx_types::{Fault, PersonId};
 use serde_json::{Map, Value, json};
 
 use super::sent::Target;
-use crate::pass_through::{StoredConversation, StoredResponse};
+use crate::pass_through::{Stored, StoredConversation, StoredResponse};
 use crate::{ApiState, AuthContext, Problem};
 
 /// A longer answer is not stored, because its client has it.
@@ -29,25 +29,24 @@ pub(super) struct Thread {
 impl Thread {
     /// Adds what the request refers to to its body, so that any model can answer it. An unknown id
     /// stays in the body: it may be an agent's or the provider's own.
-    pub(super) fn open(
+    pub(super) async fn open(
         state: &ApiState,
         caller: &AuthContext,
         target: &Target,
         body: &mut Map<String, Value>,
     ) -> Result<Self, Problem> {
-        let now = state.agent.now();
-        let stored = &state.pass_through.stored;
+        let stored = Stored::of(&*state.store.short_lived, &caller.person);
         let mut before = Vec::new();
         let mut conversation = None;
         if let Some(id) = conversation_name(body) {
-            let found = stored.conversation(&caller.person, &id, now);
+            let found = stored.conversation(&id).await?;
             let found = found.ok_or_else(|| missing("conversation", &id))?;
             before.clone_from(&found.items);
             conversation = Some(found);
             body.remove("conversation");
         }
         if let Some(id) = body.get("previous_response_id").and_then(Value::as_str)
-            && let Some(found) = stored.response(&caller.person, id, now)
+            && let Some(found) = stored.response(id).await?
             && !(is_of_agent(&found.body) && matches!(target, Target::Agent { .. }))
         {
             before = found.input;
@@ -76,31 +75,33 @@ impl Thread {
             .get(header::CONTENT_TYPE)
             .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
         let (parts, body) = response.into_parts();
-        let mut recorder =
+        let recorder =
             Recorder { state: state.clone(), thread: Some(self), held: BytesMut::new(), streams };
-        let pieces = body.into_data_stream().map(move |piece| {
+        // The end of an answer is sent once it is stored: its client may continue it at any gateway.
+        let recorded = (body.into_data_stream(), recorder);
+        let pieces = unfold(recorded, |(mut pieces, mut recorder)| async move {
+            let piece = pieces.next().await?;
             if let Ok(bytes) = &piece {
-                recorder.saw(bytes);
+                recorder.saw(bytes).await;
             }
-            piece
+            Some((piece, (pieces, recorder)))
         });
         Response::from_parts(parts, Body::from_stream(pieces))
     }
 
-    fn keep(mut self, state: &ApiState, body: Value) {
-        let stored = &state.pass_through.stored;
-        let at = state.agent.now();
+    async fn keep(mut self, state: &ApiState, body: Value) -> Result<(), Fault> {
+        let stored = Stored::of(&*state.store.short_lived, &self.person);
         if let Some(mut conversation) = self.conversation.take() {
             let fresh = self.input.len() - self.fresh;
             conversation.items.extend(self.input[fresh..].iter().cloned());
             conversation.items.extend(body["output"].as_array().into_iter().flatten().cloned());
-            conversation.at = at;
-            stored.put_conversation(&self.person, conversation);
+            stored.put_conversation(&conversation).await?;
         }
         if self.store {
             let id = body["id"].as_str().unwrap_or_default().to_owned();
-            stored.put_response(&self.person, StoredResponse { at, id, input: self.input, body });
+            stored.put_response(&StoredResponse { id, input: self.input, body }).await?;
         }
+        Ok(())
     }
 }
 
@@ -114,7 +115,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn saw(&mut self, bytes: &Bytes) {
+    async fn saw(&mut self, bytes: &Bytes) {
         if self.thread.is_none() {
             return;
         }
@@ -127,8 +128,10 @@ impl Recorder {
             if self.streams { self.last_frame() } else { serde_json::from_slice(&self.held).ok() };
         if let Some(body) = body
             && let Some(thread) = self.thread.take()
+            && let Err(fault) = thread.keep(&self.state, body).await
         {
-            thread.keep(&self.state, body);
+            // The client has the answer; only its id leads nowhere.
+            tracing::warn!(%fault, "a response could not be stored; it cannot be continued by its id");
         }
     }
 

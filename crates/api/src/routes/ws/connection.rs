@@ -1,6 +1,5 @@
 //! One connection from its first frame to its end.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::WebSocket;
@@ -19,7 +18,7 @@ use super::command::{
 use super::follow::{Following, broadcasts};
 use super::outbox::{CloseReason, Outbox, receive};
 use super::result::{self, Empty, LiveSession, LiveSessions, SendResult};
-use super::sent::SentKeys;
+use super::sent::send_once;
 use super::sign_in::{Sender, first_frame};
 use super::tail::LogTail;
 use crate::access::{Access, may};
@@ -42,7 +41,6 @@ const KEY_LENGTH: usize = 128;
 pub(super) async fn serve(
     socket: WebSocket,
     state: ApiState,
-    sent: Arc<SentKeys>,
     caller: Option<AuthContext>,
     sender: Sender,
 ) {
@@ -62,7 +60,6 @@ pub(super) async fn serve(
             state,
             caller,
             sender,
-            sent,
             outbox: outbox.clone(),
             following: Following::default(),
             tail: LogTail::default(),
@@ -89,7 +86,6 @@ struct Connection {
     state: ApiState,
     caller: AuthContext,
     sender: Sender,
-    sent: Arc<SentKeys>,
     outbox: Outbox,
     following: Following,
     tail: LogTail,
@@ -199,14 +195,13 @@ impl Connection {
         if key.is_empty() || key.len() > KEY_LENGTH {
             return Err(Problem::field("data.key", format!("it must be 1 to {KEY_LENGTH} bytes")));
         }
-        let outcome = self.sent.outcome(&self.caller.person, &key);
-        let result = *outcome
-            .get_or_try_init(async || {
-                let delivery = send.delivery.into();
-                let request = self.wanted_run(send).await?;
-                self.start(request, delivery).await
-            })
-            .await?;
+        let start = async {
+            let delivery = send.delivery.into();
+            let request = self.wanted_run(send).await?;
+            self.start(request, delivery).await
+        };
+        let kept = &self.state.store.short_lived;
+        let result = send_once(kept, &self.caller.person, &key, start).await?;
         self.tell_outcome(result, reply).await
     }
 

@@ -2,7 +2,7 @@
 //! routes, in camelCase.
 
 use onyx_types::{ErrorCode, RunId, SessionId, TurnId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::command::RequestId;
 use crate::logs::LogLine;
@@ -78,7 +78,7 @@ pub(super) fn log_line(id: Option<&RequestId>, line: &LogLine) -> String {
 #[derive(Serialize)]
 pub(super) struct Empty {}
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct SendResult {
     pub(super) session_id: SessionId,
     pub(super) run_id: RunId,

@@ -1,36 +1,57 @@
-//! Remembers messages that a client may repeat because it did not get the first answer.
+//! Remembers messages that a client may repeat because it did not get the first answer, at any
+//! gateway.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
-use onyx_types::PersonId;
-use tokio::sync::OnceCell;
+use onyx_storage::{
+    Claimed, ShortLived, ShortLivedClaim, ShortLivedEntry, ShortLivedKind, ShortLivedRoom,
+};
+use onyx_types::{ErrorCode, Fault, PersonId};
 
 use super::result::SendResult;
+use crate::Problem;
 
-/// How many messages are remembered. A client repeats a message within seconds of a lost
-/// connection.
-const KEPT: usize = 512;
+/// How many messages of a person are remembered, and for how long. A client repeats a message within
+/// seconds of a lost connection.
+const MOST: ShortLivedRoom = ShortLivedRoom::of_entries(512);
+const REMEMBERED: Duration = Duration::from_secs(60 * 60);
+/// How long a gateway may take to start a run. If it dies meanwhile, the message may be sent again
+/// after this.
+const STARTING: Duration = Duration::from_secs(30);
+/// How often a repeat looks whether the first has started its run.
+const LOOK: Duration = Duration::from_millis(50);
 
-type Outcome = Arc<OnceCell<SendResult>>;
-
-/// Remembers the result of each message, by the key that its client gave it.
-#[derive(Debug, Default)]
-pub(super) struct SentKeys(Mutex<VecDeque<(PersonId, String, Outcome)>>);
-
-impl SentKeys {
-    /// The outcome of the message with this key. It is filled already if the message was sent
-    /// before.
-    pub(super) fn outcome(&self, person: &PersonId, key: &str) -> Outcome {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((.., known)) = kept.iter().find(|(p, k, _)| p == person && k == key) {
-            return Arc::clone(known);
+/// Sends the message with this key, unless it was sent before: then the result of that one comes
+/// back. A message that could not be sent may be sent again.
+pub(super) async fn send_once(
+    kept: &Arc<dyn ShortLived>,
+    person: &PersonId,
+    key: &str,
+    send: impl Future<Output = Result<SendResult, Problem>>,
+) -> Result<SendResult, Problem> {
+    let kind = ShortLivedKind::SentMessage;
+    let claim = loop {
+        let entry = ShortLivedEntry::of(person, key, String::new(), STARTING);
+        let claimed = ShortLivedClaim::claim(kept, kind, entry, MOST).await;
+        match claimed.map_err(Fault::from)? {
+            Claimed::Ours(claim) => break claim,
+            Claimed::Theirs(result) if result.is_empty() => tokio::time::sleep(LOOK).await,
+            Claimed::Theirs(result) => {
+                return Ok(serde_json::from_str(&result).map_err(|error| unreadable(&error))?);
+            }
         }
-        if kept.len() >= KEPT {
-            kept.pop_front();
-        }
-        let outcome = Outcome::default();
-        kept.push_back((person.clone(), key.to_owned(), Arc::clone(&outcome)));
-        outcome
+    };
+    let result = send.await?;
+    let value = serde_json::to_string(&result).map_err(|error| unreadable(&error))?;
+    let entry = ShortLivedEntry::of(person, key, value, REMEMBERED);
+    if let Err(error) = kept.put(kind, entry, MOST).await {
+        tracing::warn!(%error, "a message is not remembered; a repeat is sent again after a while");
     }
+    claim.done();
+    Ok(result)
+}
+
+fn unreadable(error: &serde_json::Error) -> Fault {
+    Fault::new(ErrorCode::Internal, format!("the result of a message is not understood: {error}"))
 }

@@ -85,7 +85,7 @@ async fn tidy(shared: &SharedStorage) {
         let swept = async {
             if membership.own(&Duty::CleanUp.to_string()).await?.is_some() {
                 membership.forget_notices().await?;
-                membership.sweep_sign_ins().await?;
+                membership.sweep_short_lived().await?;
                 membership.sweep_objects().await?;
             }
             Ok::<_, onyx_storage::StoreError>(())

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures::future::{BoxFuture, FutureExt};
 use onyx_identity::{Sealer, Secrets};
 use onyx_providers::{Secret, SharedSignIns, SignInTurn};
-use onyx_storage::{OwnedDuty, PendingEntries, PendingEntry, PendingKind};
+use onyx_storage::{OwnedDuty, ShortLived, ShortLivedEntry, ShortLivedKind, ShortLivedRoom};
 use onyx_types::{ErrorCode, Fault, Hash};
 use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedMutexGuard;
@@ -21,13 +21,13 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// The longest wait for another gateway: longer than a renewal takes, and longer than a dead gateway counts as alive.
 const LONGEST_TURN: Duration = Duration::from_secs(40);
 /// How many pending sign-ins are remembered; the oldest are dropped.
-const MOST: usize = 1_000;
+const MOST: ShortLivedRoom = ShortLivedRoom::of_entries(1_000);
 
 /// What this gateway knows about sign-ins, and how it notifies the others.
 pub(crate) struct SharedLogins {
     shared: Arc<SharedStorage>,
     secrets: Arc<Secrets>,
-    pending: Arc<dyn PendingEntries>,
+    pending: Arc<dyn ShortLived>,
     sealer: Sealer,
     /// Pending sign-ins by provider, as last read.
     attempts: RwLock<BTreeMap<String, PendingAttempt>>,
@@ -49,7 +49,7 @@ struct PendingAttempt {
 impl SharedLogins {
     pub(in crate::gateway) fn new(shared: Arc<SharedStorage>, secrets: Arc<Secrets>) -> Arc<Self> {
         let sealer = Sealer::new(shared.master.derived("onyx: sign-ins under way"));
-        let pending = shared.membership.pending();
+        let pending = shared.membership.short_lived();
         Arc::new(Self {
             shared,
             secrets,
@@ -66,7 +66,7 @@ impl SharedLogins {
     pub(super) async fn follow(&self) -> Result<(), Fault> {
         let _one_by_one = self.changing.lock().await;
         let mut attempts = BTreeMap::new();
-        for entry in self.pending.list(PendingKind::SignIn).await? {
+        for entry in self.pending.list(ShortLivedKind::SignIn, None).await? {
             // An entry that was sealed with another key, or has the form of a newer gateway, is
             // ignored.
             let opened = self.sealer.open(&entry.value).ok();
@@ -111,13 +111,14 @@ impl SharedLogins {
         life: Duration,
     ) -> Result<(), Fault> {
         let key = Hash::of(state.as_bytes());
-        let entry = PendingEntry { key, value: self.sealer.seal(attempt)?, left: life };
-        Ok(self.pending.put(PendingKind::McpSignIn, entry, MOST).await?)
+        let entry = ShortLivedEntry::of_nobody(key, self.sealer.seal(attempt)?, life);
+        Ok(self.pending.put(ShortLivedKind::McpSignIn, entry, MOST).await?)
     }
 
     /// Returns a kept sign-in and removes it, so that it can be finished only once.
     pub(in crate::gateway) async fn waited(&self, state: &str) -> Result<Option<String>, Fault> {
-        let taken = self.pending.take(PendingKind::McpSignIn, Hash::of(state.as_bytes())).await?;
+        let taken =
+            self.pending.take(ShortLivedKind::McpSignIn, Hash::of(state.as_bytes())).await?;
         let Some(taken) = taken else { return Ok(None) };
         Ok(Some(self.sealer.open(&taken)?.reveal().to_owned()))
     }
@@ -131,15 +132,15 @@ impl SharedLogins {
         let text = serde_json::to_string(&told)
             .map_err(|error| Fault::new(ErrorCode::Internal, error.to_string()))?;
         let key = key(&told.provider, &told.id);
-        let entry = PendingEntry { key, value: self.sealer.seal(&text)?, left: life };
-        self.pending.put(PendingKind::SignIn, entry, MOST).await?;
+        let entry = ShortLivedEntry::of_nobody(key, self.sealer.seal(&text)?, life);
+        self.pending.put(ShortLivedKind::SignIn, entry, MOST).await?;
         self.change(|attempts| drop(attempts.insert(told.provider.clone(), told)));
         Ok(())
     }
 
     async fn take(&self, provider: &str, id: &str) -> Result<bool, Fault> {
         let _one_by_one = self.changing.lock().await;
-        let taken = self.pending.take(PendingKind::SignIn, key(provider, id)).await?;
+        let taken = self.pending.take(ShortLivedKind::SignIn, key(provider, id)).await?;
         self.change(|attempts| {
             attempts.retain(|_, told| told.provider != provider || told.id != id)
         });
@@ -171,7 +172,7 @@ impl SharedLogins {
             attempts.get(provider).map(|told| key(provider, &told.id))
         };
         let Some(told) = told else { return Ok(false) };
-        Ok(self.pending.get(PendingKind::SignIn, told).await?.is_some())
+        Ok(self.pending.get(ShortLivedKind::SignIn, told).await?.is_some())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Server mode: the binary with a real PostgreSQL and a real S3 server, with one or several
 //! gateways.
 
+mod anywhere;
 mod backups;
 mod changes;
 mod commands;

@@ -83,6 +83,20 @@ async fn an_agent_shows_its_tools_and_its_session_keeps_what_is_said() {
     assert_eq!(listed["sessions"][0]["id"], session);
 }
 
+#[tokio::test]
+async fn a_chat_whose_session_was_deleted_begins_another_one() {
+    let (model, onyx) = house().await;
+    model.set_default(Answer::text("ok"));
+    let session = async || {
+        let told = parts(&onyx.post(CHAT, &submit("chat-1", &json!([said("hi")]))).await);
+        told[0]["messageMetadata"]["sessionId"].as_str().unwrap().to_owned()
+    };
+    let first = session().await;
+    assert_eq!(session().await, first, "it goes on in its session");
+    let _ = onyx.delete(&format!("/v1/sessions/{first}")).await.expect(204);
+    assert_ne!(session().await, first);
+}
+
 /// Asks to delete a file and reads up to the approval request.
 async fn up_to_the_question(model: &ScriptedModel, onyx: &OnyxProcess) -> Vec<Value> {
     model.push(calls("call_1", "write_file", &json!({"path": "a.md", "content": "mauve"})));

@@ -1,7 +1,5 @@
-//! Sign-in state that all gateways share: pending sign-ins, and counts of failed guesses.
+//! Counts of failed guesses that all gateways share.
 
 mod failures;
-mod pending;
 
 pub use failures::{Admission, FailureBucket, Overflow, SharedFailures};
-pub(crate) use pending::PostgresPending;

@@ -20,6 +20,7 @@ mod runs;
 mod secrets;
 mod session_changes;
 mod sessions;
+mod short_lived;
 mod turns;
 
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use std::time::Duration;
 
 use onyx_storage::{
     Acceptances, Accounts, ChunkStore, ConnectorLedger, Drafts, Files, JobLedger, Leases, Ledger,
-    Objects, RunLog, SealedSecrets, Store, TurnLog,
+    Objects, RunLog, SealedSecrets, ShortLived, Store, TurnLog,
 };
 use onyx_test_support::{LeasePlace, ManualClock, MemoryDisk, OpenTurnstile};
 
@@ -46,6 +47,7 @@ pub(crate) struct Backend {
     pub(crate) accounts: Arc<dyn Accounts>,
     pub(crate) secrets: Arc<dyn SealedSecrets>,
     pub(crate) connectors: Arc<dyn ConnectorLedger>,
+    pub(crate) short_lived: Arc<dyn ShortLived>,
     pub(crate) files: Arc<dyn Files>,
     pub(crate) objects: Arc<dyn Objects>,
     pub(crate) chunks: Arc<dyn ChunkStore>,
@@ -114,6 +116,7 @@ fn backend(store: Store, clock: Arc<ManualClock>, keep: Box<dyn std::any::Any>) 
         accounts: store.accounts,
         secrets: store.secrets,
         connectors: store.connectors,
+        short_lived: store.short_lived,
         objects: store.files.objects(&vault).unwrap(),
         files: store.files,
         chunks: store.chunks,
@@ -259,6 +262,16 @@ conformance! {
     secrets:
         secrets_come_back_as_they_were_put
         a_removed_secret_is_gone_and_no_other
+        ;
+    short_lived:
+        what_was_put_is_read_until_it_ends
+        of_many_who_take_an_entry_one_gets_it
+        of_many_who_put_a_new_entry_one_does_and_the_others_get_its_value
+        an_entry_that_has_ended_makes_room_for_a_new_one
+        a_value_is_replaced_where_it_is_still_the_same
+        the_oldest_entries_of_a_person_make_room_by_number_and_by_size
+        many_who_put_at_once_keep_to_the_room
+        kinds_and_people_are_apart
         ;
     audit:
         rows_are_chained_by_person

@@ -102,6 +102,7 @@ pub(crate) async fn pass(url: &str, by: Duration) {
         "UPDATE session_log SET until = until - $1::FLOAT8 * INTERVAL '1 second',
                                 written = written - $1::FLOAT8 * INTERVAL '1 second'",
         "UPDATE gateways SET until = until - $1::FLOAT8 * INTERVAL '1 second'",
+        "UPDATE pending_entries SET until = until - $1::FLOAT8 * INTERVAL '1 second'",
         "UPDATE blobs SET touched = touched - $1::FLOAT8 * INTERVAL '1 second'",
     ] {
         client.execute(earlier, &[&by]).await.unwrap();
