@@ -138,7 +138,8 @@ pub(crate) fn apply_to_program() -> Result<(), Error> {
 fn one_process() -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
     let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
     let no_thread = rule(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(thread), 0)?;
-    let mut rules = BTreeMap::from([(libc::SYS_clone, vec![no_thread])]);
+    let mut rules = BTreeMap::new();
+    rules.insert(libc::SYS_clone, vec![no_thread]);
     #[cfg(target_arch = "x86_64")]
     {
         rules.extend([libc::SYS_fork, libc::SYS_vfork].map(|call| (call, Vec::new())));

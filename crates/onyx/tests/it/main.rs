@@ -54,6 +54,7 @@ mod rejoin;
 mod replay;
 mod runs;
 mod runtimes;
+mod scans;
 mod schema;
 mod secrets;
 mod server;
