@@ -1,5 +1,6 @@
-//! Checks what agents use beside models: the search engine, the reader of scans, Docker, the embedder, connectors, MCP servers, jobs.
-//! A running server answers for what only it knows; without a server, the config and the files are checked.
+//! Checks what agents use beside models: the search engine, the reader of scans, Docker, the embedder,
+//! connectors, MCP servers, jobs. A running server answers for what only it knows; without a server,
+//! the config and the files are checked.
 
 use std::sync::Arc;
 use std::time::Duration;
