@@ -18,7 +18,7 @@ pub struct Extracted {
     /// The document's own title.
     pub title: Option<String>,
     pub markdown: String,
-    /// Why pages are missing that another reading would have if something was installed.
+    /// Why pages are missing that another reading of the same bytes may have.
     pub lacks: Option<ExtractError>,
 }
 

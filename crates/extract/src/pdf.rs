@@ -70,7 +70,7 @@ pub(crate) fn picture(bytes: &[u8], number: u32) -> Result<Vec<u8>, ExtractError
 
 pub(crate) fn extracted(sections: &[Section]) -> Result<Extracted, ExtractError> {
     let lacks = sections.iter().find_map(|section| match section {
-        Section::Failed(error @ (ExtractError::NeedsOcr | ExtractError::NoLanguage)) => Some(error),
+        Section::Failed(error) if is_temporary(error) => Some(error),
         Section::Text(_) | Section::Empty | Section::Failed(_) => None,
     });
     let markdown = markdown(sections)?;
@@ -101,6 +101,21 @@ pub(crate) fn markdown(sections: &[Section]) -> Result<String, ExtractError> {
         _ if has_text => Ok(written.join("\n")),
         Some(error) => Err(error.clone()),
         None => Err(ExtractError::NoText),
+    }
+}
+
+/// Whether another reading of the same bytes may succeed, because it was this machine that failed.
+fn is_temporary(error: &ExtractError) -> bool {
+    match error {
+        ExtractError::NeedsOcr | ExtractError::NoLanguage | ExtractError::Reader(_) => true,
+        ExtractError::TooLarge { .. }
+        | ExtractError::TooComplex(_)
+        | ExtractError::NotText
+        | ExtractError::Damaged(_)
+        | ExtractError::NoText
+        | ExtractError::Unreadable(_)
+        | ExtractError::Encrypted
+        | ExtractError::TooCostly { .. } => false,
     }
 }
 

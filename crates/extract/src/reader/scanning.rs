@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use super::{PAGE_BREAK, Reader, turn};
 use crate::ExtractError;
-use crate::helper::Task;
+use crate::helper::{Answer, Task};
 use crate::pdf::{Page, Section, sections_or};
 use crate::recogniser::Recogniser;
 
@@ -32,15 +32,16 @@ impl Reader {
         let mut budget = Budget::new(Instant::now());
         let mut sections = Vec::with_capacity(pages.len());
         for (number, page) in (1..).zip(pages) {
-            sections.push(match page {
+            let section = match page {
                 Page::Picture => match budget.take(Instant::now()) {
-                    Ok(()) => self.scanned_page(recogniser, &languages, bytes, number).await?,
+                    Ok(()) => self.scanned_page(recogniser, &languages, bytes, number).await,
                     Err(left_out) => left_out,
                 },
                 Page::Text(_) | Page::Empty | Page::Unreadable => {
                     page.section_or(&ExtractError::NoText)
                 }
-            });
+            };
+            sections.push(section);
         }
         Ok(sections)
     }
@@ -51,18 +52,15 @@ impl Reader {
         languages: &str,
         bytes: &[u8],
         number: u32,
-    ) -> Result<Section, ExtractError> {
+    ) -> Section {
         let picture = self.answer(&Task::Picture(number), bytes).await;
-        let text = match picture.and_then(|answer| answer.picture()) {
+        let text = match picture.and_then(Answer::picture) {
             Ok(picture) => recogniser.read(&picture, languages).await,
             Err(error) => Err(error),
         };
-        match text.map(|text| text.replace(PAGE_BREAK, "\n")) {
-            Ok(text) if text.trim().is_empty() => Ok(Section::Empty),
-            Ok(text) => Ok(Section::Text(text)),
-            // It is not the page that fails, so the next try may succeed.
-            Err(error @ ExtractError::Reader(_)) => Err(error),
-            Err(error) => Ok(Section::Failed(error)),
+        match text {
+            Ok(text) => Section::Text(text.replace(PAGE_BREAK, "\n")),
+            Err(error) => Section::Failed(error),
         }
     }
 }

@@ -86,11 +86,12 @@ impl Size {
 /// of a scan that holds the text is the one with the highest resolution.
 fn largest_picture(document: &Document, page: ObjectId) -> Option<&Stream> {
     let drawn = drawn(document, page);
-    let is_drawn = |name: &[u8]| drawn.as_ref().is_none_or(|all| all.iter().any(|n| n == name));
+    let is_drawn = |name: &[u8]| drawn.as_ref().is_none_or(|all| all.iter().any(|one| one == name));
     let own = objects(document, resources(document, page)?);
     let mut waiting: Vec<&Object> =
         own.into_iter().filter(|(name, _)| is_drawn(name)).map(|(_, object)| object).collect();
-    let (mut largest, mut looked_at) = (None, 0);
+    let mut largest: Option<((i64, usize), &Stream)> = None;
+    let mut looked_at = 0;
     while let Some(object) = waiting.pop() {
         looked_at += 1;
         if looked_at > MOST_OBJECTS {

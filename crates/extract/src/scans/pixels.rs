@@ -114,7 +114,7 @@ impl Colours {
 impl Polarity {
     fn of(document: &Document, picture: &Dictionary) -> Self {
         let range = value(document, picture, b"Decode").and_then(|range| range.as_array().ok());
-        let end = |index| range?.get(index)?.as_float().ok();
+        let end = |index: usize| range?.get(index)?.as_float().ok();
         match (end(0), end(1)) {
             (Some(first), Some(last)) if first > last => Self::Inverted,
             _ => Self::Usual,
