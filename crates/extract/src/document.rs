@@ -18,6 +18,8 @@ pub struct Extracted {
     /// The document's own title.
     pub title: Option<String>,
     pub markdown: String,
+    /// Why pages are missing that another reading of the same bytes may have.
+    pub lacks: Option<ExtractError>,
 }
 
 impl Document<'_> {
@@ -39,14 +41,20 @@ impl Document<'_> {
                 let page = html::readable(&self.page()?, Some(self.name))?;
                 (page.title, page.markdown)
             }
-            Kind::Pdf => (None, pdf::markdown(&pdf::pages(self.bytes)?)?),
+            Kind::Pdf => return self.pdf(),
             Kind::Docx => docx::read(self.bytes)?,
             Kind::Epub => epub::read(self.bytes)?,
             Kind::Picture => return Err(ExtractError::NeedsOcr),
             Kind::Csv => (None, table::markdown(&self.text()?)?),
             Kind::Code => (None, code::markdown(self.name, &self.text()?)),
         };
-        Extracted { kind, title, markdown }.bounded()
+        Extracted { kind, title, markdown, lacks: None }.bounded()
+    }
+
+    /// The text layer alone: to recognise text on pictures takes another program.
+    fn pdf(&self) -> Result<Extracted, ExtractError> {
+        let pages = pdf::pages(self.bytes)?;
+        pdf::extracted(&pdf::sections_or(pages, &ExtractError::NeedsOcr))
     }
 
     fn text(&self) -> Result<String, ExtractError> {

@@ -12,11 +12,16 @@ pub enum ExtractError {
     NotText,
     #[error("it is damaged: {0}")]
     Damaged(String),
-    #[error("it holds no text; a scan needs text recognition first")]
+    #[error("no text was found in it")]
     NoText,
     /// The program that recognises text on pictures is not installed.
     #[error("it is a picture or a scan; install `tesseract` to have the text on it read")]
     NeedsOcr,
+    #[error("`tesseract` has no language to read with; install one, such as `tesseract-ocr-eng`")]
+    NoLanguage,
+    /// The document is whole, but it holds something that no reader here understands.
+    #[error("{0}")]
+    Unreadable(String),
     #[error("it is locked with a password")]
     Encrypted,
     #[error("reading it took more than {seconds} seconds or more memory than is allowed")]
@@ -35,6 +40,8 @@ impl ExtractError {
             | Self::Damaged(_)
             | Self::NoText
             | Self::NeedsOcr
+            | Self::NoLanguage
+            | Self::Unreadable(_)
             | Self::Encrypted
             | Self::TooCostly { .. } => ErrorCode::InvalidRequest,
             Self::Reader(_) => ErrorCode::Internal,

@@ -1,8 +1,8 @@
 //! Converts the bytes of a document to text as markdown: markdown, plain text, HTML, PDF, Word,
-//! EPUB, CSV, code, and pictures if `tesseract` is installed.
+//! EPUB, CSV, code, and pictures and scanned PDFs if `tesseract` is installed.
 //!
-//! Every document is treated as hostile: sizes, depths and time are bounded, and PDF, Word and EPUB
-//! are parsed in a process of their own. What may not enter: files, the network, storage, policy.
+//! Every document is treated as hostile: sizes, depths and time are bounded, PDF, Word and EPUB are
+//! parsed in a confined process of their own, and `tesseract` runs confined too. What may not enter: files, the network, storage, policy.
 
 mod archive;
 mod code;
@@ -15,15 +15,19 @@ mod helper;
 mod html;
 mod kind;
 mod pdf;
+mod reader;
+mod recogniser;
 mod scans;
 mod table;
 mod tags;
 
 pub use document::{Document, Extracted};
 pub use error::ExtractError;
-pub use helper::{Reader, serve_helper};
+pub use helper::{Confinement, serve_helper};
 pub use html::{Page, readable};
 pub use kind::Kind;
+pub use reader::Reader;
+pub use recogniser::Recognition;
 
 /// The largest document that is read; a larger one is refused before reading.
 pub const LARGEST_DOCUMENT: usize = 32 * 1024 * 1024;

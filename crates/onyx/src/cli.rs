@@ -127,7 +127,11 @@ pub(crate) enum Command {
     Man(ManArguments),
     /// Read a document from standard input for the gateway; started by the server
     #[command(hide = true)]
-    ReadDocument { task: Vec<std::ffi::OsString> },
+    ReadDocument {
+        /// The task; the arguments of `tesseract` may be part of it
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        task: Vec<std::ffi::OsString>,
+    },
     /// Run a local model; started by the server
     #[command(hide = true)]
     LocalWorker,

@@ -50,6 +50,8 @@ const VISUAL: &str = "VISUAL";
 const EDITOR: &str = "EDITOR";
 /// The folders of programs that Onyx uses if they are installed, such as `tesseract`.
 const PATH: &str = "PATH";
+/// The locale, of which the first that is set counts: scans are read in its language.
+const LOCALES: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
 /// The user who called sudo, for `onyx service install --system`.
 const SUDO_USER: &str = "SUDO_USER";
 /// If it has any value, nothing is printed in colour (https://no-color.org).
@@ -170,6 +172,11 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&read(PATH)?)
         .map(|folder| folder.join(name))
         .find(|program| program.is_absolute() && program.is_file())
+}
+
+/// The locale of this machine, such as `de_AT.UTF-8`.
+pub(crate) fn locale() -> Option<String> {
+    LOCALES.into_iter().find_map(text)
 }
 
 pub(crate) fn sudo_user() -> Option<String> {

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use clap::Parser;
 use onyx_api::LogRing;
+use onyx_extract::Confinement;
 use onyx_sandbox::MayRead;
 use onyx_types::Fault;
 
@@ -48,11 +49,13 @@ fn main() -> ExitCode {
         Cli::parse().command.unwrap_or(Command::Serve(ServeArguments { open: true, port: None }));
     if let Command::LocalWorker = command {
         // The worker starts without a runtime, logs or a home: it needs only its model.
-        onyx_local::serve_worker(|inputs| held(MayRead::SystemAnd(inputs)));
+        onyx_local::serve_worker(|inputs| {
+            warn_if_open(onyx_sandbox::hold_this_process(MayRead::SystemAnd(inputs)));
+        });
         return ExitCode::SUCCESS;
     }
     if let Command::ReadDocument { task } = &command {
-        return match commands::read_document::run(task, || held(MayRead::Nothing)) {
+        return match commands::read_document::run(task, confined) {
             Ok(exit) => exit.into(),
             Err(error) => failed(&error.into()).into(),
         };
@@ -67,9 +70,16 @@ fn main() -> ExitCode {
     .into()
 }
 
-/// Isolates a helper process from everything it does not need, as far as this machine can.
-fn held(may_read: MayRead<'_>) {
-    if let Err(error) = onyx_sandbox::hold_this_process(may_read) {
+/// Isolates the reader of documents from everything it does not need, as far as this machine can.
+fn confined(confinement: Confinement<'_>) {
+    warn_if_open(match confinement {
+        Confinement::Parser => onyx_sandbox::hold_this_process(MayRead::Nothing),
+        Confinement::Program { installed } => onyx_sandbox::hold_for_program(installed),
+    });
+}
+
+fn warn_if_open(held: Result<(), String>) {
+    if let Err(error) = held {
         output::warning(&format!("this helper process could not be isolated: {error}"));
     }
 }

@@ -25,7 +25,7 @@ mod running;
 mod scratch;
 mod seccomp;
 
-pub use child::{MayRead, child, hold_this_process};
+pub use child::{MayRead, child, hold_for_program, hold_this_process};
 pub use job::{Bounds, Input, Job, Network};
 pub use kind::{NoSandbox, Program, Sandbox, SandboxKind};
 pub use proxied::PROXY_PORT;

@@ -126,6 +126,30 @@ pub(crate) fn apply_to_helper() -> Result<(), Error> {
     apply_filter(&program(programs.into(), libc::EPERM)?)
 }
 
+/// Applies the rules for commands without a network, and refuses to start a second process. Threads
+/// stay possible, and so does becoming another program.
+pub(crate) fn apply_to_program() -> Result<(), Error> {
+    apply(Network::None)?;
+    apply_filter(&program(one_process()?, libc::EPERM)?)
+}
+
+/// Refuses every way to start a process, so that limits of one process are limits of everything
+/// that it does.
+fn one_process() -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
+    let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
+    let no_thread = rule(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(thread), 0)?;
+    let mut rules = BTreeMap::new();
+    rules.insert(libc::SYS_clone, vec![no_thread]);
+    #[cfg(target_arch = "x86_64")]
+    {
+        rules.extend([libc::SYS_fork, libc::SYS_vfork].map(|call| (call, Vec::new())));
+        for (call, conditions) in rules.clone() {
+            rules.insert(call | OTHER_NUMBERS, conditions);
+        }
+    }
+    Ok(rules)
+}
+
 fn rules(network: Network) -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().map(|call| (*call, Vec::new())).collect();

@@ -27,7 +27,14 @@ pub(crate) struct Import<'a> {
 /// The result of importing one document.
 enum Outcome {
     Same,
-    New { text: String, title: String, checksum: Hash, bytes: u64 },
+    New {
+        text: String,
+        title: String,
+        checksum: Hash,
+        bytes: u64,
+        /// Why some of its pages could not be read here.
+        lacks: Option<String>,
+    },
     Failed(String),
 }
 
@@ -85,7 +92,7 @@ impl Import<'_> {
         match outcome {
             Outcome::Same => record.error = None,
             Outcome::Failed(why) => record.error = Some(why),
-            Outcome::New { text, title, checksum, bytes } => {
+            Outcome::New { text, title, checksum, bytes, lacks } => {
                 let file = match record.file.take() {
                     Some(file) => file,
                     None => document::file_name(&from, taken),
@@ -96,9 +103,11 @@ impl Import<'_> {
                     from,
                     title,
                     file: Some(file),
-                    checksum: Some(checksum),
+                    // The next import reads a document that lacks something again, even if it
+                    // has not changed.
+                    checksum: lacks.is_none().then_some(checksum),
                     bytes,
-                    error: None,
+                    error: lacks,
                 };
             }
         }
@@ -125,7 +134,9 @@ impl Import<'_> {
         let from = item.from();
         let title = document::title(extracted, &from);
         let text = document::text(extracted, &title, &from);
-        Outcome::New { text, title, checksum, bytes }
+        let lacks = extracted.lacks.as_ref();
+        let lacks = lacks.map(|why| format!("some of its pages are missing: {why}"));
+        Outcome::New { text, title, checksum, bytes, lacks }
     }
 
     /// Records in the history that the text is from outside, and then writes the text.

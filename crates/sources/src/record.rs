@@ -70,7 +70,8 @@ pub struct DocumentRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<Hash>,
     pub bytes: u64,
-    /// Why the document could not be read the last time; its text is then an earlier one.
+    /// Why the document could not be read the last time, and its text is an earlier one; or why
+    /// some of its pages are missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -9,7 +9,8 @@ fn extract(name: &str, bytes: &[u8]) -> Result<Extracted, ExtractError> {
 }
 
 fn extracted(kind: Kind, title: Option<&str>, markdown: &str) -> Result<Extracted, ExtractError> {
-    Ok(Extracted { kind, title: title.map(str::to_owned), markdown: markdown.to_owned() })
+    let (title, markdown) = (title.map(str::to_owned), markdown.to_owned());
+    Ok(Extracted { kind, title, markdown, lacks: None })
 }
 
 #[test]

@@ -45,8 +45,8 @@ fn a_word_document_keeps_its_headings_lists_and_tables() {
     ];
     let markdown = "# Lease\n\nTom & Ida rent it.\n\n  - no pets\n| month | rent |\n| --- | --- |\n\
                     | May | 4\\|5 |\n\nSigned.\n\n";
-    let expected =
-        Extracted { kind: Kind::Docx, title: Some("Lease".into()), markdown: markdown.into() };
+    let (title, markdown) = (Some("Lease".into()), markdown.into());
+    let expected = Extracted { kind: Kind::Docx, title, markdown, lacks: None };
     assert_eq!(extract(&word(&body.concat())), Ok(expected));
 }
 

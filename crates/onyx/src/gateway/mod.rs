@@ -72,6 +72,7 @@ pub(crate) use models::{RegistrySetup, registry};
 pub(crate) use parts::sandbox;
 pub(crate) use runtimes::{RUNTIME_CHILD, RuntimeHost};
 pub(crate) use secrets::{StoredSecrets, secret_keys};
+pub(crate) use sources::document_reader;
 pub(crate) use storage::{master_key, server_settings};
 pub(crate) use token::{TokenPlace, place as token_place};
 

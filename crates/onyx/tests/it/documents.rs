@@ -26,7 +26,7 @@ async fn a_pdf_is_read_by_a_process_of_its_own() {
     let markdown = "## Page 1\n\nWarranty until March\n".to_owned();
     assert_eq!(
         read(pdf(PAGE, &words)).await,
-        Ok(Extracted { kind: Kind::Pdf, title: None, markdown })
+        Ok(Extracted { kind: Kind::Pdf, title: None, markdown, lacks: None })
     );
 }
 
@@ -38,7 +38,7 @@ async fn a_stream_that_unpacks_to_gigabytes_does_not_reach_the_caller() {
     assert!(
         matches!(
             read,
-            Err(ExtractError::TooCostly { .. } | ExtractError::NeedsOcr | ExtractError::Damaged(_))
+            Err(ExtractError::TooCostly { .. } | ExtractError::NoText | ExtractError::Damaged(_))
         ),
         "{read:?}"
     );
@@ -54,35 +54,40 @@ async fn a_pdf_that_keeps_its_reader_busy_for_ever_is_given_up() {
     assert_eq!(read, Err(ExtractError::TooCostly { seconds: 3 }));
 }
 
-/// A program in the place of `tesseract` prints how many bytes it got.
+/// A program in the place of `tesseract` that prints its arguments and how many bytes it got. Like
+/// the real one it needs one process.
+const PROGRAM: &str = "#!/bin/sh
+case $1 in
+--list-langs) echo 'List of available languages (1):'; echo eng ;;
+*) echo \"$*:\"; exec /usr/bin/wc -c ;;
+esac
+";
+
 #[tokio::test]
 async fn what_is_written_on_a_picture_or_a_scan_is_read_where_tesseract_is_installed() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("tesseract");
-    std::fs::write(&program, "#!/bin/sh\necho \"$1 $2: $(/usr/bin/wc -c) bytes\"\n").unwrap();
+    std::fs::write(&program, PROGRAM).unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let picture = b"\x89PNG\r\n\x1a\n and more".to_vec();
     let extract = async |reader: Reader, bytes: &[u8]| {
         reader.extract("scan".to_owned(), None, bytes.to_vec()).await
     };
-    let recognising = || reader().with_tesseract(Some(program.clone()));
-    let markdown = format!("stdin stdout: {} bytes\n", picture.len());
+    let recognising = || reader().with_tesseract(Some(program.clone()), None);
+    let markdown = format!("stdin stdout -l eng:\n{}\n", picture.len());
     assert_eq!(
         extract(recognising(), &picture).await,
-        Ok(Extracted { kind: Kind::Picture, title: None, markdown })
+        Ok(Extracted { kind: Kind::Picture, title: None, markdown, lacks: None })
     );
     assert_eq!(extract(reader(), &picture).await, Err(ExtractError::NeedsOcr));
 
     let page = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 300] /Contents 5 0 R /Resources << /XObject << /Im1 6 0 R >> >> >>";
-    let jpeg = "\x7fjpeg bytes";
-    let image = format!(
-        "<< /Type /XObject /Subtype /Image /Filter /DCTDecode /Length {} >>\nstream\n{jpeg}\nendstream",
-        jpeg.len()
-    );
-    let scan = pdf_with(page, &deflated(b"/Im1 Do"), vec![image.into_bytes()]);
+    let jpeg = b"\xff\xd8\xff and more";
+    let image = stream("/Type /XObject /Subtype /Image /Filter /DCTDecode", jpeg);
+    let scan = pdf_with(page, &deflated(b"/Im1 Do"), vec![image]);
     let read = extract(recognising(), &scan).await.unwrap();
-    assert_eq!(read.markdown, format!("## Page 1\n\nstdin stdout: {} bytes\n", jpeg.len()));
+    assert_eq!(read.markdown, format!("## Page 1\n\nstdin stdout -l eng:\n{}\n", jpeg.len()));
     assert_eq!(extract(reader(), &scan).await, Err(ExtractError::NeedsOcr));
 }
 
@@ -132,17 +137,25 @@ fn pdf(page: &str, stream: &[u8]) -> Vec<u8> {
 }
 
 /// A PDF with further objects, beginning with the sixth.
-fn pdf_with(page: &str, stream: &[u8], more: Vec<Vec<u8>>) -> Vec<u8> {
-    let head = format!("<< /Length {} /Filter /FlateDecode >>\nstream\n", stream.len());
-    let content = [head.as_bytes(), stream, b"\nendstream"].concat();
+fn pdf_with(page: &str, content: &[u8], more: Vec<Vec<u8>>) -> Vec<u8> {
     let objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
         b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>".to_vec(),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_vec(),
         page.as_bytes().to_vec(),
-        content,
+        stream("/Filter /FlateDecode", content),
     ];
-    let objects = [objects.to_vec(), more].concat();
+    assembled(&[objects.to_vec(), more].concat())
+}
+
+/// An object that is a stream.
+pub(crate) fn stream(head: &str, content: &[u8]) -> Vec<u8> {
+    let head = format!("<< {head} /Length {} >>\nstream\n", content.len());
+    [head.as_bytes(), content, b"\nendstream"].concat()
+}
+
+/// The file of these objects, of which the first is the catalog.
+pub(crate) fn assembled(objects: &[Vec<u8>]) -> Vec<u8> {
     let size = objects.len() + 1;
     let mut file = b"%PDF-1.5\n".to_vec();
     let mut table = String::from("0000000000 65535 f \n");

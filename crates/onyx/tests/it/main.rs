@@ -55,6 +55,7 @@ mod rejoin;
 mod replay;
 mod runs;
 mod runtimes;
+mod scans;
 mod schema;
 mod secrets;
 mod server;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::documents::one_page_pdf;
 use crate::{SOON, builder};
 
-async fn server() -> (ScriptedModel, OnyxProcess) {
+pub(crate) async fn server() -> (ScriptedModel, OnyxProcess) {
     let model = ScriptedModel::start().await;
     let onyx = builder(&model)
         .file("people/owner/spaces/home/space.json", "{\"name\": \"Home\"}")
@@ -25,7 +25,7 @@ fn in_home(more: &Value) -> Value {
     body
 }
 
-async fn attach(onyx: &OnyxProcess, more: Value) -> Value {
+pub(crate) async fn attach(onyx: &OnyxProcess, more: Value) -> Value {
     let made = onyx.client().post("/api/sources", &in_home(&more)).await.expect(201).json();
     let id = made["id"].as_str().unwrap();
     // The progress is sent up to the end of the import, and after it the source is ready.
@@ -34,7 +34,7 @@ async fn attach(onyx: &OnyxProcess, more: Value) -> Value {
     onyx.client().get(&format!("/api/sources/{id}")).await.expect(200).json()
 }
 
-async fn found(onyx: &OnyxProcess, words: &str) -> Vec<Value> {
+pub(crate) async fn found(onyx: &OnyxProcess, words: &str) -> Vec<Value> {
     let path = format!("/api/search?q={words}&types=source");
     let found = onyx.client().get(&path).await.expect(200).json();
     found["results"].as_array().unwrap().clone()

@@ -89,6 +89,27 @@ pub fn hold_this_process(may_read: MayRead<'_>) -> Result<(), String> {
     held.map_err(|error| format!("Landlock: {error}"))
 }
 
+/// Restricts this process permanently before it becomes a program of this machine that reads
+/// untrusted input: it can read and start what lies in the system's folders and at these paths, and
+/// read the files that describe the machine; it can write no file, open no socket and start no
+/// second process. Limits that this process has set stay. Restrictions that this kernel does not
+/// support are left out; the others still apply.
+pub fn hold_for_program(installed: &[PathBuf]) -> Result<(), String> {
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    let run = read | AccessFs::Execute;
+    let rules = ruleset(CompatLevel::BestEffort).and_then(|rules| {
+        rules
+            .add_rules(path_beneath_rules(SYSTEM_FOLDERS, run))?
+            .add_rules(path_beneath_rules(SYSTEM_FILES, read))?
+            .add_rules(path_beneath_rules(MACHINE, read))?
+            .add_rules(path_beneath_rules(DEVICES, read))?
+            .add_rules(path_beneath_rules(installed, run))
+    });
+    let held = rules.and_then(RulesetCreated::restrict_self).map(drop);
+    seccomp::apply_to_program().map_err(|error| format!("seccomp: {error}"))?;
+    held.map_err(|error| format!("Landlock: {error}"))
+}
+
 fn limit(bounds: &Bounds, kind: SandboxKind) -> rustix::io::Result<()> {
     // The kernel counts all of a user's tasks, but within a user namespace only those in it.
     let others = match kind {

@@ -6,7 +6,7 @@ mod connect;
 mod supervise;
 mod watch;
 
-pub use confine::{MayRead, hold_this_process};
+pub use confine::{MayRead, hold_for_program, hold_this_process};
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -1,18 +1,32 @@
 //! The child of a sandbox as a separate binary, for tests; in the product the `onyx` binary is its
 //! own child. As `helper` it restricts itself as helpers of ours do, and prints what it can still
-//! do.
+//! do. As `program` it restricts itself and becomes another program.
 
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
-use onyx_sandbox::{MayRead, hold_this_process};
+use onyx_sandbox::{MayRead, hold_for_program, hold_this_process};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
     if arguments.next_if(|word| word == "helper").is_some() {
         return helper(&arguments.collect::<Vec<_>>());
     }
+    if arguments.next_if(|word| word == "program").is_some() {
+        return program(&arguments.collect::<Vec<_>>());
+    }
     onyx_sandbox::child(arguments)
+}
+
+/// `program PATH ARGUMENT...`
+#[allow(clippy::print_stdout, reason = "it is a program that tells")]
+fn program(argv: &[String]) -> ExitCode {
+    match hold_for_program(&[]) {
+        Ok(()) => println!("not started: {}", Command::new(&argv[0]).args(&argv[1..]).exec()),
+        Err(error) => println!("not held: {error}"),
+    }
+    ExitCode::FAILURE
 }
 
 /// `helper SECRET [MODEL]`
@@ -44,7 +58,7 @@ fn helper(paths: &[String]) -> ExitCode {
         std::os::unix::net::UnixStream::connect("/nowhere")
             .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound),
     );
-    said("starts programs", std::process::Command::new("/bin/true").status().is_ok());
+    said("starts programs", Command::new("/bin/true").status().is_ok());
     std::thread::spawn(|| println!("threads: yes")).join().ok();
     ExitCode::SUCCESS
 }

@@ -1,6 +1,7 @@
 //! Tests helpers of ours that process untrusted input.
 
-use std::process::Command;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 use crate::support::{SENTINEL, program};
 
@@ -31,4 +32,53 @@ fn a_helper_reaches_no_file_no_network_and_no_program() {
 #[test]
 fn a_helper_with_an_input_reads_that_and_no_other_file() {
     assert_eq!(probe(true), format!("reads its input: yes\n{HELD}"));
+}
+
+/// A script that tries what a hostile picture could make its reader do.
+const ATTEMPTS: &str = r#"
+import os, socket, subprocess, sys, threading
+def attempt(name, act):
+    try:
+        act()
+        print(name + ": yes")
+    except OSError:
+        print(name + ": no")
+attempt("reads the system", lambda: open("/usr/bin/env", "rb").read(1))
+attempt("reads a secret", lambda: open(sys.argv[1]).read())
+attempt("lists", lambda: os.listdir(os.path.dirname(sys.argv[1])))
+attempt("writes", lambda: open(sys.argv[1] + ".new", "w"))
+attempt("changes", lambda: open(sys.argv[1], "a"))
+attempt("reads another process", lambda: open("/proc/1/environ", "rb").read(1))
+attempt("sends", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+attempt("pipes", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+attempt("forks", lambda: os.fork() or os._exit(0))
+attempt("starts programs", lambda: subprocess.run(["/bin/true"]))
+thread = threading.Thread(target=lambda: print("threads: yes"))
+thread.start()
+thread.join()
+print("reads its input: " + sys.stdin.read())
+"#;
+
+#[test]
+fn a_program_with_untrusted_input_reaches_no_file_of_the_person_no_network_and_no_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, SENTINEL).unwrap();
+    let mut child = Command::new(program().path)
+        .args(["program", "/usr/bin/python3", "-I", "-B", "-c", ATTEMPTS])
+        .arg(&secret)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"yes").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        "reads the system: yes\nreads a secret: no\nlists: no\nwrites: no\nchanges: no\n\
+         reads another process: no\nsends: no\npipes: no\nforks: no\nstarts programs: no\n\
+         threads: yes\nreads its input: yes\n"
+    );
+    assert_eq!(std::fs::read_to_string(&secret).unwrap(), SENTINEL);
+    assert!(!folder.path().join("secret.new").exists());
 }

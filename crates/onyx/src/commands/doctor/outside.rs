@@ -1,10 +1,12 @@
-//! Checks what agents use beside models: the search engine, Docker, the embedder, connectors, MCP servers, jobs.
-//! A running server answers for what only it knows; without a server, the config and the files are checked.
+//! Checks what agents use beside models: the search engine, the reader of scans, Docker, the embedder,
+//! connectors, MCP servers, jobs. A running server answers for what only it knows; without a server,
+//! the config and the files are checked.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_egress::{Address, Bounds, Egress, EgressError, PrivateHost, SystemResolver};
+use onyx_extract::Recognition;
 use onyx_local::{MINILM, ModelsFolder, Weights};
 use onyx_mcp::ServerSettings;
 use onyx_tools::Docker;
@@ -13,14 +15,18 @@ use onyx_types::PersonId;
 use super::{Check, names_in};
 use crate::config::Config;
 use crate::env;
+use crate::gateway::document_reader;
 use crate::home::HomeFolder;
 
 /// How long to wait for the search engine; one on the local network answers at once.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How to get the program that reads scans.
+const INSTALL: &str = "install it for your languages, on Debian for example: apt install tesseract-ocr tesseract-ocr-deu";
+
 /// Checks that this process makes itself, whether a server runs or not.
 pub(super) async fn of_config(config: &Config) -> Vec<Check> {
-    let mut checks = vec![search_engine(config).await];
+    let mut checks = vec![search_engine(config).await, scans().await];
     checks.extend(docker(config));
     checks
 }
@@ -63,6 +69,32 @@ async fn answers(base: &str) -> Result<(), String> {
                 .to_owned())
         }
         status => Err(format!("it answers {status}")),
+    }
+}
+
+/// Asks the installed `tesseract` in the way in which documents use it.
+async fn scans() -> Check {
+    let name = "scans";
+    let found = match document_reader() {
+        Ok(reader) => reader.recognition().await.map_err(|error| error.to_string()),
+        Err(error) => Err(format!("{error:#}")),
+    };
+    match found {
+        Ok(None) => Check::ok(name, format!("off: `tesseract` is not installed; {INSTALL}")),
+        Ok(Some(Recognition { version, used, .. })) if used.is_empty() => {
+            Check::warning(name, format!("{version} has no language to read with"), INSTALL)
+        }
+        Ok(Some(Recognition { version, installed, used })) => {
+            let others = match installed.len() - used.len() {
+                0 => String::new(),
+                others => format!(" ({others} more are installed)"),
+            };
+            let used = used.join(", ");
+            Check::ok(name, format!("{version} reads scanned PDFs and pictures in {used}{others}"))
+        }
+        Err(why) => {
+            Check::warning(name, why, "run `tesseract --list-langs` and look at its answer")
+        }
     }
 }
 
