@@ -1,5 +1,8 @@
 """A job that fires every few seconds while the faults happen."""
 
+import json
+import threading
+
 NAME = "beat"
 
 
@@ -10,9 +13,18 @@ def begin(gateway):
     assert status == 201, f"the job cannot be made: {status} {text}"
 
 
-def keep_going(gateway):
-    """Runs that were interrupted count as failures, and after some of them a job is paused until a person resumes it."""
-    gateway.request("POST", f"/api/jobs/{NAME}/resume", {})
+class Keeper(threading.Thread):
+    """Resumes the job: runs that were interrupted count as failures, and after some of them a job is paused."""
+
+    def __init__(self, gateways, dice, stop):
+        super().__init__(daemon=True)
+        self.gateways, self.dice, self.stop = gateways, dice, stop
+
+    def run(self):
+        while not self.stop.wait(2):
+            status, text = self.dice.choice(self.gateways).request("GET", f"/api/jobs/{NAME}")
+            if status == 200 and json.loads(text)["state"] == "paused":
+                self.dice.choice(self.gateways).request("POST", f"/api/jobs/{NAME}/resume", {})
 
 
 def end(gateways, asked):

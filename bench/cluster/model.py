@@ -9,8 +9,8 @@ import re
 import threading
 import time
 
-# The tool that a message of each kind asks for, by the end of its name. `beat` is the job's: each of its firings gets a key.
-TOOLS = {"note": "memory_write", "tally": "tally", "send": "send", "beat": "tally"}
+# The tool that a message of each kind asks for, by the beginning of the name under which it is offered. `beat` is the job's: each of its firings gets a key.
+TOOLS = {"note": "memory_write", "tally": "mcp_outside_tally", "send": "mcp_outside_send", "beat": "mcp_outside_tally"}
 # The tokens that every streamed answer reports.
 INPUT, OUTPUT = 7, 3
 # How many streamed answers there were with their tokens, by word.
@@ -79,10 +79,10 @@ class Model(http.server.BaseHTTPRequestHandler):
         self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
 
 
-def tool_name(request, ending):
-    """Returns the name under which the request offers a tool, or `None`."""
+def tool_name(request, beginning):
+    """Returns the name under which the request offers a tool, or `None`. Names of servers' tools end with a mark."""
     names = [tool["function"]["name"] for tool in request.get("tools") or []]
-    return next((name for name in names if name.endswith(ending)), None)
+    return next((name for name in names if name.startswith(beginning)), None)
 
 
 class Server(http.server.ThreadingHTTPServer):

@@ -98,12 +98,12 @@ def take_part(gateways, faults, open_runs, seed, seconds):
     clients = [Client(number, gateways, dice(number), stop) for number in range(CLIENTS)]
     deciders = [Decider(number, gateways, dice(f"decider {number}"), stop) for number in range(DECIDERS)]
     readers = [Reader(gateways, dice(f"reader {number}"), stop, open_runs) for number in range(READERS)]
-    for one in [*clients, *deciders, *readers]:
+    everybody = [*clients, *deciders, *readers, job.Keeper(gateways, dice("keeper"), stop)]
+    for one in everybody:
         one.start()
     faults.disturb(seconds)
-    job.keep_going(gateways[0])
     stop.set()
-    for one in [*clients, *deciders, *readers]:
+    for one in everybody:
         one.join()
     return Seen(*([seen for one in group for seen in seen_by(one)] for group, seen_by in [
         (clients, lambda client: client.sent), (deciders, lambda decider: decider.decisions), (readers, lambda reader: reader.told)]))  # fmt: skip

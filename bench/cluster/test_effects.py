@@ -214,9 +214,10 @@ class World(unittest.TestCase):
         self.assertIn("error", outside.reply({"method": "server/discover"}))
 
     def test_the_model_finds_a_tool_under_whatever_name_it_is_offered(self):
-        request = {"tools": [{"function": {"name": "memory_write"}}, {"function": {"name": "mcp_outside_tally"}}]}
-        self.assertEqual(model.tool_name(request, "tally"), "mcp_outside_tally")
-        self.assertIsNone(model.tool_name(request, "send"))
+        request = {"tools": [{"function": {"name": "memory_write"}}, {"function": {"name": "mcp_outside_tally_0a1b2c3d"}}]}
+        self.assertEqual(model.tool_name(request, model.TOOLS["note"]), "memory_write")
+        self.assertEqual(model.tool_name(request, model.TOOLS["tally"]), "mcp_outside_tally_0a1b2c3d")
+        self.assertIsNone(model.tool_name(request, model.TOOLS["send"]))
 
 
 if __name__ == "__main__":
