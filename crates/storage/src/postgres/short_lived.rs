@@ -11,7 +11,7 @@ use tokio_postgres::types::ToSql;
 use super::connect::Database;
 use super::convert::{get, hash, unreadable};
 use super::query::{execute, read_all, row, row_if_any, rows};
-use super::transaction::{Trouble, transact};
+use super::transaction::{TransactionError, transact};
 use crate::{ShortLived, ShortLivedEntry, ShortLivedKind, ShortLivedRoom, StoreError};
 
 /// Stores an entry and removes the oldest ones of its room that no longer fit. The entry comes first (`EXISTS`), and rows
@@ -215,7 +215,9 @@ impl ShortLived for PostgresShortLived {
 }
 
 /// Gateways show sign-ins under way that others began, so they look at this counter.
-async fn tell_others(transaction: &deadpool_postgres::Transaction<'_>) -> Result<(), Trouble> {
+async fn tell_others(
+    transaction: &deadpool_postgres::Transaction<'_>,
+) -> Result<(), TransactionError> {
     let bump = "UPDATE counters SET value = value + 1 WHERE name = 'sign-ins'";
     execute(transaction, bump, &[]).await?;
     Ok(())
