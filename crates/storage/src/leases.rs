@@ -30,7 +30,7 @@ pub trait Leases: Send + Sync {
 
 /// The right to do work that only one gateway does at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owned {
+pub struct OwnedDuty {
     pub name: String,
     pub fence: u64,
     pub(crate) incarnation: i64,
@@ -42,13 +42,13 @@ pub struct Owned {
 pub trait Duties: Send + Sync {
     /// `None`: another gateway that lives does it. A gateway that asks again for what it owns gets the
     /// same, so its own tasks must be kept apart by the caller.
-    async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError>;
+    async fn own(&self, name: &str) -> Result<Option<OwnedDuty>, StoreError>;
 
     /// May it still be done? Asked immediately before each effect; costs nothing.
-    fn still_owns(&self, owned: &Owned) -> bool;
+    fn still_owns(&self, owned: &OwnedDuty) -> bool;
 
     /// Giving up what was lost already is no error.
-    async fn disown(&self, owned: &Owned) -> Result<(), StoreError>;
+    async fn disown(&self, owned: &OwnedDuty) -> Result<(), StoreError>;
 
     /// Does another gateway that lives own it?
     async fn is_owned_elsewhere(&self, name: &str) -> Result<bool, StoreError>;
@@ -60,15 +60,15 @@ pub struct LocalDuties;
 
 #[async_trait]
 impl Duties for LocalDuties {
-    async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError> {
-        Ok(Some(Owned { name: name.to_owned(), fence: 0, incarnation: 0 }))
+    async fn own(&self, name: &str) -> Result<Option<OwnedDuty>, StoreError> {
+        Ok(Some(OwnedDuty { name: name.to_owned(), fence: 0, incarnation: 0 }))
     }
 
-    fn still_owns(&self, _owned: &Owned) -> bool {
+    fn still_owns(&self, _owned: &OwnedDuty) -> bool {
         true
     }
 
-    async fn disown(&self, _owned: &Owned) -> Result<(), StoreError> {
+    async fn disown(&self, _owned: &OwnedDuty) -> Result<(), StoreError> {
         Ok(())
     }
 

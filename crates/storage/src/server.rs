@@ -17,7 +17,7 @@ use crate::postgres::{
 use crate::s3::Bucket;
 use crate::{
     AuditWitnesses, ClusterChanges, DatabaseReport, DatabaseUrl, Duties, GatewayOverview,
-    GatewayRow, GatewaySettings, Objects, ObjectsUrl, Owned, PendingEntries, PollPosition,
+    GatewayRow, GatewaySettings, Objects, ObjectsUrl, OwnedDuty, PendingEntries, PollPosition,
     S3Settings, Sealing, ServerError, SharedConfig, SharedFailures, Steps, Store, StoreError,
     inspect_database,
 };
@@ -227,16 +227,16 @@ impl Membership {
     }
 
     /// Takes something that one gateway does, such as polling a connector's account. `None`: another one does it.
-    pub async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError> {
+    pub async fn own(&self, name: &str) -> Result<Option<OwnedDuty>, StoreError> {
         self.gateway.own(name).await
     }
 
     /// May it still be done? To be asked immediately before each effect outside; costs nothing.
-    pub fn still_owns(&self, owned: &Owned) -> bool {
+    pub fn still_owns(&self, owned: &OwnedDuty) -> bool {
         self.gateway.still_owns(owned)
     }
 
-    pub async fn disown(&self, owned: &Owned) -> Result<(), StoreError> {
+    pub async fn disown(&self, owned: &OwnedDuty) -> Result<(), StoreError> {
         self.gateway.disown(owned).await
     }
 

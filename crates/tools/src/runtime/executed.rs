@@ -20,7 +20,7 @@ use onyx_types::{Hash, Plan, Preview};
 
 use super::Runtime;
 use super::workspace::{Stamps, Workspace};
-use crate::commands::{Runs, runs};
+use crate::commands::{ProgramReach, runs};
 use crate::{ToolCx, ToolError};
 
 /// The most files whose names are followed. Further ones count like any other file.
@@ -68,7 +68,7 @@ impl Runtime {
         folder: Option<&str>,
         cx: &ToolCx,
     ) -> Result<Plan, ToolError> {
-        if runs(argv) == Runs::OnlyItself {
+        if runs(argv) == ProgramReach::OnlyItself {
             return Ok(plan);
         }
         let workspace = self.workspace(folder, cx).await?;
@@ -108,7 +108,7 @@ impl Workspace {
         folder: Option<&str>,
         cx: &ToolCx,
     ) -> Result<Option<Executed>, ToolError> {
-        if runs(argv) == Runs::OnlyItself {
+        if runs(argv) == ProgramReach::OnlyItself {
             return Ok(None);
         }
         let folder = folder.map(|folder| cx.paths.check(folder)).transpose()?;
