@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onyx_storage::{
-    Area, End, Expect, Files, FoundObject, Object, ObjectKey, ObjectMeta, Objects, Origins,
+    Area, Expect, FileEnd, Files, FoundObject, Object, ObjectKey, ObjectMeta, Objects, Origins,
     StoreError, TreeEntry, Wanted,
 };
 use onyx_types::{AgentId, Hash, PersonId};
@@ -84,7 +84,7 @@ impl Objects for ObservedObjects {
         self.objects.get(key, max_bytes).await
     }
 
-    async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<End>, StoreError> {
+    async fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<FileEnd>, StoreError> {
         self.objects.end(key, max_bytes).await
     }
 

@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use onyx_storage::{
-    Area, Delivery, End, Expect, Files as _, FoundObject, Home, HomeError, InboxRow, ObjectKey,
+    Area, Delivery, Expect, FileEnd, Files as _, FoundObject, Home, HomeError, InboxRow, ObjectKey,
     StoreError, Wanted,
 };
 
@@ -153,7 +153,7 @@ async fn many_things_are_looked_up_in_one_go_and_each_answers_for_itself() {
     assert_eq!((none.unwrap(), nowhere.unwrap()), (FoundObject::Nothing, FoundObject::Nothing));
     assert!(matches!(long, Err(StoreError::Refused(_))));
     let ends = ends.map(|end| match end.unwrap() {
-        FoundObject::End(End { bytes, before, .. }) => Some((bytes, before)),
+        FoundObject::End(FileEnd { bytes, before, .. }) => Some((bytes, before)),
         other => {
             assert_eq!(other, FoundObject::Nothing);
             None
