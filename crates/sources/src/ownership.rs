@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use onyx_storage::{ObjectKey, Objects, Owned, StoreError};
+use onyx_storage::{ObjectKey, Objects, OwnedDuty, StoreError};
 use onyx_types::{Cancel, SourceId};
 
 use crate::import::{read_record, write_record};
@@ -19,7 +19,7 @@ const MOST_LOOKS: usize = 30;
 /// An import that may begin: this gateway owns the source, and its record says that it is running.
 pub(crate) struct BegunImport {
     pub(crate) record: SourceRecord,
-    pub(crate) owned: Owned,
+    pub(crate) owned: OwnedDuty,
 }
 
 /// The name of the duty to import a source, which one gateway owns.
@@ -82,7 +82,7 @@ impl Inner {
     pub(crate) async fn stop_when_asked(
         &self,
         id: SourceId,
-        owned: &Owned,
+        owned: &OwnedDuty,
         stop: &Cancel,
     ) -> Infallible {
         loop {
@@ -102,7 +102,7 @@ impl Inner {
     }
 
     /// Takes over a source. An import at another gateway is stopped first.
-    pub(crate) async fn take_from_others(&self, id: SourceId) -> Result<Owned, StoreError> {
+    pub(crate) async fn take_from_others(&self, id: SourceId) -> Result<OwnedDuty, StoreError> {
         if let Some(owned) = self.duties.own(&duty(id)).await? {
             return Ok(owned);
         }
@@ -114,7 +114,7 @@ impl Inner {
         taken
     }
 
-    async fn wait_to_take(&self, id: SourceId) -> Result<Owned, StoreError> {
+    async fn wait_to_take(&self, id: SourceId) -> Result<OwnedDuty, StoreError> {
         for _ in 0..MOST_LOOKS {
             self.clock.sleep(LOOK_AGAIN).await;
             if let Some(owned) = self.duties.own(&duty(id)).await? {
@@ -126,7 +126,7 @@ impl Inner {
 
     /// Gives the source back. Other gateways wait for this, so it is repeated while the database
     /// does not answer.
-    pub(crate) async fn give_back(&self, owned: &Owned) {
+    pub(crate) async fn give_back(&self, owned: &OwnedDuty) {
         while let Err(error) = self.duties.disown(owned).await {
             tracing::warn!(duty = owned.name, %error, "a source could not be given back yet");
             if !self.duties.still_owns(owned) {

@@ -1,6 +1,6 @@
 //! The background work on a source: imports are repeated as long as more are requested.
 
-use onyx_storage::{Area, ObjectKey, Owned, StoreError};
+use onyx_storage::{Area, ObjectKey, OwnedDuty, StoreError};
 use onyx_types::{PersonId, SourceId};
 
 use crate::gather::Places;
@@ -55,7 +55,7 @@ impl Inner {
         person: &PersonId,
         folder: &ObjectKey,
         record: SourceRecord,
-        owned: &Owned,
+        owned: &OwnedDuty,
         work: &Work,
     ) -> Result<SourceRecord, StoreError> {
         let slot = tokio::select! {

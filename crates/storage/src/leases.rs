@@ -30,7 +30,7 @@ pub trait Leases: Send + Sync {
 
 /// The right to do work that only one gateway does at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owned {
+pub struct OwnedDuty {
     pub name: String,
     pub fence: u64,
     pub(crate) incarnation: i64,
@@ -42,14 +42,14 @@ pub struct Owned {
 pub trait Duties: Send + Sync {
     /// Takes a duty. `None`: another living gateway has it. A gateway that already owns the duty
     /// gets the same answer again, so the caller must keep its own tasks apart.
-    async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError>;
+    async fn own(&self, name: &str) -> Result<Option<OwnedDuty>, StoreError>;
 
     /// Whether the caller still owns the duty. It asks immediately before each effect; the call
     /// costs nothing.
-    fn still_owns(&self, owned: &Owned) -> bool;
+    fn still_owns(&self, owned: &OwnedDuty) -> bool;
 
     /// Gives a duty up. Giving up one that was lost is no error.
-    async fn disown(&self, owned: &Owned) -> Result<(), StoreError>;
+    async fn disown(&self, owned: &OwnedDuty) -> Result<(), StoreError>;
 
     /// Whether another living gateway owns the duty.
     async fn is_owned_elsewhere(&self, name: &str) -> Result<bool, StoreError>;
@@ -61,15 +61,15 @@ pub struct LocalDuties;
 
 #[async_trait]
 impl Duties for LocalDuties {
-    async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError> {
-        Ok(Some(Owned { name: name.to_owned(), fence: 0, incarnation: 0 }))
+    async fn own(&self, name: &str) -> Result<Option<OwnedDuty>, StoreError> {
+        Ok(Some(OwnedDuty { name: name.to_owned(), fence: 0, incarnation: 0 }))
     }
 
-    fn still_owns(&self, _owned: &Owned) -> bool {
+    fn still_owns(&self, _owned: &OwnedDuty) -> bool {
         true
     }
 
-    async fn disown(&self, _owned: &Owned) -> Result<(), StoreError> {
+    async fn disown(&self, _owned: &OwnedDuty) -> Result<(), StoreError> {
         Ok(())
     }
 

@@ -38,7 +38,7 @@ pub use documents::{
 };
 pub use error::StoreError;
 pub use home::{Home, HomeError, HomePaths};
-pub use leases::{Duties, Lease, Leases, LocalDuties, Owned};
+pub use leases::{Duties, Lease, Leases, LocalDuties, OwnedDuty};
 pub use ledger::{
     Acceptance, AcceptanceKind, Acceptances, AccountKey, Accounts, AuditEntry, AuditRow, BeginIn,
     BeginRun, ChainState, Claimed, ConnectorLedger, ConversationRow, CredentialKind, CredentialRow,

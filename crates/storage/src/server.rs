@@ -17,7 +17,7 @@ use crate::postgres::{
 use crate::s3::Bucket;
 use crate::{
     AuditWitnesses, ClusterChanges, DatabaseReport, DatabaseUrl, Duties, GatewayOverview,
-    GatewayRow, GatewaySettings, Objects, ObjectsUrl, Owned, PollPosition, S3Settings, Sealing,
+    GatewayRow, GatewaySettings, Objects, ObjectsUrl, OwnedDuty, PollPosition, S3Settings, Sealing,
     ServerError, SharedConfig, SharedFailures, ShortLived, Steps, Store, StoreError,
     inspect_database,
 };
@@ -235,17 +235,17 @@ impl Membership {
 
     /// Takes a duty that one gateway has at a time, such as polling a connector's account. `None`:
     /// another gateway has it.
-    pub async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError> {
+    pub async fn own(&self, name: &str) -> Result<Option<OwnedDuty>, StoreError> {
         self.gateway.own(name).await
     }
 
     /// Whether this gateway still has the duty. It must be asked immediately before each effect
     /// outside; the call costs nothing.
-    pub fn still_owns(&self, owned: &Owned) -> bool {
+    pub fn still_owns(&self, owned: &OwnedDuty) -> bool {
         self.gateway.still_owns(owned)
     }
 
-    pub async fn disown(&self, owned: &Owned) -> Result<(), StoreError> {
+    pub async fn disown(&self, owned: &OwnedDuty) -> Result<(), StoreError> {
         self.gateway.disown(owned).await
     }
 

@@ -25,7 +25,7 @@ pub(crate) const SOON: Duration = Duration::from_secs(60);
 pub(crate) const GAP: Duration = Duration::from_millis(30);
 
 /// Shorter times than the real ones, so that what takes a second takes milliseconds.
-pub(crate) const TEMPO: WaitTimes = WaitTimes {
+pub(crate) const WAIT_TIMES: WaitTimes = WaitTimes {
     poll: Duration::from_millis(200),
     request: Duration::from_millis(400),
     deaf: Duration::from_secs(2),
@@ -72,7 +72,7 @@ pub(crate) fn account() -> AccountKey {
 
 impl Process {
     pub(crate) async fn start(home: &Path, agent: &Arc<TestAgent>, plan: Plan) -> Self {
-        Self::start_at(home, agent, plan, TEMPO).await
+        Self::start_at(home, agent, plan, WAIT_TIMES).await
     }
 
     pub(crate) async fn start_at(

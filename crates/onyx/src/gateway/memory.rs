@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use onyx_agent::{Notice, NoticeKind};
 use onyx_api::Change;
-use onyx_knowledge::{Embedding, MemorySettings, Touched};
+use onyx_knowledge::{Embedding, MemorySettings, WrittenPlace};
 use onyx_types::{Cancel, Embedder};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{sleep, timeout};
@@ -42,8 +42,8 @@ pub(super) async fn tend(live: &Live, stop: Cancel) {
         loop {
             for touched in live.index.touched().await {
                 live.changes.tell_everywhere(match touched {
-                    Touched::Agents => Change::Agents,
-                    Touched::Files(person) => Change::Memory(person),
+                    WrittenPlace::Agents => Change::Agents,
+                    WrittenPlace::Files(person) => Change::Memory(person),
                 });
             }
             // An import writes many files, and one notice of it is enough.

@@ -146,7 +146,7 @@ impl Gateway {
         );
         agent.set_titles(parts.titles);
         agent.set_pauses(pauses.clone());
-        let sources = sources::open(&store, &parts.web, &clock, &pauses)?;
+        let sources = sources::open(&store, &parts.tools.web, &clock, &pauses)?;
         agent.set_index(index.clone());
         agent.set_skills(parts.extensions.skills.clone());
         parts.extensions.artifacts.recall().await.context("cannot read stored outputs")?;

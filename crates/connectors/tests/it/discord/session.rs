@@ -58,7 +58,7 @@ async fn what_was_said_while_no_session_lived_is_asked_for_in_order() {
 async fn a_gateway_that_says_nothing_any_more_is_noticed_told_and_healed() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeDiscord::start().await, TestAgent::echo());
-    let mut wait_times = crate::process::TEMPO;
+    let mut wait_times = crate::process::WAIT_TIMES;
     wait_times.deaf = std::time::Duration::from_millis(800);
     let plan = discord_plan(&fake, json!({"allow": [7]}));
     let process = Process::start_at(home.path(), &agent, plan, wait_times).await;

@@ -13,7 +13,7 @@ use crate::process::{Process, SOON, telegram_plan};
 async fn deaf_but_connected_is_noticed_shown_told_and_healed() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let mut wait_times = crate::process::TEMPO;
+    let mut wait_times = crate::process::WAIT_TIMES;
     // A request may take longer than an account may be deaf, so only the watch can notice the
     // deafness.
     wait_times.request = std::time::Duration::from_secs(60);
@@ -65,7 +65,7 @@ async fn a_dead_network_is_told_over_another_that_works() {
     let (home, dead, well) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, FakeTelegram::start().await);
     let agent = TestAgent::echo();
-    let mut wait_times = crate::process::TEMPO;
+    let mut wait_times = crate::process::WAIT_TIMES;
     wait_times.deaf = std::time::Duration::from_millis(2_500);
     let mut plan = telegram_plan(&dead, json!({"allow": [1]}), json!([]));
     let mut second = telegram_plan(&well, json!({"allow": [1]}), json!([])).accounts.remove(0);

@@ -7,11 +7,11 @@ use async_trait::async_trait;
 use super::{Gateway, token};
 use crate::postgres::convert::{get, integer};
 use crate::postgres::query::{execute, row_if_any};
-use crate::{Duties, Owned, StoreError};
+use crate::{Duties, OwnedDuty, StoreError};
 
 #[async_trait]
 impl Duties for Gateway {
-    async fn own(&self, name: &str) -> Result<Option<Owned>, StoreError> {
+    async fn own(&self, name: &str) -> Result<Option<OwnedDuty>, StoreError> {
         let incarnation = self.alive_or_anew().await?;
         let client = self.database.client().await?;
         let owned = row_if_any(
@@ -34,14 +34,14 @@ impl Duties for Gateway {
         .await?;
         let Some(owned) = owned else { return Ok(None) };
         let fence = token(get(&owned, 0)?);
-        Ok(Some(Owned { name: name.to_owned(), fence, incarnation }))
+        Ok(Some(OwnedDuty { name: name.to_owned(), fence, incarnation }))
     }
 
-    fn still_owns(&self, owned: &Owned) -> bool {
+    fn still_owns(&self, owned: &OwnedDuty) -> bool {
         self.alive().is_ok_and(|incarnation| incarnation == owned.incarnation)
     }
 
-    async fn disown(&self, owned: &Owned) -> Result<(), StoreError> {
+    async fn disown(&self, owned: &OwnedDuty) -> Result<(), StoreError> {
         let client = self.database.client().await?;
         let leave = "DELETE FROM owners WHERE name = $1 AND fence = $2 AND incarnation = $3";
         execute(&client, leave, &[&owned.name, &integer(owned.fence), &owned.incarnation]).await?;
