@@ -4,7 +4,7 @@
 
 use std::panic::{self, AssertUnwindSafe};
 
-use pdf_extract::{Document, ObjectId, PlainTextOutput, output_doc_page};
+use pdf_extract::{Document, Object, ObjectId, PlainTextOutput, output_doc_page};
 use serde::{Deserialize, Serialize};
 
 use crate::{ExtractError, Extracted, Kind, LONGEST_TEXT, scans};
@@ -135,7 +135,8 @@ fn open(bytes: &[u8]) -> Result<Document, ExtractError> {
 }
 
 fn read(bytes: &[u8]) -> Result<Vec<Page>, ExtractError> {
-    let document = open(bytes)?;
+    let mut document = open(bytes)?;
+    empty_pictures(&mut document);
     let numbered = document.get_pages();
     if numbered.len() > MOST_PAGES {
         return Err(ExtractError::TooComplex("PDF"));
@@ -152,6 +153,18 @@ fn read(bytes: &[u8]) -> Result<Vec<Page>, ExtractError> {
         pages.push(page);
     }
     Ok(pages)
+}
+
+/// Empties all pictures, because the parser of the text layer takes their pixels for operators that
+/// draw: it would unpack each of them, and a page could fail only for its picture.
+fn empty_pictures(document: &mut Document) {
+    for object in document.objects.values_mut() {
+        if let Object::Stream(stream) = object
+            && stream.dict.get(b"Subtype").and_then(Object::as_name).is_ok_and(|of| of == b"Image")
+        {
+            stream.set_plain_content(Vec::new());
+        }
+    }
 }
 
 /// A page whose text cannot be read may still be a picture, and the others are useful in any case.

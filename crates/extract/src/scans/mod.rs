@@ -33,9 +33,11 @@ struct Size {
 /// `tesseract` looks for, because it takes bytes that it does not know for a list of file names.
 pub(crate) fn is_picture(bytes: &[u8]) -> bool {
     const STARTS: &[&[u8]] =
-        &[b"\x89PNG\r\n\x1a\n", JPEG, b"II*\0", b"MM\0*", b"GIF87a", b"GIF89a", b"BM"];
+        &[b"\x89PNG\r\n\x1a\n", JPEG, b"II*\0", b"MM\0*", b"GIF87a", b"GIF89a"];
     let is_webp = bytes.len() > 12 && bytes.starts_with(b"RIFF") && &bytes[8..12] == b"WEBP";
-    is_webp || STARTS.iter().any(|start| bytes.starts_with(start))
+    // A text may begin with these two letters, but not have the empty fields after the size.
+    let is_bitmap = bytes.len() > 10 && bytes.starts_with(b"BM") && &bytes[6..10] == b"\0\0\0\0";
+    is_webp || is_bitmap || STARTS.iter().any(|start| bytes.starts_with(start))
 }
 
 const JPEG: &[u8] = b"\xff\xd8\xff";

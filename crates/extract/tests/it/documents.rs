@@ -62,6 +62,13 @@ fn the_first_bytes_are_believed_before_the_name() {
 }
 
 #[test]
+fn a_text_that_begins_as_a_bitmap_does_is_a_text() {
+    let note = "BMW: winter tyres until April\n";
+    assert_eq!(extract("car.txt", note.as_bytes()), extracted(Kind::Plain, None, note));
+    assert_eq!(extract("scan", b"BM\x46\0\0\0\0\0\0\0\x36"), Err(ExtractError::NeedsOcr));
+}
+
+#[test]
 fn a_row_names_its_columns() {
     let csv = "Name;Born;\"Said, once\"\nAda;1815;\"a \"\"note\"\"\nof two lines\"\nBob;;\n;;\n";
     let expected = "- Name: Ada; Born: 1815; Said, once: a \"note\" of two lines\n- Name: Bob\n";

@@ -26,7 +26,15 @@ const SAYS: &str = "Warranty for the Quastenflosser";
 /// What a page of a test's document shows.
 enum Shown {
     Text(&'static str),
-    Picture { head: &'static str, data: Vec<u8> },
+    Picture {
+        head: &'static str,
+        data: Vec<u8>,
+    },
+    /// A text, and below it a picture of these gray pixels.
+    Illustrated {
+        text: &'static str,
+        pixels: &'static [u8],
+    },
     Nothing,
 }
 
@@ -82,6 +90,15 @@ fn document(pages: &[Shown]) -> Vec<u8> {
             Shown::Picture { head, data } => {
                 let picture = stream(&format!("/Type /XObject /Subtype /Image {head}"), data);
                 (format!("q 720 0 0 200 0 0 cm /Im{index} Do Q"), Some(picture))
+            }
+            Shown::Illustrated { text, pixels } => {
+                let head = format!(
+                    "/Type /XObject /Subtype /Image /Width {} /Height 1 /ColorSpace /DeviceGray \
+                     /BitsPerComponent 8",
+                    pixels.len()
+                );
+                let draws = format!("BT /F1 12 Tf 20 100 Td ({text}) Tj ET /Im{index} Do");
+                (draws, Some(stream(&head, pixels)))
             }
             Shown::Nothing => (String::new(), None),
         };
@@ -144,6 +161,14 @@ async fn pages_with_text_and_scanned_pages_keep_their_numbers() {
     let expected =
         [("1", "The first page"), ("2", SAYS), ("4", refused), ("5", SAYS), ("6", "The last page")];
     assert_eq!((sections, lacks), (expected.to_vec(), None), "{markdown}");
+}
+
+/// The pixels of a picture may spell an operator without its operands.
+#[tokio::test]
+async fn a_picture_does_not_hide_the_text_of_its_page() {
+    let page = Shown::Illustrated { text: "The first page", pixels: b"w " };
+    let read = read(reader(), document(&[page])).await.unwrap();
+    assert_eq!(read.markdown, "## Page 1\n\nThe first page\n");
 }
 
 #[tokio::test]
