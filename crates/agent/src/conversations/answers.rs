@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use onyx_storage::{InboxRow, SessionMeta};
+use onyx_storage::SessionMeta;
 use onyx_types::{
     Attendance, Envelope, ErrorCode, Fault, PersonId, RunId, RunStatus, SessionId, SessionKey,
     Turn, TurnBody, TurnId, View,
@@ -11,7 +11,6 @@ use onyx_types::{
 use tokio::sync::broadcast;
 
 use super::Conversations;
-use super::promises::is_to_be_answered;
 use crate::feed::EventReader;
 use crate::notices::Notice;
 use crate::runs::{DryRun, RunHandle, RunInput, RunRequest, RunTerms, SessionRef};
@@ -245,18 +244,8 @@ impl Conversations {
         if rows[at].words.withdrawn {
             return Err(withdrawn());
         }
-        let behind = rows[..at].iter().any(|row| self.comes_first(row));
+        let behind = rows[..at].iter().any(|row| self.is_awaited(row));
         Ok(Stage::Waiting { behind })
-    }
-
-    /// Whether an earlier message is answered before later ones. What other gateways promised is
-    /// not known here, but each message that they keep is answered by one of them.
-    fn comes_first(&self, row: &InboxRow) -> bool {
-        let promises = &self.shared.promises;
-        promises.is_promised(row.turn)
-            || (self.shared.runs.has_others()
-                && is_to_be_answered(row)
-                && !promises.is_finished(row.turn))
     }
 
     /// The message and everything after it, once it is in the log.

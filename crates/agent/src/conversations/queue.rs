@@ -219,17 +219,18 @@ impl Conversations {
     /// no answer was promised for it.
     pub async fn withdraw(&self, person: &PersonId, message: TurnId) -> Result<bool, Fault> {
         let promises = &self.shared.promises;
-        let promised = promises.find(message).filter(|(owner, _)| owner == person);
-        let Some((_, session)) = promised else { return Ok(false) };
+        let is_promised_here = promises.is_promised(message);
+        let Some(session) = self.waits_in(person, message).await? else { return Ok(false) };
         let key = self.shared.sessions.key(person, session).await?;
         promises.withdraw(message);
         let ledger = &self.shared.ledger;
         let mut rows = ledger.inbox(&key).await?.into_iter();
+        let mut was_waiting = false;
         if let Some(mut row) = rows.find(|row| row.turn == message) {
             row.words.withdrawn = true;
-            ledger.change_inbox(&key, row).await?;
+            was_waiting = ledger.change_inbox(&key, row).await?;
         }
-        if promises.remove(message) {
+        if promises.remove(message) || (!is_promised_here && was_waiting) {
             let kind = NoticeKind::MessageWithdrawn(message);
             self.shared.notices.tell(person, session, kind);
             return Ok(true);
@@ -241,8 +242,37 @@ impl Conversations {
         }
     }
 
-    pub fn is_promised(&self, message: TurnId) -> bool {
-        self.shared.promises.is_promised(message)
+    /// The session in which the message waits for its turn. `None`: it does not wait.
+    async fn waits_in(
+        &self,
+        person: &PersonId,
+        message: TurnId,
+    ) -> Result<Option<SessionId>, Fault> {
+        if let Some((owner, session)) = self.shared.promises.find(message) {
+            return Ok((owner == *person).then_some(session));
+        }
+        if !self.shared.runs.has_others() {
+            return Ok(None);
+        }
+        for (owner, session) in self.shared.ledger.spoken_to().await? {
+            if owner == *person {
+                let rows = self.unanswered(person, session).await?;
+                if rows.iter().any(|row| row.turn == message && self.is_awaited(row)) {
+                    return Ok(Some(session));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the message gets an answer in its turn. What other gateways promised is not known
+    /// here, but one of them answers each message that they keep for that.
+    pub fn is_awaited(&self, row: &InboxRow) -> bool {
+        let promises = &self.shared.promises;
+        promises.is_promised(row.turn)
+            || (self.shared.runs.has_others()
+                && is_to_be_answered(row)
+                && !promises.is_finished(row.turn))
     }
 }
 

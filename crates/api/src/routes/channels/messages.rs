@@ -94,7 +94,7 @@ async fn unanswered(
     for row in waiting(state, caller, meta.session_id, page).await? {
         let text = row.words.content.text();
         messages.push(MessageView::posted(&row));
-        if state.agent.conversations.is_promised(row.turn) {
+        if state.agent.conversations.is_awaited(&row) {
             let agents = state.agent.conversations.answerers(&caller.person, meta, &text).await?;
             let answers = agents.iter().map(|agent| placeholder(row.turn, row.received_at, agent));
             messages.extend(answers);

@@ -131,3 +131,34 @@ async fn a_message_to_a_companion_that_another_gateway_answers_waits_for_its_tur
     .await;
     assert_eq!(shown[3], "Second.");
 }
+
+#[tokio::test]
+async fn a_message_that_waits_at_one_gateway_is_shown_and_withdrawn_at_the_other() {
+    let model = ScriptedModel::with_answers([hanging()]).await;
+    let (_place, one, two) = two(&model).await;
+    let at = thread(&one).await;
+    let first = say(&one, &at, "one").await;
+    model.wait_for_requests(1).await;
+    let second = say(&one, &at, "two").await;
+    let answer = &second["assistant_messages"][0]["id"];
+    let page = two.get(&format!("{at}/messages")).await.expect(200).json();
+    let shown = page["messages"].as_array().unwrap().iter().find(|shown| shown["id"] == *answer);
+    assert_eq!(shown.expect("its placeholder")["status"], "streaming", "{page:#}");
+    let cancel = async |onyx: &OnyxProcess, answer: &Value| {
+        let path = format!("/api/messages/{}/cancel", answer.as_str().unwrap());
+        onyx.post(&path, &json!({})).await.expect(200).json()
+    };
+    assert_eq!(cancel(&two, answer).await, json!({"cancelled": true}));
+    // The model has one answer more, which the next message gets.
+    model.push(Answer::text("Third."));
+    cancel(&one, &first["assistant_messages"][0]["id"]).await;
+    let third = say(&one, &at, "three").await;
+    wait_for("the answer to the third message", SOON, async || {
+        let page = two.get(&format!("{at}/messages")).await.expect(200).json();
+        let all = page["messages"].as_array().unwrap().iter();
+        let mut answers = all.filter(|message| message["content"] == "Third.");
+        answers.any(|answer| answer["question"] == third["user_message"]["id"]).then_some(())
+    })
+    .await;
+    assert_eq!(model.request_count(), 2, "the second message was not answered");
+}
