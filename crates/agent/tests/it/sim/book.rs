@@ -110,6 +110,8 @@ pub(super) struct Book {
     pub(super) said: BTreeMap<String, Option<(SessionId, RunId)>>,
     /// Messages that were acknowledged for a session at work.
     pub(super) queued: Vec<(SessionId, TurnId)>,
+    /// The newest turns of sessions, as somebody read them.
+    pub(super) read: Vec<(SessionId, Vec<TurnId>)>,
     /// The effects of tools, by the key that the model gave each call.
     pub(super) effects: Vec<String>,
     /// The longest saved note of each text while it streamed.

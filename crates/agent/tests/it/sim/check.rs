@@ -40,6 +40,7 @@ pub(super) fn everything(store: &Store, book: &Book) -> Vec<String> {
     }
     found.extend(queued_flaws(store, book, &sessions));
     found.extend(said_flaws(book, &sessions));
+    found.extend(read_flaws(book, &sessions));
     found.extend(effect_flaws(book, &sessions));
     found.extend(noted_flaws(book, &sessions));
     for viewer in book.viewers.iter().filter(|viewer| !book.may_be_gone(viewer.session)) {
@@ -255,6 +256,20 @@ fn said_flaws(book: &Book, sessions: &[Session]) -> Vec<String> {
         });
         if told && !times.contains_key(&(*session, text.clone())) {
             found.push(format!("{session}: {text:?} was told and is lost"));
+        }
+    }
+    found
+}
+
+/// What somebody has read stays in the log as it was read, however late they got the answer.
+fn read_flaws(book: &Book, sessions: &[Session]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (id, read) in book.read.iter().filter(|(id, _)| !book.may_be_gone(*id)) {
+        let session = sessions.iter().find(|session| session.key.session == *id);
+        let turns: Vec<TurnId> =
+            session.iter().flat_map(|session| &session.turns).map(|turn| turn.id).collect();
+        if !read.is_empty() && !turns.windows(read.len()).any(|part| part == read.as_slice()) {
+            found.push(format!("{id}: turns that were read are not in the log: {read:?}"));
         }
     }
     found

@@ -265,6 +265,20 @@ impl Gateway {
         });
     }
 
+    /// Reads the newest turns, like a person who opens the session at any moment.
+    pub(super) fn read(&mut self, session: SessionId) {
+        let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
+        self.client(async move {
+            match agent.sessions.turns(&person(), session, None, 20).await {
+                Ok(page) => {
+                    let turns = page.turns.iter().map(|turn| turn.id).collect();
+                    junction.book.lock().unwrap().read.push((session, turns));
+                }
+                Err(fault) => refused(&junction, "read", &fault),
+            }
+        });
+    }
+
     /// Drops one client's connection in the middle of its request.
     pub(super) fn lose_a_client(&mut self) {
         self.clients.retain(|client| !client.is_finished());

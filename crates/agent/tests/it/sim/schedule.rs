@@ -45,6 +45,7 @@ enum Action {
     Delete,
     Undo,
     Deliver,
+    Read,
 }
 
 const ACTIONS: &[(usize, Action)] = &[
@@ -66,6 +67,7 @@ const ACTIONS: &[(usize, Action)] = &[
     (1, Action::Delete),
     (2, Action::Undo),
     (4, Action::Deliver),
+    (6, Action::Read),
 ];
 
 const LEASE_LIFE: Duration = Duration::from_secs(30);
@@ -194,6 +196,7 @@ impl World {
             Action::Undo => self.undo(),
             // What was sent to the database and not answered arrives there late.
             Action::Deliver => self.disk.deliver_late(),
+            Action::Read => self.with_session(|gateway, session| gateway.read(session)),
             Action::LoseClient => {
                 if let Some(gateway) = self.ready_gateway() {
                     gateway.lose_a_client();
