@@ -177,6 +177,12 @@ class Following(Checks):
         for seqs in ([1, 3], [1, 2, 2, 3], [2, 3]):
             self.assert_found("with the numbers", check_told([self.TOLD._replace(seqs=seqs)], self.LOGS))
 
+    def test_an_end_that_its_gateway_could_not_write_is_told_as_an_error(self):
+        said, end = self.LOGS["s"]
+        logs = {"s": [said, end._replace(turn=end.turn | {"status": "interrupted"})]}
+        self.assertEqual(check_told([self.TOLD._replace(status="error")], logs), [])
+        self.assert_found("its log says interrupted", check_told([self.TOLD], logs))
+
     def test_another_end_than_the_stored_one(self):
         self.assert_found("its log says done", check_told([self.TOLD._replace(status="error")], self.LOGS))
 
