@@ -134,6 +134,7 @@ def record(seed, seconds, seen, books, faults, wrong):
         "acknowledged": sum(message.acknowledged for message in sent),
         "faults": dict(sorted(faults.done.items())),
         "answersLost": sum(gateway.to_database.lost for gateway in faults.gateways),
+        "storeRefused": sum(gateway.to_objects.refused for gateway in faults.gateways),
         "draftsDecided": sum(decision.acknowledged for decision in seen.decisions),
         "jobTimesFired": sum(slot["run"] is not None for slot in books.slots),
         "runsFollowed": sum(told.status is not None for told in seen.told),

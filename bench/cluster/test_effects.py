@@ -137,7 +137,8 @@ class Fences(Checks):
 
     def test_what_a_person_approved_later_is_fine(self):
         late = 101 + SLACK
-        self.assertEqual(check_fences(self.LOGS, books(audit=[self.row(late, "confirm")]), [Call("a1", "send", late)]), [])
+        rows = [self.row(late, "confirm"), self.row(late) | {"tool": "mcp:outside/send"}]
+        self.assertEqual(check_fences(self.LOGS, books(audit=rows), [Call("a1", "send", late)]), [])
 
     def test_a_call_after_the_end(self):
         self.assert_found("after the end of its run r", check_fences(self.LOGS, books(), [Call("a1", "tally", 101 + SLACK)]))
