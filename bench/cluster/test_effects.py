@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import model
 from check_books import SLACK, check_audit, check_budgets, check_fences
-from check_effects import check_calls, check_drafts, check_slots
+from check_effects import check_calls, check_drafts, check_kinds, check_slots
 from client import Sent
 from drafts import Decision
 from outside import Call, Outside
@@ -24,6 +24,12 @@ LOST = Sent("b2", "tally", False, None, False)
 class Checks(unittest.TestCase):
     def assert_found(self, part, wrong):
         self.assertTrue(any(part in violation for violation in wrong), wrong)
+
+
+class Kinds(Checks):
+    def test_a_kind_that_always_fails(self):
+        self.assertEqual(check_kinds([LOST, TALLY], enough=2), [])
+        self.assert_found("none of 2 messages of the kind tally", check_kinds([LOST, LOST], enough=2))
 
 
 class Effects(Checks):
