@@ -79,7 +79,7 @@ def same_everywhere(gateways, sent):
             wrong.append(f"run {message.run} of {message.word} is told as {sorted(texts)}")
     for message in [message for message in sent if message.kind == "file"]:
         for gateway in gateways if message.acknowledged else gateways[:1]:
-            status, text = asked(gateway, f"/v1/memory/files/cluster/{message.word}.md")
+            status, text = asked(gateway, f"/v1/memory/files/vault/cluster/{message.word}.md")
             if status == 200 and text.encode() != content(message.word):
                 wrong.append(f"the file of {message.word} has other content through {gateway.name}")
             if status != 200 and message.acknowledged:

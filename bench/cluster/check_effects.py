@@ -9,6 +9,13 @@ APPROVED = {"applying", "applied", "failed", "unknown"}
 AT_REST = {"done", "nothing", "failed", "interrupted", "replaced", "skipped", "missed"}
 
 
+def check_kinds(sent, enough=15):
+    """Checks that something of each kind was acknowledged: a kind that always fails tests nothing."""
+    times = collections.Counter(message.kind for message in sent)
+    worked = {message.kind for message in sent if message.acknowledged}
+    return [f"none of {count} messages of the kind {kind} was acknowledged" for kind, count in times.items() if count >= enough and kind not in worked]
+
+
 def check_calls(sent, calls):
     """Checks that no tool was called twice, and that what a client was told was done, was done."""
     times = collections.Counter(call.key for call in calls)

@@ -43,7 +43,7 @@ class Client(threading.Thread):
                 time.sleep(0.2)
 
     def put(self, gateway, word):
-        status, _ = gateway.request("PUT", f"/v1/memory/files/cluster/{word}.md", content(word), 40)
+        status, _ = gateway.request("PUT", f"/v1/memory/files/vault/cluster/{word}.md", content(word), 40)
         return Sent(word, "file", False, None, status in (200, 201, 204))
 
     def say(self, gateway, kind, word):

@@ -15,7 +15,7 @@ import job
 import model
 import outside as outside_of
 from check_books import check_audit, check_budgets, check_fences
-from check_effects import AT_REST, check_calls, check_drafts, check_slots
+from check_effects import AT_REST, check_calls, check_drafts, check_kinds, check_slots
 from client import Client
 from drafts import Decider
 from faults import FAILOVER, Faults
@@ -120,7 +120,7 @@ def come_to_rest(database, name):
 
 
 def judge(seen, found, books, calls):
-    wrong = check_calls(seen.sent, calls) + check_drafts(seen.decisions, books.drafts, calls)
+    wrong = check_kinds(seen.sent) + check_calls(seen.sent, calls) + check_drafts(seen.decisions, books.drafts, calls)
     wrong += check_slots(books.slots, books.runs, calls) + check_budgets(seen.sent, books, model.GIVEN)
     return wrong + check_fences(found.logs, books, calls) + check_told(seen.told, found.logs)
 
@@ -134,6 +134,7 @@ def record(seed, seconds, seen, books, faults, wrong):
         "acknowledged": sum(message.acknowledged for message in sent),
         "faults": dict(sorted(faults.done.items())),
         "answersLost": sum(gateway.to_database.lost for gateway in faults.gateways),
+        "storeRefused": sum(gateway.to_objects.refused for gateway in faults.gateways),
         "draftsDecided": sum(decision.acknowledged for decision in seen.decisions),
         "jobTimesFired": sum(slot["run"] is not None for slot in books.slots),
         "runsFollowed": sum(told.status is not None for told in seen.told),

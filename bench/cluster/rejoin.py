@@ -83,7 +83,8 @@ def check_told(told, logs):
             continue
         if one.seqs != list(range(1, len(one.seqs) + 1)):
             wrong.append(f"run {one.run} was told with the numbers {one.seqs}")
-        if one.status != statuses.get(one.run):
+        # A gateway that cannot write the end of its run tells an error, and whoever closes the run writes that it was interrupted.
+        if (one.status, statuses.get(one.run)) != ("error", "interrupted") and one.status != statuses.get(one.run):
             wrong.append(f"run {one.run} was told as {one.status}, and its log says {statuses.get(one.run)}")
         # What an interrupted run said last may have been told and not stored.
         if one.status == "done" and one.texts != stored[one.run]:

@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import model
 from check_books import SLACK, check_audit, check_budgets, check_fences
-from check_effects import check_calls, check_drafts, check_slots
+from check_effects import check_calls, check_drafts, check_kinds, check_slots
 from client import Sent
 from drafts import Decision
 from outside import Call, Outside
@@ -24,6 +24,12 @@ LOST = Sent("b2", "tally", False, None, False)
 class Checks(unittest.TestCase):
     def assert_found(self, part, wrong):
         self.assertTrue(any(part in violation for violation in wrong), wrong)
+
+
+class Kinds(Checks):
+    def test_a_kind_that_always_fails(self):
+        self.assertEqual(check_kinds([LOST, TALLY], enough=2), [])
+        self.assert_found("none of 2 messages of the kind tally", check_kinds([LOST, LOST], enough=2))
 
 
 class Effects(Checks):
@@ -137,7 +143,8 @@ class Fences(Checks):
 
     def test_what_a_person_approved_later_is_fine(self):
         late = 101 + SLACK
-        self.assertEqual(check_fences(self.LOGS, books(audit=[self.row(late, "confirm")]), [Call("a1", "send", late)]), [])
+        rows = [self.row(late, "confirm"), self.row(late) | {"tool": "mcp:outside/send"}]
+        self.assertEqual(check_fences(self.LOGS, books(audit=rows), [Call("a1", "send", late)]), [])
 
     def test_a_call_after_the_end(self):
         self.assert_found("after the end of its run r", check_fences(self.LOGS, books(), [Call("a1", "tally", 101 + SLACK)]))
@@ -176,6 +183,12 @@ class Following(Checks):
     def test_events_that_are_missing_or_come_twice(self):
         for seqs in ([1, 3], [1, 2, 2, 3], [2, 3]):
             self.assert_found("with the numbers", check_told([self.TOLD._replace(seqs=seqs)], self.LOGS))
+
+    def test_an_end_that_its_gateway_could_not_write_is_told_as_an_error(self):
+        said, end = self.LOGS["s"]
+        logs = {"s": [said, end._replace(turn=end.turn | {"status": "interrupted"})]}
+        self.assertEqual(check_told([self.TOLD._replace(status="error")], logs), [])
+        self.assert_found("its log says interrupted", check_told([self.TOLD], logs))
 
     def test_another_end_than_the_stored_one(self):
         self.assert_found("its log says done", check_told([self.TOLD._replace(status="error")], self.LOGS))
