@@ -1485,18 +1485,18 @@ export interface components {
             dead_letters: number;
         };
         /**
-         * @description `listening`: The network answers. `failing`: The last question failed; it is asked again. `deaf`: Nothing was heard for too long. `unusable`: The config does not let it work.
+         * @description `listening`: The network answers. `failing`: The last request to the network failed and is repeated. `deaf`: Nothing was received for too long. `unusable`: The account cannot be started with its settings.
          * @enum {string}
          */
         AccountState: "starting" | "listening" | "failing" | "deaf" | "unusable";
-        /** @description The dark squares of a QR code, with the quiet edge that readers need. */
+        /** @description The dark squares of a QR code, with the empty margin that readers need. */
         QrPicture: {
             /**
              * Format: uint32
-             * @description Squares along one side.
+             * @description The number of squares along one side.
              */
             size: number;
-            /** @description The squares as the path of an SVG, each one unit wide. */
+            /** @description The squares as an SVG path, in which each is one unit wide. */
             path: string;
         };
         /** @description A binding of the config; a field that it leaves out matches everything. */
@@ -2225,27 +2225,27 @@ export interface components {
             chunks: number;
             /**
              * Format: uint64
-             * @description Chunks that can be found by meaning.
+             * @description The number of chunks that can be found by meaning.
              */
             vectors: number;
-            /** @description Everything was looked through since the start. */
+            /** @description Whether everything was looked through since the start. */
             complete: boolean;
             /**
              * Format: uint
-             * @description Files that are waiting to be read.
+             * @description The number of files that are waiting to be read.
              */
             waiting: number;
-            /** @description What is being looked through now. */
+            /** @description How far the current look through files and sessions is. */
             progress: components["schemas"]["Progress"] | null;
             /** Format: date-time */
             synced_at: string | null;
             embedding: components["schemas"]["Embedding"];
             watching: components["schemas"]["Watching"];
-            /** @description What went wrong last and has not gone right since. */
+            /** @description The last error, if the work has not succeeded since. */
             error: string | null;
             /**
              * Format: uint64
-             * @description Files of which nothing can be found.
+             * @description The number of files in which nothing can be found.
              */
             problem_count: number;
             problems: components["schemas"]["Problem"][];

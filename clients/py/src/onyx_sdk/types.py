@@ -1354,16 +1354,16 @@ class AccountJson(TypedDict):
     outgoing: int
     dead_letters: int
 
-# `listening`: The network answers. `failing`: The last question failed; it is asked again. `deaf`: Nothing was heard for too long. `unusable`: The config does not let it work.
+# `listening`: The network answers. `failing`: The last request to the network failed and is repeated. `deaf`: Nothing was received for too long. `unusable`: The account cannot be started with its settings.
 AccountState: TypeAlias = "Literal['starting', 'listening', 'failing', 'deaf', 'unusable']"
 
 
 class QrPicture(TypedDict):
-    """The dark squares of a QR code, with the quiet edge that readers need."""
+    """The dark squares of a QR code, with the empty margin that readers need."""
 
-    # Squares along one side.
+    # The number of squares along one side.
     size: int
-    # The squares as the path of an SVG, each one unit wide.
+    # The squares as an SVG path, in which each is one unit wide.
     path: str
 
 
@@ -2061,26 +2061,26 @@ class IndexStatus(TypedDict):
 
     sources: int
     chunks: int
-    # Chunks that can be found by meaning.
+    # The number of chunks that can be found by meaning.
     vectors: int
-    # Everything was looked through since the start.
+    # Whether everything was looked through since the start.
     complete: bool
-    # Files that are waiting to be read.
+    # The number of files that are waiting to be read.
     waiting: int
-    # What is being looked through now.
+    # How far the current look through files and sessions is.
     progress: Progress | None
     synced_at: str | None
     embedding: Embedding
     watching: Watching
-    # What went wrong last and has not gone right since.
+    # The last error, if the work has not succeeded since.
     error: str | None
-    # Files of which nothing can be found.
+    # The number of files in which nothing can be found.
     problem_count: int
     problems: list[Problem]
 
 
 class EmbeddingVariant(TypedDict):
-    """No embedder is configured: searches go by words alone."""
+    """No embedder is configured, so searches use words alone."""
 
     state: Literal['off']
 
@@ -2091,7 +2091,7 @@ class EmbeddingVariant2(TypedDict):
 
 
 class EmbeddingVariant3(TypedDict):
-    """Searches go by words alone until it works again."""
+    """The embedder fails, so searches use words alone until it works again."""
 
     state: Literal['failing']
     model: str
@@ -2101,7 +2101,7 @@ Embedding: TypeAlias = "EmbeddingVariant | EmbeddingVariant2 | EmbeddingVariant3
 
 
 class WatchingVariant(TypedDict):
-    """Files are looked at when a session starts."""
+    """Folders are not watched; files are looked through when a session starts."""
 
     state: Literal['off']
 
