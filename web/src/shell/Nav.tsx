@@ -165,7 +165,9 @@ function Item({
       activeProps={{ 'aria-current': 'page' }}
       title={label}
     >
-      <span className="shrink-0 text-dim"><Icon size={16} aria-hidden /></span>
+      <span className="shrink-0 text-dim">
+        <Icon size={16} aria-hidden />
+      </span>
       <span className="truncate max-xl:sr-only">{label}</span>
       {badge > 0 && (
         <span className="ml-auto rounded-full bg-warn-soft px-1.5 text-tiny text-warn max-xl:sr-only">
