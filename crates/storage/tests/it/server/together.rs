@@ -106,8 +106,8 @@ async fn every_change_of_accounts_and_secrets_is_heard_of() {
 async fn the_end_of_another_gateway_is_heard_of_once() {
     let database = TestDatabase::migrated().await;
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);
-    let mut heard = Heard::default();
-    let mut gone = async || two.membership.news(&mut heard, &[]).await.unwrap().gateway_gone;
+    let mut heard = PollPosition::default();
+    let mut gone = async || two.membership.poll(&mut heard, &[]).await.unwrap().gateway_gone;
     assert!(!gone().await);
     assert!(!gone().await, "both live");
     database.pass(LIFE).await;
