@@ -17,7 +17,7 @@ const LOOK_BACK_SECONDS: f64 = 10.0;
 /// this far.
 const KEPT_SECONDS: f64 = 120.0;
 
-/// What a gateway has seen of the news so far.
+/// How far a gateway has read what the others did.
 #[derive(Debug, Default)]
 pub struct PollPosition {
     counters: BTreeMap<String, i64>,
@@ -63,7 +63,7 @@ pub struct ClusterChanges {
 
 impl Gateway {
     /// Sends notices to the other gateways and reads theirs, in one trip to the database. Nothing
-    /// may depend on a notice. The first poll only learns the current position and returns no news.
+    /// may depend on a notice. The first poll only learns the current position and returns no changes.
     pub(crate) async fn poll(
         &self,
         heard: &mut PollPosition,
