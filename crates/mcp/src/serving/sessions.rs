@@ -164,13 +164,13 @@ impl OpenQuestion {
                 }
                 () = tokio::time::sleep(LOOK) => {}
             }
-            if let Some(answer) = self.from_another_gateway().await? {
+            if let Some(answer) = self.answer_from_another_gateway().await? {
                 return Ok(answer);
             }
         }
     }
 
-    async fn from_another_gateway(&self) -> Result<Option<Answer>, StoreError> {
+    async fn answer_from_another_gateway(&self) -> Result<Option<Answer>, StoreError> {
         let key = ShortLivedEntry::key_of(&self.person, &answer_name(&self.name));
         let kept = &self.sessions.kept;
         if kept.get(ShortLivedKind::McpAnswer, key).await?.is_none() {

@@ -19,7 +19,7 @@ async fn memory_keeping_is_told_which_proposals_were_rejected_and_which_still_wa
     let reject = format!("/api/pending-changes/{}/reject", first.last().unwrap());
     drop(onyx.post(&reject, &json!({"reason": "Only for a week"})).await.expect(200));
     keep(&onyx, &model, &["- Ben has a boat"]).await;
-    let rejected = |text: &str| proposal("rejected", text, json!("Only for a week"));
+    let rejected = |text: &str| proposal("rejected", text, &json!("Only for a week"));
     let mut told = shown(&model);
     told.sort_by_key(Value::to_string);
     assert_eq!(told, [rejected("- Ben has a cat"), rejected("- Ben lives in Rome")]);
@@ -27,7 +27,7 @@ async fn memory_keeping_is_told_which_proposals_were_rejected_and_which_still_wa
     keep(&onyx, &model, &[]).await;
     let told = shown(&model);
     assert_eq!(told.len(), 3, "{told:?}");
-    assert_eq!(told[0], proposal("pending", "- Ben has a boat", Value::Null), "newest first");
+    assert_eq!(told[0], proposal("pending", "- Ben has a boat", &Value::Null), "newest first");
 }
 
 #[tokio::test]
@@ -59,7 +59,7 @@ async fn keep(onyx: &OnyxProcess, model: &ScriptedModel, proposals: &[&str]) -> 
     drafts.iter().map(|draft| draft.as_str().unwrap().to_owned()).collect()
 }
 
-fn proposal(state: &str, text: &str, reason: Value) -> Value {
+fn proposal(state: &str, text: &str, reason: &Value) -> Value {
     let replaces = Value::Null;
     json!({"state": state, "heading": "Facts", "text": text, "replaces": replaces,
         "reason": reason})
