@@ -10,6 +10,7 @@ use onyx_test_support::{
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
+use super::queues::companion;
 use super::together::two;
 use super::{gateway, place};
 use crate::drafts::obedient;
@@ -342,9 +343,7 @@ async fn a_message_with_a_key_is_sent_once_by_the_sockets_of_both() {
 async fn a_message_under_one_idempotency_key_is_kept_once_by_both() {
     let model = ScriptedModel::start().await;
     let (_place, one, two) = two(&model).await;
-    let companion = one.get("/api/spaces/home/companion").await.expect(200).json();
-    let id = companion["conversation_id"].as_str().unwrap();
-    let path = format!("/api/conversations/{id}/messages");
+    let path = format!("{}/messages", companion(&one).await);
     let send = async |onyx: &OnyxProcess, key: &str, content: &str| {
         let request = onyx.request(Method::POST, &path).header("idempotency-key", key);
         Reply::of(request.json(&json!({"content": content}))).await

@@ -32,7 +32,8 @@ async fn thread(onyx: &OnyxProcess) -> String {
     format!("/api/threads/{}", made["id"].as_str().unwrap())
 }
 
-async fn companion(onyx: &OnyxProcess) -> String {
+/// The path of the conversation with the companion of a new space.
+pub(super) async fn companion(onyx: &OnyxProcess) -> String {
     space(onyx).await;
     let view = onyx.get("/api/spaces/home/companion").await.expect(200).json();
     format!("/api/conversations/{}", view["conversation_id"].as_str().unwrap())
