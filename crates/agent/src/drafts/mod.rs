@@ -19,7 +19,7 @@ use onyx_types::{
 use crate::agents::CurrentRoster;
 use crate::drive::tool_context;
 use crate::notices::{NoticeKind, Notifier};
-use crate::runs::{LiveRuns, RunContact};
+use crate::runs::{LiveRuns, RunContact, Runs};
 use leases::DraftLease;
 
 pub(crate) use leases::ChosenDraftLeases;
@@ -58,6 +58,7 @@ pub(crate) struct ApprovalsCore {
     pub(crate) roster: Arc<CurrentRoster>,
     pub(crate) notices: Arc<dyn Notifier>,
     pub(crate) live: Arc<dyn LiveRuns>,
+    pub(crate) runs: Runs,
     pub(crate) leases: Arc<dyn DraftLeases>,
 }
 
@@ -191,7 +192,7 @@ impl Approvals {
         }
         if let Ok(draft) = &done {
             if scope == ApprovalScope::Run && draft.state == DraftState::Applied {
-                self.grant(draft);
+                self.allow_for_run(draft).await;
             }
             self.tell_run(draft);
         }
@@ -296,9 +297,12 @@ impl Approvals {
         }
     }
 
-    fn grant(&self, draft: &Draft) {
-        if let Some(contact) = self.shared.live.get(draft.run) {
-            contact.granted.allow(&draft.plan);
+    /// Lets the run do the same without asking again. It happens before the run hears of the
+    /// decision, because the run may make its next call at once.
+    async fn allow_for_run(&self, draft: &Draft) {
+        if let Err(fault) = self.shared.runs.allow(draft).await {
+            // The approved call was made; the run asks again for the next one.
+            tracing::warn!(id = %draft.id, %fault, "the gateway of a run did not hear that the approval is for the whole run");
         }
     }
 }

@@ -94,7 +94,8 @@ impl Toolbox {
         }
         let settled = match self.settle(&begun, ending, by, cx).await {
             Ok(settled) => settled,
-            Err(StoreError::LeaseLost) => return Err(taken_over(begun)),
+            // With a conflict, another gateway has settled it already.
+            Err(StoreError::LeaseLost | StoreError::Conflict) => return Err(taken_over(begun)),
             Err(error) => return Err(error.into()),
         };
         match settled.state {
