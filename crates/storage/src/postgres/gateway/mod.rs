@@ -31,8 +31,8 @@ pub use boot_clock::BootClock;
 pub(in crate::postgres) use leases::MayWait;
 pub(crate) use leases::PostgresLeases;
 pub use overview::{GatewayOverview, GatewayState};
-pub(in crate::postgres) use owners::keep_owner;
 pub(crate) use overview::{ask_to_drain, overview};
+pub(in crate::postgres) use owners::keep_owner;
 pub use poll::{ClusterChanges, PollPosition};
 pub(in crate::postgres) use writer::{LifeFence, LifeWriter, last_statement};
 
