@@ -331,6 +331,7 @@ impl ServicesCore {
             run_log: Arc::clone(&self.store.runs),
             drafts: Arc::clone(&self.store.drafts),
             leases: Arc::clone(&self.store.leases),
+            duties: Arc::clone(&self.store.duties),
             files: Arc::clone(&self.store.files),
             steps: self.store.steps.clone(),
             toolbox: Arc::clone(&self.toolbox),

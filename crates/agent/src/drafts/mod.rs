@@ -187,13 +187,16 @@ impl Approvals {
         }
         let approval = Approval { person: person.clone(), reason, seen };
         let done = self.shared.toolbox.approve(draft, &approval, &profile.policy, &cx).await;
+        if let Ok(draft) = &done
+            && scope == ApprovalScope::Run
+            && draft.state == DraftState::Applied
+        {
+            self.allow_for_run(draft).await;
+        }
         if let Some(lease) = lease {
             lease.release().await;
         }
         if let Ok(draft) = &done {
-            if scope == ApprovalScope::Run && draft.state == DraftState::Applied {
-                self.allow_for_run(draft).await;
-            }
             self.tell_run(draft);
         }
         self.shared.notices.tell(&whose, session, NoticeKind::Draft(id));
@@ -297,8 +300,8 @@ impl Approvals {
         }
     }
 
-    /// Lets the run do the same without asking again. It happens before the run hears of the
-    /// decision, because the run may make its next call at once.
+    /// Lets the run do the same without asking again. It happens before the draft's lease is given back,
+    /// because a run at another gateway waits for that, and may then make its next call at once.
     async fn allow_for_run(&self, draft: &Draft) {
         if let Err(fault) = self.shared.runs.allow(draft).await {
             // The approved call was made; the run asks again for the next one.
