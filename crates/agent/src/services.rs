@@ -118,7 +118,7 @@ impl AgentServices {
             context: ContextOptions { fence_secret: options.fence_secret },
         });
         Self {
-            approvals: shared.approvals(),
+            approvals: shared.approvals(&runs),
             undo: Undo::new(&shared.store, Arc::clone(&shared.clock)),
             conversations: shared.conversations(&sessions, &replay, &runs),
             actions: shared.actions(),
@@ -331,6 +331,7 @@ impl ServicesCore {
             run_log: Arc::clone(&self.store.runs),
             drafts: Arc::clone(&self.store.drafts),
             leases: Arc::clone(&self.store.leases),
+            duties: Arc::clone(&self.store.duties),
             files: Arc::clone(&self.store.files),
             steps: self.store.steps.clone(),
             toolbox: Arc::clone(&self.toolbox),
@@ -346,7 +347,7 @@ impl ServicesCore {
         PreferenceFiles::new(Arc::clone(&self.store.files), Arc::clone(&self.clock))
     }
 
-    fn approvals(&self) -> Approvals {
+    fn approvals(&self, runs: &Runs) -> Approvals {
         Approvals::new(drafts::ApprovalsCore {
             drafts: Arc::clone(&self.store.drafts),
             files: Arc::clone(&self.store.files),
@@ -355,6 +356,7 @@ impl ServicesCore {
             roster: Arc::clone(&self.roster),
             notices: Arc::clone(&self.notices),
             live: Arc::clone(&self.live),
+            runs: runs.clone(),
             leases: Arc::clone(&self.draft_leases) as Arc<dyn DraftLeases>,
         })
     }

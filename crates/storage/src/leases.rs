@@ -28,6 +28,20 @@ pub trait Leases: Send + Sync {
     async fn release(&self, lease: &Lease) -> Result<(), StoreError>;
 }
 
+/// The life of the gateway in which some work began. Once that life is over, others may take the work
+/// over, and stores refuse what it still writes with `StoreError::LeaseLost`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WorkLife {
+    /// The incarnation that the gateway has when it writes. This is for work that no other gateway
+    /// takes over.
+    #[default]
+    Current,
+    /// The incarnation in which the work began.
+    Of(i64),
+    /// The work began after another process had taken this gateway's name, so it may not write.
+    Over,
+}
+
 /// The right to do work that only one gateway does at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnedDuty {

@@ -38,19 +38,19 @@ pub use documents::{
 };
 pub use error::StoreError;
 pub use home::{Home, HomeError, HomePaths};
-pub use leases::{Duties, Lease, Leases, LocalDuties, OwnedDuty};
+pub use leases::{Duties, Lease, Leases, LocalDuties, OwnedDuty, WorkLife};
 pub use ledger::{
     Acceptance, AcceptanceKind, Acceptances, AccountKey, Accounts, AuditEntry, AuditRow, BeginIn,
     BeginRun, ChainState, Claimed, ConnectorLedger, ConversationRow, CredentialKind, CredentialRow,
-    DaySpending, DeadLetter, Delivery, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove,
-    Drafts, InboxRow, InboxState, InboxUpdate, JobChange, JobLedger, JobRow, JobSlot, Ledger,
-    LeftMessage, LetterKind, Mail, ModelUse, NewPart, NewUpdate, OutboxPart, PairingCode,
-    PartState, PeerChange, PeerKey, PeerKind, PeerRow, PeerState, PersonRow, QueueFigures, Repeat,
-    Role, RunOutcome, RunRow, SealedSecret, SealedSecrets, SecretId, SendEnd, SessionChange,
-    SessionFilter, SessionMarks, SessionMeta, SessionMove, SessionSequence, SessionStatus,
-    Settling, ShortLived, ShortLivedClaim, ShortLivedEntry, ShortLivedKind, ShortLivedRoom,
-    SlotClaim, SlotDelivery, SlotEnding, SlotKey, SlotState, SlotTrigger, Spent, TagCount,
-    TitleSource, UpdateFailure, UsageRow,
+    DaySpending, DeadLetter, Delivery, Draft, DraftChange, DraftCondition, DraftDecision,
+    DraftFilter, DraftMove, Drafts, InboxRow, InboxState, InboxUpdate, JobChange, JobLedger,
+    JobRow, JobSlot, Ledger, LeftMessage, LetterKind, Mail, ModelUse, NewPart, NewUpdate,
+    OutboxPart, PairingCode, PartState, PeerChange, PeerKey, PeerKind, PeerRow, PeerState,
+    PersonRow, QueueFigures, Repeat, Role, RunOutcome, RunRow, SealedSecret, SealedSecrets,
+    SecretId, SendEnd, SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionMove,
+    SessionSequence, SessionStatus, Settling, ShortLived, ShortLivedClaim, ShortLivedEntry,
+    ShortLivedKind, ShortLivedRoom, SlotClaim, SlotDelivery, SlotEnding, SlotKey, SlotState,
+    SlotTrigger, Spent, TagCount, TitleSource, UpdateFailure, UsageRow,
 };
 pub use local::{FileOps, LocalObjects, LocalShortLived, SystemFiles};
 pub use objects::{

@@ -309,7 +309,12 @@ impl Store {
             turns: Arc::new(turns.clone()),
             runs: Arc::new(PostgresRunLog::new(ledger.clone(), turns.clone())),
             ledger: Arc::new(ledger),
-            drafts: Arc::new(PostgresDrafts::new(database.clone(), audit.clone(), leases.clone())),
+            drafts: Arc::new(PostgresDrafts::new(
+                database.clone(),
+                audit.clone(),
+                leases.clone(),
+                Arc::clone(&gateway),
+            )),
             accounts: Arc::new(PostgresAccounts::new(database.clone())),
             secrets: Arc::new(PostgresSecrets::new(database.clone())),
             jobs: Arc::new(PostgresJobs::new(

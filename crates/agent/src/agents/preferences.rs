@@ -8,6 +8,7 @@ use onyx_storage::{Area, Change, Expect, Files, FoundObject, ObjectKey, StoreErr
 use onyx_types::{Author, Clock, ErrorCode, Fault, Origin, PersonId, Zone};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tokio::sync::broadcast;
 
 /// How Anthropic's models are called: with a key, or through the person's subscription.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +72,8 @@ const LONGEST_FILE: u64 = 64 * 1024;
 /// The most bytes of the standing instructions that go into a prompt.
 const LONGEST_PROMPT: usize = 256 * 1024;
 const MOST_FLAGS: usize = 100;
+/// A listener that falls further behind is told that it missed changes.
+const MOST_UNHEARD: usize = 64;
 
 /// Reads and changes people's preferences.
 #[derive(Clone)]
@@ -80,11 +83,14 @@ pub struct PreferenceFiles {
     /// This lock is held while a file changes, so that the later of two changes does not undo the
     /// earlier.
     changing: Arc<tokio::sync::Mutex<()>>,
+    /// The people whose time zone was changed here, for the other gateways.
+    zone_changes: broadcast::Sender<PersonId>,
 }
 
 impl PreferenceFiles {
     pub(crate) fn new(files: Arc<dyn Files>, clock: Arc<dyn Clock>) -> Self {
-        Self { files, clock, changing: Arc::default() }
+        let zone_changes = broadcast::Sender::new(MOST_UNHEARD);
+        Self { files, clock, changing: Arc::default(), zone_changes }
     }
 
     pub async fn get(&self, person: &PersonId) -> Result<Preferences, Fault> {
@@ -107,6 +113,7 @@ impl PreferenceFiles {
         }
         file.runtime_mode = patch.runtime_mode.unwrap_or(file.runtime_mode);
         file.fallback = patch.fallback.unwrap_or(file.fallback);
+        let changes_zone = patch.timezone.is_some();
         if let Some(zone) = patch.timezone {
             file.timezone = zone;
         }
@@ -123,24 +130,42 @@ impl PreferenceFiles {
         let bytes = serde_json::to_vec_pretty(&file)
             .map_err(|error| Fault::new(ErrorCode::Internal, error.to_string()))?;
         objects.put(&key(FILE)?, &bytes, Expect::Anything).await?;
-        self.follow_zone(person, &file);
+        self.use_zone(person, &file);
+        if changes_zone {
+            // Sending fails only when no other gateway is told.
+            let _ = self.zone_changes.send(person.clone());
+        }
         Ok(settings(file, prompt))
     }
 
-    /// Reads the time zones that people chose; called before the first request.
+    /// Subscribes to the people whose time zone is changed through this gateway from now on.
+    pub fn own_zone_changes(&self) -> broadcast::Receiver<PersonId> {
+        self.zone_changes.subscribe()
+    }
+
+    /// Reads the time zones that people chose. It is called before the first request, and where
+    /// changes by other gateways may have been missed.
     pub async fn follow_zones(&self) -> Result<(), Fault> {
         for person in self.files.people().await? {
-            match self.read(&person).await {
-                Ok((file, _)) => self.follow_zone(&person, &file),
+            if let Err(fault) = self.follow_zone(&person).await {
                 // A file that cannot be read must not keep the other people's time zones from being
                 // used. Its own reader gets the error.
-                Err(fault) => tracing::warn!(%person, %fault, "the time zone is not known"),
+                tracing::warn!(%person, %fault, "the time zone is not known");
             }
         }
         Ok(())
     }
 
-    fn follow_zone(&self, person: &PersonId, file: &File) {
+    /// Reads the time zone that a person chose, perhaps through another gateway.
+    pub async fn follow_zone(&self, person: &PersonId) -> Result<(), Fault> {
+        // A change of this gateway must not be replaced by what the file held before it.
+        let _changing = self.changing.lock().await;
+        let (file, _) = self.read(person).await?;
+        self.use_zone(person, &file);
+        Ok(())
+    }
+
+    fn use_zone(&self, person: &PersonId, file: &File) {
         if let Some(zones) = self.clock.zones() {
             zones.choose(person, file.timezone.clone());
         }

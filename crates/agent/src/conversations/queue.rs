@@ -236,7 +236,7 @@ impl Conversations {
             return Ok(true);
         }
         // A run has taken the message already, so that run is stopped.
-        match self.shared.runs.answering(person, message) {
+        match self.shared.runs.answering_anywhere(person, message).await? {
             Some(run) => self.shared.runs.stop(person, StopTarget::Run(run)).await,
             None => Ok(false),
         }

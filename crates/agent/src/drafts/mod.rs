@@ -19,7 +19,7 @@ use onyx_types::{
 use crate::agents::CurrentRoster;
 use crate::drive::tool_context;
 use crate::notices::{NoticeKind, Notifier};
-use crate::runs::{LiveRuns, RunContact};
+use crate::runs::{LiveRuns, RunContact, Runs};
 use leases::DraftLease;
 
 pub(crate) use leases::ChosenDraftLeases;
@@ -58,6 +58,7 @@ pub(crate) struct ApprovalsCore {
     pub(crate) roster: Arc<CurrentRoster>,
     pub(crate) notices: Arc<dyn Notifier>,
     pub(crate) live: Arc<dyn LiveRuns>,
+    pub(crate) runs: Runs,
     pub(crate) leases: Arc<dyn DraftLeases>,
 }
 
@@ -186,13 +187,16 @@ impl Approvals {
         }
         let approval = Approval { person: person.clone(), reason, seen };
         let done = self.shared.toolbox.approve(draft, &approval, &profile.policy, &cx).await;
+        if let Ok(draft) = &done
+            && scope == ApprovalScope::Run
+            && draft.state == DraftState::Applied
+        {
+            self.allow_for_run(draft).await;
+        }
         if let Some(lease) = lease {
             lease.release().await;
         }
         if let Ok(draft) = &done {
-            if scope == ApprovalScope::Run && draft.state == DraftState::Applied {
-                self.grant(draft);
-            }
             self.tell_run(draft);
         }
         self.shared.notices.tell(&whose, session, NoticeKind::Draft(id));
@@ -296,9 +300,12 @@ impl Approvals {
         }
     }
 
-    fn grant(&self, draft: &Draft) {
-        if let Some(contact) = self.shared.live.get(draft.run) {
-            contact.granted.allow(&draft.plan);
+    /// Lets the run do the same without asking again. It happens before the draft's lease is given back,
+    /// because a run at another gateway waits for that, and may then make its next call at once.
+    async fn allow_for_run(&self, draft: &Draft) {
+        if let Err(fault) = self.shared.runs.allow(draft).await {
+            // The approved call was made; the run asks again for the next one.
+            tracing::warn!(id = %draft.id, %fault, "the gateway of a run did not hear that the approval is for the whole run");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use onyx_storage::{Draft, Drafts};
+use onyx_storage::{Draft, Drafts, Duties};
 use onyx_tools::selected_model;
 use onyx_types::{
     CallReport, Cancel, Clock, DecisionTiming, DraftId, DraftState, PersonId, ToolOutcome,
@@ -40,12 +40,12 @@ pub(super) fn await_decision(
     let notices = services.notices.listen();
     let look_again = services.has_others.load(Ordering::Acquire).then_some(LOOK_AGAIN);
     let changes = DraftChanges { id, notices, look_again, clock: Arc::clone(&services.clock) };
-    let drafts = Arc::clone(&services.drafts);
+    let (drafts, duties) = (Arc::clone(&services.drafts), Arc::clone(&services.duties));
     let patience = services.clock.sleep(patience);
     Box::pin(async move {
         tokio::select! {
             biased;
-            decided = decided(&*drafts, &person, changes) => match decided {
+            decided = decided(&*drafts, &*duties, &person, changes) => match decided {
                 Some(draft) => outcome_of(&draft, undecided),
                 None => undecided,
             },
@@ -58,13 +58,22 @@ pub(super) fn await_decision(
 /// Waits until the draft is settled; `None` when it was removed with its session.
 async fn decided(
     drafts: &dyn Drafts,
+    duties: &dyn Duties,
     person: &PersonId,
     mut changes: DraftChanges,
 ) -> Option<Draft> {
     let id = changes.id;
+    let mut has_waited = false;
     loop {
         match drafts.draft(person, id).await {
-            Ok(Some(draft)) if is_settled(draft.state) => return Some(draft),
+            // A gateway that applied the draft keeps its lease until this run knows how far the
+            // approval goes. It is waited for once, because it may never give the lease back.
+            Ok(Some(draft)) if is_settled(draft.state) => {
+                if has_waited || !is_held_elsewhere(duties, id).await {
+                    return Some(draft);
+                }
+                has_waited = true;
+            }
             Ok(None) => return None,
             Ok(Some(_)) => {}
             Err(error) => tracing::warn!(%id, %error, "a draft could not be read"),
@@ -73,6 +82,14 @@ async fn decided(
             return None;
         }
     }
+}
+
+/// Whether another living gateway has the draft's lease.
+async fn is_held_elsewhere(duties: &dyn Duties, id: DraftId) -> bool {
+    duties.is_owned_elsewhere(&Draft::lease_name(id)).await.unwrap_or_else(|error| {
+        tracing::warn!(%id, %error, "the lease of a draft could not be looked up");
+        false
+    })
 }
 
 /// Says when a draft may have changed.

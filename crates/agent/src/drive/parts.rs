@@ -7,7 +7,8 @@ use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use onyx_knowledge::Index;
 use onyx_storage::{
-    BeginRun, Drafts, Files, Lease, Leases, Ledger, LogState, RunLog, Steps, StoreError, TurnLog,
+    BeginRun, Drafts, Duties, Files, Lease, Leases, Ledger, LogState, RunLog, Steps, StoreError,
+    TurnLog,
 };
 use onyx_tools::{Offering, Policy, ToolCx, Toolbox};
 use onyx_types::{AgentId, Cancel, Clock, LaneId, Model, PersonId, ToolUseId, TurnId};
@@ -32,6 +33,7 @@ pub(crate) struct DriveServices {
     pub(crate) run_log: Arc<dyn RunLog>,
     pub(crate) drafts: Arc<dyn Drafts>,
     pub(crate) leases: Arc<dyn Leases>,
+    pub(crate) duties: Arc<dyn Duties>,
     pub(crate) files: Arc<dyn Files>,
     pub(crate) steps: Steps,
     pub(crate) toolbox: Arc<Toolbox>,

@@ -13,8 +13,8 @@ use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use onyx_storage::{Delivery, Ledger, RunRow};
 use onyx_types::{
-    AgentId, Clock, Envelope, ErrorCode, Event, Fault, PersonId, RunId, SessionId, SessionKey,
-    TurnId, UserTurn,
+    AgentId, Clock, DraftId, Envelope, ErrorCode, Event, Fault, PersonId, RunId, SessionId,
+    SessionKey, TurnId, UserTurn,
 };
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,11 @@ pub enum RunOrder {
     StopAgent {
         run: RunId,
         agent: AgentId,
+    },
+    /// Lets a run do for its rest what a person has approved in a draft of it for the whole run.
+    Allow {
+        run: RunId,
+        draft: DraftId,
     },
     /// Passes a message to the run at work on a session. The message is in the session's inbox
     /// already.
@@ -143,6 +148,20 @@ impl RunsElsewhere {
         };
         let open = self.ledger.open_runs(&key).await?;
         Ok(open.last().map(|run| run.run))
+    }
+
+    /// The open run that answers a message, if another gateway may work on it.
+    pub(super) async fn answering(
+        &self,
+        person: &PersonId,
+        message: TurnId,
+    ) -> Result<Option<RunId>, Fault> {
+        if !self.are_possible() {
+            return Ok(None);
+        }
+        let open = self.ledger.active_runs().await?;
+        let is_it = |run: &&RunRow| run.key.person == *person && run.input_turn == message;
+        Ok(open.iter().find(is_it).map(|run| run.run))
     }
 
     /// Asks the other gateway that works on the session. `false` if there is none.

@@ -30,8 +30,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use onyx_knowledge::Index;
+use onyx_storage::Draft;
 use onyx_tools::Skills;
-use onyx_types::{AgentId, Event, Fault, PersonId, RunId, SessionId, SessionKey, TurnId};
+use onyx_types::{
+    AgentId, DraftId, DraftState, Event, Fault, PersonId, RunId, SessionId, SessionKey, TurnId,
+};
 
 use crate::agents::{CurrentRoster, PreferenceFiles};
 use crate::drive::DriveServices;
@@ -174,6 +177,7 @@ impl Runs {
             }
             RunOrder::StopRun { run } => self.stop_here(person, &StopTarget::Run(run)).await,
             RunOrder::StopAgent { run, agent } => self.stop_agent_here(person, run, &agent).await,
+            RunOrder::Allow { run, draft } => self.allow_as_asked(person, run, draft).await,
             RunOrder::Words { session, turn, delivery, words } => {
                 Ok(self.take_words(person, session, turn, delivery, *words))
             }
@@ -206,6 +210,45 @@ impl Runs {
     /// The run that answers a message and has not announced its end.
     pub fn answering(&self, person: &PersonId, message: TurnId) -> Option<RunId> {
         self.shared.table.live.answering(person, message)
+    }
+
+    /// The run that answers a message and has not ended, at any gateway.
+    pub async fn answering_anywhere(
+        &self,
+        person: &PersonId,
+        message: TurnId,
+    ) -> Result<Option<RunId>, Fault> {
+        match self.answering(person, message) {
+            Some(run) => Ok(Some(run)),
+            None => self.shared.elsewhere.answering(person, message).await,
+        }
+    }
+
+    /// Lets the run that proposed a draft do for its rest what the draft did. The run may work at
+    /// another gateway. `false` if it is over.
+    pub(crate) async fn allow(&self, draft: &Draft) -> Result<bool, Fault> {
+        if self.allow_here(draft) {
+            return Ok(true);
+        }
+        let (person, run) = (&draft.key.person, draft.run);
+        let order = RunOrder::Allow { run, draft: draft.id };
+        self.shared.elsewhere.ask_runner(person, run, order).await
+    }
+
+    fn allow_here(&self, draft: &Draft) -> bool {
+        let contact = self.shared.table.live.get(draft.run);
+        contact.is_some_and(|contact| contact.granted.allow(&draft.plan))
+    }
+
+    async fn allow_as_asked(
+        &self,
+        person: &PersonId,
+        run: RunId,
+        draft: DraftId,
+    ) -> Result<bool, Fault> {
+        let draft = self.shared.drive.drafts.draft(person, draft).await?;
+        let was_done = |draft: &Draft| draft.run == run && draft.state == DraftState::Applied;
+        Ok(draft.filter(was_done).is_some_and(|draft| self.allow_here(&draft)))
     }
 
     /// How many runs are at work, including those that announced their end and are cleaning up.

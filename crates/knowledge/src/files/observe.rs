@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onyx_storage::{
     Area, Expect, FileEnd, Files, FoundObject, Object, ObjectKey, ObjectMeta, Objects, Origins,
-    StoreError, TreeEntry, Wanted,
+    StoreError, TreeEntry, Wanted, WorkLife,
 };
 use onyx_types::{AgentId, Hash, PersonId};
 
@@ -45,6 +45,10 @@ impl Files for ObservedFiles {
     fn of_this_life(&self) -> Option<Arc<dyn Files>> {
         let files = self.files.of_this_life()?;
         Some(Arc::new(Self { files, changes: Arc::clone(&self.changes) }))
+    }
+
+    fn life(&self) -> WorkLife {
+        self.files.life()
     }
 
     fn origins(&self) -> Arc<dyn Origins> {

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use onyx_types::{
     AgentId, DraftId, DraftState, Hash, Origin, PersonId, Plan, RunId, SessionId, SessionKey,
@@ -5,7 +7,7 @@ use onyx_types::{
 };
 use serde_json::Value;
 
-use crate::{AuditEntry, StoreError};
+use crate::{AuditEntry, StoreError, WorkLife};
 
 /// A change that an agent proposed, and its outcome.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +61,11 @@ impl Draft {
     /// Whether the plan, the session and the run still match the hash.
     pub fn is_intact(&self) -> bool {
         Self::hash_of(&self.plan, &self.key, self.run) == self.hash
+    }
+
+    /// The name of the lease, among all gateways, under which a draft is applied or settled.
+    pub fn lease_name(id: DraftId) -> String {
+        format!("draft {id}")
     }
 
     pub fn touches(&self, plan: &Plan) -> bool {
@@ -116,10 +123,28 @@ impl Draft {
     }
 }
 
+/// The condition under which work that another gateway may take over changes drafts. A person's
+/// decision has none: it is compared with the draft's state, and any gateway may write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DraftCondition {
+    /// The life in which the work began is not over.
+    Alive(WorkLife),
+    /// Nobody has taken the draft's lease from the gateway that held it in this life. This is for work
+    /// that did not begin: its gateway knows that, even after its life, and one that takes the draft
+    /// over could only say that the outcome is not known.
+    NotTakenOver(WorkLife),
+}
+
 /// The ledger of drafts. Every change of a draft's state is one transaction with its row in the
 /// audit chain.
 #[async_trait]
 pub trait Drafts: Send + Sync {
+    /// Returns the same drafts, changed only while the condition holds; otherwise a change fails with
+    /// `LeaseLost` and nothing is written. `None`: no other process works on these drafts.
+    fn under(&self, _condition: DraftCondition) -> Option<Arc<dyn Drafts>> {
+        None
+    }
+
     /// Adds a pending draft and supersedes the drafts in `replaces`. `Conflict` when these are not
     /// exactly the session's open drafts that share a target with it.
     async fn put_draft(

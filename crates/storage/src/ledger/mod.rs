@@ -19,7 +19,7 @@ use onyx_types::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::StoreError;
+use crate::{StoreError, WorkLife};
 
 pub use acceptances::{Acceptance, AcceptanceKind, Acceptances};
 pub use accounts::{
@@ -31,7 +31,9 @@ pub use connectors::{
     Mail, NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange, PeerKey, PeerKind,
     PeerRow, PeerState, QueueFigures, Repeat, SendEnd, UpdateFailure,
 };
-pub use drafts::{Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, Drafts};
+pub use drafts::{
+    Draft, DraftChange, DraftCondition, DraftDecision, DraftFilter, DraftMove, Drafts,
+};
 pub use jobs::{
     JobChange, JobLedger, JobRow, JobSlot, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey,
     SlotState, SlotTrigger,
@@ -496,6 +498,16 @@ pub trait Ledger: Send + Sync {
 
     /// Adds an entry to the person's audit chain.
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError>;
+
+    /// Adds an entry about work that began in this life. `LeaseLost` once that life is over, because
+    /// others have taken the work over then. A single process has only one life.
+    async fn append_audit_of(
+        &self,
+        _life: WorkLife,
+        entry: AuditEntry,
+    ) -> Result<AuditRow, StoreError> {
+        self.append_audit(entry).await
+    }
 
     /// Lists the rows of the audit chain before a row, newest first.
     async fn audit(

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use onyx_types::{AgentId, PersonId, Timestamp};
 
-use crate::{History, Object, ObjectKey, ObjectMeta, Objects, Origins, StoreError};
+use crate::{History, Object, ObjectKey, ObjectMeta, Objects, Origins, StoreError, WorkLife};
 
 /// A part of the home with a root of its own. Nothing outside of it can be reached through it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -144,6 +144,12 @@ pub trait Files: Send + Sync {
     /// files.
     fn of_this_life(&self) -> Option<Arc<dyn Files>> {
         None
+    }
+
+    /// The life in which the work with these files began. Other stores refuse what that work writes
+    /// once this life is over.
+    fn life(&self) -> WorkLife {
+        WorkLife::Current
     }
 
     /// The records of where contents came from.

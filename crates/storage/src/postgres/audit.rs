@@ -15,6 +15,7 @@ use super::connect::Database;
 use super::convert::{
     count, get, hash, integer, named_if_any, parsed, parsed_if_any, shown, shown_if_any, timestamp,
 };
+use super::gateway::{LifeFence, last_statement};
 use super::query::{execute, read_all, row, rows};
 use super::transaction::{TransactionError, transact};
 
@@ -76,15 +77,30 @@ impl AuditChains {
         held: HeldChain,
         entry: &AuditEntry,
     ) -> Result<AuditRow, TransactionError> {
+        self.add_fenced(transaction, held, entry, None).await
+    }
+
+    /// Adds a row as the last step of a transaction, and checks the fence of that transaction.
+    pub(super) async fn add_fenced(
+        &self,
+        transaction: &Transaction<'_>,
+        held: HeldChain,
+        entry: &AuditEntry,
+        fence: Option<&LifeFence>,
+    ) -> Result<AuditRow, TransactionError> {
         let seal = self.witnesses.seal();
         let row = held.head.next(entry.clone(), seal);
         insert(transaction, &row, seal.map(AuditSeal::name)).await?;
-        execute(
-            transaction,
-            "UPDATE audit_heads SET seq = $2, hash = $3 WHERE person = $1",
-            &[&row.entry.person.as_str(), &integer(row.seq), &row.hash.to_string()],
-        )
-        .await?;
+        let move_head = async {
+            execute(
+                transaction,
+                "UPDATE audit_heads SET seq = $2, hash = $3 WHERE person = $1",
+                &[&row.entry.person.as_str(), &integer(row.seq), &row.hash.to_string()],
+            )
+            .await?;
+            Ok::<(), TransactionError>(())
+        };
+        last_statement(fence, transaction, move_head).await?;
         Ok(row)
     }
 
@@ -93,10 +109,15 @@ impl AuditChains {
         self.witnesses.tell(row);
     }
 
-    pub(super) async fn append(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {
+    /// Appends a row. With a fence, the row is written only if the life that it names is not over.
+    pub(super) async fn append(
+        &self,
+        entry: AuditEntry,
+        fence: Option<&LifeFence>,
+    ) -> Result<AuditRow, StoreError> {
         let row = transact!(self.database, transaction => {
             let held = self.hold(&transaction, &entry.person).await?;
-            self.add(&transaction, held, &entry).await
+            self.add_fenced(&transaction, held, &entry, fence).await
         })?;
         self.tell(&row);
         Ok(row)

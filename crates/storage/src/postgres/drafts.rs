@@ -1,14 +1,19 @@
 //! Drafts. A draft's row is locked while its state changes, and its person's audit chain is locked
-//! while a draft is added, so that only one of several gateways decides.
+//! while a draft is added, so that only one of several gateways decides. What a run or the holder of a
+//! draft's lease changes is checked against the life in which that work began, in the same transaction.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::{DraftId, DraftState, PersonId, Plan, SessionKey, Taint, Timestamp, ToolUseId};
 use tokio_postgres::Row;
 
-use crate::{AuditEntry, Draft, DraftDecision, DraftFilter, DraftMove, Drafts, StoreError};
+use crate::{
+    AuditEntry, Draft, DraftCondition, DraftDecision, DraftFilter, DraftMove, Drafts, StoreError,
+    WorkLife,
+};
 
 use super::audit::AuditChains;
 use super::connect::Database;
@@ -16,7 +21,7 @@ use super::convert::{
     get, hash, json, named, parsed, parsed_if_any, shown, shown_if_any, timestamp,
     timestamp_if_any, unreadable,
 };
-use super::gateway::{MayWait, PostgresLeases};
+use super::gateway::{Gateway, LifeFence, LifeWriter, MayWait, PostgresLeases, keep_owner};
 use super::query::{execute, read_all, row_if_any, rows};
 use super::transaction::{TransactionError, transact};
 
@@ -27,16 +32,76 @@ pub(crate) struct PostgresDrafts {
     database: Database,
     audit: AuditChains,
     leases: PostgresLeases,
+    gateway: Arc<Gateway>,
+    /// `None`: the changes are a person's decisions.
+    condition: Option<DraftCondition>,
+}
+
+/// What the transaction of a change checks.
+#[derive(Debug)]
+enum ChangeFence {
+    Nothing,
+    Life(LifeFence),
+    /// This incarnation must still have the draft's lease.
+    Lease(i64),
+}
+
+impl ChangeFence {
+    fn life(&self) -> Option<&LifeFence> {
+        match self {
+            Self::Life(fence) => Some(fence),
+            Self::Nothing | Self::Lease(_) => None,
+        }
+    }
 }
 
 impl PostgresDrafts {
-    pub(crate) fn new(database: Database, audit: AuditChains, leases: PostgresLeases) -> Self {
-        Self { database, audit, leases }
+    pub(crate) fn new(
+        database: Database,
+        audit: AuditChains,
+        leases: PostgresLeases,
+        gateway: Arc<Gateway>,
+    ) -> Self {
+        Self { database, audit, leases, gateway, condition: None }
+    }
+
+    /// Returns the fence of a change. It must be called before the change's transaction begins.
+    async fn fence(&self) -> Result<ChangeFence, StoreError> {
+        match self.condition {
+            None | Some(DraftCondition::Alive(WorkLife::Current)) => Ok(ChangeFence::Nothing),
+            Some(DraftCondition::Alive(life)) => {
+                let writer = LifeWriter::of(Arc::clone(&self.gateway), life);
+                writer.begin().await.map(ChangeFence::Life)
+            }
+            Some(DraftCondition::NotTakenOver(WorkLife::Of(begun))) => {
+                Ok(ChangeFence::Lease(begun))
+            }
+            Some(DraftCondition::NotTakenOver(WorkLife::Current)) => {
+                self.gateway.incarnation().map(ChangeFence::Lease)
+            }
+            Some(DraftCondition::NotTakenOver(WorkLife::Over)) => Err(StoreError::LeaseLost),
+        }
+    }
+
+    /// Keeps others from taking the draft over until the transaction ends, where that is the fence.
+    async fn keep_lease(
+        &self,
+        transaction: &Transaction<'_>,
+        id: DraftId,
+        fence: &ChangeFence,
+    ) -> Result<(), TransactionError> {
+        let ChangeFence::Lease(incarnation) = fence else { return Ok(()) };
+        let name = Draft::lease_name(id);
+        keep_owner(transaction, &name, self.gateway.id(), *incarnation).await
     }
 }
 
 #[async_trait]
 impl Drafts for PostgresDrafts {
+    fn under(&self, condition: DraftCondition) -> Option<Arc<dyn Drafts>> {
+        Some(Arc::new(Self { condition: Some(condition), ..self.clone() }))
+    }
+
     async fn put_draft(
         &self,
         draft: Draft,
@@ -44,11 +109,13 @@ impl Drafts for PostgresDrafts {
         entry: AuditEntry,
     ) -> Result<(), StoreError> {
         self.leases.came(&draft.key, MayWait::Decisions);
+        let fence = self.fence().await?;
         let row = transact!(self.database, transaction => {
             // The chain is locked, so that nobody else adds a draft of this person meanwhile.
             let held = self.audit.hold(&transaction, &entry.person).await?;
+            self.keep_lease(&transaction, draft.id, &fence).await?;
             put(&transaction, &draft, replaces).await?;
-            self.audit.add(&transaction, held, &entry).await
+            self.audit.add_fenced(&transaction, held, &entry, fence.life()).await
         })?;
         self.audit.tell(&row);
         Ok(())
@@ -98,10 +165,13 @@ impl Drafts for PostgresDrafts {
         step: DraftMove,
         entry: AuditEntry,
     ) -> Result<Draft, StoreError> {
+        let fence = self.fence().await?;
         let (moved, row) = transact!(self.database, transaction => {
             let held = self.audit.hold(&transaction, &entry.person).await?;
+            self.keep_lease(&transaction, id, &fence).await?;
             let moved = advance(&transaction, person, id, &step).await?;
-            Ok((moved, self.audit.add(&transaction, held, &entry).await?))
+            let row = self.audit.add_fenced(&transaction, held, &entry, fence.life()).await?;
+            Ok((moved, row))
         })?;
         self.leases.came(&moved.key, MayWait::Decisions);
         self.audit.tell(&row);

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 /// The longest request; tests send none that is longer.
@@ -23,6 +24,8 @@ pub struct Page {
     pub endless: bool,
     /// Whether the request is never answered.
     pub silent: bool,
+    /// The request is answered after this was notified.
+    pub after: Option<Arc<Notify>>,
 }
 
 impl Page {
@@ -108,6 +111,9 @@ async fn serve(
     let page = answer(&path);
     if page.silent {
         return std::future::pending().await;
+    }
+    if let Some(after) = &page.after {
+        after.notified().await;
     }
     let status = if page.status == 0 { 200 } else { page.status };
     let mut head = format!("HTTP/1.1 {status} Fine\r\nconnection: close\r\n");

@@ -2,7 +2,9 @@
 //! is new in them and accepts them or not. No model can ask for this, and accepting changes only a
 //! record.
 
-use onyx_storage::{Area, Draft, DraftFilter, History, Object, ObjectKey, StoreError};
+use onyx_storage::{
+    Area, Draft, DraftCondition, DraftFilter, History, Object, ObjectKey, StoreError,
+};
 use onyx_types::{
     DraftId, DraftState, HomePath, Plan, PlanTarget, RecordedTool, Target, ToolCall, ToolEffect,
     ToolUseId, Verdict,
@@ -95,7 +97,8 @@ impl Toolbox {
             result: format!("draft {}", draft.id),
         };
         let (id, entry) = (draft.id, trail.entry(&record));
-        match self.services().drafts.put_draft(draft, &[], entry).await {
+        let drafts = self.services().drafts_under(DraftCondition::Alive(cx.files.life()));
+        match drafts.put_draft(draft, &[], entry).await {
             Ok(()) => Ok(id),
             Err(StoreError::Conflict) => Err(ToolError::Conflict(path.to_string())),
             Err(error) => Err(error.into()),

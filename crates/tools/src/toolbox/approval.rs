@@ -1,7 +1,13 @@
 //! Approves drafts: everything that could have changed is checked again, the approval is recorded
 //! before its effect, and the outcome after it.
+//!
+//! What a person decides is compared with the draft's state alone. What the holder of a draft's lease
+//! records (outcomes and expiry) counts only in the life of the gateway in which the work began:
+//! after it, another gateway settles the draft.
 
-use onyx_storage::{AuditEntry, Draft, DraftChange, DraftDecision, DraftMove, StoreError};
+use onyx_storage::{
+    AuditEntry, Draft, DraftChange, DraftCondition, DraftDecision, DraftMove, StoreError,
+};
 use onyx_types::{
     Author, DraftState, ErrorCode, Fault, HomePath, Origin, PersonId, Plan, PlanTarget, Target,
     ToolEffect, ToolOutcome, Verdict, Visibility,
@@ -56,6 +62,8 @@ struct Ending {
     state: DraftState,
     output: String,
     origin: Origin,
+    /// `false`: the gateway had lost its leases before the call, so the call certainly did not happen.
+    has_begun: bool,
 }
 
 impl Toolbox {
@@ -78,6 +86,35 @@ impl Toolbox {
             return Err(self.stale(draft, staleness, cx).await?);
         }
         let by = &Author::Person(approval.person.clone());
+        let begun = self.begin(draft, approval, by, cx).await?;
+        let ending = self.perform_approved(&begun, cx).await;
+        if is_taken_over(&begun, &ending, cx) {
+            log_taken_over(&begun);
+            return Err(taken_over(begun));
+        }
+        let settled = match self.settle(&begun, ending, by, cx).await {
+            Ok(settled) => settled,
+            // With a conflict, another gateway has settled it already.
+            Err(StoreError::LeaseLost | StoreError::Conflict) => return Err(taken_over(begun)),
+            Err(error) => return Err(error.into()),
+        };
+        match settled.state {
+            DraftState::Stale => {
+                let message = settled.output.clone().unwrap_or_default();
+                Err(not_approved(ErrorCode::DraftStale, message, settled))
+            }
+            _ => Ok(settled),
+        }
+    }
+
+    /// Records the approval before its effect.
+    async fn begin(
+        &self,
+        draft: Draft,
+        approval: &Approval,
+        by: &Author,
+        cx: &ToolCx,
+    ) -> Result<Draft, NotApproved> {
         let begin = DraftMove {
             from: draft.state,
             hash: draft.hash,
@@ -91,33 +128,21 @@ impl Toolbox {
         let audit = self.audit(&draft, by, Verdict::Allow, "approved, started", cx);
         let drafts = &self.services().drafts;
         let person = draft.key.person.clone();
-        let begun = match drafts.move_draft(&person, draft.id, begin, audit).await {
-            Ok(begun) => begun,
+        match drafts.move_draft(&person, draft.id, begin, audit).await {
+            Ok(begun) => Ok(begun),
             // Somebody else has decided the draft meanwhile.
             Err(StoreError::Conflict) => {
                 let now = drafts.draft(&person, draft.id).await?.unwrap_or(draft);
-                return Err(match may_be_decided(&now, cx) {
+                Err(match may_be_decided(&now, cx) {
                     Err(refused) => refused,
                     Ok(()) => not_approved(
                         ErrorCode::DraftStale,
                         ErrorCode::DraftStale.sentence().to_owned(),
                         now,
                     ),
-                });
+                })
             }
-            Err(error) => return Err(error.into()),
-        };
-        let ending = self.perform_approved(&begun, cx).await;
-        if is_taken_over(&begun, &ending, cx) {
-            return Err(taken_over(begun));
-        }
-        let settled = self.settle(begun, ending, by, cx).await?;
-        match settled.state {
-            DraftState::Stale => {
-                let message = settled.output.clone().unwrap_or_default();
-                Err(not_approved(ErrorCode::DraftStale, message, settled))
-            }
-            _ => Ok(settled),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -125,26 +150,22 @@ impl Toolbox {
     /// got; if that cannot be known, nothing is tried again.
     pub async fn recover_draft(&self, draft: Draft, cx: &ToolCx) -> Result<Draft, StoreError> {
         let ending = match self.traces(&draft, cx).await {
-            Traces::Whole => Ending {
-                state: DraftState::Applied,
-                output: format!("{}: done", draft.plan.summary),
-                origin: Origin::Person,
-            },
+            Traces::Whole => Ending::done(&draft.plan),
             Traces::Unfinished => self.perform_approved(&draft, cx).await,
             Traces::Unclear => Ending {
                 state: DraftState::Unknown,
-                output: format!(
+                ..Ending::failed(format!(
                     "{}: approved, but Onyx stopped while it was being done; its outcome is not \
                      known, check before repeating",
                     draft.plan.summary
-                ),
-                origin: Origin::Person,
+                ))
             },
         };
         if is_taken_over(&draft, &ending, cx) {
+            log_taken_over(&draft);
             return Err(StoreError::LeaseLost);
         }
-        self.settle(draft, ending, &Author::System, cx).await
+        self.settle(&draft, ending, &Author::System, cx).await
     }
 
     /// Ends a draft whose time for a decision is over.
@@ -156,7 +177,8 @@ impl Toolbox {
             change: DraftChange::default(),
         };
         let audit = self.audit(&draft, &Author::System, Verdict::Deny, "expired", cx);
-        self.services().drafts.move_draft(&draft.key.person, draft.id, step, audit).await
+        let drafts = self.services().drafts_under(DraftCondition::Alive(cx.files.life()));
+        drafts.move_draft(&draft.key.person, draft.id, step, audit).await
     }
 
     pub async fn reject(
@@ -294,8 +316,7 @@ impl Toolbox {
             Err(error) => return Ending::failed(error.to_string()),
         };
         let mut ending = if is_acceptance(&draft.plan) && gate::approved(draft).is_some() {
-            let output = format!("{}: done", draft.plan.summary);
-            Ending { state: DraftState::Applied, output, origin: Origin::Person }
+            Ending::done(&draft.plan)
         } else {
             self.invoke_approved(draft, cx).await
         };
@@ -319,10 +340,14 @@ impl Toolbox {
             return Ending { origin, ..Ending::failed(output) };
         }
         let limit = entry.tool.spec().timeout;
-        let invoked = match (entry.tool.read(draft.plan.arguments.clone()), cx.check_life()) {
-            (Ok(read), Ok(())) => within(limit, cx, read.invoke(plan, cx)).await,
-            (Err(error), _) | (Ok(_), Err(error)) => Err(error),
+        let read = match entry.tool.read(draft.plan.arguments.clone()) {
+            Ok(read) => read,
+            Err(error) => return Ending::of_error(&error),
         };
+        if let Err(lost) = cx.check_life() {
+            return Ending { has_begun: false, ..Ending::of_error(&lost) };
+        }
+        let invoked = within(limit, cx, read.invoke(plan, cx)).await;
         cx.live.finish();
         match invoked {
             Ok(outcome) => {
@@ -330,45 +355,54 @@ impl Toolbox {
                 let outcome = self.finished(outcome, cx).await;
                 let ToolOutcome { output, is_error, origin, .. } = outcome;
                 let state = if is_error { DraftState::Failed } else { DraftState::Applied };
-                Ending { state, output, origin }
+                Ending { state, output, origin, has_begun: true }
             }
             Err(error) if error.leaves_doubt() => {
                 let state = match self.traces(draft, cx).await {
                     Traces::Whole => DraftState::Applied,
                     Traces::Unfinished | Traces::Unclear => DraftState::Unknown,
                 };
-                let origin = error.origin().max(Origin::Person);
-                let words = format!("{error}; check before repeating");
-                Ending { state, origin, ..Ending::failed(words) }
+                let output = format!("{error}; check before repeating");
+                Ending { state, output, ..Ending::of_error(&error) }
             }
             // The file changed at this moment, so the person must look again.
             Err(error @ ToolError::Conflict(_)) => {
                 Ending { state: DraftState::Stale, ..Ending::failed(error.to_string()) }
             }
-            Err(error) => {
-                let origin = error.origin().max(Origin::Person);
-                Ending { origin, ..Ending::failed(error.to_string()) }
-            }
+            Err(error) => Ending::of_error(&error),
         }
     }
 
+    /// Records the outcome, unless another gateway may have taken the draft over. A call that did not
+    /// begin is recorded as long as nobody has: the others could not know it.
     async fn settle(
         &self,
-        draft: Draft,
+        draft: &Draft,
         ending: Ending,
         by: &Author,
         cx: &ToolCx,
     ) -> Result<Draft, StoreError> {
-        let Ending { state, output, origin } = ending;
+        let Ending { state, output, origin, has_begun } = ending;
         let said = format!("{}: {}", state.as_str(), one_line(&output));
-        let audit = self.audit(&draft, by, Verdict::Allow, &said, cx);
+        let audit = self.audit(draft, by, Verdict::Allow, &said, cx);
         let step = DraftMove {
             from: draft.state,
             hash: draft.hash,
             to: state,
             change: DraftChange { output: Some((output, origin)), ..DraftChange::default() },
         };
-        self.services().drafts.move_draft(&draft.key.person, draft.id, step, audit).await
+        let life = cx.files.life();
+        let condition = if has_begun {
+            DraftCondition::Alive(life)
+        } else {
+            DraftCondition::NotTakenOver(life)
+        };
+        let drafts = self.services().drafts_under(condition);
+        let moved = drafts.move_draft(&draft.key.person, draft.id, step, audit).await;
+        if let Err(StoreError::LeaseLost) = &moved {
+            log_taken_over(draft);
+        }
+        moved
     }
 
     async fn traces(&self, draft: &Draft, cx: &ToolCx) -> Traces {
@@ -418,13 +452,24 @@ impl Toolbox {
 
 /// Whether another gateway takes over a draft that this one can no longer finish. It does for
 /// changes of files, perhaps already now. Of other plans it would only record that their outcome is
-/// unknown, while this gateway knows it.
+/// unknown, while this gateway knows that they did not begin.
 fn is_taken_over(draft: &Draft, ending: &Ending, cx: &ToolCx) -> bool {
     ending.state == DraftState::Failed && cx.check_life().is_err() && !leaves_no_traces(&draft.plan)
 }
 
+fn log_taken_over(draft: &Draft) {
+    tracing::warn!(
+        id = %draft.id,
+        "this gateway was silent for too long and writes nothing of a draft that it was applying; another one settles it"
+    );
+}
+
 fn taken_over(draft: Draft) -> NotApproved {
-    let message = "This gateway was silent for too long; another one applies the change.";
+    let message = if leaves_no_traces(&draft.plan) {
+        "This gateway was silent for too long, so the outcome is not known; check before repeating."
+    } else {
+        "This gateway was silent for too long; another one applies the change."
+    };
     not_approved(ErrorCode::StorageUnavailable, message.to_owned(), draft)
 }
 
@@ -444,7 +489,17 @@ enum Traces {
 
 impl Ending {
     fn failed(output: String) -> Self {
-        Self { state: DraftState::Failed, output, origin: Origin::Person }
+        Self { state: DraftState::Failed, output, origin: Origin::Person, has_begun: true }
+    }
+
+    fn of_error(error: &ToolError) -> Self {
+        let origin = error.origin().max(Origin::Person);
+        Self { origin, ..Self::failed(error.to_string()) }
+    }
+
+    fn done(plan: &Plan) -> Self {
+        let output = format!("{}: done", plan.summary);
+        Self { state: DraftState::Applied, ..Self::failed(output) }
     }
 }
 

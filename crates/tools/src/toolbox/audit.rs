@@ -26,7 +26,8 @@ pub(crate) struct Record<'a> {
 impl AuditTrail<'_> {
     /// Writes a row and returns its number in the chain.
     pub(crate) async fn write(&self, record: Record<'_>) -> Result<u64, StoreError> {
-        self.ledger.append_audit(self.entry(&record)).await.map(|row| row.seq)
+        let life = self.cx.files.life();
+        self.ledger.append_audit_of(life, self.entry(&record)).await.map(|row| row.seq)
     }
 
     pub(crate) fn entry(&self, record: &Record<'_>) -> AuditEntry {

@@ -22,7 +22,7 @@ mod tool_set;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use onyx_storage::{Drafts, Ledger, StoreError};
+use onyx_storage::{DraftCondition, Drafts, Ledger, StoreError};
 use onyx_types::{
     AgentId, Attendance, CallChange, CallLabel, Fault, PersonId, Preview, ToolCall, ToolOutcome,
     Verb,
@@ -58,6 +58,13 @@ pub struct Services {
     /// Stores outputs that are too long for a model, under `cache/artifacts`.
     pub artifacts: Artifacts,
     pub masker: Masker,
+}
+
+impl Services {
+    /// The drafts, changed only while the condition holds.
+    pub(crate) fn drafts_under(&self, condition: DraftCondition) -> Arc<dyn Drafts> {
+        self.drafts.under(condition).unwrap_or_else(|| Arc::clone(&self.drafts))
+    }
 }
 
 /// Whether a call happens or only its plan is shown.

@@ -1,7 +1,7 @@
 //! Makes drafts of plans that need a person. A session has at most one open draft for a target: a
 //! later plan is combined with it, so that a person decides once on the whole.
 
-use onyx_storage::{Draft, StoreError};
+use onyx_storage::{Draft, DraftCondition, StoreError};
 use onyx_types::{
     AsksFor, DecisionTiming, DraftId, DraftState, FileChange, Hash, IdGenerator, Origin, Plan,
     Preview, Proposal, Target, ToolCall, ToolEffect, ToolOutcome, Verdict, diff_lines,
@@ -44,7 +44,9 @@ pub(crate) async fn propose(
     }
     let record =
         Record { effect: Some(effect), decision: verdict, summary: &draft.plan.summary, result };
-    match services.drafts.put_draft(draft.clone(), &ids, trail.entry(&record)).await {
+    // Others may have closed the run meanwhile, so it proposes only in the life in which it began.
+    let drafts = services.drafts_under(DraftCondition::Alive(cx.files.life()));
+    match drafts.put_draft(draft.clone(), &ids, trail.entry(&record)).await {
         Ok(()) => Ok(outcome(draft, ids, verdict)),
         Err(StoreError::Conflict) => Err(ToolError::Conflict("what is drafted here".to_owned())),
         Err(error) => Err(error.into()),

@@ -4,11 +4,12 @@
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use onyx_agent::prompt;
-use onyx_agent::{KeptMessage, NewMessage as Message, StopTarget};
+use onyx_agent::{KeptMessage, NewMessage as Message, Runs, StopTarget};
 use onyx_knowledge::{Hit, Retrieval};
 use onyx_storage::{Delivery, SessionMeta};
 use onyx_types::{
-    AgentId, ErrorCode, Fault, MatchType, Origin, Scope, SessionId, Timestamp, TurnId,
+    AgentId, ErrorCode, Fault, MatchType, Origin, PersonId, RunId, Scope, SessionId, Timestamp,
+    TurnId,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -242,18 +243,32 @@ pub(in crate::routes) async fn cancel(
     };
     let question: TurnId = question.parse().map_err(|_| none())?;
     let agent: Option<AgentId> = agent.map(str::parse).transpose().map_err(|_| none())?;
-    if let Some(run) = state.agent.runs.answering(&caller.person, question) {
-        let runs = &state.agent.runs;
-        let cancelled = match agent {
-            Some(agent) => runs.stop_agent(&caller.person, run, &agent).await?,
-            None => runs.stop(&caller.person, StopTarget::Run(run)).await?,
-        };
-        return Ok(Json(Cancelled { cancelled }));
+    let (runs, person) = (&state.agent.runs, &caller.person);
+    if let Some(run) = runs.answering(person, question) {
+        return stop_answer(runs, person, run, agent.as_ref()).await;
     }
-    if state.agent.conversations.withdraw(&caller.person, question).await? {
+    if state.agent.conversations.withdraw(person, question).await? {
         return Ok(Json(Cancelled { cancelled: true }));
     }
-    Err(none())
+    // Other gateways are asked last, because this costs a query.
+    match runs.answering_anywhere(person, question).await? {
+        Some(run) => stop_answer(runs, person, run, agent.as_ref()).await,
+        None => Err(none()),
+    }
+}
+
+/// Stops a run, or only one of the agents that answer in it.
+async fn stop_answer(
+    runs: &Runs,
+    person: &PersonId,
+    run: RunId,
+    agent: Option<&AgentId>,
+) -> Result<Json<Cancelled>, Problem> {
+    let cancelled = match agent {
+        Some(agent) => runs.stop_agent(person, run, agent).await?,
+        None => runs.stop(person, StopTarget::Run(run)).await?,
+    };
+    Ok(Json(Cancelled { cancelled }))
 }
 
 #[derive(Deserialize, JsonSchema)]

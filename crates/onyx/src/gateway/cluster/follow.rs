@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use onyx_api::Change;
 use onyx_storage::{ClusterChanges, PollPosition};
-use onyx_types::{Cancel, Fault};
+use onyx_types::{Cancel, Fault, PersonId};
 use tokio::sync::{Notify, mpsc};
 
 use super::tell::{GatewayMessage, WaitingMessages};
@@ -21,14 +21,17 @@ const POLL: Duration = Duration::from_millis(250);
 const MOST_HEARD: usize = 10_000;
 
 pub(super) async fn follow(live: &Live, shared: &SharedStorage, asked_to_drain: &Cancel) {
-    let (config, (notices, heard)) = (Notify::new(), mpsc::channel(MOST_HEARD));
+    let (config, zones) = (Notify::new(), Notify::new());
+    let (notices, heard) = mpsc::channel(MOST_HEARD);
     let waiting = WaitingMessages::default();
-    let look = ClusterFollower { live, shared, asked_to_drain, config: &config, notices };
+    let look =
+        ClusterFollower { live, shared, asked_to_drain, config: &config, zones: &zones, notices };
     tokio::select! {
         () = waiting.gather(live) => {}
         () = look.again_and_again(&waiting) => {}
         () = follow_config(live, &config) => {}
-        () = hear(live, heard) => {}
+        () = follow_zones(live, &zones) => {}
+        () = hear(live, heard, &zones) => {}
     }
 }
 
@@ -38,6 +41,8 @@ struct ClusterFollower<'a> {
     shared: &'a SharedStorage,
     asked_to_drain: &'a Cancel,
     config: &'a Notify,
+    /// Notified when changes of people's time zones may have been missed.
+    zones: &'a Notify,
     notices: mpsc::Sender<String>,
 }
 
@@ -53,6 +58,7 @@ impl ClusterFollower<'_> {
             ..ClusterChanges::default()
         };
         self.config.notify_one();
+        self.zones.notify_one();
         loop {
             let told = waiting.take();
             match self.shared.membership.poll(&mut heard, &told).await {
@@ -81,10 +87,13 @@ impl ClusterFollower<'_> {
         }
         if more.gateway_gone {
             reload_everything(self.live);
+            self.zones.notify_one();
         }
         for notice in more.notices {
             // If the queue is full, the notice is dropped, because it is only a hint.
-            let _ = self.notices.try_send(notice);
+            if self.notices.try_send(notice).is_err() {
+                self.zones.notify_one();
+            }
         }
     }
 }
@@ -129,7 +138,26 @@ async fn follow_config(live: &Live, changed: &Notify) {
     }
 }
 
-async fn hear(live: &Live, mut notices: mpsc::Receiver<String>) {
+/// Reads all time zones again when changes of them may have been missed. Nothing asks for a zone in
+/// the database, so a missed change would count only after a restart.
+async fn follow_zones(live: &Live, missed: &Notify) {
+    loop {
+        missed.notified().await;
+        while let Err(fault) = live.agent.preferences.follow_zones().await {
+            tracing::warn!(%fault, "people's time zones could not be read; trying again");
+            tokio::time::sleep(POLL).await;
+        }
+    }
+}
+
+async fn follow_zone(live: &Live, person: &PersonId, zones: &Notify) {
+    if let Err(fault) = live.agent.preferences.follow_zone(person).await {
+        tracing::warn!(%person, %fault, "a time zone could not be read; trying again");
+        zones.notify_one();
+    }
+}
+
+async fn hear(live: &Live, mut notices: mpsc::Receiver<String>, zones: &Notify) {
     while let Some(message) = notices.recv().await {
         // A message in the form of a newer gateway cannot be read and is dropped, because it is
         // only a hint.
@@ -137,6 +165,7 @@ async fn hear(live: &Live, mut notices: mpsc::Receiver<String>) {
             Ok(GatewayMessage::Notice(notice)) => live.agent.hear(notice).await,
             Ok(GatewayMessage::Change { changed }) => live.changes.tell(changed),
             Ok(GatewayMessage::Job { job }) => live.agent.jobs.hear(job),
+            Ok(GatewayMessage::Zone { zone_of }) => follow_zone(live, &zone_of, zones).await,
             Err(error) => tracing::debug!(%error, "a message of another gateway is not known here"),
         }
     }

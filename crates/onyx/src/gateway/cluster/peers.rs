@@ -8,7 +8,7 @@ use bytes::BytesMut;
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 use onyx_agent::{DraftLeases, GatewayAddress, OtherGateways, RunOrder};
-use onyx_storage::{GatewayRow, StoreError};
+use onyx_storage::{Draft, GatewayRow, StoreError};
 use onyx_types::{Clock, DraftId, Envelope, Fault, PersonId, RunId, SessionKey};
 use reqwest::Response;
 use serde::Serialize;
@@ -107,17 +107,13 @@ fn envelopes(response: Response) -> impl futures::Stream<Item = Envelope> + Send
 /// Leases of drafts among all gateways. A lease is named after its draft in the database.
 pub(super) struct SharedDraftLeases(pub(super) Arc<SharedStorage>);
 
-fn name(draft: DraftId) -> String {
-    format!("draft {draft}")
-}
-
 #[async_trait]
 impl DraftLeases for SharedDraftLeases {
     async fn acquire(&self, draft: DraftId) -> Result<bool, StoreError> {
-        self.0.acquire_draft(&name(draft)).await
+        self.0.acquire_draft(&Draft::lease_name(draft)).await
     }
 
     async fn release(&self, draft: DraftId) {
-        self.0.release_draft(&name(draft)).await;
+        self.0.release_draft(&Draft::lease_name(draft)).await;
     }
 }

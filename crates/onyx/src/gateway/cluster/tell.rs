@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use onyx_agent::{JobNotice, Notice};
 use onyx_api::Change;
+use onyx_types::PersonId;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -25,6 +26,8 @@ pub(super) enum GatewayMessage {
     Change { changed: Change },
     /// Jobs of a person were changed, or have a result that their browsers show.
     Job { job: JobNotice },
+    /// A person chose another time zone.
+    Zone { zone_of: PersonId },
 }
 
 /// The messages that wait, in the form in which they are sent.
@@ -36,11 +39,13 @@ impl WaitingMessages {
     pub(super) async fn gather(&self, live: &Live) {
         let (mut notices, mut changes) = (live.agent.own_notices(), live.changes.to_be_shared());
         let mut jobs = live.agent.jobs.own_notices();
+        let mut zones = live.agent.preferences.own_zone_changes();
         loop {
             tokio::select! {
                 notice = next(&mut notices) => self.add(&GatewayMessage::Notice(notice)),
                 changed = next(&mut changes) => self.add(&GatewayMessage::Change { changed }),
                 job = next(&mut jobs) => self.add(&GatewayMessage::Job { job }),
+                zone_of = next(&mut zones) => self.add(&GatewayMessage::Zone { zone_of }),
             }
         }
     }

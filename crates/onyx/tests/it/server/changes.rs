@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
-use onyx_test_support::{DEFAULT_TOKEN, OnyxProcess, ScriptedModel, ServerPlace};
+use onyx_test_support::{DEFAULT_TOKEN, OnyxProcess, ScriptedModel, ServerPlace, wait_for};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::together::{FAILOVER, FOLLOWED, two};
+use crate::SOON;
 use crate::ws::Client;
 
 /// A client that is told of changes from now on.
@@ -94,4 +95,43 @@ async fn the_result_of_a_job_is_shown_at_every_gateway() {
         };
         assert!(shown["message"].as_str().unwrap().contains("All quiet."), "{shown}");
     }
+}
+
+const ZONE: &str = "Pacific/Kiritimati";
+
+async fn choose_zone(onyx: &OnyxProcess) {
+    let choice = json!({"timezone": ZONE});
+    let shown = onyx.post("/api/agent/config", &choice).await.expect(200).json();
+    assert_eq!(shown["current_timezone"], ZONE, "{shown}");
+}
+
+/// Waits until the zone counts at this gateway.
+async fn zone_counts(onyx: &OnyxProcess) {
+    wait_for("the time zone to be followed", SOON * 3, async || {
+        let shown = onyx.get("/api/agent/config").await.expect(200).json();
+        (shown["current_timezone"] == ZONE).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_time_zone_chosen_at_one_gateway_counts_at_the_other_within_a_second() {
+    let model = ScriptedModel::start().await;
+    let (_place, one, two) = two(&model).await;
+    choose_zone(&one).await;
+    let chosen = Instant::now();
+    zone_counts(&two).await;
+    assert!(chosen.elapsed() < FOLLOWED, "{:?}", chosen.elapsed());
+}
+
+#[tokio::test]
+async fn a_time_zone_chosen_at_a_gateway_that_was_killed_before_it_told_counts_when_it_is_dead() {
+    let model = ScriptedModel::start().await;
+    let (place, mut one, two) = two(&model).await;
+    place.lose_notices().await;
+    choose_zone(&one).await;
+    one.kill().await;
+    let killed = Instant::now();
+    zone_counts(&two).await;
+    assert!(killed.elapsed() < FAILOVER, "{:?}", killed.elapsed());
 }

@@ -2,6 +2,7 @@
 //! continues. A lock in the database sets where it stops; the lock is held until the gateway is
 //! alive again.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_test_support::{
@@ -9,6 +10,7 @@ use onyx_test_support::{
 };
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio_postgres::Client;
 
 use super::{gateway, place};
@@ -68,29 +70,71 @@ async fn draft_at(onyx: &OnyxProcess, id: &str) -> Value {
     onyx.get(&format!("/api/pending-changes/{id}")).await.expect(200).json()
 }
 
+/// Two gateways that may reach the site.
+async fn two_reaching(
+    place: &ServerPlace,
+    model: &ScriptedModel,
+    site: &Site,
+) -> (OnyxProcess, OnyxProcess) {
+    let web = json!({"tools": {"web": {"allowPrivateHosts": [site.address().to_string()]}}});
+    let one = acting(place, "one", model).merge(web.clone());
+    let two = acting(place, "two", model).merge(web);
+    tokio::join!(one.start(), two.start())
+}
+
+/// The id of a draft that waits for a person, and that would send something to the site.
+async fn to_be_sent(onyx: &OnyxProcess, site: &Site) -> String {
+    let fetch = message(&[("web_fetch", json!({"url": site.url("/?q=secret")}))]);
+    let ask = ("ask_agent", json!({"agent": "helper", "message": fetch}));
+    onyx.chat_stream(&json!({"message": message(&[ask])})).await;
+    let drafts = onyx.get("/api/pending-changes?state=pending").await.expect(200).json();
+    assert_eq!(drafts["drafts"][0]["tool"], "web_fetch", "{drafts:#}");
+    drafts["drafts"][0]["id"].as_str().unwrap().to_owned()
+}
+
 #[tokio::test]
 async fn a_gateway_frozen_between_approval_and_effect_does_nothing_and_the_draft_says_why() {
     let site = Site::start(|_| Page::html("<p>hit</p>")).await;
     let (place, model) = (place().await, obedient().await);
-    let web = json!({"tools": {"web": {"allowPrivateHosts": [site.address().to_string()]}}});
-    let one = acting(&place, "one", &model).merge(web.clone());
-    let two = acting(&place, "two", &model).merge(web);
-    let (one, two) = tokio::join!(one.start(), two.start());
-    let fetch = message(&[("web_fetch", json!({"url": site.url("/?q=secret")}))]);
-    let ask = ("ask_agent", json!({"agent": "helper", "message": fetch}));
-    one.chat_stream(&json!({"message": message(&[ask])})).await;
-    let drafts = one.get("/api/pending-changes?state=pending").await.expect(200).json();
-    assert_eq!(drafts["drafts"][0]["tool"], "web_fetch", "{drafts:#}");
-    let id = drafts["drafts"][0]["id"].as_str().unwrap();
+    let (one, two) = two_reaching(&place, &model, &site).await;
+    let id = to_be_sent(&one, &site).await;
     let path = format!("/api/pending-changes/{id}/approve");
     let obstacle = Obstacle::put(&place, "SELECT FROM drafts FOR UPDATE").await;
     let approval = tokio::spawn(one.request(Method::POST, &path).json(&json!({})).send());
     obstacle.freeze(&place, &one).await;
     assert_eq!(approval.await.unwrap().unwrap().status(), 200);
     assert!(site.requests().is_empty(), "{:?}", site.requests());
-    let draft = draft_at(&two, id).await;
+    let draft = draft_at(&two, &id).await;
     assert_eq!(draft["state"], "failed", "{draft:#}");
     assert!(draft["output"].as_str().unwrap().contains("silent for too long"), "{draft:#}");
+}
+
+#[tokio::test]
+async fn what_a_gateway_had_done_when_it_was_frozen_is_settled_as_unknown_by_another_one() {
+    let answered = Arc::new(Notify::new());
+    let after = Arc::clone(&answered);
+    let page = move |_: &str| Page { after: Some(Arc::clone(&after)), ..Page::html("<p>hit</p>") };
+    let site = Site::start(page).await;
+    let (place, model) = (place().await, obedient().await);
+    let (one, two) = two_reaching(&place, &model, &site).await;
+    let id = to_be_sent(&one, &site).await;
+    let path = format!("/api/pending-changes/{id}/approve");
+    let approval = tokio::spawn(one.request(Method::POST, &path).json(&json!({})).send());
+    wait_for("the site to be asked", SOON, async || (!site.requests().is_empty()).then_some(()))
+        .await;
+    // The outcome is recorded together with a row of the audit chain.
+    let obstacle = Obstacle::put(&place, "SELECT FROM audit_heads FOR UPDATE").await;
+    answered.notify_one();
+    obstacle.freeze(&place, &one).await;
+    let answer = approval.await.unwrap().unwrap();
+    assert_eq!(answer.status(), 503, "{}", answer.text().await.unwrap());
+    let settled = wait_for("another gateway to settle it", FAILOVER, async || {
+        Some(draft_at(&two, &id).await).filter(|draft| draft["state"] != "applying")
+    })
+    .await;
+    assert_eq!(settled["state"], "unknown", "{settled:#}");
+    assert!(settled["output"].as_str().unwrap().contains("outcome is not known"), "{settled:#}");
+    assert_eq!(site.requests().len(), 1, "nobody asked the site again");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //! gateways.
 
 mod anywhere;
+mod approvals;
 mod backups;
 mod changes;
 mod commands;

@@ -163,3 +163,29 @@ async fn a_message_that_waits_at_one_gateway_is_shown_and_withdrawn_at_the_other
     .await;
     assert_eq!(model.request_count(), 2, "the second message was not answered");
 }
+
+#[tokio::test]
+async fn an_answer_in_a_thread_is_stopped_by_its_message_through_the_other_gateway() {
+    let model = ScriptedModel::with_answers([hanging(), hanging()]).await;
+    let (_place, one, two) = two(&model).await;
+    let at = thread(&one).await;
+    for number in 1..=2 {
+        let sent = say(&one, &at, "go").await;
+        model.wait_for_requests(number).await;
+        // An answer stops one of those who answer; the message itself stops all of them.
+        let id = if number == 1 {
+            &sent["assistant_messages"][0]["id"]
+        } else {
+            &sent["user_message"]["id"]
+        };
+        let path = format!("/api/messages/{}/cancel", id.as_str().unwrap());
+        let stopped = two.post(&path, &json!({})).await.expect(200).json();
+        assert_eq!(stopped, json!({"cancelled": true}));
+        wait_for("the answer to be over", SOON, async || {
+            let page = one.get(&format!("{at}/messages")).await.expect(200).json();
+            let mut messages = page["messages"].as_array().unwrap().iter();
+            messages.all(|message| message["status"] != "streaming").then_some(())
+        })
+        .await;
+    }
+}

@@ -17,7 +17,7 @@ use super::convert::get;
 use super::gateway::{Gateway, LifeWriter};
 use super::origins::PostgresOrigins;
 use super::query;
-use crate::{Area, Files, FoundObject, Objects, Origins, StoreError, Wanted};
+use crate::{Area, Files, FoundObject, Objects, Origins, StoreError, Wanted, WorkLife};
 
 pub(crate) use blobs::Blobs;
 use objects::PostgresObjects;
@@ -117,6 +117,10 @@ impl Files for PostgresFiles {
     fn of_this_life(&self) -> Option<Arc<dyn Files>> {
         let writer = self.writer.as_ref()?.of_this_life();
         Some(Arc::new(self.written_by(writer)))
+    }
+
+    fn life(&self) -> WorkLife {
+        self.writer.as_ref().map_or(WorkLife::Current, LifeWriter::life)
     }
 
     fn origins(&self) -> Arc<dyn Origins> {

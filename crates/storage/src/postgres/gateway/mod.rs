@@ -32,6 +32,7 @@ pub(in crate::postgres) use leases::MayWait;
 pub(crate) use leases::PostgresLeases;
 pub use overview::{GatewayOverview, GatewayState};
 pub(crate) use overview::{ask_to_drain, overview};
+pub(in crate::postgres) use owners::keep_owner;
 pub use poll::{ClusterChanges, PollPosition};
 pub(in crate::postgres) use writer::{LifeFence, LifeWriter, last_statement};
 

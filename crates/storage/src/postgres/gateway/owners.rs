@@ -3,10 +3,12 @@
 //! grows with every new owner.
 
 use async_trait::async_trait;
+use deadpool_postgres::Transaction;
 
 use super::{Gateway, token};
 use crate::postgres::convert::{get, integer};
 use crate::postgres::query::{execute, row_if_any};
+use crate::postgres::transaction::TransactionError;
 use crate::{Duties, OwnedDuty, StoreError};
 
 #[async_trait]
@@ -56,4 +58,18 @@ impl Duties for Gateway {
                       WHERE name = $1 AND gateways.id <> $2 AND until > clock_timestamp()";
         Ok(row_if_any(&client, select, &[&name, &self.settings.id]).await?.is_some())
     }
+}
+
+/// Keeps everybody from taking a duty over until the transaction ends. `LeaseLost`: this incarnation
+/// of the gateway does not own the duty any more.
+pub(in crate::postgres) async fn keep_owner(
+    transaction: &Transaction<'_>,
+    name: &str,
+    gateway: &str,
+    incarnation: i64,
+) -> Result<(), TransactionError> {
+    let select = "SELECT 1 FROM owners
+                  WHERE name = $1 AND gateway = $2 AND incarnation = $3 FOR SHARE";
+    let owned = row_if_any(transaction, select, &[&name, &gateway, &incarnation]).await?;
+    if owned.is_some() { Ok(()) } else { Err(StoreError::LeaseLost.into()) }
 }

@@ -1,7 +1,7 @@
-//! Decides whether a gateway may write files and notes of their origin. Others take over a gateway's work once its life
-//! is over; from then on nothing that it began is written, even if it wakes up and lives again. The life also stands for
-//! the leases of sessions, drafts and jobs, because they end with it: a session's own lease is longer than a life and is
-//! renewed three times in it.
+//! Decides whether a gateway may write files and notes of their origin, drafts, and the audit rows of a run. Others take
+//! over a gateway's work once its life is over; from then on nothing that it began is written, even if it wakes up and
+//! lives again. The life also stands for the leases of sessions, drafts and jobs, because they end with it: a session's
+//! own lease is longer than a life and is renewed three times in it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,40 +9,36 @@ use std::time::Duration;
 use deadpool_postgres::Transaction;
 
 use super::Gateway;
-use crate::StoreError;
 use crate::postgres::connect::MOST_IDLE;
 use crate::postgres::query::row_if_any;
 use crate::postgres::transaction::TransactionError;
+use crate::{StoreError, WorkLife};
 
 #[derive(Clone, Debug)]
 pub(in crate::postgres) struct LifeWriter {
     gateway: Arc<Gateway>,
-    life: WriterLife,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum WriterLife {
-    /// The incarnation that the gateway has when it writes. This is for work that no other gateway
-    /// takes over.
-    Current,
-    /// The incarnation in which the work began.
-    Of(i64),
-    /// The work began after another process had taken this gateway's name, so it may not write.
-    Over,
+    life: WorkLife,
 }
 
 impl LifeWriter {
     pub(in crate::postgres) fn new(gateway: Arc<Gateway>) -> Self {
-        Self { gateway, life: WriterLife::Current }
+        Self::of(gateway, WorkLife::Current)
+    }
+
+    /// A writer for work that began in this life.
+    pub(in crate::postgres) fn of(gateway: Arc<Gateway>, life: WorkLife) -> Self {
+        Self { gateway, life }
+    }
+
+    pub(in crate::postgres) fn life(&self) -> WorkLife {
+        self.life
     }
 
     /// Returns a writer for work that begins now. Work inside other work keeps the life of the outer work.
     pub(in crate::postgres) fn of_this_life(&self) -> Self {
         let life = match self.life {
-            WriterLife::Current => {
-                self.gateway.incarnation().map_or(WriterLife::Over, WriterLife::Of)
-            }
-            begun @ (WriterLife::Of(_) | WriterLife::Over) => begun,
+            WorkLife::Current => self.gateway.incarnation().map_or(WorkLife::Over, WorkLife::Of),
+            begun @ (WorkLife::Of(_) | WorkLife::Over) => begun,
         };
         Self { gateway: Arc::clone(&self.gateway), life }
     }
@@ -51,9 +47,9 @@ impl LifeWriter {
     pub(in crate::postgres) fn incarnation(&self) -> Result<i64, StoreError> {
         let now = self.gateway.alive()?;
         match self.life {
-            WriterLife::Current => Ok(now),
-            WriterLife::Of(begun) if begun == now => Ok(now),
-            WriterLife::Of(_) | WriterLife::Over => Err(StoreError::LeaseLost),
+            WorkLife::Current => Ok(now),
+            WorkLife::Of(begun) if begun == now => Ok(now),
+            WorkLife::Of(_) | WorkLife::Over => Err(StoreError::LeaseLost),
         }
     }
 

@@ -18,12 +18,12 @@ use onyx_types::{
 use crate::{
     AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, LeftMessage,
     ModelUse, RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionMove,
-    SessionSequence, StoreError, TagCount, UsageRow,
+    SessionSequence, StoreError, TagCount, UsageRow, WorkLife,
 };
 
 use super::audit::AuditChains;
 use super::connect::Database;
-use super::gateway::{Gateway, MayWait, PostgresLeases};
+use super::gateway::{Gateway, LifeWriter, MayWait, PostgresLeases};
 use super::query::execute;
 use super::transaction::transact;
 
@@ -228,7 +228,19 @@ impl Ledger for PostgresLedger {
     }
 
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {
-        self.audit.append(entry).await
+        self.audit.append(entry, None).await
+    }
+
+    async fn append_audit_of(
+        &self,
+        life: WorkLife,
+        entry: AuditEntry,
+    ) -> Result<AuditRow, StoreError> {
+        if life == WorkLife::Current {
+            return self.append_audit(entry).await;
+        }
+        let fence = LifeWriter::of(Arc::clone(&self.gateway), life).begin().await?;
+        self.audit.append(entry, Some(&fence)).await
     }
 
     async fn audit(

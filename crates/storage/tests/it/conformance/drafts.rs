@@ -1,5 +1,6 @@
 use onyx_storage::{
-    AuditEntry, ChainState, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, StoreError,
+    AuditEntry, ChainState, Draft, DraftChange, DraftCondition, DraftDecision, DraftFilter,
+    DraftMove, StoreError, WorkLife,
 };
 use onyx_types::{
     Actor, DraftState, FileChange, Hash, HomePath, IdGenerator, Origin, Plan, PlanTarget, Preview,
@@ -250,4 +251,27 @@ pub(crate) async fn decisions_wait_until_they_are_delivered_and_go_with_the_sess
     on.ledger.delete_session(&key.person, key.session).await.unwrap();
     assert_eq!(undelivered().await, []);
     assert_eq!(on.drafts.drafts(&key.person, &DraftFilter::default()).await.unwrap(), []);
+}
+
+pub(crate) async fn work_of_this_life_changes_drafts_and_is_audited(on: Backend) {
+    let (mut make, mut mint) = (Maker::new(), IdGenerator::new(1));
+    let key = make.key();
+    let life = on.files.of_this_life().map_or(WorkLife::Current, |files| files.life());
+    let alive = DraftCondition::Alive(life);
+    // A store without other processes needs no condition.
+    let drafts = on.drafts.under(alive).unwrap_or_else(|| on.drafts.clone());
+    let draft = draft(&mut make, &mut mint, &key, &["a"]);
+    drafts.put_draft(draft.clone(), &[], audit(&draft, "drafted")).await.unwrap();
+    for (from, to) in
+        [(DraftState::Pending, DraftState::Applying), (DraftState::Applying, DraftState::Applied)]
+    {
+        let step = DraftMove { from, hash: draft.hash, to, change: DraftChange::default() };
+        let entry = audit(&draft, to.as_str());
+        drafts.move_draft(&key.person, draft.id, step, entry).await.unwrap();
+    }
+    on.ledger.append_audit_of(life, audit(&draft, "more")).await.unwrap();
+    let back = on.drafts.draft(&key.person, draft.id).await.unwrap().unwrap();
+    assert_eq!(back.state, DraftState::Applied);
+    let chain = on.ledger.verify_audit(&key.person).await.unwrap();
+    assert_eq!(chain, ChainState::Whole { rows: 4 });
 }

@@ -205,6 +205,7 @@ conformance! {
         a_move_sets_what_it_says_and_a_fresh_plan_gets_a_hash
         what_is_being_applied_or_has_run_out_is_unsettled
         decisions_wait_until_they_are_delivered_and_go_with_the_session
+        work_of_this_life_changes_drafts_and_is_audited
         ;
     runs:
         beginning_makes_the_session

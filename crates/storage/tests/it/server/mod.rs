@@ -3,6 +3,7 @@
 
 mod blobs;
 mod connectors;
+mod draft_fences;
 mod fences;
 mod gateways;
 mod lost_answers;

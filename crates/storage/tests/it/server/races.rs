@@ -197,7 +197,11 @@ async fn a_slot_is_settled_and_fired_once_and_no_more_run_than_may() {
     assert!(two.two.store.jobs.change_job(&job("job-1").person, &jobs[0], change).await.unwrap());
 }
 
-fn draft(make: &mut Maker, mint: &mut IdGenerator, key: &onyx_types::SessionKey) -> Draft {
+pub(super) fn draft(
+    make: &mut Maker,
+    mint: &mut IdGenerator,
+    key: &onyx_types::SessionKey,
+) -> Draft {
     let at = make.tick();
     let plan = Plan::new("write_file", json!({"path": "a"}), ToolEffect::Write, "Write a");
     let run = mint.run(at);
