@@ -13,7 +13,7 @@ CREATE TABLE entities (
     last_said BIGINT NOT NULL,
     UNIQUE (grp, key_hash)
 );
-CREATE INDEX entities_by_last_said ON entities (grp, last_said DESC, id);
+CREATE INDEX entities_by_last_said ON entities (grp, last_said DESC, left(key, 100));
 
 -- Which facts were counted for which entity.
 CREATE TABLE mentions (

@@ -75,7 +75,7 @@ const NEWEST: &str = "SELECT wanted.grp, newest.key, newest.name, newest.facts, 
      FROM unnest($2::BIGINT[]) AS wanted (grp) CROSS JOIN LATERAL (
          SELECT key, name, facts, last_said FROM entities
          WHERE entities.grp = wanted.grp AND position($1 IN key) > 0
-         ORDER BY last_said DESC, id LIMIT $3) AS newest";
+         ORDER BY last_said DESC, left(key, 100) LIMIT $3) AS newest";
 const COUNTS: &str = "SELECT entities.key, sum(entities.facts)::BIGINT
      FROM unnest($1::BIGINT[]) AS cut (grp) CROSS JOIN unnest($2::TEXT[]) AS wanted (key)
      JOIN entities ON entities.grp = cut.grp

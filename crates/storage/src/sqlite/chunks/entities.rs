@@ -129,3 +129,68 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<EntityRow> {
         last_said: timestamp(row, 3)?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use onyx_types::SystemClock;
+    use rusqlite::StatementStatus;
+
+    use super::super::file::IndexFile;
+    use super::*;
+
+    const ENTITIES: u32 = 20;
+
+    fn add_facts(connection: &Connection, count: u32) {
+        let insert = "INSERT INTO facts (chunk, maker, subject_key, subject, relation, object_key,
+                                         object, is_entity, ends, line, said)
+             VALUES (1, 'rules', ?1, ?1, 'phone', '123', '123', 0, 0, 1, '')";
+        for number in 0..count {
+            let name = format!("person {}", number % ENTITIES);
+            connection.execute(insert, [name]).unwrap();
+        }
+    }
+
+    /// The number of steps that listing takes, where nothing was written since the last list.
+    fn steps_to_list(connection: &Connection) -> i32 {
+        let statements = [REMOVE_GONE, REMOVE_CHANGED, ADD_ENTITIES, ADD_MENTIONS];
+        let mut steps = 0;
+        for statement in statements {
+            let mut statement = connection.prepare(statement).unwrap();
+            assert!(statement.query([]).unwrap().next().unwrap().is_none());
+            steps += statement.get_status(StatementStatus::VmStep);
+        }
+        let mut statement = connection.prepare(NEWEST).unwrap();
+        assert_eq!(statement.query_map(params![1, "", 9], entity).unwrap().count(), 9);
+        steps + statement.get_status(StatementStatus::VmStep)
+    }
+
+    #[test]
+    fn the_list_does_not_read_the_facts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let file = IndexFile { path, clock: Arc::new(SystemClock::new()), open: Mutex::default() };
+        let check = |connection: &mut Connection| -> Result<(Vec<i32>, Vec<u64>), StoreError> {
+            connection.execute_batch(
+                "INSERT INTO groups VALUES (1, 'anna', '\"person\"', 'note');
+                 INSERT INTO sources (id, grp, person, path, origin, title, checksum, size,
+                                      modified, chunking, indexed_at)
+                 VALUES (1, 1, 'anna', 'a', 'person', 'A', '', 1, 20, '', 1);
+                 INSERT INTO chunks (id, source, start_line, end_line, heading, origin, text, hash)
+                 VALUES (1, 1, 1, 1, '', 'person', 'text', x'0102');",
+            )?;
+            let mut steps = Vec::new();
+            for facts in [ENTITIES, 100 * ENTITIES] {
+                add_facts(connection, facts);
+                newest(connection, "", &[GroupId(1)], 9)?;
+                steps.push(steps_to_list(connection));
+            }
+            let rows = newest(connection, "person 7", &[GroupId(1)], 9)?;
+            Ok((steps, rows.iter().map(|row| row.facts).collect()))
+        };
+        let (steps, facts) = file.with(&check).unwrap();
+        assert!(steps[1] <= steps[0] + 10, "{steps:?}");
+        assert_eq!(facts, [101]);
+    }
+}

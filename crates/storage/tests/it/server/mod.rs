@@ -3,6 +3,7 @@
 
 mod blobs;
 mod connectors;
+mod entities;
 mod fences;
 mod gateways;
 mod lost_answers;
