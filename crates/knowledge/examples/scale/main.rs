@@ -16,6 +16,7 @@
 
 mod ask;
 mod corpus;
+mod facts;
 mod logs;
 mod make;
 mod messages;
@@ -88,6 +89,7 @@ struct Arguments {
 /// The parts that can be measured without an embedding model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Only {
+    Facts,
     Messages,
     Sessions,
 }
@@ -101,6 +103,7 @@ enum Part {
     Make,
     Ask,
     Tiny,
+    Facts,
     Sessions,
     Messages,
     AskMessages,
@@ -134,6 +137,7 @@ async fn main() {
         (Some(Part::Make), Some(home)) => make::measure(home, &corpus, arguments.chunks).await,
         (Some(Part::Ask), Some(home)) => ask::measure(home, &corpus).await,
         (Some(Part::Tiny), Some(home)) => make::measure_tiny(home, arguments.tiny).await,
+        (Some(Part::Facts), Some(home)) => facts::measure(home).await,
         (Some(Part::Sessions), Some(home)) => sessions::measure(home, arguments.sessions).await,
         (Some(Part::Messages), Some(home)) => {
             messages::make(home, &corpus, arguments.messages).await
@@ -160,6 +164,7 @@ fn report(arguments: &Arguments) {
     // The record begins after the embedding, which is not measured.
     let begun = Occasion::begin();
     let rows = match arguments.only {
+        Some(Only::Facts) => run_all(&[Part::Facts]),
         Some(Only::Messages) => run_all(&[Part::Messages, Part::AskMessages]),
         Some(Only::Sessions) => run_all(&[Part::Sessions]),
         None => every_row(arguments),
@@ -176,6 +181,7 @@ fn every_row(arguments: &Arguments) -> Vec<Row> {
     if arguments.tiny > 0 {
         rows.extend(run_all(&[Part::Tiny]));
     }
+    rows.extend(run_all(&[Part::Facts]));
     if arguments.sessions > 0 {
         rows.extend(run_all(&[Part::Sessions]));
     }

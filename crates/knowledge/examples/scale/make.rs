@@ -74,7 +74,7 @@ fn write_files(home: &Path, texts: &[String], chunks: usize) {
 
 /// Writes a file as if an hour ago, because files that were just written when they are read are
 /// read again later.
-fn write(path: &Path, text: &str) {
+pub(crate) fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
     let past = SystemTime::now() - Duration::from_secs(3_600);

@@ -151,6 +151,29 @@ async fn names_are_made_one_and_taken_apart_by_hand() {
     assert_eq!(facts(&world, "Bob").await, ["Bob likes figs <- vault/b.md:2"]);
 }
 
+#[tokio::test]
+async fn the_list_of_entities_follows_the_texts() {
+    let world = World::new().await;
+    world.write("people/anna/vault/a.md", "Bob lives in Bonn.\n");
+    world.write("people/anna/vault/b.md", "Bob works at Acme.\nBen lives in Bonn.\n");
+    let listed = async || {
+        let rows = world.index.graph_entities(&chat("anna"), "", 10).await.unwrap();
+        let mut named: Vec<_> = rows.into_iter().map(|row| (row.name.name, row.facts)).collect();
+        named.sort();
+        named
+    };
+    let entity = |name: &str, facts: u64| (name.to_owned(), facts);
+    let all = [entity("Acme", 1), entity("Ben", 1), entity("Bob", 2), entity("Bonn", 2)];
+    assert_eq!(listed().await, all);
+    let merge = |decisions: &mut NameDecisions| decisions.merge("Bob", &["Ben".into()]);
+    NameDecisions::change(&*world.store.files, &anna(), merge).await.unwrap();
+    let merged = [entity("Acme", 1), entity("Bob", 3), entity("Bonn", 2)];
+    assert_eq!(listed().await, merged);
+    std::fs::remove_file(world.path("people/anna/vault/b.md")).unwrap();
+    world.index.sync().await.unwrap();
+    assert_eq!(listed().await, [entity("Bob", 1), entity("Bonn", 1)]);
+}
+
 /// A finder that says of every text that its first word knows its last.
 #[derive(Default)]
 struct Reader {

@@ -80,6 +80,7 @@ pub struct StoredFact {
 /// A person or thing that facts are about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntityRow {
+    /// The name in the spelling that was used last.
     pub name: EntityName,
     pub facts: u64,
     pub last_said: Timestamp,

@@ -1,5 +1,6 @@
 //! The derived store behind search: sources, their chunks, vectors, and the facts that texts state.
 
+mod entities;
 mod graph;
 mod names;
 
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 
+pub(crate) use entities::{EntityMerge, NewestEntities};
 pub use graph::{
     ChunkFacts, EntityName, EntityRow, FactId, FactRow, Holds, ObjectKind, StoredFact,
 };
@@ -450,7 +452,8 @@ pub trait ChunkStore: Send + Sync {
     ) -> Result<Vec<StoredFact>, StoreError>;
 
     /// Lists the entities that facts within groups are about and whose key contains a part; those
-    /// stated last come first.
+    /// stated last come first. The list is kept for each group, so that asking costs the same
+    /// however many facts there are; only a part is looked for in the name of each entity.
     async fn entities(
         &self,
         part: &str,

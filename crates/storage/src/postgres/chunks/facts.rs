@@ -1,4 +1,4 @@
-//! Facts, and the entities that they are about.
+//! Facts. The entities that they are about are in `entities.rs`.
 
 use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::Hash;
@@ -11,8 +11,8 @@ use crate::postgres::convert::{
 use crate::postgres::query::{execute, read_all, row_if_any, rows};
 use crate::postgres::transaction::TransactionError;
 use crate::{
-    ChunkFacts, EntityName, EntityRow, FactId, FactRow, GroupId, Holds, ObjectKind, SourceKey,
-    StoreError, StoredFact,
+    ChunkFacts, EntityName, FactId, FactRow, GroupId, Holds, ObjectKind, SourceKey, StoreError,
+    StoredFact,
 };
 
 /// Stores facts. They replace what the same makers found in the same chunks before. Chunks that no
@@ -94,36 +94,6 @@ pub(super) async fn about(
     read_all(&found, stored)
 }
 
-/// Lists the entities that facts within groups are about and whose key contains a part; those
-/// stated last come first.
-pub(super) async fn entities(
-    client: &impl GenericClient,
-    part: &str,
-    groups: &[GroupId],
-    limit: u32,
-) -> Result<Vec<EntityRow>, StoreError> {
-    let found = rows(
-        client,
-        "SELECT key, max(name), count(*), max(at) AS last FROM
-             (SELECT subject_key AS key, subject AS name, chunk FROM facts
-              UNION ALL
-              SELECT object_key, object, chunk FROM facts WHERE is_entity) AS named
-         JOIN (SELECT chunks.id AS id, grp, coalesce(said_at, dated, modified) AS at
-               FROM chunks JOIN sources ON sources.id = chunks.source) AS texts ON texts.id = chunk
-         WHERE position($1 IN key) > 0 AND grp = ANY ($2)
-         GROUP BY key ORDER BY last DESC, key LIMIT $3",
-        &[&part, &numbers(groups), &i64::from(limit)],
-    )
-    .await?;
-    read_all(&found, |row| {
-        Ok(EntityRow {
-            name: EntityName { key: get(row, 0)?, name: get(row, 1)? },
-            facts: count(row, 2)?,
-            last_said: timestamp(row, 3)?,
-        })
-    })
-}
-
 pub(super) async fn reading(
     client: &impl GenericClient,
     text: Hash,
@@ -150,7 +120,7 @@ pub(super) async fn keep_reading(
     Ok(())
 }
 
-fn numbers(groups: &[GroupId]) -> Vec<i64> {
+pub(super) fn numbers(groups: &[GroupId]) -> Vec<i64> {
     groups.iter().map(|group| i64::from(group.0)).collect()
 }
 

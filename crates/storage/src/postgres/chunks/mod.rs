@@ -2,6 +2,7 @@
 //! follows them with an index of its own; no search happens in the database.
 
 mod changes;
+mod entities;
 mod facts;
 mod outline;
 mod read;
@@ -280,7 +281,8 @@ impl ChunkStore for PostgresChunks {
     }
 
     async fn keep_facts(&self, found: Vec<ChunkFacts>) -> Result<(), StoreError> {
-        transact!(self.database, transaction => { facts::keep(&transaction, &found).await })
+        transact!(self.database, transaction => { facts::keep(&transaction, &found).await })?;
+        entities::bring_up_to_date(&self.database).await
     }
 
     async fn facts_about(
@@ -298,7 +300,8 @@ impl ChunkStore for PostgresChunks {
         groups: &[GroupId],
         limit: u32,
     ) -> Result<Vec<EntityRow>, StoreError> {
-        facts::entities(&self.database.client().await?, part, groups, limit).await
+        entities::bring_up_to_date(&self.database).await?;
+        entities::newest(&self.database.client().await?, part, groups, limit).await
     }
 
     async fn reading(&self, text: Hash, maker: &str) -> Result<Option<Vec<FactRow>>, StoreError> {

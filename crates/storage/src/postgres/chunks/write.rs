@@ -190,8 +190,13 @@ pub(super) async fn touch(
 ) -> Result<(), StoreError> {
     execute(
         client,
-        "UPDATE sources SET size = $3, modified = $4, indexed_at = $5
-         WHERE person = $1 AND path = $2",
+        // Facts without a time of their own were stated when the file was written, so their entities
+        // move in the list.
+        "WITH touched AS (
+             UPDATE sources SET size = $3, modified = $4, indexed_at = $5
+             WHERE person = $1 AND path = $2 RETURNING id, dated)
+         UPDATE facts SET counted = NULL FROM touched JOIN chunks ON chunks.source = touched.id
+         WHERE facts.chunk = chunks.id AND touched.dated IS NULL AND chunks.said_at IS NULL",
         &[
             &person_column(key.person.as_ref()),
             &key.path,

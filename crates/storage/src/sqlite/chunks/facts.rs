@@ -1,13 +1,14 @@
-//! Facts, and the entities that they are about.
+//! Facts. The entities that they are about are in `entities.rs`.
 
 use onyx_types::Hash;
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
+use super::entities::count_changes;
 use super::read::person_of;
 use crate::sqlite::convert::{count, integer, named, parsed_if_any, timestamp};
 use crate::{
-    ChunkFacts, EntityName, EntityRow, FactId, FactRow, GroupId, Holds, ObjectKind, SourceKey,
-    StoreError, StoredFact,
+    ChunkFacts, EntityName, FactId, FactRow, GroupId, Holds, ObjectKind, SourceKey, StoreError,
+    StoredFact,
 };
 
 /// Stores facts. They replace what the same makers found in the same chunks before. Chunks that no
@@ -48,6 +49,7 @@ pub(super) fn keep(connection: &mut Connection, found: &[ChunkFacts]) -> Result<
             }
         }
     }
+    count_changes(&transaction)?;
     Ok(transaction.commit()?)
 }
 
@@ -76,37 +78,6 @@ pub(super) fn about(
     let rows = statement.query_map(
         named_params! { ":keys": listed(keys)?, ":groups": numbers(groups), ":limit": limit },
         stored,
-    )?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
-/// Lists the entities that facts within groups are about and whose key contains a part; those
-/// stated last come first.
-pub(super) fn entities(
-    connection: &Connection,
-    part: &str,
-    groups: &[GroupId],
-    limit: u32,
-) -> Result<Vec<EntityRow>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT key, max(name), count(*), max(at) AS last FROM
-             (SELECT subject_key AS key, subject AS name, chunk FROM facts
-              UNION ALL
-              SELECT object_key, object, chunk FROM facts WHERE is_entity) AS named
-         JOIN (SELECT chunks.id AS id, grp, coalesce(said_at, dated, modified) AS at
-               FROM chunks JOIN sources ON sources.id = chunks.source) AS texts ON texts.id = chunk
-         WHERE instr(key, :part) > 0 AND grp IN (SELECT value FROM json_each(:groups))
-         GROUP BY key ORDER BY last DESC, key LIMIT :limit",
-    )?;
-    let rows = statement.query_map(
-        named_params! { ":part": part, ":groups": numbers(groups), ":limit": limit },
-        |row| {
-            Ok(EntityRow {
-                name: EntityName { key: row.get(0)?, name: row.get(1)? },
-                facts: count(row, 2)?,
-                last_said: timestamp(row, 3)?,
-            })
-        },
     )?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

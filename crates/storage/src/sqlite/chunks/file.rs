@@ -104,9 +104,9 @@ mod tests {
     use onyx_types::SystemClock;
     use refinery::Target;
 
-    use super::super::vectors;
+    use super::super::{entities, vectors};
     use super::*;
-    use crate::ChunkId;
+    use crate::{ChunkId, GroupId};
 
     #[test]
     fn vectors_of_an_older_file_are_kept() {
@@ -134,5 +134,36 @@ mod tests {
             .unwrap();
         assert_eq!((kept.0.len(), kept.0[0].source.0, kept.1.len()), (1, 7, 4));
         assert_eq!((kept.0[0].chunk, kept.0[0].vector.as_slice()), (ChunkId(9), [1.0].as_slice()));
+    }
+
+    #[test]
+    fn facts_of_an_older_file_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let mut old = open_writer(&path, Durability::Normal).unwrap();
+        migrate(&mut old, migrations::migrations::runner().set_target(Target::Version(8))).unwrap();
+        old.execute_batch(
+            "INSERT INTO epoch VALUES (0, 5);
+             INSERT INTO groups VALUES (1, 'anna', '\"person\"', 'note');
+             INSERT INTO sources (id, grp, person, path, origin, title, checksum, size, modified,
+                                  chunking, indexed_at)
+             VALUES (7, 1, 'anna', 'a', 'person', 'A', '', 1, 20, '', 1);
+             INSERT INTO chunks (id, source, start_line, end_line, heading, origin, text, hash)
+             VALUES (9, 7, 1, 1, '', 'person', 'text', x'0102');
+             INSERT INTO facts (chunk, maker, subject_key, subject, relation, object_key, object,
+                                is_entity, ends, line, said)
+             VALUES (9, 'rules', 'tom', 'Tom', 'lives in', 'bern', 'Bern', 1, 0, 1, ''),
+                    (9, 'rules', 'tom', 'Tom', 'phone', '123', '123', 0, 0, 1, '');",
+        )
+        .unwrap();
+        drop(old);
+        let file = IndexFile { path, clock: Arc::new(SystemClock::new()), open: Mutex::default() };
+        let listed =
+            file.with(&|connection| entities::newest(connection, "", &[GroupId(1)], 9)).unwrap();
+        let listed: Vec<_> = listed
+            .iter()
+            .map(|row| (row.name.name.as_str(), row.facts, row.last_said.as_millis()))
+            .collect();
+        assert_eq!(listed, [("Bern", 1, 20), ("Tom", 2, 20)]);
     }
 }

@@ -1,5 +1,6 @@
 //! The derived chunk store in `cache/index.db`.
 
+mod entities;
 mod facts;
 mod file;
 mod outline;
@@ -308,7 +309,7 @@ impl ChunkStore for SqliteChunks {
         limit: u32,
     ) -> Result<Vec<EntityRow>, StoreError> {
         let (part, groups) = (part.to_owned(), groups.to_vec());
-        self.run(move |connection| facts::entities(connection, &part, &groups, limit)).await
+        self.run(move |connection| entities::newest(connection, &part, &groups, limit)).await
     }
 
     async fn reading(&self, text: Hash, maker: &str) -> Result<Option<Vec<FactRow>>, StoreError> {

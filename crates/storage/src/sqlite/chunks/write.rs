@@ -191,19 +191,30 @@ pub(super) fn touch(
     stamp: Stamp,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    connection
+    let transaction = connection.transaction()?;
+    let person = person_column(key.person.as_ref());
+    transaction
         .prepare_cached(
             "UPDATE sources SET size = ?3, modified = ?4, indexed_at = ?5
              WHERE person = ?1 AND path = ?2",
         )?
         .execute(params![
-            person_column(key.person.as_ref()),
+            person,
             key.path,
             integer(stamp.size),
             stamp.modified.as_millis(),
             at.as_millis(),
         ])?;
-    Ok(())
+    // Facts without a time of their own were stated when the file was written, so their entities
+    // move in the list.
+    transaction
+        .prepare_cached(
+            "UPDATE facts SET counted = NULL WHERE chunk IN (
+                 SELECT chunks.id FROM chunks JOIN sources ON sources.id = chunks.source
+                 WHERE person = ?1 AND path = ?2 AND dated IS NULL AND said_at IS NULL)",
+        )?
+        .execute([&person, &key.path])?;
+    Ok(transaction.commit()?)
 }
 
 pub(super) fn remove(connection: &mut Connection, key: &SourceKey) -> Result<u64, StoreError> {

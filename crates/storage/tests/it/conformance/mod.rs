@@ -326,6 +326,9 @@ conformance_of_engines! {
     facts:
         facts_are_found_by_either_name_within_groups
         entities_are_found_by_a_part_of_their_name
+        entities_are_counted_within_the_groups_that_are_asked_for
+        entities_follow_their_facts
+        the_newest_entities_of_all_groups_come_first_with_all_their_facts
         facts_go_with_their_chunk_and_take_the_place_of_their_maker
         a_reading_is_kept_by_its_text
         ;

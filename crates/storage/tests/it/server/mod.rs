@@ -4,6 +4,7 @@
 mod blobs;
 mod connectors;
 mod draft_fences;
+mod entities;
 mod fences;
 mod gateways;
 mod lost_answers;
