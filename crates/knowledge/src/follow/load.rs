@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures::future::try_join;
 use onyx_storage::{
     ChunkStore, Contents, Group, GroupId, OutlinedChunk, SourceChange, SourceId, StoredVector,
 };
@@ -34,8 +35,9 @@ impl TablesLoader {
         epoch: u64,
         model: Option<&str>,
     ) -> Result<PersonTables, KnowledgeError> {
-        let outline = self.outline(key).await?;
-        let vectors = self.vectors(key, model).await?;
+        // Both are read at the same time: one is taken in while the store reads for the other.
+        let both = try_join(self.outline(key), self.vectors(key, model)).await;
+        let (outline, vectors) = both?;
         Ok(PersonTables { epoch, outline, vectors })
     }
 
