@@ -3,9 +3,9 @@
 //!
 //! Everything here is derived from files and may be deleted at any time: the chunk table
 //! (`cache/index.db`, behind [`onyx_storage::ChunkStore`]), and the tables that follow its changes,
-//! which are the text index (`cache/text`) and, in memory, the vector codes and the outline. What a
-//! search may see is given by a [`onyx_types::ScopeSet`] and is decided inside the search, never
-//! after it.
+//! which are the text index (`cache/text`) and, in memory, the vector codes and the outlines of the
+//! people who searched lately. What a search may see is given by a [`onyx_types::ScopeSet`] and is
+//! decided inside the search, never after it.
 //!
 //! [`Index`] is the public face: it passes each question to the part that answers it.
 //!
@@ -37,5 +37,5 @@ pub use graph::{EntityPage, Fact, FactFinder, FactPassage, FoundFact, FoundFacts
 pub use index::{Index, IndexSettings};
 pub use search::{Hit, Retrieval, Retrieved, Search, SearchResults};
 pub use settings::{GraphSettings, MemorySettings, SearchSettings, WeightSettings, Weights};
-pub use status::{Embedding, IndexStatus, IndexWork, Problem, Progress, Watching};
+pub use status::{Embedding, IndexStatus, IndexWork, LoadedTables, Problem, Progress, Watching};
 pub use text::snippet::SnippetPart;

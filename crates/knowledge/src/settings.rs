@@ -29,7 +29,15 @@ pub struct SearchSettings {
     pub diversity: Option<f32>,
     /// How many bytes of the disk the token vectors may take.
     pub most_token_bytes: u64,
+    /// How many bytes of memory the vectors and outlines of all people may take. If they take more,
+    /// those of the people who searched longest ago are dropped until their next search.
+    pub most_table_bytes: u64,
 }
+
+/// The usual bound has room for one and a half million chunks with vectors of the embedded model,
+/// which is more than the largest homes have, and is a part of the memory of a machine that serves
+/// many people.
+const USUAL_TABLE_BYTES: u64 = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
@@ -39,8 +47,13 @@ pub struct Weights {
 
 impl Default for SearchSettings {
     fn default() -> Self {
-        let most_token_bytes = 2_000_000_000;
-        Self { weights: None, half_life_days: None, diversity: None, most_token_bytes }
+        Self {
+            weights: None,
+            half_life_days: None,
+            diversity: None,
+            most_token_bytes: 2_000_000_000,
+            most_table_bytes: USUAL_TABLE_BYTES,
+        }
     }
 }
 
@@ -112,6 +125,7 @@ impl MemorySettings {
             most_token_bytes: self
                 .token_vectors_mb
                 .map_or(usual.most_token_bytes, |megabytes| megabytes.saturating_mul(1_000_000)),
+            most_table_bytes: usual.most_table_bytes,
         })
     }
 }

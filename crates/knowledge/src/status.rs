@@ -1,6 +1,6 @@
 //! The status of the index: what it holds, what it still has to do, and what does not work.
 
-use onyx_types::Timestamp;
+use onyx_types::{PersonId, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -37,6 +37,15 @@ pub struct IndexWork {
     pub progress: Option<Progress>,
     /// The last error, if the work has not succeeded since.
     pub error: Option<String>,
+}
+
+/// The tables that are in memory because searches read them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadedTables {
+    /// The people whose tables are loaded; whoever searched longest ago comes first.
+    pub people: Vec<PersonId>,
+    /// The approximate memory of all tables, with those of the shared documents.
+    pub bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

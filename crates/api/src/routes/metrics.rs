@@ -43,6 +43,19 @@ pub(super) async fn metrics(State(state): State<ApiState>) -> impl IntoResponse 
         "Connections without sign-in that were closed because they were too many or too slow",
         connections.closed,
     );
+    let loaded = state.index.loaded().await;
+    page.one(
+        "onyx_search_people",
+        "gauge",
+        "People whose search tables are in memory",
+        loaded.people.len(),
+    );
+    page.one(
+        "onyx_search_table_bytes",
+        "gauge",
+        "Approximate memory of the search tables of all people",
+        loaded.bytes,
+    );
     models(&mut page, &state.upstream.figures());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page.0)
 }

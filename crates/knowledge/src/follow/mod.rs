@@ -1,38 +1,50 @@
 //! Keeps the tables that searches read up to date. They are derived from the chunk table: each asks
-//! for the changes since it last looked, and applies them.
+//! for the changes since it last looked, and applies them. The text index is on the disk and holds
+//! the chunks of all people. The vectors and outlines are in memory, and only those of the people
+//! who searched lately.
 
+mod load;
 pub(crate) mod outline;
+mod people;
+mod person;
+mod person_outline;
 mod positions;
 mod tables;
+mod uses;
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use onyx_storage::{
-    ChunkId, ChunkStore, Contents, GroupId, OutlinedChunk, SourceChange, SourceId, StorePosition,
-    StoredVector,
-};
-use onyx_types::{Clock, Zone};
+use onyx_storage::{ChunkStore, StorePosition};
+use onyx_types::{Clock, PersonId};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::KnowledgeError;
-use crate::chunk::zone_of;
+use crate::settings::CurrentSearchSettings;
+use crate::status::LoadedTables;
 use crate::text::TextIndex;
-use crate::vectors::{Embedders, VectorSet};
-use outline::Outline;
-use tables::{FollowedOutline, FollowedVectors, Update};
+use crate::vectors::Embedders;
+use load::TablesLoader;
+use person::TablesKey;
+use uses::TableUses;
 
+pub(crate) use person_outline::PersonOutline;
 pub(crate) use tables::SearchTables;
+pub(crate) use uses::TableUse;
 
 /// Keeps the tables that searches read up to date with the chunk table.
 pub(crate) struct ChangeFollower {
     chunks: Arc<dyn ChunkStore>,
     embedders: Arc<Embedders>,
-    clock: Arc<dyn Clock>,
+    settings: Arc<CurrentSearchSettings>,
     /// The folder of the text index.
     text_folder: PathBuf,
+    loader: TablesLoader,
+    uses: TableUses,
+    /// This lock is held while a search loads a person's tables. It is taken before that of the
+    /// tables.
+    one_load_at_a_time: Mutex<()>,
     tables: Arc<Mutex<SearchTables>>,
 }
 
@@ -43,19 +55,28 @@ pub(crate) enum Lag {
     Some,
 }
 
-/// When the text index commits what it has taken in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Commit {
-    /// The index commits at once, because a search is about to read it.
-    Now,
-    /// The index commits at the end or after many changes, because every commit creates a segment
-    /// that must be merged later.
-    Seldom,
+/// Why the tables are brought up to date.
+#[derive(Clone, Copy, Debug)]
+enum Purpose<'a> {
+    /// A search of this person is about to read the tables, so the text index commits at once, and
+    /// the person's tables are loaded.
+    Search(&'a PersonId),
+    /// Nobody waits. The text index commits at the end or after many changes, because every commit
+    /// creates a segment that must be merged later. No tables are loaded.
+    Background,
+}
+
+impl Purpose<'_> {
+    /// The tables in memory that are needed.
+    fn wanted(self) -> Vec<TablesKey> {
+        match self {
+            Self::Search(person) => vec![TablesKey::of(Some(person)), TablesKey::Shared],
+            Self::Background => Vec::new(),
+        }
+    }
 }
 
 const CHANGES_AT_ONCE: u32 = 64;
-const VECTORS_AT_ONCE: u32 = 1_000;
-const OUTLINED_AT_ONCE: u32 = 4_000;
 /// How long a search waits for the tables. The remaining changes are applied in the background.
 const PATIENCE: Duration = Duration::from_millis(400);
 
@@ -63,16 +84,26 @@ impl ChangeFollower {
     pub(crate) fn new(
         chunks: Arc<dyn ChunkStore>,
         embedders: Arc<Embedders>,
+        settings: Arc<CurrentSearchSettings>,
         clock: Arc<dyn Clock>,
         text_folder: PathBuf,
     ) -> Self {
-        Self { chunks, embedders, clock, text_folder, tables: Arc::default() }
+        Self {
+            loader: TablesLoader::new(Arc::clone(&chunks), clock),
+            chunks,
+            embedders,
+            settings,
+            text_folder,
+            uses: TableUses::default(),
+            one_load_at_a_time: Mutex::default(),
+            tables: Arc::default(),
+        }
     }
 
     pub(crate) async fn follow_to_the_end(&self) -> Result<(), KnowledgeError> {
         loop {
             let tables = self.lock().await;
-            let (tables, lag) = self.follow(tables, Commit::Seldom).await?;
+            let (tables, lag) = self.follow(tables, Purpose::Background).await?;
             drop(tables);
             match lag {
                 Lag::None => return Ok(()),
@@ -85,11 +116,60 @@ impl ChangeFollower {
         Arc::clone(&self.tables).lock_owned().await
     }
 
+    /// The tables for a search of a person. They are up to date, unless that took too long.
+    pub(crate) async fn tables_for(
+        &self,
+        person: &PersonId,
+    ) -> Result<(OwnedMutexGuard<SearchTables>, Lag), KnowledgeError> {
+        let _in_use = self.hold(person);
+        let purpose = Purpose::Search(person);
+        let mut tables = self.lock().await;
+        if !purpose.wanted().iter().all(|key| tables.people.has(key)) {
+            drop(tables);
+            self.load(purpose).await?;
+            tables = self.lock().await;
+        }
+        self.follow(tables, purpose).await
+    }
+
+    /// Keeps the tables of a person in memory for work that locks them several times.
+    pub(crate) fn hold(&self, person: &PersonId) -> TableUse {
+        self.uses.hold(person)
+    }
+
+    /// The people whose tables are in memory.
+    pub(crate) async fn loaded(&self) -> LoadedTables {
+        self.lock().await.people.loaded()
+    }
+
+    /// Loads what is not loaded yet. The tables are not locked meanwhile, so that the searches of
+    /// other people do not wait.
+    async fn load(&self, purpose: Purpose<'_>) -> Result<(), KnowledgeError> {
+        let _one_at_a_time = self.one_load_at_a_time.lock().await;
+        let StorePosition { epoch, last_change, served_vectors } = self.chunks.standing().await?;
+        if last_change == 0 {
+            return Ok(());
+        }
+        let model = self.serving_model(served_vectors);
+        for key in purpose.wanted() {
+            let is_loaded = self.lock().await.people.has(&key);
+            if !is_loaded {
+                let loaded = self.loader.load(&key, epoch, model.as_deref()).await?;
+                self.lock().await.people.insert(key, loaded);
+            }
+        }
+        Ok(())
+    }
+
+    fn serving_model(&self, served_vectors: Option<String>) -> Option<String> {
+        self.embedders.serving(served_vectors).map(|serving| serving.model)
+    }
+
     /// Brings the tables up to date, but stops after `PATIENCE`.
-    pub(crate) async fn follow(
+    async fn follow(
         &self,
         tables: OwnedMutexGuard<SearchTables>,
-        commit: Commit,
+        purpose: Purpose<'_>,
     ) -> Result<(OwnedMutexGuard<SearchTables>, Lag), KnowledgeError> {
         let began = Instant::now();
         let standing = self.chunks.standing().await?;
@@ -100,33 +180,35 @@ impl ChangeFollower {
             *tables = SearchTables::default();
             return Ok((tables, Lag::None));
         }
-        let mut tables = self.open(tables, standing, commit).await?;
+        let tables = self.open_text(tables, &standing).await?;
+        let mut tables = self.open_people(tables, standing, purpose).await?;
         let mut lag = Lag::None;
         while tables.seen() < last {
             let changes = self.chunks.changes(tables.seen(), CHANGES_AT_ONCE).await?;
             if changes.is_empty() {
                 break;
             }
-            let updates = self.read_updates(&tables, changes).await?;
+            let updates = self.loader.updates(&tables, changes).await?;
             tables = on_a_thread(tables, move |tables| tables.take(&updates)).await?;
             if began.elapsed() > PATIENCE {
                 lag = Lag::Some;
                 break;
             }
         }
-        let due = lag == Lag::None || commit == Commit::Now || tables.holds_many_uncommitted();
+        let is_read_now = matches!(purpose, Purpose::Search(_));
+        let due = lag == Lag::None || is_read_now || tables.holds_many_uncommitted();
         if tables.uncommitted.is_some() && due {
             tables = on_a_thread(tables, SearchTables::commit).await?;
             tables.groups = self.chunks.groups().await?;
         }
+        tables.people.evict(self.settings.get().most_table_bytes, &self.uses);
         Ok((tables, lag))
     }
 
-    async fn open(
+    async fn open_text(
         &self,
         mut tables: OwnedMutexGuard<SearchTables>,
-        StorePosition { epoch, last_change: last, served_vectors }: StorePosition,
-        commit: Commit,
+        &StorePosition { epoch, last_change: last, .. }: &StorePosition,
     ) -> Result<OwnedMutexGuard<SearchTables>, KnowledgeError> {
         // A text index that is ahead of the chunk table has seen commits that were lost in a power
         // cut.
@@ -144,115 +226,36 @@ impl ChangeFollower {
             .await?;
             tables.groups = self.chunks.groups().await?;
         }
-        // The outline and the vectors are loaded by the first search, so that a start is as quick
-        // with a large index as with a small one.
-        let wanted = |is_there: bool| commit == Commit::Now || is_there;
-        if tables.outline.as_ref().is_some_and(|outline| outline.epoch != epoch) {
-            tables.outline = None;
-        }
-        if tables.outline.is_none() && wanted(false) {
-            tables.outline = Some(self.load_outline(epoch).await?);
-        }
-        if !wanted(tables.vectors.is_some()) {
-            return Ok(tables);
-        }
-        let model = self.embedders.serving(served_vectors).map(|serving| serving.model);
-        let known = tables.vectors.as_ref().map(|vectors| (vectors.epoch, &vectors.model));
-        if known != model.as_ref().map(|model| (epoch, model)) {
-            tables.vectors = match model {
-                Some(model) => Some(self.load_vectors(epoch, model).await?),
-                None => None,
-            };
-        }
         Ok(tables)
     }
 
-    async fn load_vectors(
+    /// Drops tables in memory that are of another epoch or of another model's vectors, and loads
+    /// them again. Nothing is loaded before the first search, so that a start is as quick with a
+    /// large index as with a small one.
+    async fn open_people(
         &self,
-        epoch: u64,
-        model: String,
-    ) -> Result<FollowedVectors, KnowledgeError> {
-        let chunks = &self.chunks;
-        // The position is read first, so that changes made meanwhile are applied afterwards.
-        let seq = chunks.last_change().await?;
-        let mut set = VectorSet::default();
-        let mut after = ChunkId::default();
-        loop {
-            let page = chunks.vectors_after(&model, after, VECTORS_AT_ONCE).await?;
-            let Some(last) = page.last() else { break };
-            after = last.chunk;
-            page.iter().for_each(|vector| set.add(vector));
-        }
-        Ok(FollowedVectors { epoch, seq, model, set })
-    }
-
-    async fn load_outline(&self, epoch: u64) -> Result<FollowedOutline, KnowledgeError> {
-        let chunks = &self.chunks;
-        let seq = chunks.last_change().await?;
-        let mut outline = Outline::default();
-        let mut after = ChunkId::default();
-        loop {
-            let page = chunks.outline_after(after, OUTLINED_AT_ONCE).await?;
-            let Some(last) = page.last() else { break };
-            after = last.chunk;
-            page.iter().for_each(|chunk| outline.add(chunk));
-        }
-        Ok(FollowedOutline { epoch, seq, outline })
-    }
-
-    async fn read_updates(
-        &self,
-        tables: &SearchTables,
-        changes: Vec<SourceChange>,
-    ) -> Result<Vec<Update>, KnowledgeError> {
-        let chunks = &self.chunks;
-        let of = |wanted: &dyn Fn(&SourceChange) -> bool| -> Vec<SourceId> {
-            changes.iter().filter(|change| wanted(change)).map(|change| change.source).collect()
-        };
-        let texts = of(&|change| tables.wants_text(change));
-        let mut contents: HashMap<SourceId, Contents> = HashMap::with_capacity(texts.len());
-        for (source, held) in texts.iter().zip(chunks.contents(&texts).await?) {
-            contents.extend(held.map(|held| (*source, held)));
-        }
-        let zones = self.zones(&contents).await?;
-        let mut vectors: HashMap<SourceId, Vec<StoredVector>> = HashMap::new();
-        if let Some(followed) = &tables.vectors {
-            let wanted = of(&|change| followed.wants(change));
-            for vector in chunks.vectors_of(&followed.model, &wanted).await? {
-                vectors.entry(vector.source).or_default().push(vector);
+        mut tables: OwnedMutexGuard<SearchTables>,
+        StorePosition { epoch, served_vectors, .. }: StorePosition,
+        purpose: Purpose<'_>,
+    ) -> Result<OwnedMutexGuard<SearchTables>, KnowledgeError> {
+        let model = self.serving_model(served_vectors);
+        let wanted = purpose.wanted();
+        tables.people.keep_epoch(epoch);
+        for key in &wanted {
+            // The tables of a search were loaded before, unless the epoch has changed since then.
+            if !tables.people.has(key) {
+                let loaded = self.loader.load(key, epoch, model.as_deref()).await?;
+                tables.people.insert(key.clone(), loaded);
             }
         }
-        let mut outlined: HashMap<SourceId, Vec<OutlinedChunk>> = HashMap::new();
-        if let Some(followed) = &tables.outline {
-            let wanted = of(&|change| followed.wants(change));
-            for chunk in chunks.outline_of(&wanted).await? {
-                outlined.entry(chunk.source).or_default().push(chunk);
-            }
+        for key in tables.people.with_other_vectors(model.as_deref(), &wanted) {
+            let vectors = self.loader.vectors(&key, model.as_deref()).await?;
+            tables.people.set_vectors(&key, vectors);
         }
-        let update = |change: SourceChange| {
-            let contents = contents.remove(&change.source);
-            let zone = contents.as_ref().and_then(|contents| zones.get(&contents.group));
-            Update {
-                outline: outlined.remove(&change.source).unwrap_or_default(),
-                zone: zone.cloned().unwrap_or_default(),
-                contents,
-                vectors: vectors.remove(&change.source).unwrap_or_default(),
-                change,
-            }
-        };
-        Ok(changes.into_iter().map(update).collect())
-    }
-
-    /// The time zone of each group's person.
-    async fn zones(
-        &self,
-        contents: &HashMap<SourceId, Contents>,
-    ) -> Result<HashMap<GroupId, Zone>, KnowledgeError> {
-        if contents.is_empty() {
-            return Ok(HashMap::new());
+        if let Purpose::Search(person) = purpose {
+            tables.people.note_search(person);
         }
-        let groups = self.chunks.groups().await?.into_iter();
-        Ok(groups.map(|group| (group.id, zone_of(&*self.clock, group.person.as_ref()))).collect())
+        Ok(tables)
     }
 
     /// Deletes the text index. It is rebuilt the next time the tables are brought up to date.

@@ -25,11 +25,11 @@ pub(crate) struct ChunkPosition {
 pub(crate) struct MessagePosition {
     pub(crate) conversation: ConversationId,
     pub(crate) author: AuthorId,
-    position: u64,
+    pub(super) position: u64,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Outline {
+pub(super) struct Outline {
     positions: Positions,
     by_source: HashMap<SourceId, Vec<ChunkId>>,
     names: HashMap<(Option<PersonId>, String), ConversationId>,
@@ -40,6 +40,10 @@ pub(crate) struct Outline {
     /// The authors whose names contain a word.
     by_word: HashMap<String, Vec<AuthorId>>,
 }
+
+/// The approximate bytes that a chunk takes beside its position: its entries among the chunks of
+/// its source and among the messages of its conversation.
+const A_CHUNK: usize = 64;
 
 /// The groups in which an author has written.
 #[derive(Debug, Default)]
@@ -67,11 +71,26 @@ const SURE_NAME: usize = 3;
 const SHORTEST_NAME: usize = 2;
 
 impl Outline {
-    pub(crate) fn position_of(&self, chunk: ChunkId) -> Option<&ChunkPosition> {
+    pub(super) fn position_of(&self, chunk: ChunkId) -> Option<&ChunkPosition> {
         self.positions.get(chunk)
     }
 
-    pub(crate) fn add(&mut self, chunk: &OutlinedChunk) {
+    /// The approximate number of bytes of memory that the outline takes.
+    pub(super) fn memory(&self) -> usize {
+        self.positions.memory() + self.positions.count() * A_CHUNK
+    }
+
+    /// How many conversations have a number, which are those below this one.
+    pub(super) fn conversation_count(&self) -> ConversationId {
+        ConversationId::try_from(self.conversations.len()).unwrap_or(ConversationId::MAX)
+    }
+
+    /// How many authors have a number, which are those below this one.
+    pub(super) fn author_count(&self) -> AuthorId {
+        AuthorId::try_from(self.authors.len()).unwrap_or(AuthorId::MAX)
+    }
+
+    pub(super) fn add(&mut self, chunk: &OutlinedChunk) {
         let message = chunk.message.as_ref().map(|message| {
             let conversation = self.conversation(&message.person, &message.conversation);
             let author = self.author(&message.author, chunk.group);
@@ -92,7 +111,7 @@ impl Outline {
         let author = match self.author_ids.get(&name) {
             Some(known) => *known,
             None => {
-                let new = AuthorId::try_from(self.authors.len()).unwrap_or(AuthorId::MAX);
+                let new = self.author_count();
                 self.authors.push(Author::default());
                 for word in name_words(&name) {
                     self.by_word.entry(word.to_owned()).or_default().push(new);
@@ -110,13 +129,13 @@ impl Outline {
         if let Some(known) = self.names.get(&key) {
             return *known;
         }
-        let new = ConversationId::try_from(self.conversations.len()).unwrap_or(ConversationId::MAX);
+        let new = self.conversation_count();
         self.conversations.push(Vec::new());
         self.names.insert(key, new);
         new
     }
 
-    pub(crate) fn remove(&mut self, source: SourceId) {
+    pub(super) fn remove(&mut self, source: SourceId) {
         for chunk in self.by_source.remove(&source).unwrap_or_default() {
             let Some(known) = self.positions.remove(chunk) else { continue };
             if let Some(message) = known.message {
@@ -130,7 +149,7 @@ impl Outline {
 
     /// The messages that are at most `reach` messages away from one, each with its distance, which
     /// is negative for earlier messages. Other parts of the same message are left out.
-    pub(crate) fn around(&self, chunk: ChunkId, reach: i32) -> Vec<(i32, ChunkId)> {
+    pub(super) fn around(&self, chunk: ChunkId, reach: i32) -> Vec<(i32, ChunkId)> {
         let mut around = Vec::new();
         if let Some(message) = self.positions.get(chunk).and_then(|known| known.message) {
             self.around_message(message, reach, |away, chunk| around.push((away, chunk)));
@@ -139,7 +158,7 @@ impl Outline {
     }
 
     /// Calls `found` for each chunk that [`Self::around`] would return for this message.
-    pub(crate) fn around_message(
+    pub(super) fn around_message(
         &self,
         message: MessagePosition,
         reach: i32,
@@ -154,7 +173,7 @@ impl Outline {
     }
 
     /// How many messages of the conversation came after this one.
-    pub(crate) fn messages_after(&self, chunk: ChunkId) -> usize {
+    pub(super) fn messages_after(&self, chunk: ChunkId) -> usize {
         let Some(message) = self.positions.get(chunk).and_then(|known| known.message) else {
             return 0;
         };
@@ -163,7 +182,7 @@ impl Outline {
     }
 
     /// The number of a message in its conversation, counted from 1.
-    pub(crate) fn number_of(&self, chunk: ChunkId) -> Option<u32> {
+    pub(super) fn number_of(&self, chunk: ChunkId) -> Option<u32> {
         let message = self.positions.get(chunk)?.message?;
         let order = &self.conversations[message.conversation as usize];
         let through = order.iter().take_while(|(position, _)| *position <= message.position);
@@ -174,7 +193,7 @@ impl Outline {
     }
 
     /// The authors whose names occur among the words, if a message of theirs may be seen.
-    pub(crate) fn named_in(&self, words: &str, seen: &VisibleGroups) -> HashSet<AuthorId> {
+    pub(super) fn named_in(&self, words: &str, seen: &VisibleGroups) -> HashSet<AuthorId> {
         let is_meant =
             |word: &&str| word.chars().count() >= SURE_NAME || word.starts_with(char::is_uppercase);
         let named = name_words(words).filter(is_meant).map(str::to_lowercase);

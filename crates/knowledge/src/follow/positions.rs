@@ -13,6 +13,7 @@ const PAGE: u64 = 64;
 #[derive(Debug, Default)]
 pub(super) struct Positions {
     pages: FxHashMap<u64, Page>,
+    count: usize,
 }
 
 #[derive(Debug, Default)]
@@ -22,6 +23,15 @@ struct Page {
 }
 
 impl Positions {
+    pub(super) const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The approximate number of bytes of memory that the pages take.
+    pub(super) fn memory(&self) -> usize {
+        self.pages.len() * PAGE as usize * size_of::<Option<ChunkPosition>>()
+    }
+
     pub(super) fn get(&self, chunk: ChunkId) -> Option<&ChunkPosition> {
         let page = self.pages.get(&(chunk.0 / PAGE))?;
         page.positions.get((chunk.0 % PAGE) as usize)?.as_ref()
@@ -35,12 +45,14 @@ impl Positions {
         }
         let before = page.positions[place].replace(position);
         page.held += usize::from(before.is_none());
+        self.count += usize::from(before.is_none());
     }
 
     pub(super) fn remove(&mut self, chunk: ChunkId) -> Option<ChunkPosition> {
         let page = self.pages.get_mut(&(chunk.0 / PAGE))?;
         let removed = page.positions.get_mut((chunk.0 % PAGE) as usize)?.take()?;
         page.held -= 1;
+        self.count -= 1;
         if page.held == 0 {
             self.pages.remove(&(chunk.0 / PAGE));
         }
@@ -71,11 +83,13 @@ mod tests {
             known.map(|position| position.group.0).collect::<Vec<_>>()
         };
         assert_eq!(groups(&positions), [5, 3, 2]);
+        assert_eq!((positions.count(), positions.pages.len()), (3, 2));
         assert_eq!(positions.remove(ChunkId(130)), Some(of(2)));
         assert_eq!(positions.remove(ChunkId(130)), None);
         assert_eq!(groups(&positions), [5, 3]);
         positions.remove(ChunkId(129));
         positions.remove(ChunkId(3));
         assert!(positions.pages.is_empty());
+        assert_eq!((positions.count(), positions.memory()), (0, 0));
     }
 }

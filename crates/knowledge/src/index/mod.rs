@@ -23,7 +23,7 @@ use crate::indexing::Indexing;
 use crate::search::{Hit, Retrieval, Retrieved, Search, SearchResults, Searcher};
 use crate::sessions::SessionIndexer;
 use crate::settings::{CurrentSearchSettings, SearchSettings};
-use crate::status::{Embedding, IndexStatus, IndexWork, Progress};
+use crate::status::{Embedding, IndexStatus, IndexWork, LoadedTables, Progress};
 use crate::sync::TableSync;
 use crate::vectors::{EmbedderChange, Embedders, VectorMaker};
 use crate::{Chunking, KnowledgeError};
@@ -70,6 +70,7 @@ impl Parts {
         let follower = Arc::new(ChangeFollower::new(
             chunks(),
             Arc::clone(&embedders),
+            Arc::clone(&settings),
             Arc::clone(&clock),
             home.join("cache/text"),
         ));
@@ -244,6 +245,11 @@ impl Index {
 
     pub fn progress(&self) -> Option<Progress> {
         self.work().progress
+    }
+
+    /// The people whose vectors and outlines are in memory, and how much memory they take.
+    pub async fn loaded(&self) -> LoadedTables {
+        self.parts.searcher.follower.loaded().await
     }
 
     /// The state of the embedder that makes vectors.

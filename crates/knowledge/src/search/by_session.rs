@@ -8,7 +8,6 @@ use onyx_types::PersonId;
 use super::ranking::{Match, RankedChunk};
 use super::{Hit, Search, Searcher, visible};
 use crate::KnowledgeError;
-use crate::follow::Commit;
 use crate::follow::outline::ConversationId;
 use crate::text::query::TextQuery;
 
@@ -32,16 +31,15 @@ impl Searcher {
             limit: MOST_SESSIONS,
         };
         let wanted = TextQuery::all_of(text);
-        let tables = self.follower.lock().await;
-        let (mut tables, _) = self.follower.follow(tables, Commit::Now).await?;
+        let (mut tables, _) = self.follower.tables_for(person).await?;
         let seen = visible(&tables.groups, &search);
         let found = match &mut tables.text {
             Some(text) if !seen.is_empty() => text.search(&wanted, &seen, MOST_MESSAGES)?,
             Some(_) | None => Vec::new(),
         };
-        let outline = tables.outline.as_ref().map(|followed| &followed.outline);
+        let outline = tables.people.of(person).outline();
         let conversation_of = |chunk: ChunkId| -> Option<ConversationId> {
-            Some(outline?.position_of(chunk)?.message?.conversation)
+            Some(outline.position_of(chunk)?.message?.conversation)
         };
         let mut told = HashSet::new();
         let is_first = |chunk: ChunkId| conversation_of(chunk).is_some_and(|of| told.insert(of));

@@ -13,8 +13,7 @@ use onyx_storage::{ChunkId, ChunkStore, Group, SourceKey, SourceKind, SourceRow}
 use onyx_types::{Clock, PersonId, Scope, ScopeSet};
 
 use crate::KnowledgeError;
-use crate::follow::outline::Outline;
-use crate::follow::{ChangeFollower, Commit, Lag, SearchTables};
+use crate::follow::{ChangeFollower, Lag, SearchTables};
 use crate::settings::CurrentSearchSettings;
 use crate::sync::{TableSync, UpToDate};
 use crate::text::query::TextQuery;
@@ -115,8 +114,8 @@ impl Searcher {
         let limit = search.limit.clamp(1, MOST_HITS);
         let candidates = CANDIDATES.max(limit);
         let degraded = degraded.clone();
-        let tables = self.follower.lock().await;
-        let (mut tables, lag) = self.follower.follow(tables, Commit::Now).await?;
+        let person = search.scopes.person();
+        let (mut tables, lag) = self.follower.tables_for(person).await?;
         let seen = visible(&tables.groups, search);
         let partial = lag == Lag::Some || !indexed;
         if seen.is_empty() {
@@ -127,14 +126,16 @@ impl Searcher {
             None => Vec::new(),
         };
         let mut unmeasured = HashSet::new();
-        let (nearest, degraded) = match (query, &tables.vectors) {
-            (Some(query), Some(vectors)) if vectors.model == query.model => {
+        let in_memory = tables.people.of(person);
+        let vectors = query.as_ref().and_then(|query| in_memory.vectors(&query.model));
+        let (nearest, degraded) = match (query, vectors) {
+            (Some(query), Some(vectors)) => {
                 let found = by_text.iter().map(|(chunk, _)| *chunk);
-                unmeasured.extend(found.filter(|chunk| !vectors.set.knows(*chunk)));
-                (vectors.set.nearest(&query.vector, &seen, candidates), degraded)
+                unmeasured.extend(found.filter(|chunk| !vectors.knows(*chunk)));
+                (vectors.nearest(&query.vector, &seen, candidates), degraded)
             }
             // Another model's vectors have just begun to serve searches; the next search uses them.
-            (Some(_), _) => (Vec::new(), Some("the embedder has just changed".to_owned())),
+            (Some(_), None) => (Vec::new(), Some("the embedder has just changed".to_owned())),
             (None, _) => (Vec::new(), degraded),
         };
         let near = self.rescored(query.as_ref(), nearest, limit + limit / 2).await?;
@@ -155,12 +156,11 @@ impl Searcher {
         found: &Candidates<'_>,
         seen: &VisibleGroups,
     ) -> Result<Vec<RankedChunk>, KnowledgeError> {
-        let nothing = Outline::default();
-        let outline = tables.outline.as_ref().map_or(&nothing, |followed| &followed.outline);
+        let outline = tables.people.of(search.scopes.person()).outline();
         let zone = self.clock.zone_of(search.scopes.person());
         let time = times_in(&search.text, self.clock.wall(), zone.time_zone());
         let hints = Hints { authors: outline.named_in(&search.text, seen), time };
-        let mut ranking = Ranking::new(outline, &hints, found, seen);
+        let mut ranking = Ranking::new(&outline, &hints, found, seen);
         let chosen = self.settings.get().weights.map(WordWeights::chosen);
         let first = ranking.ranked(chosen.unwrap_or(WITHOUT_TOKENS));
         let asked = query.and_then(|query| {

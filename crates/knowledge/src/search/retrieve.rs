@@ -49,6 +49,11 @@ impl Retrieval {
         estimate_tokens(text) + estimate_tokens(source) + FENCE_TOKENS
     }
 
+    /// Whether a hit is from the session of the message.
+    fn is_in_session_of(&self, hit: &Hit) -> bool {
+        self.session.is_some() && hit.session().map(|(of, _)| of) == self.session
+    }
+
     /// The token budget for a window: a fifth of it, but at most 6,000 tokens.
     pub fn budget(context_window: usize) -> usize {
         (context_window / 5).min(MOST_TOKENS)
@@ -60,6 +65,8 @@ impl Searcher {
         &self,
         retrieval: &Retrieval,
     ) -> Result<Retrieved, KnowledgeError> {
+        // The searches and the messages around their hits read the same tables.
+        let _in_use = self.follower.hold(&retrieval.person);
         let searches: Vec<Search> = retrieval
             .scopes
             .iter()
@@ -94,10 +101,10 @@ impl Searcher {
         let mut left = retrieval.max_tokens;
         let mut kept = Vec::new();
         for hit in hits {
-            if seen.contains(&hit.chunk) || self.is_recent(&hit, retrieval.session).await {
+            if seen.contains(&hit.chunk) || self.is_recent(&hit, retrieval).await {
                 continue;
             }
-            let (whole, chunks) = self.with_around(&hit, &seen, retrieval.session).await?;
+            let (whole, chunks) = self.with_around(&hit, &seen, retrieval).await?;
             // If neither fits, a shorter hit further down may still fit.
             for (piece, chunks) in [(whole, chunks), (hit.clone(), vec![hit.chunk])] {
                 let cost = cost_of(&piece);
@@ -112,13 +119,13 @@ impl Searcher {
         Ok(kept)
     }
 
-    async fn is_recent(&self, hit: &Hit, session: Option<SessionId>) -> bool {
-        if session.is_none() || hit.session().map(|(of, _)| of) != session {
+    async fn is_recent(&self, hit: &Hit, retrieval: &Retrieval) -> bool {
+        if !retrieval.is_in_session_of(hit) {
             return false;
         }
         let tables = self.follower.lock().await;
-        let outline = tables.outline.as_ref().map(|followed| &followed.outline);
-        outline.is_none_or(|outline| outline.messages_after(hit.chunk) < RECENT_MESSAGES)
+        let outline = tables.people.of(&retrieval.person).outline();
+        outline.messages_after(hit.chunk) < RECENT_MESSAGES
     }
 
     /// A message joined with those around it in its conversation, and the chunks of the joined
@@ -127,20 +134,16 @@ impl Searcher {
         &self,
         hit: &Hit,
         seen: &HashSet<ChunkId>,
-        session: Option<SessionId>,
+        retrieval: &Retrieval,
     ) -> Result<(Hit, Vec<ChunkId>), KnowledgeError> {
-        let is_here = session.is_some() && hit.session().map(|(of, _)| of) == session;
+        let is_here = retrieval.is_in_session_of(hit);
         let mut ids: Vec<ChunkId> = {
             let tables = self.follower.lock().await;
-            let outline = tables.outline.as_ref().map(|followed| &followed.outline);
-            let around = outline.map(|outline| {
-                let mut around = outline.around(hit.chunk, AROUND);
-                around.retain(|(_, chunk)| {
-                    !is_here || outline.messages_after(*chunk) >= RECENT_MESSAGES
-                });
-                around
-            });
-            around.unwrap_or_default().into_iter().map(|(_, chunk)| chunk).collect()
+            let outline = tables.people.of(&retrieval.person).outline();
+            let mut around = outline.around(hit.chunk, AROUND);
+            around
+                .retain(|(_, chunk)| !is_here || outline.messages_after(*chunk) >= RECENT_MESSAGES);
+            around.into_iter().map(|(_, chunk)| chunk).collect()
         };
         ids.retain(|chunk| !seen.contains(chunk));
         if ids.is_empty() {
@@ -160,13 +163,13 @@ impl Searcher {
         around.sort_by_key(|chunk| {
             (chunk.row.message.as_ref().map(|message| message.position), chunk.id)
         });
-        let piece = self.piece(hit, &around).await;
+        let piece = self.piece(hit, &around, &retrieval.person).await;
         Ok((piece, around.into_iter().map(|chunk| chunk.id).collect()))
     }
 
     /// One piece of consecutive messages. It is cited by the first and the last of them: within
     /// their run, or within the conversation if they are from several runs.
-    async fn piece(&self, hit: &Hit, around: &[StoredChunk]) -> Hit {
+    async fn piece(&self, hit: &Hit, around: &[StoredChunk], person: &PersonId) -> Hit {
         let mut piece = hit.clone();
         let text = |chunk: &StoredChunk| chunk.row.text.clone();
         piece.text = around.iter().map(text).collect::<Vec<_>>().join("\n\n");
@@ -179,8 +182,8 @@ impl Searcher {
             return piece;
         }
         let tables = self.follower.lock().await;
-        let outline = tables.outline.as_ref().map(|followed| &followed.outline);
-        let number = |chunk: Option<&StoredChunk>| outline?.number_of(chunk?.id);
+        let outline = tables.people.of(person).outline();
+        let number = |chunk: Option<&StoredChunk>| outline.number_of(chunk?.id);
         if let (Some((session, _)), Some(first), Some(last)) =
             (hit.session(), number(around.first()), number(around.last()))
         {

@@ -49,6 +49,9 @@ pub(crate) struct VectorSet {
     free: Vec<usize>,
 }
 
+/// The approximate bytes that a slot takes beside its vector: its chunk, its group, and its entries
+/// in the maps.
+const A_SLOT: usize = 64;
 /// The group of an empty slot.
 const NOBODY: GroupId = GroupId(u32::MAX);
 
@@ -98,6 +101,11 @@ impl VectorSet {
             self.known.remove(&self.chunks[slot]);
             self.free.push(slot);
         }
+    }
+
+    /// The approximate number of bytes of memory that the vectors take.
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes.capacity() + self.signs.memory() + self.chunks.capacity() * A_SLOT
     }
 
     /// Whether there is a vector of this chunk.

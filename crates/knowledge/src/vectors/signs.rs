@@ -48,6 +48,11 @@ impl Signs {
         Self { dims, lanes: Vec::new() }
     }
 
+    /// The number of bytes of memory that the signs take, which is that of whole blocks.
+    pub(crate) fn memory(&self) -> usize {
+        self.lanes.capacity() * size_of::<Lanes>()
+    }
+
     pub(crate) fn set(&mut self, slot: usize, vector: &[f32]) {
         let length = self.dims + 1;
         let start = slot / BLOCK * length;

@@ -45,18 +45,26 @@ struct Gateway {
     _folder: tempfile::TempDir,
 }
 
-async fn open(place: &ServerPlace, id: &str, finder: &Arc<Slow>, daily_tokens: u64) -> Gateway {
+/// Opens the stores of a gateway with this id.
+pub(crate) async fn open_stores(
+    place: &ServerPlace,
+    id: &str,
+    clock: &Arc<SystemClock>,
+) -> (Store, Membership) {
     let storage: StorageSettings = serde_json::from_value(place.storage()).unwrap();
     let gateway = GatewaySettings {
         life: Duration::from_secs(600),
         ..GatewaySettings::new(id, "http://127.0.0.1:1")
     };
     let settings = storage.server(gateway).unwrap().unwrap();
-    let clock = Arc::new(SystemClock::new());
     let clocks =
-        ServerClocks { records: Arc::clone(&clock) as _, leases: Arc::new(BootClock::default()) };
-    let (store, membership) =
-        Store::open_server(settings, clocks, AuditWitnesses::default()).await.unwrap();
+        ServerClocks { records: Arc::clone(clock) as _, leases: Arc::new(BootClock::default()) };
+    Store::open_server(settings, clocks, AuditWitnesses::default()).await.unwrap()
+}
+
+async fn open(place: &ServerPlace, id: &str, finder: &Arc<Slow>, daily_tokens: u64) -> Gateway {
+    let clock = Arc::new(SystemClock::new());
+    let (store, membership) = open_stores(place, id, &clock).await;
     let folder = tempfile::tempdir().unwrap();
     let home = IndexSettings { home: folder.path().to_owned(), chunking: Chunking::default() };
     let index = Index::new(store.clone(), clock, home);

@@ -3,6 +3,7 @@
 mod chunking;
 mod conversations;
 mod damage;
+mod eviction;
 mod files;
 mod finding;
 mod fresh;

@@ -63,6 +63,10 @@ async fn metrics_count_runs_tokens_models_and_streams() {
     ] {
         assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
     }
+    // Search tables are loaded only where there is something to search.
+    for name in ["onyx_search_people ", "onyx_search_table_bytes "] {
+        assert!(text.lines().any(|found| found.starts_with(name)), "{name} is not in\n{text}");
+    }
     // The title of the session is requested besides the runs, so there may be several requests.
     assert!(text.contains("model=\"some-model\",result=\"answered\"} "), "{text}");
 }

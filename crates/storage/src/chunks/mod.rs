@@ -324,12 +324,8 @@ pub trait ChunkStore: Send + Sync {
     /// Returns those of the chunks that still exist.
     async fn stored(&self, chunks: &[ChunkId]) -> Result<Vec<StoredChunk>, StoreError>;
 
-    /// Lists the outline in the order of chunk ids, after a chunk.
-    async fn outline_after(
-        &self,
-        after: ChunkId,
-        limit: u32,
-    ) -> Result<Vec<OutlinedChunk>, StoreError>;
+    /// Lists the ids of all sources of one person, or of the shared ones, in ascending order.
+    async fn source_ids(&self, person: Option<&PersonId>) -> Result<Vec<SourceId>, StoreError>;
 
     async fn outline_of(&self, sources: &[SourceId]) -> Result<Vec<OutlinedChunk>, StoreError>;
 

@@ -14,7 +14,8 @@ use onyx_storage::ChunkId;
 use onyx_types::{MatchType, Timestamp};
 use rustc_hash::FxHashMap;
 
-use crate::follow::outline::{AuthorId, ChunkPosition, ConversationId, MessagePosition, Outline};
+use crate::follow::PersonOutline;
+use crate::follow::outline::{AuthorId, ChunkPosition, ConversationId, MessagePosition};
 use crate::settings::Weights;
 use crate::visible::VisibleGroups;
 
@@ -154,7 +155,7 @@ const SIDES: usize = FROM_AROUND.len() * 2;
 
 impl<'a> Ranking<'a> {
     pub(crate) fn new(
-        outline: &Outline,
+        outline: &PersonOutline<'_>,
         hints: &'a Hints,
         found: &Candidates<'_>,
         seen: &VisibleGroups,
@@ -174,7 +175,7 @@ impl<'a> Ranking<'a> {
         ranking
     }
 
-    fn add_found(&mut self, outline: &Outline, found: &Candidates<'_>) {
+    fn add_found(&mut self, outline: &PersonOutline<'_>, found: &Candidates<'_>) {
         let most = found.words.first().map_or(1.0, |(_, best)| best.max(f32::MIN_POSITIVE));
         for (chunk, score) in found.words {
             let known = self.match_of(outline, *chunk);
@@ -190,7 +191,7 @@ impl<'a> Ranking<'a> {
 
     /// Adds the messages around those that were found, because one of them may be the answer
     /// although it does not match itself.
-    fn add_around(&mut self, outline: &Outline, seen: &VisibleGroups) {
+    fn add_around(&mut self, outline: &PersonOutline<'_>, seen: &VisibleGroups) {
         for place in 0..self.candidates.len() {
             let Some(message) = self.candidates[place].message() else { continue };
             outline.around_message(message, 1, |_, near| {
@@ -202,17 +203,17 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    fn match_of(&mut self, outline: &Outline, chunk: ChunkId) -> &mut Match {
+    fn match_of(&mut self, outline: &PersonOutline<'_>, chunk: ChunkId) -> &mut Match {
         let candidates = &mut self.candidates;
         let place = *self.places.entry(chunk).or_insert_with(|| {
-            let position = outline.position_of(chunk).copied();
+            let position = outline.position_of(chunk);
             candidates.push(Candidate { chunk, found: Match::default(), position });
             candidates.len() - 1
         });
         &mut candidates[place].found
     }
 
-    fn neighbours_in(&self, outline: &Outline) -> Vec<Neighbour> {
+    fn neighbours_in(&self, outline: &PersonOutline<'_>) -> Vec<Neighbour> {
         let mut neighbours = Vec::new();
         for (of, candidate) in self.candidates.iter().enumerate() {
             let Some(message) = candidate.message() else { continue };

@@ -149,12 +149,8 @@ impl ChunkStore for PostgresChunks {
         read::stored(&self.database.client().await?, chunks).await
     }
 
-    async fn outline_after(
-        &self,
-        after: ChunkId,
-        limit: u32,
-    ) -> Result<Vec<OutlinedChunk>, StoreError> {
-        outline::after(&self.database.client().await?, after, limit).await
+    async fn source_ids(&self, person: Option<&PersonId>) -> Result<Vec<SourceId>, StoreError> {
+        read::source_ids(&self.database.client().await?, person_column(person)).await
     }
 
     async fn outline_of(&self, sources: &[SourceId]) -> Result<Vec<OutlinedChunk>, StoreError> {

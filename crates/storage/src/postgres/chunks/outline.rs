@@ -8,23 +8,6 @@ use crate::postgres::convert::{count, get, integer, timestamp};
 use crate::postgres::query::{read_all, rows};
 use crate::{ChunkId, OutlinedChunk, OutlinedMessage, SourceId, StoreError};
 
-pub(super) async fn after(
-    client: &impl GenericClient,
-    after: ChunkId,
-    limit: u32,
-) -> Result<Vec<OutlinedChunk>, StoreError> {
-    let found = rows(
-        client,
-        "SELECT chunks.id, source, coalesce(said_at, dated, modified), position, author,
-                conversation, person, grp
-         FROM chunks JOIN sources ON sources.id = chunks.source
-         WHERE chunks.id > $1 ORDER BY chunks.id LIMIT $2",
-        &[&integer(after.0), &i64::from(limit)],
-    )
-    .await?;
-    read_all(&found, outlined)
-}
-
 pub(super) async fn of_sources(
     client: &impl GenericClient,
     sources: &[SourceId],

@@ -83,6 +83,15 @@ pub(super) async fn sources(
     read_all(&rows(client, select, &[&person]).await?, source_row)
 }
 
+pub(super) async fn source_ids(
+    client: &impl GenericClient,
+    person: &str,
+) -> Result<Vec<SourceId>, StoreError> {
+    let select = "SELECT id FROM sources WHERE person = $1 ORDER BY id";
+    let found = rows(client, select, &[&person]).await?;
+    read_all(&found, |row| count(row, 0).map(SourceId))
+}
+
 pub(super) async fn problems(
     client: &impl GenericClient,
     person: &str,

@@ -160,12 +160,9 @@ impl ChunkStore for SqliteChunks {
         self.run(move |connection| read::stored(connection, &chunks)).await
     }
 
-    async fn outline_after(
-        &self,
-        after: ChunkId,
-        limit: u32,
-    ) -> Result<Vec<OutlinedChunk>, StoreError> {
-        self.run(move |connection| outline::after(connection, after, limit)).await
+    async fn source_ids(&self, person: Option<&PersonId>) -> Result<Vec<SourceId>, StoreError> {
+        let person = person_column(person);
+        self.run(move |connection| read::source_ids(connection, &person)).await
     }
 
     async fn outline_of(&self, sources: &[SourceId]) -> Result<Vec<OutlinedChunk>, StoreError> {
@@ -353,4 +350,10 @@ impl ChunkStore for SqliteChunks {
 /// The text of the `person` column: the person's id, or empty for shared documents.
 fn person_column(person: Option<&PersonId>) -> String {
     person.map_or_else(String::new, ToString::to_string)
+}
+
+/// The ids as a JSON array, which a statement reads as a table.
+fn id_list(sources: &[SourceId]) -> String {
+    let ids: Vec<String> = sources.iter().map(|source| source.0.to_string()).collect();
+    format!("[{}]", ids.join(","))
 }

@@ -1,37 +1,23 @@
 //! The outline of chunks: where they are, without their texts.
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Row};
 
-use crate::sqlite::convert::{count, integer, parsed, timestamp};
+use super::id_list;
+use crate::sqlite::convert::{count, parsed, timestamp};
 use crate::{ChunkId, GroupId, OutlinedChunk, OutlinedMessage, SourceId, StoreError};
 
 const SELECT: &str =
     "SELECT chunks.id, source, coalesce(said_at, dated, modified), position, author,
     conversation, person, grp FROM chunks JOIN sources ON sources.id = chunks.source ";
 
-pub(super) fn after(
-    connection: &Connection,
-    after: ChunkId,
-    limit: u32,
-) -> Result<Vec<OutlinedChunk>, StoreError> {
-    let which = "WHERE chunks.id > ?1 ORDER BY chunks.id LIMIT ?2";
-    let mut statement = connection.prepare_cached(&[SELECT, which].concat())?;
-    let rows = statement.query_map(params![integer(after.0), limit], outlined)?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
 pub(super) fn of_sources(
     connection: &Connection,
     sources: &[SourceId],
 ) -> Result<Vec<OutlinedChunk>, StoreError> {
-    let mut statement = connection.prepare_cached(&[SELECT, "WHERE source = ?1"].concat())?;
-    let mut chunks = Vec::new();
-    for source in sources {
-        for chunk in statement.query_map([integer(source.0)], outlined)? {
-            chunks.push(chunk?);
-        }
-    }
-    Ok(chunks)
+    let which = "WHERE source IN (SELECT value FROM json_each(?1)) ORDER BY source, chunks.id";
+    let mut statement = connection.prepare_cached(&[SELECT, which].concat())?;
+    let rows = statement.query_map([id_list(sources)], outlined)?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn outlined(row: &Row<'_>) -> rusqlite::Result<OutlinedChunk> {

@@ -73,6 +73,16 @@ pub(super) fn sources(connection: &Connection, person: &str) -> Result<Vec<Sourc
     Ok(files)
 }
 
+pub(super) fn source_ids(
+    connection: &Connection,
+    person: &str,
+) -> Result<Vec<SourceId>, StoreError> {
+    let mut statement =
+        connection.prepare_cached("SELECT id FROM sources WHERE person = ?1 ORDER BY id")?;
+    let rows = statement.query_map([person], |row| Ok(SourceId(count(row, 0)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 pub(super) fn problems(
     connection: &Connection,
     person: &str,

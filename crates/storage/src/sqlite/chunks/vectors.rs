@@ -1,5 +1,6 @@
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
+use super::id_list;
 use super::read::{select_stored, stored_chunk};
 use super::write::{note_vectors, set_mark};
 use crate::sqlite::convert::{count, integer};
@@ -190,16 +191,12 @@ pub(super) fn of_sources(
     sources: &[SourceId],
 ) -> Result<Vec<StoredVector>, StoreError> {
     let Some(table) = table_of(connection, model)? else { return Ok(Vec::new()) };
-    let which = " WHERE chunk IN (SELECT id FROM chunks WHERE source = ?1) ORDER BY chunk";
+    let which = " WHERE chunk IN (SELECT id FROM chunks
+             WHERE source IN (SELECT value FROM json_each(?1))) ORDER BY chunk";
     let select = [SELECT_VECTORS, table, OF_SOURCES, which].concat();
     let mut statement = connection.prepare_cached(&select)?;
-    let mut vectors = Vec::new();
-    for source in sources {
-        for vector in statement.query_map([integer(source.0)], stored_vector)? {
-            vectors.push(vector?);
-        }
-    }
-    Ok(vectors)
+    let rows = statement.query_map([id_list(sources)], stored_vector)?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn of_chunks(

@@ -243,7 +243,9 @@ pub(crate) async fn messages_come_back_and_are_outlined(on: Backend) {
     on.chunks.replace(&note, &[chunk(1, "note")]).await.unwrap();
     assert_eq!(on.chunks.chunks(&row.key).await.unwrap(), [said]);
     assert_eq!(on.chunks.source(&row.key).await.unwrap().unwrap(), row);
-    let all = on.chunks.outline_after(ChunkId(0), 9).await.unwrap();
+    let anna = "anna".parse().unwrap();
+    let sources = on.chunks.source_ids(Some(&anna)).await.unwrap();
+    let all = on.chunks.outline_of(&sources).await.unwrap();
     let told: Vec<_> = all.iter().map(|chunk| (chunk.at.as_millis(), &chunk.message)).collect();
     let spot = OutlinedMessage {
         person: Some("anna".parse().unwrap()),
@@ -253,7 +255,7 @@ pub(crate) async fn messages_come_back_and_are_outlined(on: Backend) {
     };
     assert_eq!(told, [(50, &Some(spot)), (3, &None)]);
     assert_eq!(on.chunks.outline_of(&[all[1].source]).await.unwrap(), all[1..]);
-    assert_eq!(on.chunks.outline_after(all[0].chunk, 9).await.unwrap(), all[1..]);
+    assert_eq!(on.chunks.outline_of(&[]).await.unwrap(), []);
 }
 
 pub(crate) async fn vectors_of_one_model_serve_while_those_of_another_are_made(on: Backend) {
@@ -316,6 +318,39 @@ pub(crate) async fn sources_alike_share_a_group_and_chunks_know_theirs(on: Backe
     let stored = on.chunks.stored(&[ChunkId(999), id]).await.unwrap();
     assert_eq!(stored.len(), 1);
     assert_eq!((stored[0].id, &stored[0].source, &stored[0].row), (id, &rows[1], &row));
+}
+
+pub(crate) async fn all_vectors_of_one_person_are_read_by_their_sources(on: Backend) {
+    let mut written = Vec::new();
+    for (person, path) in
+        [(Some("anna"), "a"), (Some("bert"), "b"), (None, "c"), (Some("anna"), "d")]
+    {
+        let row = source(person, path, "1");
+        on.chunks.replace(&row, &[chunk(1, path), chunk(5, "more")]).await.unwrap();
+        written.push(row.key);
+    }
+    let missing = on.chunks.without_vector("mini", ChunkId(0), 99).await.unwrap();
+    assert_eq!(missing.len(), 8);
+    let vectors = missing.iter().map(|chunk| (chunk.id, vec![0.5])).collect();
+    on.chunks.keep_vectors("mini", vectors).await.unwrap();
+    let anna: onyx_types::PersonId = "anna".parse().unwrap();
+    let bert: onyx_types::PersonId = "bert".parse().unwrap();
+    for (person, places) in
+        [(Some(&anna), vec![0_usize, 3]), (Some(&bert), vec![1]), (None, vec![2])]
+    {
+        let ids = on.chunks.source_ids(person).await.unwrap();
+        assert!(ids.is_sorted() && ids.len() == places.len(), "{ids:?}");
+        let found = on.chunks.vectors_of("mini", &ids).await.unwrap();
+        let of_person = missing
+            .iter()
+            .filter(|chunk| places.iter().any(|place| written[*place] == chunk.source.key))
+            .map(|chunk| chunk.id);
+        let chunks: Vec<ChunkId> = found.iter().map(|vector| vector.chunk).collect();
+        assert_eq!(chunks, of_person.collect::<Vec<_>>());
+        assert_eq!(on.chunks.outline_of(&ids).await.unwrap().len(), found.len());
+    }
+    on.chunks.remove(&written[0]).await.unwrap();
+    assert_eq!(on.chunks.source_ids(Some(&anna)).await.unwrap().len(), 1);
 }
 
 pub(crate) async fn marks_are_found_by_the_start_of_their_names(on: Backend) {

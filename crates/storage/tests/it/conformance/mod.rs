@@ -306,6 +306,7 @@ conformance! {
         messages_come_back_and_are_outlined
         vectors_of_one_model_serve_while_those_of_another_are_made
         sources_alike_share_a_group_and_chunks_know_theirs
+        all_vectors_of_one_person_are_read_by_their_sources
         marks_are_found_by_the_start_of_their_names
         sources_are_listed_by_person
         changes_come_in_order_once_a_source
