@@ -128,8 +128,8 @@ impl Delegates for AgentServices {
             }
             // There is no run at work that could record the cost, so it is recorded here.
             None => {
-                let now = cx.clock.wall();
-                self.shared.store.ledger.book(&cx.key, model.id(), usage, now).await?;
+                let (now, id) = (cx.clock.wall(), ModelId::new(model.id()));
+                self.shared.store.ledger.book(&cx.key, &id, usage, now).await?;
                 None
             }
         };

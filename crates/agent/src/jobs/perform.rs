@@ -5,7 +5,7 @@ use std::time::Duration;
 use onyx_storage::{DraftFilter, JobChange, JobRow, JobSlot, SlotDelivery, SlotEnding, SlotState};
 use onyx_tools::{CommandAccess, ToolCx};
 use onyx_types::{
-    Attendance, Cancel, DraftState, ErrorCode, Event, Fault, RunId, RunStatus, SessionId,
+    Attendance, Cancel, DraftState, ErrorCode, Event, Fault, ModelId, RunId, RunStatus, SessionId,
     SessionKey, SessionOrigin, UserContent,
 };
 
@@ -219,7 +219,7 @@ pub(super) async fn request(
         session,
         input,
         view: None,
-        model: spec.model.clone(),
+        model: spec.model.as_deref().map(ModelId::new),
         terms: RunTerms {
             max_cost: spec.max_cost,
             run: slot.run,

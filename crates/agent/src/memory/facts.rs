@@ -76,7 +76,8 @@ impl ModelFacts {
         let agent = self.roster.get().default_agent().id.clone();
         let session = self.ids.mint().session(now);
         let key = SessionKey { person: person.clone(), agent, session };
-        if let Err(error) = self.ledger.book(&key, model.id(), usage, now).await {
+        let model = ModelId::new(model.id());
+        if let Err(error) = self.ledger.book(&key, &model, usage, now).await {
             tracing::error!(%error, "the cost of reading for facts could not be recorded");
         }
     }

@@ -92,9 +92,8 @@ impl LaneContext<'_> {
     }
 
     fn model(&self, agent: &AgentProfile) -> ResolvedModel {
-        let wanted = self.plan.request.model.as_ref();
-        let only = |model| ModelChoice::only(ModelId::new(model));
-        let choice = wanted.map_or_else(|| agent.model.clone(), only);
+        let wanted = self.plan.request.model.clone();
+        let choice = wanted.map_or_else(|| agent.model.clone(), ModelChoice::only);
         let models = &self.runs.drive.models;
         let limits = &self.plan.limits;
         let payer = Payer { person: &self.key().person, agent: &agent.id, limits };

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use onyx_storage::ModelUse;
 use onyx_tools::Offering;
 use onyx_types::{
-    AgentId, Fault, LaneId, ResponseFormat, Sampling, Taint, TokenCounter, ToolCall, ToolOffer,
-    ToolOutcome, ToolUse, ToolUseId, TurnId, TurnRange, Usage, estimate_tokens,
+    AgentId, Fault, LaneId, ModelId, ResponseFormat, Sampling, Taint, TokenCounter, ToolCall,
+    ToolOffer, ToolOutcome, ToolUse, ToolUseId, TurnId, TurnRange, Usage, estimate_tokens,
 };
 use serde_json::Value;
 
@@ -156,11 +156,11 @@ impl Lane {
     }
 
     pub(super) fn spend_on(&mut self, model: String, usage: &Usage) {
-        match self.used.iter_mut().find(|used| used.model == model) {
+        match self.used.iter_mut().find(|used| used.model.as_str() == model) {
             Some(used) => used.usage.add(usage),
             None if *usage == Usage::default() => {}
             None => {
-                let agent = self.setup.agent.clone();
+                let (agent, model) = (self.setup.agent.clone(), ModelId::new(model));
                 self.used.push(ModelUse { agent, model, usage: *usage });
             }
         }

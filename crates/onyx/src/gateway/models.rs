@@ -149,7 +149,7 @@ impl LiveModels {
     pub(super) async fn book_embedding(
         &self,
         person: &PersonId,
-        model: &str,
+        model: &ModelId,
         usage: Usage,
     ) -> Result<(), Fault> {
         let key = self.passing_key(person)?;

@@ -14,8 +14,8 @@ use onyx_providers::{
     ProviderState, RawPiece, UsageEstimate, Way,
 };
 use onyx_types::{
-    Cancel, ErrorCode, Fault, Knob, Limits, Model, ModelEvent, ModelRequest, PersonId, Usage,
-    estimate_tokens,
+    Cancel, ErrorCode, Fault, Knob, Limits, Model, ModelEvent, ModelId, ModelRequest, PersonId,
+    Usage, estimate_tokens,
 };
 use tokio::sync::mpsc;
 
@@ -140,7 +140,7 @@ impl Upstream for LiveModels {
             let price = current.registry.facts(model).ok().and_then(|facts| facts.price);
             let cost = price.map(|price| input as f64 * price.input / 1e6);
             let usage = Usage { input: input as u64, cost, ..Usage::default() };
-            self.book_embedding(person, model, usage).await?;
+            self.book_embedding(person, &ModelId::new(model), usage).await?;
             Ok(Embedded { vectors, usage })
         })
     }
