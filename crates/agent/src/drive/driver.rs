@@ -12,7 +12,6 @@ use onyx_types::{Cancel, Event, LaneId, Limits, ModelId, ModelRequest, RunId, To
 use tokio::sync::mpsc;
 
 use super::decisions::await_decision;
-use super::messages::RunMessage;
 use super::parts::{
     BookState, Books, DriveServices, LIVE_OUTPUT_QUEUE, LaneActor, Mailbox, RunOutput, SessionHold,
     UnderWay,
@@ -116,7 +115,7 @@ impl Driver {
                     *cancelled = None;
                     return Input::Cancel;
                 }
-                Some(message) = self.mailbox.messages.recv() => return self.hear(message),
+                Some(message) = self.mailbox.messages.recv() => return message.into_input(),
                 () = live_text.saved(&self.session.lease, &*self.services.clock),
                     if live_text.is_saving() => {}
                 () = ringing(alarm) => {
@@ -127,14 +126,6 @@ impl Driver {
                 }
             }
         }
-    }
-
-    /// Notes the ids of words from the inbox, which are removed there once the log has them.
-    fn hear(&mut self, message: RunMessage) -> Input {
-        if let RunMessage::Words(_, words) = &message {
-            self.session.inbox.extend(words.turn);
-        }
-        message.into_input()
     }
 
     fn set_alarm(&self, waits: &mut Waits) {
@@ -215,12 +206,13 @@ impl Driver {
                 self.under_way.models.remove(lane);
             }
             Effect::Invoke(lane, invocation) => self.invoke(lane, *invocation),
-            Effect::AwaitDecision(lane, id, outcome, patience) => {
+            Effect::AwaitDecision(lane, id, draft, patience) => {
                 let cancel = self.under_way.tool_cancels[usize::from(lane.0)].clone();
                 let person = self.session.lease.key.person.clone();
-                let decided = await_decision(&self.services, person, *outcome, patience, cancel);
-                let done = async move { Input::ToolDone(lane, id, decided.await) };
-                self.under_way.tools.push(Box::pin(done));
+                let decided = await_decision(&self.services, person, draft, patience, cancel);
+                let wait =
+                    async move { Input::DecisionWaitOver(lane, id, decided.await.map(Box::new)) };
+                self.under_way.tools.push(Box::pin(wait));
             }
             Effect::NotifyDraft(draft) => {
                 let key = &self.session.lease.key;

@@ -10,7 +10,7 @@ use onyx_storage::{
     BeginRun, Drafts, Files, Lease, Leases, Ledger, LogState, RunLog, Steps, StoreError, TurnLog,
 };
 use onyx_tools::{Offering, Policy, ToolCx, Toolbox};
-use onyx_types::{AgentId, Cancel, Clock, LaneId, Model, PersonId, ToolUseId, TurnId};
+use onyx_types::{AgentId, Cancel, Clock, LaneId, Model, PersonId, ToolUseId};
 use tokio::sync::mpsc;
 
 use super::live_text::LiveNotes;
@@ -123,8 +123,6 @@ pub(crate) struct SessionHold {
     pub(crate) slot: Option<RunSlot>,
     /// The state of the log after the last append.
     pub(crate) log: Option<LogState>,
-    /// Messages of the inbox that are not known to be in the log yet.
-    pub(crate) inbox: Vec<TurnId>,
     pub(crate) books: BookState,
 }
 

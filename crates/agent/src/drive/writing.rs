@@ -4,7 +4,7 @@
 use std::sync::PoisonError;
 
 use onyx_storage::{BeginError, BeginRun, FinalWrite, LogState, RunOutcome, StoreError};
-use onyx_types::{Fault, Turn};
+use onyx_types::{Fault, Turn, TurnId};
 
 use super::driver::Driver;
 use super::parts::BookState;
@@ -21,9 +21,8 @@ impl Driver {
                 return Input::StoreFailed(Fault::from(error));
             }
         }
-        let turns = &batch.turns;
-        self.outlet.live_text.written(turns);
-        self.clear_inbox(turns).await;
+        self.outlet.live_text.written(&batch.turns);
+        self.clear_inbox(&batch.from_inbox).await;
         if !batch.decided.is_empty() {
             let key = &self.session.lease.key;
             let delivered = self.services.drafts.deliver_drafts(key, &batch.decided).await;
@@ -67,10 +66,7 @@ impl Driver {
 
     /// Whether only the ledger's row is left to be written once these turns are durable.
     fn ends_with(&self, batch: &Batch) -> bool {
-        let is_waiting = |turn: &Turn| self.session.inbox.contains(&turn.id);
-        self.outlet.report.is_none()
-            && batch.decided.is_empty()
-            && !batch.turns.iter().any(is_waiting)
+        self.outlet.report.is_none() && batch.decided.is_empty() && batch.from_inbox.is_empty()
     }
 
     async fn end(
@@ -99,15 +95,12 @@ impl Driver {
         }
     }
 
-    async fn clear_inbox(&mut self, turns: &[Turn]) {
-        let waiting = &mut self.session.inbox;
-        let delivered: Vec<_> =
-            waiting.extract_if(.., |id| turns.iter().any(|turn| turn.id == *id)).collect();
+    async fn clear_inbox(&mut self, delivered: &[TurnId]) {
         if delivered.is_empty() {
             return;
         }
         let key = &self.session.lease.key;
-        if let Err(error) = self.services.ledger.clear_inbox(key, &delivered).await {
+        if let Err(error) = self.services.ledger.clear_inbox(key, delivered).await {
             // The log holds them under the same ids, so they are not taken for new messages.
             tracing::warn!(run = %self.run, %error, "delivered messages could not be removed from the inbox");
         }

@@ -155,7 +155,6 @@ fn assemble(
     let spent = terms.delegated.as_ref().map(|parent| Arc::clone(&parent.spent));
     let action = terms.action.clone();
     let report = action.map(|name| RunReport::new(opened.run, name, text, opened.now.wall));
-    let inbox = std::mem::take(&mut opened.inbox);
     let driver = Driver {
         run: opened.run,
         limits: plan.limits.clone(),
@@ -167,13 +166,7 @@ fn assemble(
         outlet: RunOutput { feed, live_text: LiveNotes::new(model), report },
         books: Books { title, spent },
         state: run_state(runs, &plan, opened, context),
-        session: SessionHold {
-            lease: lease.clone(),
-            slot: Some(plan.slot),
-            log: None,
-            inbox,
-            books,
-        },
+        session: SessionHold { lease: lease.clone(), slot: Some(plan.slot), log: None, books },
     };
     Run { new_session, live, driver: Box::new(driver), to_name, foreign }
 }

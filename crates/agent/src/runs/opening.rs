@@ -26,8 +26,6 @@ pub(super) struct OpenedSession {
     pub(super) message: MessageToAnswer,
     /// The message that the run answers, if it was known before the run.
     pub(super) answers: Option<TurnId>,
-    /// Messages of the inbox that the run takes.
-    pub(super) inbox: Vec<TurnId>,
     /// Decisions on drafts that are not in the session's log yet.
     pub(super) decisions: Vec<DecidedDraft>,
 }
@@ -71,7 +69,6 @@ pub(super) async fn open_session(
         let leading = waiting_words(&*runs.drive.ledger, &*runs.drive.turns, key).await?;
         (leading, untold_decisions(runs, key).await?)
     };
-    let inbox = leading.iter().filter_map(|words| words.turn).collect();
     let input = std::mem::replace(&mut plan.request.input, RunInput::Waiting);
     let answers = match input {
         RunInput::Queued(turn) | RunInput::Stored(turn) => Some(turn),
@@ -80,7 +77,7 @@ pub(super) async fn open_session(
         }
     };
     let message = message_to_answer(runs, plan, input, leading, fresh_turn).await?;
-    Ok(OpenedSession { now, run, mint: IdGenerator::new(seed), message, answers, inbox, decisions })
+    Ok(OpenedSession { now, run, mint: IdGenerator::new(seed), message, answers, decisions })
 }
 
 async fn message_to_answer(

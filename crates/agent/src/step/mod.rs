@@ -58,6 +58,9 @@ fn receive(state: &mut RunState, input: Input, effects: &mut Vec<Effect>) -> Nex
         Input::Model(lane, event) => answer::model_event(state, lane, event, effects),
         Input::Appended(batch) => appended(state, batch, effects),
         Input::ToolDone(lane, id, outcome) => tools::done(state, lane, &id, outcome, effects),
+        Input::DecisionWaitOver(lane, id, draft) => {
+            tools::decided(state, lane, &id, draft.as_deref(), effects)
+        }
         Input::ToolOutput(lane, tool_use_id, chunk) => {
             effects.push(Effect::Emit(lane, Event::ToolOutput { tool_use_id, chunk }));
             Next::Wait
