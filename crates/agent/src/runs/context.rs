@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use onyx_storage::{Area, BeginIn, BeginRun, Lease, ObjectKey, title_of};
-use onyx_tools::{Addresses, Execution, Granted, ToolCx};
+use onyx_tools::{Addresses, Granted, ToolCx};
 use onyx_types::{AgentId, Cancel, Fault, Scope, SessionOrigin, Taint};
 
 use super::RunsCore;
@@ -13,7 +13,7 @@ use super::lanes::{self, Lanes};
 use super::live::{LiveRun, RunContact};
 use super::opening::{MessageToAnswer, OpenedSession};
 use super::plan::{RunPlan, SessionAddress};
-use super::request::{DryRun, Privacy, RunInput, RunRequest, RunTerms, SessionRef};
+use super::request::{Privacy, RunInput, RunRequest, RunTerms, SessionRef};
 use super::retrieval::{RetrievedContext, known_addresses, retrieve};
 use crate::drive::{
     BookState, Books, DriveServices, Driver, LaneActor, LiveNotes, Mailbox, RunOutput, RunReport,
@@ -47,9 +47,24 @@ pub(super) struct Run {
     pub(super) new_session: Option<NewSession>,
     pub(super) live: LiveRun,
     pub(super) driver: Box<Driver>,
+    pub(super) beside: BesideRun,
+}
+
+/// What is done for a run besides driving it.
+pub(super) struct BesideRun {
+    /// The person is asked about these files when the run begins.
+    pub(super) foreign: Option<FilesToAccept>,
+    /// The session that gets a title after the run.
     pub(super) to_name: Option<SessionToName>,
-    /// Foreign files that the person is asked to accept, and the context in which they are asked.
-    pub(super) foreign: Option<(Vec<(Area, ObjectKey)>, ToolCx)>,
+    /// Whether the run began a session of a client of the API. Such a client may send the answer
+    /// back, so it is remembered.
+    pub(super) is_of_client: bool,
+}
+
+/// Foreign files that would give agents instructions, and the context in which the person is asked.
+pub(super) struct FilesToAccept {
+    pub(super) files: Vec<(Area, ObjectKey)>,
+    pub(super) cx: ToolCx,
 }
 
 /// A session that is created together with its first run, before anything is in its log.
@@ -147,8 +162,11 @@ fn assemble(
     let live = live_run(&plan, &opened, contact);
     let (books, new_session) = books(&plan, row(&plan, &opened));
     let actors = std::mem::take(&mut context.lanes.actors);
-    let foreign = foreign_files(&mut context.lanes.foreign, &actors);
-    let to_name = session_to_name(runs, &plan, &actors);
+    let beside = BesideRun {
+        foreign: files_to_accept(&mut context.lanes.foreign, &actors),
+        to_name: session_to_name(runs, &plan, &actors),
+        is_of_client: plan.session.is_new && plan.session.origin == SessionOrigin::Api,
+    };
     let model = context.lanes.setups.first().map(|lane| lane.model_id.clone()).unwrap_or_default();
     let terms = &plan.request.terms;
     let title = terms.title.clone().or_else(|| title_of(&text));
@@ -158,7 +176,7 @@ fn assemble(
     let driver = Driver {
         run: opened.run,
         limits: plan.limits.clone(),
-        execution: execution(plan.request.dry_run),
+        execution: plan.request.dry_run.execution(),
         services: Arc::clone(&runs.drive),
         under_way: UnderWay::new(actors.len()),
         lanes: actors,
@@ -168,16 +186,13 @@ fn assemble(
         state: run_state(runs, &plan, opened, context),
         session: SessionHold { lease: lease.clone(), slot: Some(plan.slot), log: None, books },
     };
-    Run { new_session, live, driver: Box::new(driver), to_name, foreign }
+    Run { new_session, live, driver: Box::new(driver), beside }
 }
 
-fn foreign_files(
-    files: &mut Vec<ForeignFile>,
-    actors: &[LaneActor],
-) -> Option<(Vec<(Area, ObjectKey)>, ToolCx)> {
+fn files_to_accept(files: &mut Vec<ForeignFile>, actors: &[LaneActor]) -> Option<FilesToAccept> {
     let cx = actors.first()?.tool_cx.clone();
     let files: Vec<_> = files.drain(..).map(|file| (file.area, file.path)).collect();
-    (!files.is_empty()).then_some((files, cx))
+    (!files.is_empty()).then_some(FilesToAccept { files, cx })
 }
 
 /// Gives all lanes what they share: taint, what a person allows, and addresses that may be fetched.
@@ -332,11 +347,4 @@ fn session_to_name(runs: &RunsCore, plan: &RunPlan, actors: &[LaneActor]) -> Opt
     }
     let model = actors.first()?.model.clone()?;
     Some(SessionToName { key: key.clone(), model })
-}
-
-fn execution(dry_run: DryRun) -> Execution {
-    match dry_run {
-        DryRun::Off => Execution::Real,
-        DryRun::On => Execution::DryRun,
-    }
 }

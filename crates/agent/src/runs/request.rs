@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex};
 
-use onyx_tools::FetchBudget;
+use onyx_tools::{Execution, FetchBudget};
 use onyx_types::{
     AgentId, Attendance, ModelId, PersonId, RunId, SessionId, SessionOrigin, Taint, Tier, TurnId,
     UserContent, View,
@@ -143,6 +143,15 @@ pub enum DryRun {
     #[default]
     Off,
     On,
+}
+
+impl DryRun {
+    pub(super) fn execution(self) -> Execution {
+        match self {
+            Self::Off => Execution::Real,
+            Self::On => Execution::DryRun,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
