@@ -56,8 +56,8 @@ pub(crate) struct ApprovalsCore {
     pub(crate) toolbox: Arc<Toolbox>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) roster: Arc<CurrentRoster>,
-    pub(crate) notices: Arc<dyn Notifier>,
-    pub(crate) live: Arc<dyn LiveRuns>,
+    pub(crate) notices: Arc<Notifier>,
+    pub(crate) live: Arc<LiveRuns>,
     pub(crate) leases: Arc<dyn DraftLeases>,
 }
 

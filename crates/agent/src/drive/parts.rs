@@ -37,7 +37,7 @@ pub(crate) struct DriveServices {
     pub(crate) toolbox: Arc<Toolbox>,
     pub(crate) models: Arc<dyn Models>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) notices: Arc<dyn Notifier>,
+    pub(crate) notices: Arc<Notifier>,
     /// The index of a person's conversations; empty where there is none. It learns of an ended run
     /// before the end is announced.
     pub(crate) index: OnceLock<Index>,

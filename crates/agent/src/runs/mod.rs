@@ -47,7 +47,7 @@ pub(crate) use context::ContextOptions;
 pub use elsewhere::{GatewayAddress, OtherGateways, RunOrder};
 pub use figures::{RUN_SECONDS, RunFigures};
 pub use inbox::SendOutcome;
-pub(crate) use live::{LiveRuns, LocalRuns, RunContact};
+pub(crate) use live::{LiveRuns, RunContact};
 pub(crate) use owned::CollectedAnswer;
 pub use owned::{Canceller, OwnedRun, RunHandle};
 pub(crate) use plan::check_content;
@@ -73,7 +73,7 @@ struct RunsCore {
     recovery: Recovery,
     preferences: PreferenceFiles,
     roster: Arc<CurrentRoster>,
-    notices: Arc<dyn Notifier>,
+    notices: Arc<Notifier>,
     ids: Ids,
     table: RunTable,
     drive: Arc<DriveServices>,
@@ -91,7 +91,7 @@ pub(crate) struct RunsSetup {
     pub(crate) preferences: PreferenceFiles,
     pub(crate) roster: Arc<CurrentRoster>,
     pub(crate) ids: Ids,
-    pub(crate) live: Arc<dyn LiveRuns>,
+    pub(crate) live: Arc<LiveRuns>,
     pub(crate) drive: DriveServices,
     pub(crate) max_runs: usize,
     pub(crate) context: ContextOptions,
