@@ -183,7 +183,7 @@ pub(super) async fn stream(
     QueryOf(query): QueryOf<StreamQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let session = conversation(&state, &caller, &id).await?.session_id;
-    let wanted = match seen(&headers)? {
+    let wanted = match last_position(&headers)? {
         Some(seen) => rejoined(&state, &caller, session, names, seen).await?,
         None => {
             let message = match query.message_id {
@@ -211,7 +211,7 @@ pub(super) struct StreamPosition {
     from: EventsFrom,
 }
 
-pub(super) fn seen(headers: &HeaderMap) -> Result<Option<StreamPosition>, Problem> {
+pub(super) fn last_position(headers: &HeaderMap) -> Result<Option<StreamPosition>, Problem> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
     let parsed = value.to_str().ok().and_then(|text| {
         let (run, seq) = text.split_once(':')?;

@@ -134,7 +134,7 @@ impl Work {
             pace: Arc::clone(&context.pace),
             backoff: self.wait_times.backoff / 2,
             wake: Arc::clone(&context.outgoing),
-            heard: heard(context),
+            heard: send_listener(context),
         });
         tokio::join!(
             sender.run(stop.clone()),
@@ -206,7 +206,7 @@ impl Work {
 }
 
 /// Notifies the owner of messages that did not arrive or may not have arrived.
-fn heard(context: &Arc<AccountContext>) -> SendListener {
+fn send_listener(context: &Arc<AccountContext>) -> SendListener {
     let (context, key) = (Arc::clone(context), context.key().clone());
     Arc::new(move |_, end| match end {
         SendEnd::Sent(_) | SendEnd::Again { .. } => {}

@@ -31,7 +31,7 @@ impl Config {
             self.gateway.id.clone().unwrap_or_default(),
             self.gateway.advertise.clone().unwrap_or_default(),
         );
-        let server = storage.server(gateway).map_err(|error| told(&error))?;
+        let server = storage.server(gateway).map_err(|error| config_error(&error))?;
         if let Some(settings) = &server {
             check_gateway(&settings.gateway)?;
         }
@@ -117,7 +117,7 @@ fn check_gateway(gateway: &GatewaySettings) -> Result<(), ConfigError> {
     Ok(())
 }
 
-fn told(error: &ServerError) -> ConfigError {
+fn config_error(error: &ServerError) -> ConfigError {
     ConfigError::new(format!("{error}. {}", error.hint()))
 }
 

@@ -29,7 +29,7 @@ pub(super) async fn tend(live: &Live, stop: Cancel) {
     let hear = async {
         loop {
             match notices.recv().await {
-                Ok(notice) => hear(live, notice),
+                Ok(notice) => take_notice(live, notice),
                 // The index reads all sessions at the next start, so nothing is lost for long.
                 Err(RecvError::Lagged(missed)) => {
                     tracing::warn!(missed, "some sessions will be indexed later")
@@ -61,7 +61,7 @@ pub(super) async fn tend(live: &Live, stop: Cancel) {
     }
 }
 
-fn hear(live: &Live, Notice { person, session, kind }: Notice) {
+fn take_notice(live: &Live, Notice { person, session, kind }: Notice) {
     match kind {
         NoticeKind::RunStarted(_) | NoticeKind::MessageWithdrawn(_) | NoticeKind::Draft(_) => {}
         NoticeKind::RunEnded(_) | NoticeKind::SessionChanged | NoticeKind::SessionDeleted => {

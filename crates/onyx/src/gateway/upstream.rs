@@ -242,12 +242,12 @@ impl PassThroughStream {
         while !self.over {
             tokio::select! {
                 biased;
-                Some(piece) = self.pieces.recv() => return Some((told(piece), self)),
+                Some(piece) = self.pieces.recv() => return Some((into_piece(piece), self)),
                 event = self.events.next() => self.saw(event),
             }
         }
         if let Ok(piece) = self.pieces.try_recv() {
-            return Some((told(piece), self));
+            return Some((into_piece(piece), self));
         }
         self.failed.take().map(|fault| (Piece::Failed(fault), self))
     }
@@ -264,7 +264,7 @@ impl PassThroughStream {
     }
 }
 
-fn told(piece: RawPiece) -> Piece {
+fn into_piece(piece: RawPiece) -> Piece {
     match piece {
         RawPiece::Head { content_type, limits } => Piece::Head { content_type, limits },
         RawPiece::Bytes(bytes) => Piece::Bytes(bytes),

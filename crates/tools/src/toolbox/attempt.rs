@@ -364,7 +364,7 @@ impl<'a> Attempt<'a> {
             }
             Some(number) => {
                 let ended = trail.write(row(format!("{said} (started in row {number})"))).await;
-                Ok(told(result, ended.err()))
+                Ok(recorded_outcome(result, ended.err()))
             }
         }
     }
@@ -390,7 +390,10 @@ fn report(plan: &Plan, state: CallState) -> CallReport {
 
 /// The outcome of a call that may have happened. It is reported even if its audit row could not be
 /// written.
-fn told(result: Result<ToolOutcome, ToolError>, unwritten: Option<StoreError>) -> ToolOutcome {
+fn recorded_outcome(
+    result: Result<ToolOutcome, ToolError>,
+    unwritten: Option<StoreError>,
+) -> ToolOutcome {
     let mut outcome = result.unwrap_or_else(|error| {
         let doubt = if error.leaves_doubt() {
             "; the outcome is unknown, check before repeating"

@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::threads::session_of;
-use crate::routes::conversations::{StreamPosition, seen};
+use crate::routes::conversations::{StreamPosition, last_position};
 use crate::wire::FieldNames;
 use crate::wire::encode::{SseFrame, ThreadFrames};
 use crate::{ApiState, AuthContext, Problem};
@@ -40,7 +40,7 @@ pub(in crate::routes) async fn events(
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Frame, Infallible>>>, Problem> {
     let session = session_of(&state, &caller, &id).await?.session_id;
-    let seen = seen(&headers)?;
+    let seen = last_position(&headers)?;
     if let Some(StreamPosition { run, .. }) = &seen
         && state.agent.sessions.of_run(&caller.person, *run).await? != Some(session)
     {

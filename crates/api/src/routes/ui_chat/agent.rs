@@ -91,7 +91,7 @@ async fn begin(
         tracing::warn!(%run, %error, "the session of a chat could not be noted");
     }
     let following = Following::of(&state, &caller, run, handle.events).await;
-    Ok(told(following, run, Some(session)))
+    Ok(streamed(following, run, Some(session)))
 }
 
 /// Finds the session that the request names, or the session of its chat, or makes a new one.
@@ -174,7 +174,7 @@ async fn go_on(
     let session = decided.last().map(|draft| draft.key.session);
     let events = state.agent.runs.events(&caller.person, run, 0).await?;
     let following = Following::of(&state, &caller, run, events).await.after_decisions(&decided);
-    Ok(told(following, run, session))
+    Ok(streamed(following, run, session))
 }
 
 async fn decide(
@@ -209,10 +209,10 @@ pub(super) async fn resume(
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let following = Following::of(&state, &caller, run, events).await;
-    Ok(told(following, run, session))
+    Ok(streamed(following, run, session))
 }
 
-fn told(following: Following, run: RunId, session: Option<SessionId>) -> Response {
+fn streamed(following: Following, run: RunId, session: Option<SessionId>) -> Response {
     let frames = UiRunFrames::new(run.to_string());
     let place = [(HeaderName::from_static(RUN), run.to_string())];
     let mut response = (stream_headers(), place, stream(following, frames)).into_response();

@@ -39,7 +39,7 @@ pub(super) async fn answer(
         (None, Some(previous)) => Some(answered_in(state, caller, previous).await?),
         (None, None) => None,
     };
-    let mut names = asked.left_out(&taken(state, agent.as_ref(), model.as_ref()));
+    let mut names = asked.left_out(&used_settings(state, agent.as_ref(), model.as_ref()));
     names.extend(sent.betas.is_some().then(|| BETAS.to_owned()));
     let ignored = ignored(&names);
     let session = place(state, caller, session, agent).await?;
@@ -96,7 +96,7 @@ pub(super) async fn answer(
 
 /// The settings that reach the agent's model. If a run switches to another model, that one gets the
 /// settings that its format supports.
-fn taken(state: &ApiState, agent: Option<&AgentId>, model: Option<&ModelId>) -> Vec<Knob> {
+fn used_settings(state: &ApiState, agent: Option<&AgentId>, model: Option<&ModelId>) -> Vec<Knob> {
     let roster = state.agent.roster();
     let agent = agent.and_then(|id| roster.get(id)).unwrap_or_else(|| roster.default_agent());
     let model = model.or(agent.model.primary.as_ref());

@@ -38,7 +38,7 @@ async fn database(settings: &ServerSettings) -> Vec<Check> {
         "PostgreSQL {}, tables of version {}, its clock is {}",
         report.server,
         report.schema,
-        apart(report.clock_ahead)
+        clock_difference(report.clock_ahead)
     );
     let mut checks = vec![Check::ok("database", detail)];
     let mend = "see \"Is it well?\" in docs/server.md";
@@ -87,7 +87,7 @@ fn gateway(row: &GatewayRow, greeted: &Greeted) -> Check {
         ),
         Greeted::Answers { version, .. } if version != here => other_version(&place, version),
         Greeted::Answers { version, clock_ahead } => {
-            let clock = apart(*clock_ahead);
+            let clock = clock_difference(*clock_ahead);
             Check::ok("gateways", format!("{place} answers: Onyx {version}, its clock is {clock}"))
         }
     }
@@ -100,7 +100,7 @@ fn other_version(place: &str, version: &str) -> Check {
 }
 
 /// Describes by how much another clock differs from this machine's.
-fn apart(ahead: i64) -> String {
+fn clock_difference(ahead: i64) -> String {
     let (length, direction) = (ahead.unsigned_abs(), if ahead < 0 { "behind" } else { "ahead" });
     format!("{length} ms {direction}")
 }

@@ -28,7 +28,7 @@ pub(super) async fn follow(live: &Live, shared: &SharedStorage, asked_to_drain: 
         () = waiting.gather(live) => {}
         () = look.again_and_again(&waiting) => {}
         () = follow_config(live, &config) => {}
-        () = hear(live, heard) => {}
+        () = take_notices(live, heard) => {}
     }
 }
 
@@ -129,7 +129,7 @@ async fn follow_config(live: &Live, changed: &Notify) {
     }
 }
 
-async fn hear(live: &Live, mut notices: mpsc::Receiver<String>) {
+async fn take_notices(live: &Live, mut notices: mpsc::Receiver<String>) {
     while let Some(message) = notices.recv().await {
         // A message in the form of a newer gateway cannot be read and is dropped, because it is
         // only a hint.
