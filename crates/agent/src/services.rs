@@ -228,15 +228,15 @@ impl AgentServices {
     }
 
     /// Takes a notice from another gateway.
-    pub async fn hear(&self, notice: Notice) {
+    pub async fn take_notice(&self, notice: Notice) {
         if let NoticeKind::Draft(draft) = notice.kind
             && self.runs.on_session(&notice.person, notice.session).is_some()
-            && let Err(fault) = self.approvals.heard(&notice.person, draft).await
+            && let Err(fault) = self.approvals.take_decision(&notice.person, draft).await
         {
             // The decision is in the ledger, so the session's next run gets it.
             tracing::warn!(%draft, %fault, "a decision of another gateway could not be read");
         }
-        self.shared.notices.hear(notice);
+        self.shared.notices.announce(notice);
     }
 
     /// The names of the tools that an agent has now.

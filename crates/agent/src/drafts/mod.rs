@@ -270,7 +270,7 @@ impl Approvals {
     }
 
     /// Passes a decision that was made at another gateway to the run at work here.
-    pub(crate) async fn heard(&self, person: &PersonId, id: DraftId) -> Result<(), Fault> {
+    pub(crate) async fn take_decision(&self, person: &PersonId, id: DraftId) -> Result<(), Fault> {
         if let Some(draft) = self.shared.drafts.draft(person, id).await?
             && !draft.state.is_open()
             && draft.state != DraftState::Applying

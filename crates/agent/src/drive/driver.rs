@@ -234,9 +234,9 @@ impl Driver {
     }
 
     fn emit(&mut self, lane: LaneId, event: Event) {
-        self.outlet.live_text.hear(lane, &event, &*self.services.clock);
+        self.outlet.live_text.add(lane, &event, &*self.services.clock);
         if let Some(report) = &mut self.outlet.report {
-            report.hear(&event);
+            report.add_event(&event);
         }
         self.outlet.feed.tell(lane, event);
     }

@@ -238,24 +238,24 @@ pub(super) async fn run(
 ) -> Result<SlotOutcome, Fault> {
     let mut run = shared.setup.runs.start(request).await?;
     let (session, canceller) = (run.session_id, run.canceller());
-    let mut heard = RunResult::default();
+    let mut result = RunResult::default();
     loop {
         tokio::select! {
             event = run.events.next() => match event {
-                Some(envelope) => heard.hear(&envelope.event),
+                Some(envelope) => result.add(&envelope.event),
                 None => break,
             },
-            () = firing.cancel.cancelled(), if !heard.is_stopped => {
-                heard.is_stopped = true;
+            () = firing.cancel.cancelled(), if !result.is_stopped => {
+                result.is_stopped = true;
                 canceller.cancel();
             }
         }
     }
     let drafts = pending_drafts(shared, firing, session, run.run_id).await?;
-    Ok(SlotOutcome { session: Some(session), ..heard.outcome(drafts) })
+    Ok(SlotOutcome { session: Some(session), ..result.outcome(drafts) })
 }
 
-/// What was heard from a run: its answer, cost and end.
+/// What a run said: its answer, cost and end.
 #[derive(Default)]
 struct RunResult {
     answer: String,
@@ -266,7 +266,7 @@ struct RunResult {
 }
 
 impl RunResult {
-    fn hear(&mut self, event: &Event) {
+    fn add(&mut self, event: &Event) {
         match event {
             Event::TextComplete { text, .. } if !text.trim().is_empty() => {
                 self.answer.clone_from(text);

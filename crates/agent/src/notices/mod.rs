@@ -61,7 +61,7 @@ impl Notifier {
     }
 
     /// Announces a notice from another gateway.
-    pub(crate) fn hear(&self, notice: Notice) {
+    pub(crate) fn announce(&self, notice: Notice) {
         let _ = self.all.send(notice);
     }
 

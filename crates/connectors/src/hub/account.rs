@@ -76,7 +76,7 @@ impl RunningAccount {
     }
 
     pub(super) fn heard_by_push(&self) {
-        self.health.heard(&*self.context.clock);
+        self.health.note_answer(&*self.context.clock);
     }
 
     pub(super) async fn status(&self) -> Result<AccountStatus, onyx_types::Fault> {

@@ -74,7 +74,7 @@ impl Health {
 
     /// Notes that the network answered. Returns whether the owner was notified of a failure before,
     /// and so must be told that the account works again.
-    pub(super) fn heard(&self, clock: &dyn Clock) -> bool {
+    pub(super) fn note_answer(&self, clock: &dyn Clock) -> bool {
         let now = clock.now();
         let mut inner = self.inner();
         inner.heard = Some((now.wall, now.mono));

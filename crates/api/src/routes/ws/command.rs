@@ -230,7 +230,7 @@ pub(super) struct DraftsDecide {
     pub(super) draft_id: DraftId,
     pub(super) decision: Decision,
     #[serde(flatten)]
-    pub(super) said: DraftDecision,
+    pub(super) details: DraftDecision,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

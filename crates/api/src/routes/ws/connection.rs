@@ -366,9 +366,9 @@ impl Connection {
         let decided = match decide.decision {
             Decision::Approve => {
                 let approver = self.caller.approver()?;
-                agent.approvals.approve(&approver, id, decide.said.yes()?).await
+                agent.approvals.approve(&approver, id, decide.details.approval()?).await
             }
-            Decision::Reject => agent.approvals.reject(person, id, decide.said.reason()?).await,
+            Decision::Reject => agent.approvals.reject(person, id, decide.details.reason()?).await,
         };
         let told = match decided {
             Ok(draft) => {

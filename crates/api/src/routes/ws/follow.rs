@@ -103,7 +103,7 @@ impl EventData<'static> {
 
 /// Sends changes for this person until the connection ends.
 pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox) {
-    let (mut notices, mut changes) = (state.agent.notices(), state.changes.heard());
+    let (mut notices, mut changes) = (state.agent.notices(), state.changes.subscribe());
     let mut jobs = state.agent.jobs.notices();
     let is_owner = state.auth.identity().owner().is_ok_and(|owner| owner == person);
     // A connection that only listens must not keep the server's parts alive.

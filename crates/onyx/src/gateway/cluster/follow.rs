@@ -134,9 +134,9 @@ async fn take_notices(live: &Live, mut notices: mpsc::Receiver<String>) {
         // A message in the form of a newer gateway cannot be read and is dropped, because it is
         // only a hint.
         match serde_json::from_str(&message) {
-            Ok(GatewayMessage::Notice(notice)) => live.agent.hear(notice).await,
+            Ok(GatewayMessage::Notice(notice)) => live.agent.take_notice(notice).await,
             Ok(GatewayMessage::Change { changed }) => live.changes.tell(changed),
-            Ok(GatewayMessage::Job { job }) => live.agent.jobs.hear(job),
+            Ok(GatewayMessage::Job { job }) => live.agent.jobs.take_notice(job),
             Err(error) => tracing::debug!(%error, "a message of another gateway is not known here"),
         }
     }
