@@ -286,8 +286,8 @@ impl RunResult {
         let outcome = match (self.status, self.fault) {
             (Some(RunStatus::Done), _) if drafts > 0 => {
                 let waits = if drafts == 1 { "One change waits" } else { "Changes wait" };
-                let told = if is_nothing(answer) { "" } else { answer };
-                SlotOutcome::new(SlotState::Done, format!("{waits} for your approval. {told}"))
+                let words = if is_nothing(answer) { "" } else { answer };
+                SlotOutcome::new(SlotState::Done, format!("{waits} for your approval. {words}"))
             }
             (Some(RunStatus::Done), _) if is_nothing(answer) => {
                 SlotOutcome::nothing("Nothing to report.")

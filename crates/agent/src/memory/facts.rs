@@ -146,16 +146,17 @@ fn facts_in(answer: &str) -> Vec<FoundFact> {
         return Vec::new();
     };
     let array = answer.get(start..=end).unwrap_or_default();
-    let told: Vec<serde_json::Value> = serde_json::from_str(array).unwrap_or_default();
-    let facts = told.into_iter().filter_map(|fact| serde_json::from_value::<ModelFact>(fact).ok());
-    let fact = |told: ModelFact| FoundFact {
-        subject: told.subject,
-        relation: told.relation,
-        object: told.object,
-        quote: told.quote,
-        from: told.from.as_deref().and_then(day),
-        until: told.until.as_deref().and_then(day),
-        has_ended: told.ended,
+    let elements: Vec<serde_json::Value> = serde_json::from_str(array).unwrap_or_default();
+    let facts =
+        elements.into_iter().filter_map(|fact| serde_json::from_value::<ModelFact>(fact).ok());
+    let fact = |found: ModelFact| FoundFact {
+        subject: found.subject,
+        relation: found.relation,
+        object: found.object,
+        quote: found.quote,
+        from: found.from.as_deref().and_then(day),
+        until: found.until.as_deref().and_then(day),
+        has_ended: found.ended,
     };
     facts.map(fact).take(MOST_FACTS).collect()
 }

@@ -112,7 +112,7 @@ pub(super) async fn load_context(
     };
     history.tell_times_in(runs.drive.clock.zone_of(&key.person));
     let client_turns = std::mem::take(&mut opened.message.client.turns);
-    let client_turns = runs.given.recognise(&key.person, client_turns);
+    let client_turns = runs.repeated.recognise(&key.person, client_turns);
     let client_turns = with_all_results(client_turns, open_calls(history.turns()))?;
     let scopes = retrieval_scopes(&plan, space);
     let index = runs.drive.index.get();
@@ -202,11 +202,11 @@ fn share_conditions(
     context: &mut LoadedContext,
     granted: &Granted,
 ) {
-    let asked = plan.request.terms.delegated.as_ref();
-    let budget = asked.map(|parent| Arc::clone(&parent.fetches)).unwrap_or_default();
+    let delegated = plan.request.terms.delegated.as_ref();
+    let budget = delegated.map(|parent| Arc::clone(&parent.fetches)).unwrap_or_default();
     let (message, client_turns) = (&opened.message, &context.client_turns);
-    let given = Addresses::sharing(budget);
-    let addresses = known_addresses(&context.history, message, client_turns, given);
+    let addresses = Addresses::sharing(budget);
+    let addresses = known_addresses(&context.history, message, client_turns, addresses);
     let addresses = Arc::new(addresses);
     for actor in &mut context.lanes.actors {
         actor.tool_cx.decisions.granted = granted.clone();

@@ -9,7 +9,6 @@
 mod context;
 mod elsewhere;
 mod figures;
-mod given;
 mod hooks;
 mod inbox;
 mod lanes;
@@ -19,6 +18,7 @@ mod owned;
 mod plan;
 mod recovery;
 mod rejoin;
+mod repeated;
 mod request;
 mod retrieval;
 mod start;
@@ -40,7 +40,7 @@ use crate::notices::Notifier;
 use crate::sessions::{Ids, RunReplay, SessionNamer, SessionSpaces, Sessions};
 use context::ContextSources;
 use elsewhere::RunsElsewhere;
-use given::GivenAnswers;
+use repeated::RepeatedAnswers;
 use table::RunTable;
 
 pub(crate) use context::ContextOptions;
@@ -78,7 +78,7 @@ struct RunsCore {
     table: RunTable,
     drive: Arc<DriveServices>,
     context: ContextSources,
-    given: GivenAnswers,
+    repeated: RepeatedAnswers,
     elsewhere: Arc<RunsElsewhere>,
 }
 
@@ -113,7 +113,7 @@ impl Runs {
             ids: setup.ids,
             table: RunTable::new(setup.live, setup.max_runs),
             context: ContextSources::new(&drive, setup.context),
-            given: GivenAnswers::default(),
+            repeated: RepeatedAnswers::default(),
             elsewhere: Arc::new(elsewhere),
             drive,
         };
@@ -279,12 +279,12 @@ impl Runs {
         contact.messages.cancel_agent(agent.clone()).await;
         let mut lane = None;
         let ended = async {
-            while let Some(told) = events.next().await {
-                match &told.event {
+            while let Some(envelope) = events.next().await {
+                match &envelope.event {
                     Event::Start { agents, .. } => {
                         lane = agents.iter().position(|one| one == agent);
                     }
-                    Event::Error { .. } if lane == Some(usize::from(told.lane.0)) => return,
+                    Event::Error { .. } if lane == Some(usize::from(envelope.lane.0)) => return,
                     Event::Done { .. } => return,
                     _ => {}
                 }

@@ -140,7 +140,7 @@ fn take_last_words(client: &mut ClientInput) -> Option<UserInput> {
     match last {
         ClientTurn::User(content) => Some(UserInput::new(content, Speaker::Person)),
         ClientTurn::Assistant(_)
-        | ClientTurn::Given(..)
+        | ClientTurn::OwnAnswer(..)
         | ClientTurn::ToolCall(_)
         | ClientTurn::ToolResult { .. } => None,
     }
@@ -162,7 +162,7 @@ async fn untold_decisions(runs: &RunsCore, key: &SessionKey) -> Result<Vec<Decid
     // After a crash between the two writes a delivered decision is unmarked in the ledger; then the
     // log counts.
     let page = runs.drive.turns.tail(key, None, LOOK_BACK).await?;
-    let told: BTreeSet<DraftId> = page
+    let in_log: BTreeSet<DraftId> = page
         .turns
         .iter()
         .filter_map(|turn| match &turn.body {
@@ -170,7 +170,8 @@ async fn untold_decisions(runs: &RunsCore, key: &SessionKey) -> Result<Vec<Decid
             _ => None,
         })
         .collect();
-    let (done, open): (Vec<_>, Vec<_>) = drafts.iter().partition(|draft| told.contains(&draft.id));
+    let (done, open): (Vec<_>, Vec<_>) =
+        drafts.iter().partition(|draft| in_log.contains(&draft.id));
     if !done.is_empty() {
         let done: Vec<_> = done.iter().map(|draft| draft.id).collect();
         runs.drive.drafts.deliver_drafts(key, &done).await?;

@@ -215,7 +215,7 @@ fn check_input(input: &RunInput, max_bytes: usize) -> Result<(), Fault> {
         RunInput::Client(client) => client.turns.iter().try_for_each(|turn| match turn {
             ClientTurn::User(content) => check_content(content, max_bytes),
             ClientTurn::Assistant(_)
-            | ClientTurn::Given(..)
+            | ClientTurn::OwnAnswer(..)
             | ClientTurn::ToolCall(_)
             | ClientTurn::ToolResult { .. } => Ok(()),
         }),

@@ -204,7 +204,7 @@ impl Runs {
                     self.shared.namer.name(to_name, &history);
                 }
                 if beside.is_of_client {
-                    self.shared.given.remember(&lease.key.person, run, &history);
+                    self.shared.repeated.remember(&lease.key.person, run, &history);
                 }
                 self.shared.context.histories.keep(lease.key, history, log);
             }

@@ -117,8 +117,8 @@ fn go_on(state: &mut RunState, mut next: Next, effects: &mut Vec<Effect>) {
 /// Sends the events that waited for these turns to be durable, and continues the run.
 fn appended(state: &mut RunState, batch: Batch, effects: &mut Vec<Effect>) -> Next {
     let Some(pending) = state.take_pending(batch.id) else { return Next::Wait };
-    let told = pending.events.into_iter().map(|(lane, event)| Effect::Emit(lane, event));
-    effects.extend(told);
+    let emitted = pending.events.into_iter().map(|(lane, event)| Effect::Emit(lane, event));
+    effects.extend(emitted);
     taint::by_others(state, &batch.turns, effects);
     state.history.extend(batch.turns.into_iter().map(Arc::new));
     batch.end.map_or(pending.next, Next::RunOver)
