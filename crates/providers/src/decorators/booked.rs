@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, StreamExt, unfold};
-use onyx_types::{Cancel, Model, ModelEvent, ModelId, ModelRequest, Usage};
+use onyx_types::{Cancel, Model, ModelEvent, ModelId, ModelRequest, Usage, estimate_tokens};
 use serde_json::{Map, Value};
 
 use crate::metadata::Price;
@@ -36,6 +36,12 @@ impl UsageEstimate {
     /// Counts every text in the body of a request.
     pub fn of_body(body: &Map<String, Value>, price: Option<Price>) -> Self {
         Self::of_bytes(body.values().map(text_bytes).sum::<usize>() as u64, price)
+    }
+
+    /// What making vectors of these texts probably used, because embedders do not report it.
+    pub fn of_embedding(texts: &[String], price: Option<Price>) -> Usage {
+        let input = texts.iter().map(|text| estimate_tokens(text)).sum::<usize>() as u64;
+        Self { input, price }.usage(0)
     }
 
     /// Limits the estimate to this many input tokens.
