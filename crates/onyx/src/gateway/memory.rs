@@ -1,12 +1,13 @@
 //! Connects the index: its embedder, and the sessions it is informed about.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use onyx_agent::{Notice, NoticeKind};
 use onyx_api::Change;
 use onyx_knowledge::{Embedding, MemorySettings, WrittenPlace};
 use onyx_types::{Cancel, Embedder};
+use tokio::sync::Notify;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{sleep, timeout};
 
@@ -70,6 +71,28 @@ fn take_notice(live: &Live, Notice { person, session, kind }: Notice) {
     }
 }
 
+/// The settings of memory in use.
+pub(super) struct LiveMemory {
+    settings: RwLock<MemorySettings>,
+    /// Signalled when the settings may have changed, for the task that keeps the embedder.
+    changed: Notify,
+}
+
+impl LiveMemory {
+    pub(super) fn new(settings: MemorySettings) -> Self {
+        Self { settings: RwLock::new(settings), changed: Notify::new() }
+    }
+
+    pub(super) fn set(&self, settings: MemorySettings) {
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
+        self.changed.notify_one();
+    }
+
+    fn settings(&self) -> MemorySettings {
+        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// The result of an attempt to use the embedder of the config.
 enum Attempt {
     /// The embedder is in use, or none is wanted.
@@ -85,7 +108,7 @@ impl Live {
         loop {
             let attempt = tokio::select! {
                 attempt = self.use_embedder() => attempt,
-                () = self.other_embedder.notified() => {
+                () = self.memory.changed.notified() => {
                     wait = FIRST_WAIT;
                     continue;
                 }
@@ -98,13 +121,13 @@ impl Live {
             };
             tokio::select! {
                 () = rest => wait = (wait * 2).min(LONGEST_WAIT),
-                () = self.other_embedder.notified() => wait = FIRST_WAIT,
+                () = self.memory.changed.notified() => wait = FIRST_WAIT,
             }
         }
     }
 
     async fn use_embedder(&self) -> Attempt {
-        let settings = self.memory.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let settings = self.memory.settings();
         let finder = settings.graph.model.clone().map(|model| self.agent.fact_finder(model));
         self.index.set_fact_finder(finder, settings.graph.daily_tokens());
         let wanted = settings.embedder.as_deref();
@@ -166,9 +189,5 @@ impl Live {
     async fn embedded(&self) -> Option<Arc<dyn Embedder>> {
         // A missing embedder is no error: searches then report that they use words only.
         self.models.get().registry.embedder(EMBEDDED).await.ok()
-    }
-
-    pub(super) fn set_memory(&self, settings: MemorySettings) {
-        *self.memory.write().unwrap_or_else(PoisonError::into_inner) = settings;
     }
 }

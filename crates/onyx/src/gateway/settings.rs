@@ -80,7 +80,7 @@ impl Configuration for Live {
         expected: Expect,
     ) -> BoxFuture<'_, Result<Option<Hash>, Problem>> {
         async move {
-            let _one_by_one = self.changing.lock().await;
+            let _one_by_one = self.applied.changing.lock().await;
             // Another gateway may have changed the config since this one read it.
             if let Some(shared) = &self.shared {
                 shared.follow_config().await.map_err(Fault::from)?;
