@@ -413,7 +413,6 @@ impl Gateway {
     }
 }
 
-/// The store of people and credentials. In server mode it follows the changes of other gateways.
 /// Closes what an earlier process left open.
 async fn recover(agent: &AgentServices) -> Result<()> {
     let closed = agent.recover().await.context("cannot close interrupted runs")?;
@@ -427,6 +426,7 @@ async fn recover(agent: &AgentServices) -> Result<()> {
     Ok(())
 }
 
+/// The store of people and credentials. In server mode it follows the changes of other gateways.
 async fn identity(
     store: &Store,
     clock: &Arc<dyn Clock>,
