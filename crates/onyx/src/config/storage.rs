@@ -84,8 +84,7 @@ pub(super) fn follow(
         return of_file(Path::new(path)).map_err(|why| ConfigError::at(at, why));
     }
     if value.starts_with(FROM_SECRETS) {
-        let why =
-            "the secrets lie in the database itself; refer to this with env:NAME or file:/path";
+        let why = "secrets are stored in this database; give the value as env:NAME or file:/path";
         return Err(ConfigError::at(at, why));
     }
     Ok(value.to_owned())

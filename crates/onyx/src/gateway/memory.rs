@@ -182,7 +182,7 @@ impl Live {
                 Err(why) => tracing::info!(id, why, "old vectors cannot serve"),
             },
             Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "whose vectors are there is unknown"),
+            Err(error) => tracing::warn!(%error, "it is not known which model made the vectors"),
         }
     }
 

@@ -57,7 +57,7 @@ fn not_found(name: &str, text: &str, old: &str) -> String {
     let near = text.lines().position(|line| !first.is_empty() && line.trim() == first);
     let near = match near {
         Some(line) => format!(
-            " (its first line stands at line {} with other spaces or other lines after it)",
+            " (its first line is at line {} with other spaces or other lines after it)",
             line + 1
         ),
         None => String::new(),
@@ -72,7 +72,7 @@ fn not_unique(name: &str, text: &str, places: &[usize]) -> String {
         .map(|place| (text[..*place].matches('\n').count() + 1).to_string())
         .collect();
     format!(
-        "the text to replace stands {} times in {name} (lines {}); quote more lines around it",
+        "the text to replace occurs {} times in {name} (lines {}); quote more lines around it",
         places.len(),
         lines.join(", ")
     )
@@ -102,17 +102,17 @@ mod tests {
     fn an_unclear_match_names_the_lines() {
         assert_eq!(
             refusal_of("x\ny\nx\n", "x", "z"),
-            "the text to replace stands 2 times in a.md (lines 1, 3); quote more lines around it"
+            "the text to replace occurs 2 times in a.md (lines 1, 3); quote more lines around it"
         );
-        assert!(refusal_of("aaa", "aa", "b").contains("stands 2 times"));
-        assert!(refusal_of("üüü", "üü", "b").contains("stands 2 times"));
+        assert!(refusal_of("aaa", "aa", "b").contains("occurs 2 times"));
+        assert!(refusal_of("üüü", "üü", "b").contains("occurs 2 times"));
     }
 
     #[test]
     fn a_missing_match_points_at_what_is_nearly_it() {
         assert_eq!(
             refusal_of("one\n  two\n", "two\nthree", "z"),
-            "the text to replace is not in a.md (its first line stands at line 2 with other \
+            "the text to replace is not in a.md (its first line is at line 2 with other \
              spaces or other lines after it); read it again and quote it exactly"
         );
         assert_eq!(

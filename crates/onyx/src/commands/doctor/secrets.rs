@@ -15,14 +15,14 @@ pub(super) fn check(secrets: Vec<SecretView>) -> Vec<Check> {
     let held = stored_secrets(&secrets);
     let broken = secrets.into_iter().filter_map(|secret| {
         let name = &secret.name;
-        let mend = match secret.key {
+        let fix = match secret.key {
             KeyPlace::File => format!("restore its key file, or run `onyx secrets set {name}`"),
             KeyPlace::MasterKey => "set ONYX_MASTER_KEY as on the other gateways".to_owned(),
             KeyPlace::Keyring => {
                 format!("unlock the keyring, or run `onyx secrets rm {name}` and set it again")
             }
         };
-        Some(Check::broken(format!("secret {name}"), secret.error?, mend))
+        Some(Check::broken(format!("secret {name}"), secret.error?, fix))
     });
     held.into_iter().chain(broken).collect()
 }

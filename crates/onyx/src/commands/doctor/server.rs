@@ -41,9 +41,9 @@ async fn database(settings: &ServerSettings) -> Vec<Check> {
         clock_difference(report.clock_ahead)
     );
     let mut checks = vec![Check::ok("database", detail)];
-    let mend = "see \"Is it well?\" in docs/server.md";
+    let fix = "see \"Is it well?\" in docs/server.md";
     let warnings = report.warnings.into_iter();
-    checks.extend(warnings.map(|warning| Check::warning("database", warning, mend)));
+    checks.extend(warnings.map(|warning| Check::warning("database", warning, fix)));
     match list_gateways(&settings.database).await {
         Ok(all) if all.is_empty() => checks.push(Check::ok("gateways", "none is running")),
         Ok(all) => checks.extend(gateways(settings, all).await),
@@ -69,7 +69,7 @@ async fn gateways(settings: &ServerSettings, all: Vec<GatewayRow>) -> Vec<Check>
 
 fn gateway(row: &GatewayRow, greeted: &Greeted) -> Check {
     let place = format!("{} at {}", row.id, row.url);
-    let warning = |why: String, mend: &str| Check::warning("gateways", why, mend);
+    let warning = |why: String, fix: &str| Check::warning("gateways", why, fix);
     let here = env!("CARGO_PKG_VERSION");
     match greeted {
         Greeted::Silent => warning(
