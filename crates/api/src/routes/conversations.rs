@@ -293,16 +293,16 @@ impl ConversationStream {
                 Wanted::Answer(message) => self.begin(message).await,
                 Wanted::Live { mut events, mut frames, after } => match events.next().await {
                     Some(envelope) => {
-                        let told = frames.encode(&envelope);
-                        self.ready.extend(told.into_iter().filter(|_| envelope.seq > after));
+                        let encoded = frames.encode(&envelope);
+                        self.ready.extend(encoded.into_iter().filter(|_| envelope.seq > after));
                         self.wanted = Wanted::Live { events, frames, after };
                     }
                     None => self.ready.extend(frames.finish()),
                 },
                 Wanted::Kept { mut events, mut frames, after } => {
                     if let Some(envelope) = events.pop_front() {
-                        let told = frames.encode(&envelope);
-                        self.ready.extend(told.into_iter().filter(|_| envelope.seq > after));
+                        let encoded = frames.encode(&envelope);
+                        self.ready.extend(encoded.into_iter().filter(|_| envelope.seq > after));
                         self.wanted = Wanted::Kept { events, frames, after };
                     }
                 }

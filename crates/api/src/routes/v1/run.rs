@@ -116,7 +116,7 @@ async fn whole(
     loop {
         let next = run.next().await;
         let parts = match &next {
-            Some(told) => fold.event(told),
+            Some(envelope) => fold.event(envelope),
             None => fold.finish(),
         };
         for part in parts {
