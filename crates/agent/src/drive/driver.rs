@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 
 use super::decisions::await_decision;
 use super::parts::{
-    BookState, Books, DriveServices, LIVE_OUTPUT_QUEUE, LaneActor, Mailbox, RunOutput, SessionHold,
-    UnderWay,
+    DriveServices, EndNotes, LIVE_OUTPUT_QUEUE, LaneActor, LedgerState, Mailbox, RunOutput,
+    SessionHold, UnderWay,
 };
 use crate::agents::{ModelChoice, Payer};
 use crate::notices::NoticeKind;
@@ -35,7 +35,7 @@ pub(crate) struct Driver {
     pub(crate) session: SessionHold,
     pub(crate) mailbox: Mailbox,
     pub(crate) outlet: RunOutput,
-    pub(crate) books: Books,
+    pub(crate) end_notes: EndNotes,
     pub(crate) under_way: UnderWay,
 }
 
@@ -70,10 +70,10 @@ impl Driver {
     /// An error means that the run is not in the ledger and the session is free.
     pub(crate) async fn open(self: Box<Self>) -> Result<Box<Self>, StoreError> {
         let mut driver = self.take(Input::Begin).await;
-        match std::mem::replace(&mut driver.session.books, BookState::Open) {
-            BookState::Refused(error) => Err(error),
-            books => {
-                driver.session.books = books;
+        match std::mem::replace(&mut driver.session.ledger, LedgerState::Open) {
+            LedgerState::Refused(error) => Err(error),
+            state => {
+                driver.session.ledger = state;
                 Ok(driver)
             }
         }

@@ -123,11 +123,11 @@ pub(crate) struct SessionHold {
     pub(crate) slot: Option<RunSlot>,
     /// The state of the log after the last append.
     pub(crate) log: Option<LogState>,
-    pub(crate) books: BookState,
+    pub(crate) ledger: LedgerState,
 }
 
 /// How much of the run is recorded in the ledger.
-pub(crate) enum BookState {
+pub(crate) enum LedgerState {
     /// Nothing is recorded yet: the run's row is written with its first turns.
     ToBegin(Box<BeginRun>),
     /// Nothing will be recorded, because of this error.
@@ -152,7 +152,7 @@ pub(crate) struct RunOutput {
 }
 
 /// What is recorded at the run's end besides its usage.
-pub(crate) struct Books {
+pub(crate) struct EndNotes {
     /// The title that the session gets if it has none yet.
     pub(crate) title: Option<String>,
     /// Where the run that asked for this one reads what it cost.

@@ -16,8 +16,8 @@ use super::plan::{RunPlan, SessionAddress};
 use super::request::{Privacy, RunInput, RunRequest, RunTerms, SessionRef};
 use super::retrieval::{RetrievedContext, known_addresses, retrieve};
 use crate::drive::{
-    BookState, Books, DriveServices, Driver, LaneActor, LiveNotes, Mailbox, RunOutput, RunReport,
-    SessionHold, UnderWay, messages,
+    DriveServices, Driver, EndNotes, LaneActor, LedgerState, LiveNotes, Mailbox, RunOutput,
+    RunReport, SessionHold, UnderWay, messages,
 };
 use crate::feed::Feed;
 use crate::prompt::{
@@ -160,7 +160,7 @@ fn assemble(
         granted,
     };
     let live = live_run(&plan, &opened, contact);
-    let (books, new_session) = books(&plan, row(&plan, &opened));
+    let (ledger, new_session) = ledger_state(&plan, row(&plan, &opened));
     let actors = std::mem::take(&mut context.lanes.actors);
     let beside = BesideRun {
         foreign: files_to_accept(&mut context.lanes.foreign, &actors),
@@ -182,9 +182,9 @@ fn assemble(
         lanes: actors,
         mailbox: Mailbox { cancel, messages: receiver },
         outlet: RunOutput { feed, live_text: LiveNotes::new(model), report },
-        books: Books { title, spent },
+        end_notes: EndNotes { title, spent },
         state: run_state(runs, &plan, opened, context),
-        session: SessionHold { lease: lease.clone(), slot: Some(plan.slot), log: None, books },
+        session: SessionHold { lease: lease.clone(), slot: Some(plan.slot), log: None, ledger },
     };
     Run { new_session, live, driver: Box::new(driver), beside }
 }
@@ -223,12 +223,12 @@ fn share_conditions(
 
 /// The row of a run in an existing session is written with the run's first turns. In a new session
 /// it is written before them, together with the session's row.
-fn books(plan: &RunPlan, row: BeginRun) -> (BookState, Option<NewSession>) {
+fn ledger_state(plan: &RunPlan, row: BeginRun) -> (LedgerState, Option<NewSession>) {
     if !plan.session.is_new {
-        return (BookState::ToBegin(Box::new(row)), None);
+        return (LedgerState::ToBegin(Box::new(row)), None);
     }
     let agents = plan.agents.iter().map(|agent| agent.id.clone()).collect();
-    (BookState::Open, Some(NewSession { row, origin: plan.session.origin, agents }))
+    (LedgerState::Open, Some(NewSession { row, origin: plan.session.origin, agents }))
 }
 
 /// Whether the run begins with content from outside in its prompt.

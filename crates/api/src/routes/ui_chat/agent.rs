@@ -36,8 +36,8 @@ pub(super) async fn answer(
     let turn = request.turn()?;
     let left_out = request.left_out_for_an_agent().join(", ");
     let mut response = match turn {
-        UiTurn::Said(content) => begin(state, caller, &request, Asked::Now(content)).await?,
-        UiTurn::Again => begin(state, caller, &request, Asked::Again).await?,
+        UiTurn::Said(content) => begin(state, caller, &request, Question::New(content)).await?,
+        UiTurn::Again => begin(state, caller, &request, Question::Repeated).await?,
         UiTurn::Decided(decisions) => go_on(state, caller, decisions).await?,
     };
     if let Ok(names) = HeaderValue::from_str(&left_out)
@@ -48,26 +48,26 @@ pub(super) async fn answer(
     Ok(response)
 }
 
-enum Asked {
-    Now(UserContent),
+enum Question {
+    New(UserContent),
     /// Answers the last message again.
-    Again,
+    Repeated,
 }
 
 async fn begin(
     state: ApiState,
     caller: AuthContext,
     request: &UiChatRequest,
-    asked: Asked,
+    question: Question,
 ) -> Result<Response, Problem> {
     let place = place(&state, &caller, request).await?;
-    let input = match (asked, place.existing()) {
-        (Asked::Now(content), _) => RunInput::New(content),
-        (Asked::Again, Some(session)) => {
+    let input = match (question, place.existing()) {
+        (Question::New(content), _) => RunInput::New(content),
+        (Question::Repeated, Some(session)) => {
             let latest = state.agent.conversations.latest_message(&caller.person, session).await?;
             RunInput::Regenerate(latest)
         }
-        (Asked::Again, None) => {
+        (Question::Repeated, None) => {
             let why = "missing; name the conversation whose answer is to be regenerated";
             return Err(Problem::field("sessionId", why));
         }

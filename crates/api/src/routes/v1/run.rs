@@ -18,7 +18,7 @@ use crate::{ApiState, AuthContext, Dialect, Problem};
 
 const RUN: &str = "x-onyx-run-id";
 
-pub(crate) struct Wanted {
+pub(crate) struct AnswererChoice {
     pub(super) agent: Option<AgentId>,
     pub(super) model: Option<ModelId>,
     pub(super) dialect: Dialect,
@@ -28,10 +28,10 @@ pub(super) async fn answer(
     state: &ApiState,
     caller: &AuthContext,
     sent: Sent,
-    wanted: Wanted,
+    choice: AnswererChoice,
     body: Map<String, Value>,
 ) -> Result<Response, Problem> {
-    let Wanted { agent, model, dialect } = wanted;
+    let AnswererChoice { agent, model, dialect } = choice;
     let echo = dialect.echo(&body);
     let asked = dialect.read(body)?;
     let session = match (sent.session, &asked.previous) {
