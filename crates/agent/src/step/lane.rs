@@ -152,15 +152,15 @@ impl Lane {
 
     /// Adds usage to the model that answers now.
     pub(super) fn spend(&mut self, usage: &Usage) {
-        self.spend_on(self.answering.clone(), usage);
+        self.spend_on(ModelId::new(&self.answering), usage);
     }
 
-    pub(super) fn spend_on(&mut self, model: String, usage: &Usage) {
-        match self.used.iter_mut().find(|used| used.model.as_str() == model) {
+    pub(super) fn spend_on(&mut self, model: ModelId, usage: &Usage) {
+        match self.used.iter_mut().find(|used| used.model == model) {
             Some(used) => used.usage.add(usage),
             None if *usage == Usage::default() => {}
             None => {
-                let (agent, model) = (self.setup.agent.clone(), ModelId::new(model));
+                let agent = self.setup.agent.clone();
                 self.used.push(ModelUse { agent, model, usage: *usage });
             }
         }
