@@ -1,6 +1,6 @@
 import { renderToStaticMarkup } from 'react-dom/server';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { GivenHosts, hostsIn } from '../src/markdown/given';
+import { NamedHosts, hostsIn } from '../src/markdown/namedHosts';
 import { GrowingText, lex, loadMarkCloser } from '../src/markdown/lex';
 import { isInlineImage, safeLink } from '../src/markdown/links';
 import { Markdown } from '../src/markdown/Markdown';
@@ -50,9 +50,9 @@ describe('rendering', () => {
     expect(html(link)).toContain('role="link"');
     const given = hostsIn(['see https://a.example/other, please']);
     const live = renderToStaticMarkup(
-      <GivenHosts value={given}>
+      <NamedHosts value={given}>
         <Markdown text={`${link} [there](https://b.example)`} />
-      </GivenHosts>,
+      </NamedHosts>,
     );
     expect(live.match(/href="[^"]*"/g)).toEqual(['href="https://a.example/x"']);
     expect(live).toContain('rel="noopener noreferrer nofollow"');

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { PersonaEvent } from '@onyx/sdk';
-import { BLANK, ended, heard } from '../src/pages/agents/persona/outputs';
+import { BLANK, ended, withEvent } from '../src/pages/agents/persona/outputs';
 
-const play = (...events: PersonaEvent[]) => events.reduce(heard, BLANK);
+const play = (...events: PersonaEvent[]) => events.reduce(withEvent, BLANK);
 const delta = (content: string): PersonaEvent => ({ type: 'text_delta', content });
 const whole = (content: string): PersonaEvent => ({ type: 'text_complete', id: 'x', content });
 const label = {

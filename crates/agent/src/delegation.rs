@@ -120,7 +120,8 @@ impl Delegates for AgentServices {
             models.resolve(&choice, payer)?
         };
         let (text, usage) = answer(&*model, task, limits.max_output_tokens, cx).await;
-        let spent = Spending::OfRun { model: model.id().to_owned(), usage };
+        let id = ModelId::new(model.id());
+        let spent = Spending::OfRun { model: id.clone(), usage };
         let spent = match cx.standing {
             Some(_) => {
                 self.shared.live.keep_model(cx.run, model);
@@ -129,7 +130,7 @@ impl Delegates for AgentServices {
             // There is no run at work that could record the cost, so it is recorded here.
             None => {
                 let now = cx.clock.wall();
-                self.shared.store.ledger.book(&cx.key, model.id(), usage, now).await?;
+                self.shared.store.ledger.book(&cx.key, &id, usage, now).await?;
                 None
             }
         };

@@ -47,7 +47,7 @@ pub use jobs::{
     Overlap, PeerWriter, Period, Rule, Schedule, SessionUse, SyncSettings, SystemWork, Timing,
     Unsent, Work, describe, due, fires_at, front_of, moment,
 };
-pub use notices::{Notice, NoticeKind, Notifier};
+pub use notices::{Notice, NoticeKind};
 pub use onyx_tools::NotApproved;
 pub use personas::Personas;
 pub use runs::{

@@ -12,17 +12,15 @@ use tokio::sync::broadcast;
 
 use crate::actions::Actions;
 use crate::agents::{AgentProfile, CurrentRoster, Models, PreferenceFiles, Roster, Titles};
-use crate::conversations::{self, Conversations, LocalPromises, SentMessages};
+use crate::conversations::{self, Conversations, SentMessages};
 use crate::drafts::{self, Approvals, ChosenDraftLeases, DraftLeases, Undo};
 use crate::drive::DriveServices;
 use crate::jobs::{Jobs, JobsSetup};
 use crate::memory::{ModelFacts, keeping_request};
-use crate::notices::{LocalNotifier, Notice, NoticeKind, Notifier};
+use crate::notices::{Notice, NoticeKind, Notifier};
 use crate::personas::Personas;
 use crate::prompt::{SecretMask, UntrustedPiece, untrusted_block};
-use crate::runs::{
-    ContextOptions, LiveRuns, LocalRuns, OtherGateways, Recovery, RunRequest, Runs, RunsSetup,
-};
+use crate::runs::{ContextOptions, LiveRuns, OtherGateways, Recovery, RunRequest, Runs, RunsSetup};
 use crate::sessions::{Ids, RunReplay, SessionNamer, SessionSpaces, Sessions};
 
 /// How often runs are looked for that lost their process or could not write their end.
@@ -58,8 +56,8 @@ pub struct AgentServices {
 pub(crate) struct ServicesCore {
     pub(crate) store: Store,
     pub(crate) models: Arc<dyn Models>,
-    pub(crate) live: Arc<dyn LiveRuns>,
-    pub(crate) notices: Arc<dyn Notifier>,
+    pub(crate) live: Arc<LiveRuns>,
+    pub(crate) notices: Arc<Notifier>,
     pub(crate) ids: Ids,
     pub(crate) toolbox: Arc<Toolbox>,
     clock: Arc<dyn Clock>,
@@ -81,8 +79,8 @@ impl AgentServices {
     ) -> Self {
         let roster = Arc::new(CurrentRoster::new(roster));
         let ids = Ids::new(options.seed, Arc::clone(&clock));
-        let notices: Arc<dyn Notifier> = Arc::new(LocalNotifier::default());
-        let live: Arc<dyn LiveRuns> = Arc::new(LocalRuns::default());
+        let notices: Arc<Notifier> = Arc::default();
+        let live: Arc<LiveRuns> = Arc::default();
         let sessions =
             Sessions::new(&store, Arc::clone(&roster), Arc::clone(&notices), ids.clone());
         let namer =
@@ -230,15 +228,15 @@ impl AgentServices {
     }
 
     /// Takes a notice from another gateway.
-    pub async fn hear(&self, notice: Notice) {
+    pub async fn take_notice(&self, notice: Notice) {
         if let NoticeKind::Draft(draft) = notice.kind
             && self.runs.on_session(&notice.person, notice.session).is_some()
-            && let Err(fault) = self.approvals.heard(&notice.person, draft).await
+            && let Err(fault) = self.approvals.take_decision(&notice.person, draft).await
         {
             // The decision is in the ledger, so the session's next run gets it.
             tracing::warn!(%draft, %fault, "a decision of another gateway could not be read");
         }
-        self.shared.notices.hear(notice);
+        self.shared.notices.announce(notice);
     }
 
     /// The names of the tools that an agent has now.
@@ -374,7 +372,7 @@ impl ServicesCore {
             clock: Arc::clone(&self.clock),
             ids: self.ids.clone(),
             mask: SecretMask::new(Arc::clone(&self.toolbox)),
-            promises: Arc::new(LocalPromises::default()),
+            promises: Arc::default(),
             sent: SentMessages::new(Arc::clone(&self.store.short_lived)),
             opening: tokio::sync::Mutex::default(),
         })

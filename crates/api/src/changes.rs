@@ -55,7 +55,7 @@ impl Changes {
         self.shared.subscribe()
     }
 
-    pub(crate) fn heard(&self) -> broadcast::Receiver<Change> {
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Change> {
         self.all.subscribe()
     }
 }

@@ -78,7 +78,7 @@ struct LevelControl {
 /// Keeps a fixed number of the newest lines.
 pub struct LogRing {
     lines: Mutex<Lines>,
-    told: broadcast::Sender<Arc<LogLine>>,
+    followers: broadcast::Sender<Arc<LogLine>>,
     mask: RwLock<Option<Mask>>,
     /// Changes the log level of the process. Without it, only the ring's own level changes.
     control: RwLock<Option<LevelControl>>,
@@ -94,8 +94,13 @@ struct Lines {
 
 impl Default for LogRing {
     fn default() -> Self {
-        let (told, _) = broadcast::channel(BEHIND);
-        Self { lines: Mutex::default(), told, mask: RwLock::default(), control: RwLock::default() }
+        let (followers, _) = broadcast::channel(BEHIND);
+        Self {
+            lines: Mutex::default(),
+            followers,
+            mask: RwLock::default(),
+            control: RwLock::default(),
+        }
     }
 }
 
@@ -173,9 +178,9 @@ impl LogRing {
             lines.packed.pop_front();
         }
         lines.packed.push_back((seq, line.packed()));
-        if self.told.receiver_count() > 0 {
+        if self.followers.receiver_count() > 0 {
             // Sending fails only when the last reader has just gone.
-            let _ = self.told.send(Arc::new(line));
+            let _ = self.followers.send(Arc::new(line));
         }
     }
 
@@ -187,7 +192,7 @@ impl LogRing {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = lines.packed.iter().filter(|(seq, _)| *seq > after);
         let kept = kept.filter_map(|(seq, packed)| LogLine::unpacked(*seq, packed).map(Arc::new));
-        (kept.collect(), self.told.subscribe())
+        (kept.collect(), self.followers.subscribe())
     }
 }
 
@@ -238,7 +243,7 @@ mod tests {
         let fields = json!({"run": "r-1", "input": 7, "ok": true, "note": "a \"quote\"\n"});
         let fields = fields.as_object().unwrap().clone();
         let ts = Timestamp::from_millis(1_767_225_600_123);
-        let (_, mut told) = ring.follow(0);
+        let (_, mut new_lines) = ring.follow(0);
         ring.push(ts, LogLevel::Info, "onyx_agent", "a run ended", fields.clone());
         let (kept, _) = ring.follow(0);
         let expected = LogLine {
@@ -250,7 +255,7 @@ mod tests {
             fields,
         };
         assert_eq!(*kept[0], expected);
-        assert_eq!(*told.try_recv().unwrap(), expected);
+        assert_eq!(*new_lines.try_recv().unwrap(), expected);
         assert!(ring.follow(1).0.is_empty());
     }
 }

@@ -84,7 +84,7 @@ impl Running {
     async fn read(&mut self, mut stream: Box<Events>) -> Result<Phase, ModelFailure> {
         let next =
             self.patience.in_time(stream.recv()).await?.map_err(|error| of_stream(&error))?;
-        self.patience.heard();
+        self.patience.reset();
         let mut events = Vec::new();
         let phase = match next {
             Some(event) => {

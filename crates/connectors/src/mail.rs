@@ -120,12 +120,13 @@ impl Mailer {
         let sent = tokio::time::timeout(PATIENCE, self.transport.send(message)).await;
         match sent {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) if error.is_permanent() => {
-                Err(MailError::Refused(format!("the mail server refused it: {}", said(&error))))
-            }
+            Ok(Err(error)) if error.is_permanent() => Err(MailError::Refused(format!(
+                "the mail server refused it: {}",
+                with_causes(&error)
+            ))),
             Ok(Err(error)) => Err(MailError::NotNow(format!(
                 "the mail server could not take it: {}",
-                said(&error)
+                with_causes(&error)
             ))),
             Err(_) => {
                 let seconds = PATIENCE.as_secs();
@@ -234,7 +235,7 @@ fn subject(text: &str) -> String {
 }
 
 /// The error followed by its causes, because the error alone often says only "network error".
-fn said(error: &dyn std::error::Error) -> String {
+fn with_causes(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut under = error.source();
     while let Some(error) = under {

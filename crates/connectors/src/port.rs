@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{AgentId, DraftId, Envelope, Fault, PersonId, RunId, SessionId};
+use onyx_types::{AgentId, DraftId, Envelope, Fault, ModelId, PersonId, RunId, SessionId};
 
 /// The agent as connectors see it.
 #[async_trait]
@@ -67,7 +67,7 @@ pub struct StartRun {
     /// The session to continue; `None` begins a new one.
     pub session: Option<SessionId>,
     pub agent: AgentId,
-    pub model: Option<String>,
+    pub model: Option<ModelId>,
     pub run: RunId,
     pub title: String,
     pub text: String,

@@ -107,7 +107,7 @@ impl Proxy {
             Ok(read) => read.map_err(|error| Refusal::new("400 Bad Request", error.to_string()))?,
             Err(_) => return Err(Refusal::new("408 Request Timeout", "no request came in time")),
         };
-        let ConnectRequest { server, request } = asked(&head)?;
+        let ConnectRequest { server, request } = connect_request(&head)?;
         self.check(&server)?;
         let connected = self.egress.connect(&server).await.map_err(|error| {
             let status = if error.is_refusal() { "403 Forbidden" } else { "502 Bad Gateway" };
@@ -129,7 +129,7 @@ impl Proxy {
     }
 }
 
-fn asked(head: &str) -> Result<ConnectRequest, Refusal> {
+fn connect_request(head: &str) -> Result<ConnectRequest, Refusal> {
     let wrong = |why| Refusal::new("400 Bad Request", why);
     let (line, fields) = head.split_once("\r\n").unwrap_or((head, ""));
     let mut words = line.split(' ');

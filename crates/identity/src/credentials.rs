@@ -193,7 +193,7 @@ impl Register {
     pub(crate) fn drop_credentials(&mut self, ids: &[CredentialId]) -> Vec<CredentialId> {
         let mut gone = Vec::new();
         for id in ids {
-            self.let_go(*id, &mut gone);
+            self.remove_held(*id, &mut gone);
         }
         self.drop_orphans(&mut gone);
         gone
@@ -267,7 +267,7 @@ impl Register {
         let there: HashSet<CredentialId> = rows.iter().map(|row| row.credential).collect();
         let gone: Vec<_> = self.held.keys().filter(|id| !there.contains(id)).copied().collect();
         for id in gone {
-            self.let_go(id, &mut Vec::new());
+            self.remove_held(id, &mut Vec::new());
         }
         for row in rows {
             if self.held.get(&row.credential).is_none_or(|held| held.row != row) {
@@ -343,7 +343,7 @@ impl Register {
                 return;
             }
             for id in orphans {
-                self.let_go(id, gone);
+                self.remove_held(id, gone);
             }
         }
     }
@@ -354,7 +354,7 @@ impl Register {
             || self.passwords.values().any(|password| password.root.id == id)
     }
 
-    fn let_go(&mut self, id: CredentialId, gone: &mut Vec<CredentialId>) {
+    fn remove_held(&mut self, id: CredentialId, gone: &mut Vec<CredentialId>) {
         if let Some(held) = self.held.remove(&id) {
             self.by_hash.remove(&held.row.hash);
             self.ending.push(held.revoked);

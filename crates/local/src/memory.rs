@@ -46,10 +46,10 @@ fn free(meminfo: &str) -> Option<u64> {
 fn free_within(root: &Path, group: &str) -> Option<u64> {
     let folder = root.join(group);
     let around = folder.ancestors().take_while(|folder| folder.starts_with(root));
-    around.filter_map(left).min()
+    around.filter_map(bytes_left).min()
 }
 
-fn left(folder: &Path) -> Option<u64> {
+fn bytes_left(folder: &Path) -> Option<u64> {
     let read = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
     // Without a limit the file contains `max`.
     let most: u64 = read("memory.max")?.trim().parse().ok()?;

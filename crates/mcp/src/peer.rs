@@ -171,7 +171,7 @@ impl Peer {
             }
             // The server requests input first, so it is called again with that input.
             params = plain.clone();
-            params["inputResponses"] = self.given(&answer["inputRequests"])?;
+            params["inputResponses"] = self.client_answers(&answer["inputRequests"])?;
             if let Some(state) = answer.get("requestState") {
                 params["requestState"] = state.clone();
             }
@@ -181,7 +181,7 @@ impl Peer {
     }
 
     /// The answers to the requests for input that a server made during a call.
-    fn given(&self, requests: &Value) -> Result<Value, McpError> {
+    fn client_answers(&self, requests: &Value) -> Result<Value, McpError> {
         let mut given = Map::new();
         for (name, asked) in requests.as_object().into_iter().flatten() {
             let answer = match asked["method"].as_str() {

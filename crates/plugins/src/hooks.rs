@@ -68,7 +68,7 @@ impl Guard {
         };
         if hook.veto {
             return match host.ask(telling.method, &params, limit).await {
-                Ok(answer) => said(&answer, hook),
+                Ok(answer) => reply_of(&answer, hook),
                 Err(error) => HookReply::No(unanswered(&error)),
             };
         }
@@ -77,7 +77,7 @@ impl Guard {
             return HookReply::Nothing;
         }
         match host.ask_if_quick(telling.method, &params, limit).await {
-            Ok(answer) => said(&answer, hook),
+            Ok(answer) => reply_of(&answer, hook),
             Err(error) => {
                 tracing::debug!(plugin = self.plugin, %error, "a note of the plugin was dropped");
                 HookReply::Nothing
@@ -102,7 +102,7 @@ fn unanswered(error: &PluginError) -> String {
 
 /// Reads a reply: `{}`, `{"veto": "why"}` or `{"annotate": "words"}`. Any other reply of a hook
 /// that may veto counts as a veto, because it may have been meant as one.
-fn said(answer: &Value, hook: &Hook) -> HookReply {
+fn reply_of(answer: &Value, hook: &Hook) -> HookReply {
     let Some(fields) = answer.as_object() else {
         return if hook.veto {
             HookReply::No("its answer was not understood".to_owned())
@@ -130,7 +130,7 @@ fn bounded(words: &str) -> String {
 
 impl Plugins {
     /// Asks one hook after the other, until one vetoes.
-    async fn hear(&self, telling: HookCall<'_>) -> HookAnswer {
+    async fn call_hooks(&self, telling: HookCall<'_>) -> HookAnswer {
         let mut answer = HookAnswer::default();
         for guard in self.guards().iter() {
             for hook in guard.hooks(&telling) {
@@ -161,7 +161,7 @@ impl Hooks for Plugins {
             return HookAnswer::default();
         }
         let method = "hook.before_tool";
-        self.hear(of_call(HookEvent::BeforeTool, method, &call)).await
+        self.call_hooks(of_call(HookEvent::BeforeTool, method, &call)).await
     }
 
     fn wants_outcomes(&self) -> bool {
@@ -175,17 +175,17 @@ impl Hooks for Plugins {
         let mut telling = of_call(HookEvent::AfterTool, "hook.after_tool", &call);
         telling.plain.insert("ok".to_owned(), json!(!outcome.is_error));
         telling.content.insert("output".to_owned(), json!(cut(&outcome.output)));
-        self.hear(telling).await.notes
+        self.call_hooks(telling).await.notes
     }
 
     async fn before_run(&self, run: HookedRun<'_>) -> HookAnswer {
         if self.hears(HookEvent::OnMessage) {
-            self.hear(of_run(HookEvent::OnMessage, "hook.on_message", &run)).await;
+            self.call_hooks(of_run(HookEvent::OnMessage, "hook.on_message", &run)).await;
         }
         if !self.hears(HookEvent::BeforeRun) {
             return HookAnswer::default();
         }
-        self.hear(of_run(HookEvent::BeforeRun, "hook.before_run", &run)).await
+        self.call_hooks(of_run(HookEvent::BeforeRun, "hook.before_run", &run)).await
     }
 
     fn after_run(&self, run: HookedRun<'_>, status: RunStatus) {

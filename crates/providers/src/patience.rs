@@ -35,7 +35,7 @@ impl Patience {
     }
 
     /// Resets the wait after something came.
-    pub fn heard(&mut self) {
+    pub fn reset(&mut self) {
         self.next = Instant::now() + self.waits.idle;
     }
 

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { ArrowDown } from 'lucide-react';
 import { Virtualizer, type VirtualizerHandle } from 'virtua';
 import { loadOlder } from '../store/client';
-import { GivenHosts, hostsIn } from '../markdown/given';
+import { NamedHosts, hostsIn } from '../markdown/namedHosts';
 import { holdsTurn, textOf, type Message } from '../store/messages';
 import { useStore } from '../store/state';
 import { SurfaceProvider, type Density, type Surface } from './density';
@@ -60,7 +60,7 @@ export function Conversation({
     () => ({ density, again, latest, takeBack, retrieved }),
     [density, again, latest, takeBack, retrieved],
   );
-  const given = useMemo(() => givenHosts(messages), [own, sessionId]);
+  const named = useMemo(() => namedHosts(messages), [own, sessionId]);
   useLayoutEffect(() => {
     following.current = true;
     setAway(false);
@@ -130,9 +130,9 @@ export function Conversation({
             {(message, index) => (
               <div key={message.id} className="pb-5" data-found={index === found || undefined}>
                 <SurfaceProvider value={surface}>
-                  <GivenHosts value={given}>
+                  <NamedHosts value={named}>
                     <Turn message={message} sessionId={sessionId} isLast={index === messages.length - 1} />
-                  </GivenHosts>
+                  </NamedHosts>
                 </SurfaceProvider>
               </div>
             )}
@@ -176,6 +176,6 @@ function endOf(message: Message | undefined): string {
 }
 
 /** The hosts that the person wrote in this conversation. */
-function givenHosts(messages: Message[]): ReadonlySet<string> {
+function namedHosts(messages: Message[]): ReadonlySet<string> {
   return hostsIn(messages.flatMap((message) => (message.kind === 'words' ? [textOf(message.content)] : [])));
 }

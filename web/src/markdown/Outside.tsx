@@ -1,5 +1,5 @@
 import { useContext, type KeyboardEvent, type MouseEvent, type ReactNode } from 'react';
-import { GivenHosts } from './given';
+import { NamedHosts } from './namedHosts';
 import type { SafeLink } from './links';
 
 /**
@@ -7,8 +7,8 @@ import type { SafeLink } from './links';
  * of that host that the text was read. A link to a host that the person did not name is live only once it is pressed.
  */
 export function Outside({ link, className, children }: { link: SafeLink; className?: string; children: ReactNode }) {
-  const given = useContext(GivenHosts);
-  if (link.href.startsWith('mailto:') || given.has(link.host)) {
+  const named = useContext(NamedHosts);
+  if (link.href.startsWith('mailto:') || named.has(link.host)) {
     return (
       <a href={link.href} target="_blank" rel="noopener noreferrer nofollow" title={link.href} className={className}>
         {children}

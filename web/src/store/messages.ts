@@ -174,9 +174,9 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
       asked,
       lastTurn: turn.id,
     };
-    const heard = notes[answer.id] ?? [];
-    for (const { code } of heard) said.add(`${answer.runId}:${agent}:${code}`);
-    answer.parts.push(...heard);
+    const ownNotes = notes[answer.id] ?? [];
+    for (const { code } of ownNotes) said.add(`${answer.runId}:${agent}:${code}`);
+    answer.parts.push(...ownNotes);
     open.set(turn.lane, answer);
     messages.push(answer);
     return answer;

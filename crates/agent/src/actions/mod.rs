@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use onyx_storage::{Area, Files, ObjectKey, Objects, StoreError};
 use onyx_types::{
-    AgentId, Approver, Attendance, Clock, ErrorCode, Fault, PersonId, SessionId, SessionOrigin,
-    UserContent, slug,
+    AgentId, Approver, Attendance, Clock, ErrorCode, Fault, ModelId, PersonId, SessionId,
+    SessionOrigin, UserContent, slug,
 };
 
 use crate::agents::CurrentRoster;
@@ -146,7 +146,7 @@ impl Actions {
             session,
             input: RunInput::New(UserContent::Text(prompt)),
             view: None,
-            model: recipe.model,
+            model: recipe.model.map(ModelId::new),
             terms: RunTerms {
                 max_steps: recipe.max_steps,
                 action: (ask.dry_run == DryRun::Off).then_some(action),

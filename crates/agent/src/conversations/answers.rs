@@ -89,7 +89,7 @@ impl Conversations {
                     }
                     let failed = status.is_none_or(RunStatus::may_run_again);
                     if after_failure == AfterFailure::Replay || !failed {
-                        return self.told(person, session, run, &turns).await;
+                        return self.past_answer(person, session, run, &turns).await;
                     }
                     Some(RunInput::Stored(message))
                 }
@@ -151,7 +151,7 @@ impl Conversations {
         Ok(self.shared.sessions.question_of(&key, newest).await?.id)
     }
 
-    async fn told(
+    async fn past_answer(
         &self,
         person: &PersonId,
         session: SessionId,

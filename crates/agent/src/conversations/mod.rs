@@ -23,7 +23,7 @@ use crate::runs::Runs;
 use crate::sessions::{Ids, RunReplay, SessionSpaces, Sessions};
 
 pub use answers::{AfterFailure, MessageAnswer};
-pub(crate) use promises::{LocalPromises, Promises};
+pub(crate) use promises::Promises;
 pub use queue::{KeptMessage, NewMessage};
 pub(crate) use sent::SentMessages;
 
@@ -39,13 +39,13 @@ pub(crate) struct ConversationsCore {
     pub(crate) replay: RunReplay,
     pub(crate) runs: Runs,
     pub(crate) roster: Arc<CurrentRoster>,
-    pub(crate) notices: Arc<dyn Notifier>,
+    pub(crate) notices: Arc<Notifier>,
     pub(crate) files: Arc<dyn Files>,
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Ids,
     pub(crate) mask: SecretMask,
-    pub(crate) promises: Arc<dyn Promises>,
+    pub(crate) promises: Arc<Promises>,
     pub(crate) sent: SentMessages,
     /// This lock is held while a companion is looked for or made, so that two requests at once open
     /// the same conversation. Between processes the version of the space's card decides.

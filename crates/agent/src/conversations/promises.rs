@@ -7,49 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use onyx_storage::{Delivery, InboxRow};
 use onyx_types::{PersonId, SessionId, TurnId};
 
-/// Remembers the messages whose answer was promised.
-///
-/// Each process keeps its own in memory, because the inbox in the store says what was promised:
-/// after a restart, and when another gateway that made a promise is gone.
-pub(crate) trait Promises: Send + Sync {
-    fn add(&self, message: TurnId, person: PersonId, session: SessionId);
-
-    /// Removes the promise and returns whether there was one.
-    fn remove(&self, message: TurnId) -> bool;
-
-    fn is_promised(&self, message: TurnId) -> bool;
-
-    /// The person and session of a promised message.
-    fn find(&self, message: TurnId) -> Option<(PersonId, SessionId)>;
-
-    /// Marks the message as withdrawn, so that no run answers it, not even one that begins at this
-    /// moment.
-    fn withdraw(&self, message: TurnId);
-
-    fn is_withdrawn(&self, message: TurnId) -> bool;
-
-    /// Notes that this process has nothing more to do for the message, because it is answered or
-    /// cannot be answered here. Later messages need not wait for it.
-    fn finish(&self, message: TurnId);
-
-    fn is_finished(&self, message: TurnId) -> bool;
-
-    /// Forgets what was promised in the session and keeps new runs from beginning there.
-    fn close(&self, session: SessionId);
-
-    fn reopen(&self, session: SessionId);
-
-    fn is_closed(&self, session: SessionId) -> bool;
-}
-
 /// Whether a message was promised an answer of its own, which it gets although no client asks for it.
 pub(super) fn is_to_be_answered(row: &InboxRow) -> bool {
     row.delivery == Delivery::FollowUp && !row.words.withdrawn
 }
 
-/// Keeps the promises of this process in memory.
+/// Remembers the messages whose answer was promised.
+///
+/// Each process keeps its own in memory, because the inbox in the store says what was promised:
+/// after a restart, and when another gateway that made a promise is gone.
 #[derive(Default)]
-pub(crate) struct LocalPromises {
+pub(crate) struct Promises {
     messages: Mutex<HashMap<TurnId, (PersonId, SessionId)>>,
     closed: Mutex<HashSet<SessionId>>,
     /// Messages that people withdrew since the process began. They are never removed, since each
@@ -59,7 +27,59 @@ pub(crate) struct LocalPromises {
     finished: Mutex<HashSet<TurnId>>,
 }
 
-impl LocalPromises {
+impl Promises {
+    pub(super) fn add(&self, message: TurnId, person: PersonId, session: SessionId) {
+        self.messages().insert(message, (person, session));
+    }
+
+    /// Removes the promise and returns whether there was one.
+    pub(super) fn remove(&self, message: TurnId) -> bool {
+        self.messages().remove(&message).is_some()
+    }
+
+    pub(super) fn is_promised(&self, message: TurnId) -> bool {
+        self.messages().contains_key(&message)
+    }
+
+    /// The person and session of a promised message.
+    pub(super) fn find(&self, message: TurnId) -> Option<(PersonId, SessionId)> {
+        self.messages().get(&message).cloned()
+    }
+
+    /// Marks the message as withdrawn, so that no run answers it, not even one that begins at this
+    /// moment.
+    pub(super) fn withdraw(&self, message: TurnId) {
+        self.withdrawn().insert(message);
+    }
+
+    pub(super) fn is_withdrawn(&self, message: TurnId) -> bool {
+        self.withdrawn().contains(&message)
+    }
+
+    /// Notes that this process has nothing more to do for the message, because it is answered or
+    /// cannot be answered here. Later messages need not wait for it.
+    pub(super) fn finish(&self, message: TurnId) {
+        self.finished().insert(message);
+    }
+
+    pub(super) fn is_finished(&self, message: TurnId) -> bool {
+        self.finished().contains(&message)
+    }
+
+    /// Forgets what was promised in the session and keeps new runs from beginning there.
+    pub(super) fn close(&self, session: SessionId) {
+        self.closed().insert(session);
+        self.messages().retain(|_, (_, of)| *of != session);
+    }
+
+    pub(super) fn reopen(&self, session: SessionId) {
+        self.closed().remove(&session);
+    }
+
+    pub(super) fn is_closed(&self, session: SessionId) -> bool {
+        self.closed().contains(&session)
+    }
+
     fn messages(&self) -> MutexGuard<'_, HashMap<TurnId, (PersonId, SessionId)>> {
         self.messages.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,61 +97,14 @@ impl LocalPromises {
     }
 }
 
-impl Promises for LocalPromises {
-    fn add(&self, message: TurnId, person: PersonId, session: SessionId) {
-        self.messages().insert(message, (person, session));
-    }
-
-    fn remove(&self, message: TurnId) -> bool {
-        self.messages().remove(&message).is_some()
-    }
-
-    fn is_promised(&self, message: TurnId) -> bool {
-        self.messages().contains_key(&message)
-    }
-
-    fn find(&self, message: TurnId) -> Option<(PersonId, SessionId)> {
-        self.messages().get(&message).cloned()
-    }
-
-    fn withdraw(&self, message: TurnId) {
-        self.withdrawn().insert(message);
-    }
-
-    fn is_withdrawn(&self, message: TurnId) -> bool {
-        self.withdrawn().contains(&message)
-    }
-
-    fn finish(&self, message: TurnId) {
-        self.finished().insert(message);
-    }
-
-    fn is_finished(&self, message: TurnId) -> bool {
-        self.finished().contains(&message)
-    }
-
-    fn close(&self, session: SessionId) {
-        self.closed().insert(session);
-        self.messages().retain(|_, (_, of)| *of != session);
-    }
-
-    fn reopen(&self, session: SessionId) {
-        self.closed().remove(&session);
-    }
-
-    fn is_closed(&self, session: SessionId) -> bool {
-        self.closed().contains(&session)
-    }
-}
-
 /// Keeps runs from beginning in a session until this is dropped.
 pub(super) struct ClosedSession {
-    promises: Arc<dyn Promises>,
+    promises: Arc<Promises>,
     session: SessionId,
 }
 
 impl ClosedSession {
-    pub(super) fn close(promises: &Arc<dyn Promises>, session: SessionId) -> Self {
+    pub(super) fn close(promises: &Arc<Promises>, session: SessionId) -> Self {
         promises.close(session);
         Self { promises: Arc::clone(promises), session }
     }

@@ -56,8 +56,8 @@ pub(crate) struct ApprovalsCore {
     pub(crate) toolbox: Arc<Toolbox>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) roster: Arc<CurrentRoster>,
-    pub(crate) notices: Arc<dyn Notifier>,
-    pub(crate) live: Arc<dyn LiveRuns>,
+    pub(crate) notices: Arc<Notifier>,
+    pub(crate) live: Arc<LiveRuns>,
     pub(crate) runs: Runs,
     pub(crate) leases: Arc<dyn DraftLeases>,
 }
@@ -274,7 +274,7 @@ impl Approvals {
     }
 
     /// Passes a decision that was made at another gateway to the run at work here.
-    pub(crate) async fn heard(&self, person: &PersonId, id: DraftId) -> Result<(), Fault> {
+    pub(crate) async fn take_decision(&self, person: &PersonId, id: DraftId) -> Result<(), Fault> {
         if let Some(draft) = self.shared.drafts.draft(person, id).await?
             && !draft.state.is_open()
             && draft.state != DraftState::Applying

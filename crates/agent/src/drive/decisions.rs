@@ -6,10 +6,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use onyx_storage::{Draft, Drafts, Duties};
-use onyx_tools::selected_model;
-use onyx_types::{
-    CallReport, Cancel, Clock, DecisionTiming, DraftId, DraftState, PersonId, ToolOutcome,
-};
+use onyx_types::{Cancel, Clock, DraftId, DraftState, PersonId};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -20,21 +17,14 @@ use crate::notices::{Notice, NoticeKind};
 /// can be lost.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
-/// The outcome of a call after a person has decided, or when the time for it is over.
+/// The draft once it is settled; `None` when the time for that is over.
 pub(super) fn await_decision(
     services: &DriveServices,
     person: PersonId,
-    mut undecided: ToolOutcome,
+    id: DraftId,
     patience: Duration,
     cancel: Cancel,
-) -> BoxFuture<'static, ToolOutcome> {
-    let Some(proposal) = &mut undecided.draft else {
-        return Box::pin(std::future::ready(undecided));
-    };
-    let id = proposal.draft;
-    // The drafts that this one replaces were announced with it, so they are not announced again.
-    proposal.replaces.clear();
-    proposal.answer = DecisionTiming::Later;
+) -> BoxFuture<'static, Option<Draft>> {
     // The listener must exist before the draft is first read, so that a decision made in between is
     // not missed.
     let notices = services.notices.listen();
@@ -45,12 +35,9 @@ pub(super) fn await_decision(
     Box::pin(async move {
         tokio::select! {
             biased;
-            decided = decided(&*drafts, &*duties, &person, changes) => match decided {
-                Some(draft) => outcome_of(&draft, undecided),
-                None => undecided,
-            },
-            () = cancel.cancelled() => undecided,
-            () = patience => undecided,
+            decided = decided(&*drafts, &*duties, &person, changes) => decided,
+            () = cancel.cancelled() => None,
+            () = patience => None,
         }
     })
 }
@@ -109,7 +96,7 @@ impl DraftChanges {
             None => Box::pin(std::future::pending()),
         };
         tokio::select! {
-            goes_on = noticed(&mut self.notices, self.id) => goes_on,
+            may_change = noticed(&mut self.notices, self.id) => may_change,
             () = look_again => true,
         }
     }
@@ -128,39 +115,4 @@ async fn noticed(notices: &mut Receiver<Notice>, id: DraftId) -> bool {
 
 fn is_settled(state: DraftState) -> bool {
     !state.is_open() && state != DraftState::Applying
-}
-
-fn outcome_of(draft: &Draft, undecided: ToolOutcome) -> ToolOutcome {
-    let summary = &draft.plan.summary;
-    let reason = draft.reason.as_deref().map(|reason| format!(" They say: {reason}"));
-    let reason = reason.unwrap_or_default();
-    let output = draft.output.clone().unwrap_or_default();
-    let outcome = match draft.state {
-        DraftState::Applied => {
-            let done = ToolOutcome::ok(output, format!("Approved: {summary}"));
-            ToolOutcome { model: selected_model(&draft.plan), ..done.from_origin(draft.origin) }
-        }
-        DraftState::Rejected => ToolOutcome {
-            summary: format!("Rejected: {summary}"),
-            ..ToolOutcome::error(format!("The person rejected it; nothing was done.{reason}"))
-                .refused()
-        },
-        DraftState::Failed | DraftState::Unknown => {
-            ToolOutcome::error(format!("The person approved it. {output}"))
-                .from_origin(draft.origin)
-        }
-        DraftState::Pending
-        | DraftState::Applying
-        | DraftState::Stale
-        | DraftState::Superseded
-        | DraftState::Expired => return undecided,
-    };
-    let proposal = undecided.draft.map(|mut proposal| {
-        proposal.answer = DecisionTiming::Given;
-        proposal
-    });
-    // The report keeps the plan that the person decided on; only its state comes from the outcome.
-    let CallReport { state, artifact, .. } = outcome.report.clone();
-    let report = CallReport { state, artifact, ..undecided.report };
-    ToolOutcome { draft: proposal, report, ..outcome }
 }

@@ -12,10 +12,9 @@ use onyx_types::{Cancel, Event, LaneId, Limits, ModelId, ModelRequest, RunId, To
 use tokio::sync::mpsc;
 
 use super::decisions::await_decision;
-use super::messages::RunMessage;
 use super::parts::{
-    BookState, Books, DriveServices, LIVE_OUTPUT_QUEUE, LaneActor, Mailbox, RunOutput, SessionHold,
-    UnderWay,
+    DriveServices, EndNotes, LIVE_OUTPUT_QUEUE, LaneActor, LedgerState, Mailbox, RunOutput,
+    SessionHold, UnderWay,
 };
 use crate::agents::{ModelChoice, Payer};
 use crate::notices::NoticeKind;
@@ -36,7 +35,7 @@ pub(crate) struct Driver {
     pub(crate) session: SessionHold,
     pub(crate) mailbox: Mailbox,
     pub(crate) outlet: RunOutput,
-    pub(crate) books: Books,
+    pub(crate) end_notes: EndNotes,
     pub(crate) under_way: UnderWay,
 }
 
@@ -71,10 +70,10 @@ impl Driver {
     /// An error means that the run is not in the ledger and the session is free.
     pub(crate) async fn open(self: Box<Self>) -> Result<Box<Self>, StoreError> {
         let mut driver = self.take(Input::Begin).await;
-        match std::mem::replace(&mut driver.session.books, BookState::Open) {
-            BookState::Refused(error) => Err(error),
-            books => {
-                driver.session.books = books;
+        match std::mem::replace(&mut driver.session.ledger, LedgerState::Open) {
+            LedgerState::Refused(error) => Err(error),
+            state => {
+                driver.session.ledger = state;
                 Ok(driver)
             }
         }
@@ -116,7 +115,7 @@ impl Driver {
                     *cancelled = None;
                     return Input::Cancel;
                 }
-                Some(message) = self.mailbox.messages.recv() => return self.hear(message),
+                Some(message) = self.mailbox.messages.recv() => return message.into_input(),
                 () = live_text.saved(&self.session.lease, &*self.services.clock),
                     if live_text.is_saving() => {}
                 () = ringing(alarm) => {
@@ -127,14 +126,6 @@ impl Driver {
                 }
             }
         }
-    }
-
-    /// Notes the ids of words from the inbox, which are removed there once the log has them.
-    fn hear(&mut self, message: RunMessage) -> Input {
-        if let RunMessage::Words(_, words) = &message {
-            self.session.inbox.extend(words.turn);
-        }
-        message.into_input()
     }
 
     fn set_alarm(&self, waits: &mut Waits) {
@@ -215,12 +206,13 @@ impl Driver {
                 self.under_way.models.remove(lane);
             }
             Effect::Invoke(lane, invocation) => self.invoke(lane, *invocation),
-            Effect::AwaitDecision(lane, id, outcome, patience) => {
+            Effect::AwaitDecision(lane, id, draft, patience) => {
                 let cancel = self.under_way.tool_cancels[usize::from(lane.0)].clone();
                 let person = self.session.lease.key.person.clone();
-                let decided = await_decision(&self.services, person, *outcome, patience, cancel);
-                let done = async move { Input::ToolDone(lane, id, decided.await) };
-                self.under_way.tools.push(Box::pin(done));
+                let decided = await_decision(&self.services, person, draft, patience, cancel);
+                let wait =
+                    async move { Input::DecisionWaitOver(lane, id, decided.await.map(Box::new)) };
+                self.under_way.tools.push(Box::pin(wait));
             }
             Effect::NotifyDraft(draft) => {
                 let key = &self.session.lease.key;
@@ -242,9 +234,9 @@ impl Driver {
     }
 
     fn emit(&mut self, lane: LaneId, event: Event) {
-        self.outlet.live_text.hear(lane, &event, &*self.services.clock);
+        self.outlet.live_text.add(lane, &event, &*self.services.clock);
         if let Some(report) = &mut self.outlet.report {
-            report.hear(&event);
+            report.add_event(&event);
         }
         self.outlet.feed.tell(lane, event);
     }

@@ -32,7 +32,7 @@ impl LiveNotes {
         self.due.filter(|_| self.saving.is_none()).unwrap_or(Duration::MAX)
     }
 
-    pub(crate) fn hear(&mut self, lane: LaneId, event: &Event, clock: &dyn Clock) {
+    pub(crate) fn add(&mut self, lane: LaneId, event: &Event, clock: &dyn Clock) {
         let Event::TextDelta { turn_id, agent, text } = event else { return };
         self.due.get_or_insert_with(|| clock.now().mono + EVERY);
         match self.unsaved.iter_mut().find(|piece| piece.turn == *turn_id) {

@@ -19,7 +19,7 @@ pub(crate) use driver::Driver;
 pub(crate) use live_text::LiveNotes;
 pub(crate) use messages::{MessageSender, messages};
 pub(crate) use parts::{
-    BookState, Books, DriveServices, LaneActor, LaneTools, Mailbox, RunOutput, SessionHold,
+    DriveServices, EndNotes, LaneActor, LaneTools, LedgerState, Mailbox, RunOutput, SessionHold,
     UnderWay, Withheld,
 };
 pub use report::ActionName;

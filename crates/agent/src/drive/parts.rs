@@ -11,7 +11,7 @@ use onyx_storage::{
     TurnLog,
 };
 use onyx_tools::{Offering, Policy, ToolCx, Toolbox};
-use onyx_types::{AgentId, Cancel, Clock, LaneId, Model, PersonId, ToolUseId, TurnId};
+use onyx_types::{AgentId, Cancel, Clock, LaneId, Model, PersonId, ToolUseId};
 use tokio::sync::mpsc;
 
 use super::live_text::LiveNotes;
@@ -39,7 +39,7 @@ pub(crate) struct DriveServices {
     pub(crate) toolbox: Arc<Toolbox>,
     pub(crate) models: Arc<dyn Models>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) notices: Arc<dyn Notifier>,
+    pub(crate) notices: Arc<Notifier>,
     /// The index of a person's conversations; empty where there is none. It learns of an ended run
     /// before the end is announced.
     pub(crate) index: OnceLock<Index>,
@@ -125,13 +125,11 @@ pub(crate) struct SessionHold {
     pub(crate) slot: Option<RunSlot>,
     /// The state of the log after the last append.
     pub(crate) log: Option<LogState>,
-    /// Messages of the inbox that are not known to be in the log yet.
-    pub(crate) inbox: Vec<TurnId>,
-    pub(crate) books: BookState,
+    pub(crate) ledger: LedgerState,
 }
 
 /// How much of the run is recorded in the ledger.
-pub(crate) enum BookState {
+pub(crate) enum LedgerState {
     /// Nothing is recorded yet: the run's row is written with its first turns.
     ToBegin(Box<BeginRun>),
     /// Nothing will be recorded, because of this error.
@@ -156,7 +154,7 @@ pub(crate) struct RunOutput {
 }
 
 /// What is recorded at the run's end besides its usage.
-pub(crate) struct Books {
+pub(crate) struct EndNotes {
     /// The title that the session gets if it has none yet.
     pub(crate) title: Option<String>,
     /// Where the run that asked for this one reads what it cost.

@@ -72,7 +72,7 @@ impl RunReport {
         }
     }
 
-    pub(crate) fn hear(&mut self, event: &Event) {
+    pub(crate) fn add_event(&mut self, event: &Event) {
         match event {
             Event::Start { model, .. } => self.model.clone_from(model),
             Event::TextComplete { text, .. } if !text.is_empty() => self.answers.push(text.clone()),

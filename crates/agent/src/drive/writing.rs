@@ -4,10 +4,10 @@
 use std::sync::PoisonError;
 
 use onyx_storage::{BeginError, BeginRun, FinalWrite, LogState, RunOutcome, StoreError};
-use onyx_types::{Fault, Turn};
+use onyx_types::{Fault, Turn, TurnId};
 
 use super::driver::Driver;
-use super::parts::BookState;
+use super::parts::LedgerState;
 use crate::step::{Batch, Input, RunSummary};
 
 impl Driver {
@@ -15,15 +15,14 @@ impl Driver {
         match self.write(&batch).await {
             Ok(log) => self.session.log = log,
             Err(error) => {
-                if !matches!(self.session.books, BookState::Refused(_)) {
+                if !matches!(self.session.ledger, LedgerState::Refused(_)) {
                     tracing::error!(run = %self.run, %error, "turns could not be written");
                 }
                 return Input::StoreFailed(Fault::from(error));
             }
         }
-        let turns = &batch.turns;
-        self.outlet.live_text.written(turns);
-        self.clear_inbox(turns).await;
+        self.outlet.live_text.written(&batch.turns);
+        self.clear_inbox(&batch.from_inbox).await;
         if !batch.decided.is_empty() {
             let key = &self.session.lease.key;
             let delivered = self.services.drafts.deliver_drafts(key, &batch.decided).await;
@@ -38,10 +37,10 @@ impl Driver {
     /// Makes turns durable. The first batch is written with the row of the run, and the last with
     /// the run's end if nothing else has to be done before that. Returns the state of the log.
     async fn write(&mut self, batch: &Batch) -> Result<Option<LogState>, StoreError> {
-        match std::mem::replace(&mut self.session.books, BookState::Open) {
-            BookState::ToBegin(row) => self.begin(*row, &batch.turns).await?,
-            books => {
-                self.session.books = books;
+        match std::mem::replace(&mut self.session.ledger, LedgerState::Open) {
+            LedgerState::ToBegin(row) => self.begin(*row, &batch.turns).await?,
+            state => {
+                self.session.ledger = state;
                 if let Some(summary) = &batch.end
                     && self.ends_with(batch)
                 {
@@ -58,7 +57,7 @@ impl Driver {
             Ok(()) => Ok(()),
             Err(BeginError::NotWritten(error)) => Err(error),
             Err(BeginError::NotBegun(error)) => {
-                self.session.books = BookState::Refused(error);
+                self.session.ledger = LedgerState::Refused(error);
                 // The run never began, so its end is not announced.
                 Err(StoreError::LeaseLost)
             }
@@ -67,10 +66,7 @@ impl Driver {
 
     /// Whether only the ledger's row is left to be written once these turns are durable.
     fn ends_with(&self, batch: &Batch) -> bool {
-        let is_waiting = |turn: &Turn| self.session.inbox.contains(&turn.id);
-        self.outlet.report.is_none()
-            && batch.decided.is_empty()
-            && !batch.turns.iter().any(is_waiting)
+        self.outlet.report.is_none() && batch.decided.is_empty() && batch.from_inbox.is_empty()
     }
 
     async fn end(
@@ -82,7 +78,7 @@ impl Driver {
         let outcome = self.outcome(summary);
         let last = FinalWrite { turns, outcome, noted_live };
         let log = self.services.run_log.end(&self.session.lease, last).await?;
-        self.session.books = BookState::Closed;
+        self.session.ledger = LedgerState::Closed;
         Ok(log)
     }
 
@@ -95,30 +91,27 @@ impl Driver {
             used: summary.used.clone(),
             messages_added: summary.messages.count,
             preview: summary.messages.preview.clone(),
-            title: self.books.title.take(),
+            title: self.end_notes.title.take(),
         }
     }
 
-    async fn clear_inbox(&mut self, turns: &[Turn]) {
-        let waiting = &mut self.session.inbox;
-        let delivered: Vec<_> =
-            waiting.extract_if(.., |id| turns.iter().any(|turn| turn.id == *id)).collect();
+    async fn clear_inbox(&mut self, delivered: &[TurnId]) {
         if delivered.is_empty() {
             return;
         }
         let key = &self.session.lease.key;
-        if let Err(error) = self.services.ledger.clear_inbox(key, &delivered).await {
+        if let Err(error) = self.services.ledger.clear_inbox(key, delivered).await {
             // The log holds them under the same ids, so they are not taken for new messages.
             tracing::warn!(run = %self.run, %error, "delivered messages could not be removed from the inbox");
         }
     }
 
     pub(super) async fn finish(&mut self, summary: &RunSummary) {
-        if let Some(spent) = &self.books.spent {
+        if let Some(spent) = &self.end_notes.spent {
             *spent.lock().unwrap_or_else(PoisonError::into_inner) = summary.cost;
         }
-        if !matches!(self.session.books, BookState::Closed) {
-            self.close_books(summary).await;
+        if !matches!(self.session.ledger, LedgerState::Closed) {
+            self.record_end(summary).await;
         }
         // The index learns of the change before the end is announced, because a client may then
         // search for what was said at once.
@@ -130,7 +123,7 @@ impl Driver {
     }
 
     /// Records the run's end where it could not be written with the last turns.
-    async fn close_books(&mut self, summary: &RunSummary) {
+    async fn record_end(&mut self, summary: &RunSummary) {
         self.keep_report(summary).await;
         let outcome = self.outcome(summary);
         if let Err(error) = self.services.ledger.end_run(outcome).await {

@@ -44,7 +44,7 @@ async fn deliver(shared: &JobsCore, slot: &JobSlot, ways: &[Deliver]) -> Result<
         match way {
             // The run's end has marked the session as unread, so there is nothing to do.
             Deliver::Session => {}
-            Deliver::Notification => shared.tell(&slot.person, &slot.job, Some(told(slot))),
+            Deliver::Notification => shared.tell(&slot.person, &slot.job, Some(result_text(slot))),
             Deliver::Webhook(url) => {
                 failed = post(shared, slot, url, is_ours).await.err().or(failed)
             }
@@ -57,7 +57,7 @@ async fn deliver(shared: &JobsCore, slot: &JobSlot, ways: &[Deliver]) -> Result<
     files.incarnation()?;
     // Failures are shown in browsers whatever the job's `deliver:` says, so that none is silent.
     if slot.state.is_trouble() && !ways.contains(&Deliver::Notification) {
-        shared.tell(&slot.person, &slot.job, Some(told(slot)));
+        shared.tell(&slot.person, &slot.job, Some(result_text(slot)));
     }
     let (delivery, detail) = match failed {
         None => (SlotDelivery::Delivered, None),
@@ -123,7 +123,7 @@ async fn mail(
     let text = whole(slot);
     let subject = match slot.state {
         SlotState::Done => slot.job.name().to_owned(),
-        _ => told(slot),
+        _ => result_text(slot),
     };
     // Many mail servers make an unknown sender wait for some minutes, so later tries come after
     // that.
@@ -152,10 +152,10 @@ async fn write_to_peer(shared: &JobsCore, slot: &JobSlot, address: &str) -> Resu
 
 /// The full text, for ways that accept long texts.
 fn whole(slot: &JobSlot) -> String {
-    if slot.state == SlotState::Done { slot.detail.clone() } else { told(slot) }
+    if slot.state == SlotState::Done { slot.detail.clone() } else { result_text(slot) }
 }
 
-fn told(slot: &JobSlot) -> String {
+fn result_text(slot: &JobSlot) -> String {
     let (name, detail) = (slot.job.name(), &slot.detail);
     let text = match slot.state {
         SlotState::Failed => format!("{name} failed: {detail}"),

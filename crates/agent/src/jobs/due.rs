@@ -69,7 +69,7 @@ pub(super) fn next_firing(timing: &Timing, job: &JobRow) -> Option<Timestamp> {
 }
 
 const MISSED: &str = "Missed: nothing was running here at that time.";
-const COALESCED: &str = "Skipped: one later run stands for all that were missed.";
+const COALESCED: &str = "Skipped: one later run replaces all that were missed.";
 const STILL_AT_WORK: &str = "Skipped: the run before was still working.";
 
 struct Decision<'a> {

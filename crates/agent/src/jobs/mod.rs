@@ -220,7 +220,7 @@ impl Jobs {
     }
 
     /// Announces a notice of another gateway.
-    pub fn hear(&self, notice: JobNotice) {
+    pub fn take_notice(&self, notice: JobNotice) {
         // Sending fails only when there is no listener.
         let _ = self.shared.notices.send(notice);
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use onyx_storage::{DraftFilter, JobChange, JobRow, JobSlot, SlotDelivery, SlotEnding, SlotState};
 use onyx_tools::{CommandAccess, ToolCx};
 use onyx_types::{
-    Attendance, Cancel, DraftState, ErrorCode, Event, Fault, RunId, RunStatus, SessionId,
+    Attendance, Cancel, DraftState, ErrorCode, Event, Fault, ModelId, RunId, RunStatus, SessionId,
     SessionKey, SessionOrigin, UserContent,
 };
 
@@ -219,7 +219,7 @@ pub(super) async fn request(
         session,
         input,
         view: None,
-        model: spec.model.clone(),
+        model: spec.model.as_deref().map(ModelId::new),
         terms: RunTerms {
             max_cost: spec.max_cost,
             run: slot.run,
@@ -238,24 +238,24 @@ pub(super) async fn run(
 ) -> Result<SlotOutcome, Fault> {
     let mut run = shared.setup.runs.start(request).await?;
     let (session, canceller) = (run.session_id, run.canceller());
-    let mut heard = RunResult::default();
+    let mut result = RunResult::default();
     loop {
         tokio::select! {
             event = run.events.next() => match event {
-                Some(envelope) => heard.hear(&envelope.event),
+                Some(envelope) => result.add(&envelope.event),
                 None => break,
             },
-            () = firing.cancel.cancelled(), if !heard.is_stopped => {
-                heard.is_stopped = true;
+            () = firing.cancel.cancelled(), if !result.is_stopped => {
+                result.is_stopped = true;
                 canceller.cancel();
             }
         }
     }
     let drafts = pending_drafts(shared, firing, session, run.run_id).await?;
-    Ok(SlotOutcome { session: Some(session), ..heard.outcome(drafts) })
+    Ok(SlotOutcome { session: Some(session), ..result.outcome(drafts) })
 }
 
-/// What was heard from a run: its answer, cost and end.
+/// What a run said: its answer, cost and end.
 #[derive(Default)]
 struct RunResult {
     answer: String,
@@ -266,7 +266,7 @@ struct RunResult {
 }
 
 impl RunResult {
-    fn hear(&mut self, event: &Event) {
+    fn add(&mut self, event: &Event) {
         match event {
             Event::TextComplete { text, .. } if !text.trim().is_empty() => {
                 self.answer.clone_from(text);
@@ -286,8 +286,8 @@ impl RunResult {
         let outcome = match (self.status, self.fault) {
             (Some(RunStatus::Done), _) if drafts > 0 => {
                 let waits = if drafts == 1 { "One change waits" } else { "Changes wait" };
-                let told = if is_nothing(answer) { "" } else { answer };
-                SlotOutcome::new(SlotState::Done, format!("{waits} for your approval. {told}"))
+                let words = if is_nothing(answer) { "" } else { answer };
+                SlotOutcome::new(SlotState::Done, format!("{waits} for your approval. {words}"))
             }
             (Some(RunStatus::Done), _) if is_nothing(answer) => {
                 SlotOutcome::nothing("Nothing to report.")

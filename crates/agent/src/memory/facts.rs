@@ -76,7 +76,8 @@ impl ModelFacts {
         let agent = self.roster.get().default_agent().id.clone();
         let session = self.ids.mint().session(now);
         let key = SessionKey { person: person.clone(), agent, session };
-        if let Err(error) = self.ledger.book(&key, model.id(), usage, now).await {
+        let model = ModelId::new(model.id());
+        if let Err(error) = self.ledger.book(&key, &model, usage, now).await {
             tracing::error!(%error, "the cost of reading for facts could not be recorded");
         }
     }
@@ -145,16 +146,17 @@ fn facts_in(answer: &str) -> Vec<FoundFact> {
         return Vec::new();
     };
     let array = answer.get(start..=end).unwrap_or_default();
-    let told: Vec<serde_json::Value> = serde_json::from_str(array).unwrap_or_default();
-    let facts = told.into_iter().filter_map(|fact| serde_json::from_value::<ModelFact>(fact).ok());
-    let fact = |told: ModelFact| FoundFact {
-        subject: told.subject,
-        relation: told.relation,
-        object: told.object,
-        quote: told.quote,
-        from: told.from.as_deref().and_then(day),
-        until: told.until.as_deref().and_then(day),
-        has_ended: told.ended,
+    let elements: Vec<serde_json::Value> = serde_json::from_str(array).unwrap_or_default();
+    let facts =
+        elements.into_iter().filter_map(|fact| serde_json::from_value::<ModelFact>(fact).ok());
+    let fact = |found: ModelFact| FoundFact {
+        subject: found.subject,
+        relation: found.relation,
+        object: found.object,
+        quote: found.quote,
+        from: found.from.as_deref().and_then(day),
+        until: found.until.as_deref().and_then(day),
+        has_ended: found.ended,
     };
     facts.map(fact).take(MOST_FACTS).collect()
 }

@@ -3,13 +3,12 @@
 //! Every room may send and hear them; nothing is decided here and nothing is kept. A notice is a
 //! hint to look again: a listener that misses one loses no data.
 
-mod local;
-
 use onyx_types::{DraftId, PersonId, RunId, SessionId, TurnId};
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
-pub(crate) use local::LocalNotifier;
+/// A listener that is this many notices behind gets an error that says so.
+const MOST_UNHEARD: usize = 256;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
@@ -32,27 +31,48 @@ pub enum NoticeKind {
     Draft(DraftId),
 }
 
-/// Carries notices to all listeners.
+/// Carries notices to all listeners in this process.
 ///
-/// In one process this is a channel. Where several gateways share a store, a task listens to this
-/// gateway's own notices, passes them to the other gateways, and announces here what it gets from
-/// them.
-pub trait Notifier: Send + Sync {
-    fn notify(&self, notice: Notice);
+/// Where several gateways share a store, a task listens to this gateway's own notices, passes them
+/// to the other gateways, and announces here what it gets from them.
+pub(crate) struct Notifier {
+    all: broadcast::Sender<Notice>,
+    /// Only notices of this gateway, for the task that passes them on to other gateways.
+    own: broadcast::Sender<Notice>,
+}
+
+impl Default for Notifier {
+    fn default() -> Self {
+        Self {
+            all: broadcast::Sender::new(MOST_UNHEARD),
+            own: broadcast::Sender::new(MOST_UNHEARD),
+        }
+    }
+}
+
+// Sending fails only when there is no listener.
+impl Notifier {
+    pub(crate) fn tell(&self, person: &PersonId, session: SessionId, kind: NoticeKind) {
+        let notice = Notice { person: person.clone(), session, kind };
+        if self.own.receiver_count() > 0 {
+            let _ = self.own.send(notice.clone());
+        }
+        let _ = self.all.send(notice);
+    }
 
     /// Announces a notice from another gateway.
-    fn hear(&self, notice: Notice);
+    pub(crate) fn announce(&self, notice: Notice) {
+        let _ = self.all.send(notice);
+    }
 
     /// Subscribes to notices of this gateway from now on, without those of other gateways.
-    fn listen_to_own(&self) -> broadcast::Receiver<Notice>;
+    pub(crate) fn listen_to_own(&self) -> broadcast::Receiver<Notice> {
+        self.own.subscribe()
+    }
 
     /// Subscribes to all notices from now on, of all people; the listener filters them. A listener
     /// that falls too far behind gets an error from the channel and must read the state again.
-    fn listen(&self) -> broadcast::Receiver<Notice>;
-}
-
-impl dyn Notifier {
-    pub(crate) fn tell(&self, person: &PersonId, session: SessionId, kind: NoticeKind) {
-        self.notify(Notice { person: person.clone(), session, kind });
+    pub(crate) fn listen(&self) -> broadcast::Receiver<Notice> {
+        self.all.subscribe()
     }
 }

@@ -88,7 +88,7 @@ impl Judge {
         found: FoundObject,
         foreign: &mut Vec<ForeignFile>,
     ) -> Result<Option<FileText>, StoreError> {
-        let Some((changed, bytes)) = seen(&found) else { return Ok(None) };
+        let Some((changed, bytes)) = stamp_of(&found) else { return Ok(None) };
         let (area, path) = owner_of(area, path)?;
         let seen = SeenFile { changed, bytes, version };
         let origin = self.origin(&area, &path, &found, seen).await?;
@@ -151,7 +151,7 @@ impl Judge {
 }
 
 /// When the file was last changed, and its length.
-fn seen(found: &FoundObject) -> Option<(Timestamp, u64)> {
+fn stamp_of(found: &FoundObject) -> Option<(Timestamp, u64)> {
     match found {
         FoundObject::File(object) => Some((object.changed, object.bytes.len() as u64)),
         FoundObject::End(end) => Some((end.changed, end.before + end.bytes.len() as u64)),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use onyx_storage::{Area, BeginIn, BeginRun, Lease, ObjectKey, title_of};
-use onyx_tools::{Addresses, Execution, Granted, ToolCx};
+use onyx_tools::{Addresses, Granted, ToolCx};
 use onyx_types::{AgentId, Cancel, Fault, Scope, SessionOrigin, Taint};
 
 use super::RunsCore;
@@ -13,11 +13,11 @@ use super::lanes::{self, Lanes};
 use super::live::{LiveRun, RunContact};
 use super::opening::{MessageToAnswer, OpenedSession};
 use super::plan::{RunPlan, SessionAddress};
-use super::request::{DryRun, Privacy, RunInput, RunRequest, RunTerms, SessionRef};
+use super::request::{Privacy, RunInput, RunRequest, RunTerms, SessionRef};
 use super::retrieval::{RetrievedContext, known_addresses, retrieve};
 use crate::drive::{
-    BookState, Books, DriveServices, Driver, LaneActor, LiveNotes, Mailbox, RunOutput, RunReport,
-    SessionHold, UnderWay, messages,
+    DriveServices, Driver, EndNotes, LaneActor, LedgerState, LiveNotes, Mailbox, RunOutput,
+    RunReport, SessionHold, UnderWay, messages,
 };
 use crate::feed::Feed;
 use crate::prompt::{
@@ -47,9 +47,24 @@ pub(super) struct Run {
     pub(super) new_session: Option<NewSession>,
     pub(super) live: LiveRun,
     pub(super) driver: Box<Driver>,
+    pub(super) beside: BesideRun,
+}
+
+/// What is done for a run besides driving it.
+pub(super) struct BesideRun {
+    /// The person is asked about these files when the run begins.
+    pub(super) foreign: Option<FilesToAccept>,
+    /// The session that gets a title after the run.
     pub(super) to_name: Option<SessionToName>,
-    /// Foreign files that the person is asked to accept, and the context in which they are asked.
-    pub(super) foreign: Option<(Vec<(Area, ObjectKey)>, ToolCx)>,
+    /// Whether the run began a session of a client of the API. Such a client may send the answer
+    /// back, so it is remembered.
+    pub(super) is_of_client: bool,
+}
+
+/// Foreign files that would give agents instructions, and the context in which the person is asked.
+pub(super) struct FilesToAccept {
+    pub(super) files: Vec<(Area, ObjectKey)>,
+    pub(super) cx: ToolCx,
 }
 
 /// A session that is created together with its first run, before anything is in its log.
@@ -97,7 +112,7 @@ pub(super) async fn load_context(
     };
     history.tell_times_in(runs.drive.clock.zone_of(&key.person));
     let client_turns = std::mem::take(&mut opened.message.client.turns);
-    let client_turns = runs.given.recognise(&key.person, client_turns);
+    let client_turns = runs.repeated.recognise(&key.person, client_turns);
     let client_turns = with_all_results(client_turns, open_calls(history.turns()))?;
     let scopes = retrieval_scopes(&plan, space);
     let index = runs.drive.index.get();
@@ -145,46 +160,39 @@ fn assemble(
         granted,
     };
     let live = live_run(&plan, &opened, contact);
-    let (books, new_session) = books(&plan, row(&plan, &opened));
+    let (ledger, new_session) = ledger_state(&plan, row(&plan, &opened));
     let actors = std::mem::take(&mut context.lanes.actors);
-    let foreign = foreign_files(&mut context.lanes.foreign, &actors);
-    let to_name = session_to_name(runs, &plan, &actors);
+    let beside = BesideRun {
+        foreign: files_to_accept(&mut context.lanes.foreign, &actors),
+        to_name: session_to_name(runs, &plan, &actors),
+        is_of_client: plan.session.is_new && plan.session.origin == SessionOrigin::Api,
+    };
     let model = context.lanes.setups.first().map(|lane| lane.model_id.clone()).unwrap_or_default();
     let terms = &plan.request.terms;
     let title = terms.title.clone().or_else(|| title_of(&text));
     let spent = terms.delegated.as_ref().map(|parent| Arc::clone(&parent.spent));
     let action = terms.action.clone();
     let report = action.map(|name| RunReport::new(opened.run, name, text, opened.now.wall));
-    let inbox = std::mem::take(&mut opened.inbox);
     let driver = Driver {
         run: opened.run,
         limits: plan.limits.clone(),
-        execution: execution(plan.request.dry_run),
+        execution: plan.request.dry_run.execution(),
         services: Arc::clone(&runs.drive),
         under_way: UnderWay::new(actors.len()),
         lanes: actors,
         mailbox: Mailbox { cancel, messages: receiver },
         outlet: RunOutput { feed, live_text: LiveNotes::new(model), report },
-        books: Books { title, spent },
+        end_notes: EndNotes { title, spent },
         state: run_state(runs, &plan, opened, context),
-        session: SessionHold {
-            lease: lease.clone(),
-            slot: Some(plan.slot),
-            log: None,
-            inbox,
-            books,
-        },
+        session: SessionHold { lease: lease.clone(), slot: Some(plan.slot), log: None, ledger },
     };
-    Run { new_session, live, driver: Box::new(driver), to_name, foreign }
+    Run { new_session, live, driver: Box::new(driver), beside }
 }
 
-fn foreign_files(
-    files: &mut Vec<ForeignFile>,
-    actors: &[LaneActor],
-) -> Option<(Vec<(Area, ObjectKey)>, ToolCx)> {
+fn files_to_accept(files: &mut Vec<ForeignFile>, actors: &[LaneActor]) -> Option<FilesToAccept> {
     let cx = actors.first()?.tool_cx.clone();
     let files: Vec<_> = files.drain(..).map(|file| (file.area, file.path)).collect();
-    (!files.is_empty()).then_some((files, cx))
+    (!files.is_empty()).then_some(FilesToAccept { files, cx })
 }
 
 /// Gives all lanes what they share: taint, what a person allows, and addresses that may be fetched.
@@ -194,11 +202,11 @@ fn share_conditions(
     context: &mut LoadedContext,
     granted: &Granted,
 ) {
-    let asked = plan.request.terms.delegated.as_ref();
-    let budget = asked.map(|parent| Arc::clone(&parent.fetches)).unwrap_or_default();
+    let delegated = plan.request.terms.delegated.as_ref();
+    let budget = delegated.map(|parent| Arc::clone(&parent.fetches)).unwrap_or_default();
     let (message, client_turns) = (&opened.message, &context.client_turns);
-    let given = Addresses::sharing(budget);
-    let addresses = known_addresses(&context.history, message, client_turns, given);
+    let addresses = Addresses::sharing(budget);
+    let addresses = known_addresses(&context.history, message, client_turns, addresses);
     let addresses = Arc::new(addresses);
     for actor in &mut context.lanes.actors {
         actor.tool_cx.decisions.granted = granted.clone();
@@ -215,12 +223,12 @@ fn share_conditions(
 
 /// The row of a run in an existing session is written with the run's first turns. In a new session
 /// it is written before them, together with the session's row.
-fn books(plan: &RunPlan, row: BeginRun) -> (BookState, Option<NewSession>) {
+fn ledger_state(plan: &RunPlan, row: BeginRun) -> (LedgerState, Option<NewSession>) {
     if !plan.session.is_new {
-        return (BookState::ToBegin(Box::new(row)), None);
+        return (LedgerState::ToBegin(Box::new(row)), None);
     }
     let agents = plan.agents.iter().map(|agent| agent.id.clone()).collect();
-    (BookState::Open, Some(NewSession { row, origin: plan.session.origin, agents }))
+    (LedgerState::Open, Some(NewSession { row, origin: plan.session.origin, agents }))
 }
 
 /// Whether the run begins with content from outside in its prompt.
@@ -339,11 +347,4 @@ fn session_to_name(runs: &RunsCore, plan: &RunPlan, actors: &[LaneActor]) -> Opt
     }
     let model = actors.first()?.model.clone()?;
     Some(SessionToName { key: key.clone(), model })
-}
-
-fn execution(dry_run: DryRun) -> Execution {
-    match dry_run {
-        DryRun::Off => Execution::Real,
-        DryRun::On => Execution::DryRun,
-    }
 }

@@ -20,15 +20,15 @@ pub(super) async fn before_run(
     let Some(hooks) = runs.drive.toolbox.hooks() else { return Ok(()) };
     let text = opened.message.words.as_ref().map(|words| words.content.text());
     let text = text.unwrap_or_default();
-    let heard = hooks.before_run(hooked(&plan.session.key, opened.run, &text)).await;
-    if let Some(veto) = heard.veto {
+    let answer = hooks.before_run(hooked(&plan.session.key, opened.run, &text)).await;
+    if let Some(veto) = answer.veto {
         let message = format!("The plugin {} did not agree to this run: {}", veto.by, veto.why);
         let hint =
             "Ask the person who set up the plugin, or disable it: `onyx plugins disable <name>`.";
         return Err(Fault::new(ErrorCode::Forbidden, message).with_hint(hint));
     }
-    context.taints |= !heard.notes.is_empty();
-    context.pieces.extend(heard.notes.into_iter().map(piece));
+    context.taints |= !answer.notes.is_empty();
+    context.pieces.extend(answer.notes.into_iter().map(piece));
     Ok(())
 }
 

@@ -92,9 +92,8 @@ impl LaneContext<'_> {
     }
 
     fn model(&self, agent: &AgentProfile) -> ResolvedModel {
-        let wanted = self.plan.request.model.as_ref();
-        let only = |model| ModelChoice::only(ModelId::new(model));
-        let choice = wanted.map_or_else(|| agent.model.clone(), only);
+        let wanted = self.plan.request.model.clone();
+        let choice = wanted.map_or_else(|| agent.model.clone(), ModelChoice::only);
         let models = &self.runs.drive.models;
         let limits = &self.plan.limits;
         let payer = Payer { person: &self.key().person, agent: &agent.id, limits };
@@ -123,10 +122,10 @@ impl LaneContext<'_> {
     /// Whether the agent may use only models of this machine, because its config, its space or the
     /// agent that asks it demands that.
     fn is_only_local(&self, agent: &AgentProfile) -> bool {
-        let asked = self.plan.request.terms.delegated.as_ref();
+        let delegated = self.plan.request.terms.delegated.as_ref();
         agent.only_local
             || self.space.is_some_and(SessionSpace::is_only_local)
-            || asked.is_some_and(|parent| parent.only_local)
+            || delegated.is_some_and(|parent| parent.only_local)
     }
 
     /// The stable part of the lane's prompts.

@@ -42,50 +42,9 @@ pub(crate) struct RunContact {
     pub(crate) granted: Granted,
 }
 
-/// Finds runs at work.
-///
-/// In one process this is a table. With several processes over one store, another implementation
-/// would find the process that holds a session's lease and return contacts that reach it.
-pub(crate) trait LiveRuns: Send + Sync {
-    fn add(&self, run: LiveRun);
-
-    fn remove(&self, run: RunId) -> Option<LiveRun>;
-
-    /// How many runs there are, including those that announced their end and are cleaning up.
-    fn count(&self) -> usize;
-
-    /// All runs, including those that announced their end and are cleaning up.
-    fn all(&self) -> Vec<RunContact>;
-
-    /// The run with this id, even if it announced its end and is cleaning up.
-    fn get(&self, run: RunId) -> Option<RunContact>;
-
-    /// The runs of a person that have not announced their end.
-    fn of_person(&self, person: &PersonId) -> Vec<(SessionId, RunId)>;
-
-    /// The run that works on a session. A run that announced its end is left out, because the
-    /// session is free.
-    fn on_session(&self, person: &PersonId, session: SessionId) -> Option<RunContact>;
-
-    /// The run that answers a message and has not announced its end.
-    fn answering(&self, person: &PersonId, message: TurnId) -> Option<RunId>;
-
-    /// Makes the run's end look for messages that the run did not take.
-    fn expect_words(&self, run: RunId);
-
-    /// Keeps the model until the run's end is recorded, because its cost counts as open until then.
-    fn keep_model(&self, run: RunId, model: Arc<dyn Model>);
-}
-
-/// The runs at work in this process.
+/// The runs at work in this process. `RunsElsewhere` finds those of other gateways.
 #[derive(Default)]
-pub(crate) struct LocalRuns(Mutex<HashMap<RunId, LiveRun>>);
-
-impl LocalRuns {
-    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, LiveRun>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+pub(crate) struct LiveRuns(Mutex<HashMap<RunId, LiveRun>>);
 
 impl LiveRun {
     fn is_of(&self, person: &PersonId) -> bool {
@@ -93,55 +52,68 @@ impl LiveRun {
     }
 }
 
-impl LiveRuns for LocalRuns {
-    fn add(&self, run: LiveRun) {
+impl LiveRuns {
+    pub(crate) fn add(&self, run: LiveRun) {
         self.lock().insert(run.contact.run, run);
     }
 
-    fn remove(&self, run: RunId) -> Option<LiveRun> {
+    pub(crate) fn remove(&self, run: RunId) -> Option<LiveRun> {
         self.lock().remove(&run)
     }
 
-    fn count(&self) -> usize {
+    /// How many runs there are, including those that announced their end and are cleaning up.
+    pub(crate) fn count(&self) -> usize {
         self.lock().len()
     }
 
-    fn all(&self) -> Vec<RunContact> {
+    /// All runs, including those that announced their end and are cleaning up.
+    pub(crate) fn all(&self) -> Vec<RunContact> {
         self.lock().values().map(|live| live.contact.clone()).collect()
     }
 
-    fn get(&self, run: RunId) -> Option<RunContact> {
+    /// The run with this id, even if it announced its end and is cleaning up.
+    pub(crate) fn get(&self, run: RunId) -> Option<RunContact> {
         self.lock().get(&run).map(|live| live.contact.clone())
     }
 
-    fn of_person(&self, person: &PersonId) -> Vec<(SessionId, RunId)> {
+    /// The runs of a person that have not announced their end.
+    pub(crate) fn of_person(&self, person: &PersonId) -> Vec<(SessionId, RunId)> {
         let live = self.lock();
         let theirs = live.values().filter(|live| live.is_of(person));
         theirs.map(|live| (live.contact.key.session, live.contact.run)).collect()
     }
 
-    fn on_session(&self, person: &PersonId, session: SessionId) -> Option<RunContact> {
+    /// The run that works on a session. A run that announced its end is left out, because the
+    /// session is free.
+    pub(crate) fn on_session(&self, person: &PersonId, session: SessionId) -> Option<RunContact> {
         let live = self.lock();
         let found =
             live.values().find(|live| live.contact.key.session == session && live.is_of(person));
         found.map(|live| live.contact.clone())
     }
 
-    fn answering(&self, person: &PersonId, message: TurnId) -> Option<RunId> {
+    /// The run that answers a message and has not announced its end.
+    pub(crate) fn answering(&self, person: &PersonId, message: TurnId) -> Option<RunId> {
         let live = self.lock();
         let found = live.values().find(|live| live.answers == Some(message) && live.is_of(person));
         found.map(|live| live.contact.run)
     }
 
-    fn expect_words(&self, run: RunId) {
+    /// Makes the run's end look for messages that the run did not take.
+    pub(crate) fn expect_words(&self, run: RunId) {
         if let Some(live) = self.lock().get_mut(&run) {
             live.expects_words = true;
         }
     }
 
-    fn keep_model(&self, run: RunId, model: Arc<dyn Model>) {
+    /// Keeps the model until the run's end is recorded, because its cost counts as open until then.
+    pub(crate) fn keep_model(&self, run: RunId, model: Arc<dyn Model>) {
         if let Some(live) = self.lock().get_mut(&run) {
             live.tool_models.push(model);
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, LiveRun>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

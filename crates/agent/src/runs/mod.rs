@@ -9,7 +9,6 @@
 mod context;
 mod elsewhere;
 mod figures;
-mod given;
 mod hooks;
 mod inbox;
 mod lanes;
@@ -19,6 +18,7 @@ mod owned;
 mod plan;
 mod recovery;
 mod rejoin;
+mod repeated;
 mod request;
 mod retrieval;
 mod start;
@@ -43,14 +43,14 @@ use crate::notices::Notifier;
 use crate::sessions::{Ids, RunReplay, SessionNamer, SessionSpaces, Sessions};
 use context::ContextSources;
 use elsewhere::RunsElsewhere;
-use given::GivenAnswers;
+use repeated::RepeatedAnswers;
 use table::RunTable;
 
 pub(crate) use context::ContextOptions;
 pub use elsewhere::{GatewayAddress, OtherGateways, RunOrder};
 pub use figures::{RUN_SECONDS, RunFigures};
 pub use inbox::SendOutcome;
-pub(crate) use live::{LiveRuns, LocalRuns, RunContact};
+pub(crate) use live::{LiveRuns, RunContact};
 pub(crate) use owned::CollectedAnswer;
 pub use owned::{Canceller, OwnedRun, RunHandle};
 pub(crate) use plan::check_content;
@@ -76,12 +76,12 @@ struct RunsCore {
     recovery: Recovery,
     preferences: PreferenceFiles,
     roster: Arc<CurrentRoster>,
-    notices: Arc<dyn Notifier>,
+    notices: Arc<Notifier>,
     ids: Ids,
     table: RunTable,
     drive: Arc<DriveServices>,
     context: ContextSources,
-    given: GivenAnswers,
+    repeated: RepeatedAnswers,
     elsewhere: Arc<RunsElsewhere>,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct RunsSetup {
     pub(crate) preferences: PreferenceFiles,
     pub(crate) roster: Arc<CurrentRoster>,
     pub(crate) ids: Ids,
-    pub(crate) live: Arc<dyn LiveRuns>,
+    pub(crate) live: Arc<LiveRuns>,
     pub(crate) drive: DriveServices,
     pub(crate) max_runs: usize,
     pub(crate) context: ContextOptions,
@@ -116,7 +116,7 @@ impl Runs {
             ids: setup.ids,
             table: RunTable::new(setup.live, setup.max_runs),
             context: ContextSources::new(&drive, setup.context),
-            given: GivenAnswers::default(),
+            repeated: RepeatedAnswers::default(),
             elsewhere: Arc::new(elsewhere),
             drive,
         };
@@ -322,12 +322,12 @@ impl Runs {
         contact.messages.cancel_agent(agent.clone()).await;
         let mut lane = None;
         let ended = async {
-            while let Some(told) = events.next().await {
-                match &told.event {
+            while let Some(envelope) = events.next().await {
+                match &envelope.event {
                     Event::Start { agents, .. } => {
                         lane = agents.iter().position(|one| one == agent);
                     }
-                    Event::Error { .. } if lane == Some(usize::from(told.lane.0)) => return,
+                    Event::Error { .. } if lane == Some(usize::from(envelope.lane.0)) => return,
                     Event::Done { .. } => return,
                     _ => {}
                 }

@@ -26,8 +26,6 @@ pub(super) struct OpenedSession {
     pub(super) message: MessageToAnswer,
     /// The message that the run answers, if it was known before the run.
     pub(super) answers: Option<TurnId>,
-    /// Messages of the inbox that the run takes.
-    pub(super) inbox: Vec<TurnId>,
     /// Decisions on drafts that are not in the session's log yet.
     pub(super) decisions: Vec<DecidedDraft>,
 }
@@ -71,7 +69,6 @@ pub(super) async fn open_session(
         let leading = waiting_words(&*runs.drive.ledger, &*runs.drive.turns, key).await?;
         (leading, untold_decisions(runs, key).await?)
     };
-    let inbox = leading.iter().filter_map(|words| words.turn).collect();
     let input = std::mem::replace(&mut plan.request.input, RunInput::Waiting);
     let answers = match input {
         RunInput::Queued(turn) | RunInput::Stored(turn) => Some(turn),
@@ -80,7 +77,7 @@ pub(super) async fn open_session(
         }
     };
     let message = message_to_answer(runs, plan, input, leading, fresh_turn).await?;
-    Ok(OpenedSession { now, run, mint: IdGenerator::new(seed), message, answers, inbox, decisions })
+    Ok(OpenedSession { now, run, mint: IdGenerator::new(seed), message, answers, decisions })
 }
 
 async fn message_to_answer(
@@ -143,7 +140,7 @@ fn take_last_words(client: &mut ClientInput) -> Option<UserInput> {
     match last {
         ClientTurn::User(content) => Some(UserInput::new(content, Speaker::Person)),
         ClientTurn::Assistant(_)
-        | ClientTurn::Given(..)
+        | ClientTurn::OwnAnswer(..)
         | ClientTurn::ToolCall(_)
         | ClientTurn::ToolResult { .. } => None,
     }
@@ -165,7 +162,7 @@ async fn untold_decisions(runs: &RunsCore, key: &SessionKey) -> Result<Vec<Decid
     // After a crash between the two writes a delivered decision is unmarked in the ledger; then the
     // log counts.
     let page = runs.drive.turns.tail(key, None, LOOK_BACK).await?;
-    let told: BTreeSet<DraftId> = page
+    let in_log: BTreeSet<DraftId> = page
         .turns
         .iter()
         .filter_map(|turn| match &turn.body {
@@ -173,7 +170,8 @@ async fn untold_decisions(runs: &RunsCore, key: &SessionKey) -> Result<Vec<Decid
             _ => None,
         })
         .collect();
-    let (done, open): (Vec<_>, Vec<_>) = drafts.iter().partition(|draft| told.contains(&draft.id));
+    let (done, open): (Vec<_>, Vec<_>) =
+        drafts.iter().partition(|draft| in_log.contains(&draft.id));
     if !done.is_empty() {
         let done: Vec<_> = done.iter().map(|draft| draft.id).collect();
         runs.drive.drafts.deliver_drafts(key, &done).await?;

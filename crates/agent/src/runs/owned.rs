@@ -7,6 +7,7 @@ use onyx_types::{
     Cancel, Envelope, ErrorCode, Event, Fault, Origin, RunId, RunStatus, SessionId, StatusCode,
 };
 
+use super::live::RunContact;
 use crate::feed::EventReader;
 
 /// A started run. It continues when the handle is dropped.
@@ -29,6 +30,15 @@ impl Canceller {
 }
 
 impl RunHandle {
+    pub(super) fn of(contact: &RunContact) -> Self {
+        Self {
+            run_id: contact.run,
+            session_id: contact.key.session,
+            events: contact.feed.read_after(0),
+            cancel: contact.cancel.clone(),
+        }
+    }
+
     pub fn canceller(&self) -> Canceller {
         Canceller(self.cancel.clone())
     }

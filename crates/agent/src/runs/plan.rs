@@ -70,34 +70,40 @@ pub(super) async fn resolve_input(
     let slot = runs.table.take_slot().ok_or_else(|| Fault::plain(ErrorCode::Overloaded))?;
     let Answerers { session, mut agents, order } = answerers(runs, &request, &roster).await?;
     let space = runs.spaces.of(&request.person, session.root, session.origin).await?;
-    let caps = [request.terms.tier, space.as_ref().map(SessionSpace::tier)];
-    if let Some(tier) = caps.into_iter().flatten().min() {
-        for agent in &mut agents {
-            let policy = Arc::new(agent.policy.at_most(tier));
-            Arc::make_mut(agent).policy = policy;
-        }
-    }
-    if let Some(light) = &request.terms.light {
-        for agent in &mut agents {
-            let policy = Arc::new(agent.policy.only(light.tools));
-            Arc::make_mut(agent).policy = policy;
-        }
-    }
-    if session.origin == SessionOrigin::Temporary {
-        for agent in &mut agents {
-            let policy = Arc::new(agent.policy.without(TOOLS_THAT_REMEMBER));
-            Arc::make_mut(agent).policy = policy;
-        }
-    }
-    if request.terms.privacy == Privacy::Shared {
-        for agent in &mut agents {
-            let policy = Arc::new(agent.policy.at_most(Tier::Suggest).only(TOOLS_BEFORE_OTHERS));
-            Arc::make_mut(agent).policy = policy;
-        }
-    }
+    let space_tier = space.as_ref().map(SessionSpace::tier);
+    narrow_policies(&mut agents, &request.terms, session.origin, space_tier);
     let notice = subscription::choose(runs, &mut request, &mut agents).await?;
     let limits = bounded(roster.limits(), &request.terms);
     Ok(RunPlan { request, session, space, agents, order, limits, scopes, notice, slot })
+}
+
+/// Narrows what the agents may do in this run, by the run's terms, its session and its space.
+fn narrow_policies(
+    agents: &mut [Arc<AgentProfile>],
+    terms: &RunTerms,
+    origin: SessionOrigin,
+    space_tier: Option<Tier>,
+) {
+    let tier = [terms.tier, space_tier].into_iter().flatten().min();
+    for agent in agents {
+        let mut policy = Arc::clone(&agent.policy);
+        if let Some(tier) = tier {
+            policy = Arc::new(policy.at_most(tier));
+        }
+        if let Some(light) = &terms.light {
+            policy = Arc::new(policy.only(light.tools));
+        }
+        if origin == SessionOrigin::Temporary {
+            policy = Arc::new(policy.without(TOOLS_THAT_REMEMBER));
+        }
+        if terms.privacy == Privacy::Shared {
+            policy = Arc::new(policy.at_most(Tier::Suggest).only(TOOLS_BEFORE_OTHERS));
+        }
+        // A profile is shared by all runs, so it is copied only where something changed.
+        if !Arc::ptr_eq(&policy, &agent.policy) {
+            Arc::make_mut(agent).policy = policy;
+        }
+    }
 }
 
 /// Finds the question that a stored message or an answer belongs to. For another answer, the
@@ -215,7 +221,7 @@ fn check_input(input: &RunInput, max_bytes: usize) -> Result<(), Fault> {
         RunInput::Client(client) => client.turns.iter().try_for_each(|turn| match turn {
             ClientTurn::User(content) => check_content(content, max_bytes),
             ClientTurn::Assistant(_)
-            | ClientTurn::Given(..)
+            | ClientTurn::OwnAnswer(..)
             | ClientTurn::ToolCall(_)
             | ClientTurn::ToolResult { .. } => Ok(()),
         }),

@@ -8,8 +8,8 @@ use onyx_storage::{
     title_of,
 };
 use onyx_types::{
-    AssistantText, Author, ErrorCode, Fault, LaneId, Origin, RunEnd, RunId, RunStatus, SessionKey,
-    TextStatus, Turn, TurnBody,
+    AssistantText, Author, ErrorCode, Fault, LaneId, ModelId, Origin, RunEnd, RunId, RunStatus,
+    SessionKey, TextStatus, Turn, TurnBody,
 };
 use serde::Deserialize as _;
 use serde_json::Map;
@@ -118,7 +118,7 @@ impl Recovery {
             // for this one.
             used: vec![ModelUse {
                 agent: row.key.agent.clone(),
-                model: used.model.unwrap_or_default(),
+                model: ModelId::new(used.model.unwrap_or_default()),
                 usage: used.usage,
             }],
             messages_added: messages.count,

@@ -1,8 +1,8 @@
 use std::sync::{Arc, Mutex};
 
-use onyx_tools::FetchBudget;
+use onyx_tools::{Execution, FetchBudget};
 use onyx_types::{
-    AgentId, Attendance, PersonId, RunId, SessionId, SessionOrigin, Taint, Tier, TurnId,
+    AgentId, Attendance, ModelId, PersonId, RunId, SessionId, SessionOrigin, Taint, Tier, TurnId,
     UserContent, View,
 };
 
@@ -16,8 +16,8 @@ pub struct RunRequest {
     pub session: SessionRef,
     pub input: RunInput,
     pub view: Option<View>,
-    /// `<provider>/<model>` for this run instead of the agent's own.
-    pub model: Option<String>,
+    /// The model for this run instead of the agent's own.
+    pub model: Option<ModelId>,
     pub terms: RunTerms,
     pub attendance: Attendance,
     pub dry_run: DryRun,
@@ -143,6 +143,15 @@ pub enum DryRun {
     #[default]
     Off,
     On,
+}
+
+impl DryRun {
+    pub(super) fn execution(self) -> Execution {
+        match self {
+            Self::Off => Execution::Real,
+            Self::On => Execution::DryRun,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

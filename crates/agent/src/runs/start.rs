@@ -7,11 +7,9 @@
 //! when it is dropped.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 
 use futures::FutureExt as _;
-use onyx_storage::{Area, Lease, ObjectKey, SessionChange, StoreError};
-use onyx_tools::ToolCx;
+use onyx_storage::{Lease, SessionChange, StoreError};
 use onyx_types::{
     AgentId, ErrorCode, Event, Fault, LaneId, RunId, RunStatus, Scope, SessionId, SessionKey,
     SessionOrigin, Usage,
@@ -19,7 +17,7 @@ use onyx_types::{
 use tokio::sync::oneshot;
 
 use super::Runs;
-use super::context::{NewSession, Run, load_context};
+use super::context::{BesideRun, FilesToAccept, NewSession, Run, load_context};
 use super::hooks::after_run;
 use super::live::RunContact;
 use super::opening::open_session;
@@ -27,19 +25,14 @@ use super::owned::{OwnedRun, RunHandle};
 use super::plan::resolve_input;
 use super::request::RunRequest;
 use crate::drive::Driver;
-use crate::feed::Feed;
 use crate::notices::NoticeKind;
-use crate::sessions::{LeaseGuard, SessionToName, no_such_session};
+use crate::sessions::{LeaseGuard, no_such_session};
 
 /// A run whose question is in the log, or whose driver panicked before that.
 struct BegunRun {
-    run: RunId,
+    contact: RunContact,
     lease: Lease,
-    feed: Arc<Feed>,
-    to_name: Option<SessionToName>,
-    /// Whether the run belongs to a client of the API, which may send its answer back.
-    is_of_client: bool,
-    foreign: Option<(Vec<(Area, ObjectKey)>, ToolCx)>,
+    beside: BesideRun,
     driver: std::thread::Result<Box<Driver>>,
 }
 
@@ -87,13 +80,7 @@ impl Runs {
         };
         let begun = match prepared {
             Ok((run, lease)) => {
-                let contact = &run.live.contact;
-                let handle = RunHandle {
-                    run_id: contact.run,
-                    session_id: contact.key.session,
-                    events: contact.feed.read_after(0),
-                    cancel: contact.cancel.clone(),
-                };
+                let handle = RunHandle::of(&run.live.contact);
                 self.begin(run, lease).await.map(|begun| (begun, handle))
             }
             Err(fault) => Err(fault),
@@ -140,9 +127,7 @@ impl Runs {
     async fn begin(&self, run: Run, lease: LeaseGuard) -> Result<BegunRun, Fault> {
         let runs = self.clone();
         let steps = async move {
-            let Run { new_session, live, driver, to_name, foreign } = run;
-            let origin = new_session.as_ref().map(|new| new.origin);
-            let is_of_client = origin == Some(SessionOrigin::Api);
+            let Run { new_session, live, driver, beside } = run;
             if let Some(new) = new_session
                 && let Err(fault) = runs.begin_session(new).await
             {
@@ -163,8 +148,7 @@ impl Runs {
             };
             let (person, session) = (&contact.key.person, contact.key.session);
             runs.shared.notices.tell(person, session, NoticeKind::RunStarted(contact.run));
-            let (run, feed) = (contact.run, contact.feed);
-            Ok(BegunRun { run, lease, feed, to_name, is_of_client, foreign, driver })
+            Ok(BegunRun { contact, lease, beside, driver })
         };
         self.shared.drive.steps.follow(Box::pin(steps)).await
     }
@@ -205,9 +189,9 @@ impl Runs {
     /// Drives the run to its end. If our code panics, the session is still freed and its clients
     /// get an end.
     async fn drive(&self, begun: BegunRun) {
-        let BegunRun { run, lease, feed, to_name, is_of_client, foreign, driver } = begun;
-        if let Some((files, cx)) = foreign {
-            self.ask_about(&files, &cx).await;
+        let BegunRun { contact: RunContact { run, feed, .. }, lease, beside, driver } = begun;
+        if let Some(foreign) = beside.foreign {
+            self.ask_about(&foreign).await;
         }
         let ended = match driver {
             Ok(driver) => AssertUnwindSafe(driver.run()).catch_unwind().await,
@@ -216,11 +200,11 @@ impl Runs {
         match ended {
             Ok((history, log)) => {
                 self.shared.namer.pause("run.over").await;
-                if let Some(to_name) = to_name {
+                if let Some(to_name) = beside.to_name {
                     self.shared.namer.name(to_name, &history);
                 }
-                if is_of_client {
-                    self.shared.given.remember(&lease.key.person, run, &history);
+                if beside.is_of_client {
+                    self.shared.repeated.remember(&lease.key.person, run, &history);
                 }
                 self.shared.context.histories.keep(lease.key, history, log);
             }
@@ -238,7 +222,8 @@ impl Runs {
     }
 
     /// Asks the person in the Inbox about foreign files that would give agents instructions.
-    async fn ask_about(&self, files: &[(Area, ObjectKey)], cx: &ToolCx) {
+    async fn ask_about(&self, foreign: &FilesToAccept) {
+        let FilesToAccept { files, cx } = foreign;
         match self.shared.drive.toolbox.propose_acceptance(files, cx).await {
             Ok(drafts) => {
                 for draft in drafts {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onyx_types::{ErrorCode, Event, Fault, ModelId, StatusCode};
+use onyx_types::{ErrorCode, Event, Fault, StatusCode};
 
 use super::RunsCore;
 use super::request::RunRequest;
@@ -15,7 +15,7 @@ pub(super) async fn choose(
     request: &mut RunRequest,
     agents: &mut [Arc<AgentProfile>],
 ) -> Result<Option<Event>, Fault> {
-    let wanted = request.model.as_ref().map(|model| ModelChoice::only(ModelId::new(model)));
+    let wanted = request.model.clone().map(ModelChoice::only);
     let turned: Vec<Option<Result<ModelChoice, Fault>>> = agents
         .iter()
         .map(|agent| {

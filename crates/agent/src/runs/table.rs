@@ -12,7 +12,7 @@ use crate::drive::{RunSlot, RunSlots};
 use crate::feed::{FinishedFeeds, KeptFeed};
 
 pub(super) struct RunTable {
-    pub(super) live: Arc<dyn LiveRuns>,
+    pub(super) live: Arc<LiveRuns>,
     /// Notifies when a run has left those at work.
     left: Notify,
     finished: Mutex<FinishedFeeds>,
@@ -21,7 +21,7 @@ pub(super) struct RunTable {
 }
 
 impl RunTable {
-    pub(super) fn new(live: Arc<dyn LiveRuns>, most: usize) -> Self {
+    pub(super) fn new(live: Arc<LiveRuns>, most: usize) -> Self {
         Self {
             live,
             left: Notify::new(),

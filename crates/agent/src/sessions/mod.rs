@@ -54,7 +54,7 @@ struct SessionsCore {
     files: Arc<dyn Files>,
     leases: Arc<dyn Leases>,
     roster: Arc<CurrentRoster>,
-    notices: Arc<dyn Notifier>,
+    notices: Arc<Notifier>,
     ids: Ids,
     /// This lock is held while a session's row and file change. Without it the earlier of two
     /// changes could be the last to write the file.
@@ -78,7 +78,7 @@ impl Sessions {
     pub(crate) fn new(
         store: &Store,
         roster: Arc<CurrentRoster>,
-        notices: Arc<dyn Notifier>,
+        notices: Arc<Notifier>,
         ids: Ids,
     ) -> Self {
         let shared = SessionsCore {

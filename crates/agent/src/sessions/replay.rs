@@ -87,31 +87,31 @@ impl RunReplay {
         run: RunId,
         turns: &[Turn],
     ) -> Result<Vec<Envelope>, Fault> {
-        let mut told = ToldEvents::new(session, run);
+        let mut events = ReplayedEvents::new(session, run);
         for turn in turns.iter().filter(|turn| turn.run == Some(run)) {
             match &turn.body {
-                TurnBody::RunStart(start) => told.start(turn, start),
-                TurnBody::AssistantText(text) => told.text(turn, text),
-                TurnBody::ToolCall(call) => told.call(turn, call, &self.toolbox),
+                TurnBody::RunStart(start) => events.start(turn, start),
+                TurnBody::AssistantText(text) => events.text(turn, text),
+                TurnBody::ToolCall(call) => events.call(turn, call, &self.toolbox),
                 TurnBody::ToolResult(result) => {
-                    told.result(turn, result);
+                    events.result(turn, result);
                     if let Some(id) = result.draft_id
                         // A draft that was deleted cannot be decided any more, so it is not shown.
                         && let Ok(Some(draft)) = self.drafts.draft(person, id).await
                     {
-                        told.draft(turn, &result.tool_use_id, draft);
+                        events.draft(turn, &result.tool_use_id, draft);
                     }
                 }
-                TurnBody::RunEnd(end) => told.end(turn, end),
+                TurnBody::RunEnd(end) => events.end(turn, end),
                 _ => {}
             }
         }
-        Ok(told.finish())
+        Ok(events.finish())
     }
 }
 
 /// The events of a run while they are rebuilt.
-struct ToldEvents {
+struct ReplayedEvents {
     session: SessionId,
     run: RunId,
     events: Vec<Envelope>,
@@ -121,7 +121,7 @@ struct ToldEvents {
     has_ended: bool,
 }
 
-impl ToldEvents {
+impl ReplayedEvents {
     fn new(session: SessionId, run: RunId) -> Self {
         let (events, calls, answers) = (Vec::new(), Vec::new(), Vec::new());
         Self { session, run, events, calls, answers, has_ended: false }

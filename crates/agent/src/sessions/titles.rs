@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use onyx_storage::{Ledger, SessionChange, TitleSource};
 use onyx_types::{
-    Cancel, Clock, FinishReason, Message, Model, ModelEvent, ModelRequest, Pauses, RunStatus,
-    SessionKey, SystemBlock, TextStatus, TurnBody, Usage,
+    Cancel, Clock, FinishReason, Message, Model, ModelEvent, ModelId, ModelRequest, Pauses,
+    RunStatus, SessionKey, SystemBlock, TextStatus, TurnBody, Usage,
 };
 use tokio::sync::Semaphore;
 
@@ -95,7 +95,7 @@ impl SessionNamer {
         let SessionToName { key, model } = named;
         let now = self.clock.wall();
         if usage != Usage::default()
-            && let Err(error) = self.ledger.book(key, model.id(), usage, now).await
+            && let Err(error) = self.ledger.book(key, &ModelId::new(model.id()), usage, now).await
         {
             tracing::error!(session = %key.session, %error, "the cost of a title could not be recorded");
         }

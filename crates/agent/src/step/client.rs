@@ -37,7 +37,7 @@ pub enum ClientTurn {
     Assistant(String),
     /// The text of an answer that Onyx gave, with its origin. No wire format makes this; answers
     /// are recognised when the context is loaded.
-    Given(String, Origin),
+    OwnAnswer(String, Origin),
     ToolCall(ToolCall),
     ToolResult {
         id: ToolUseId,
@@ -68,7 +68,7 @@ impl ClientInput {
                     *content = words(std::mem::replace(content, UserContent::Parts(Vec::new())));
                 }
                 ClientTurn::Assistant(said)
-                | ClientTurn::Given(said, _)
+                | ClientTurn::OwnAnswer(said, _)
                 | ClientTurn::ToolResult { output: said, .. } => {
                     *said = text(std::mem::take(said));
                 }
@@ -87,7 +87,7 @@ impl ClientTurn {
     pub(crate) fn origin(&self) -> Origin {
         match self {
             Self::User(_) => Origin::Person,
-            Self::Given(_, origin) => *origin,
+            Self::OwnAnswer(_, origin) => *origin,
             Self::ToolResult { output, .. } if output == NO_ANSWER => Origin::Agent,
             Self::Assistant(_) | Self::ToolCall(_) | Self::ToolResult { .. } => Origin::External,
         }
@@ -100,7 +100,7 @@ impl ClientTurn {
     pub(crate) fn into_body(self) -> TurnBody {
         match self {
             Self::User(content) => TurnBody::User(content.into()),
-            Self::Assistant(content) | Self::Given(content, _) => {
+            Self::Assistant(content) | Self::OwnAnswer(content, _) => {
                 TurnBody::AssistantText(AssistantText {
                     content,
                     status: TextStatus::Complete,
@@ -173,7 +173,7 @@ pub(crate) fn with_all_results(
                 }
                 open.push(call.id.clone());
             }
-            ClientTurn::User(_) | ClientTurn::Assistant(_) | ClientTurn::Given(..) => {
+            ClientTurn::User(_) | ClientTurn::Assistant(_) | ClientTurn::OwnAnswer(..) => {
                 close(&mut whole, &mut open);
             }
         }

@@ -20,6 +20,9 @@ pub enum Input {
     /// The batch of an `Append` effect is durable.
     Appended(Batch),
     ToolDone(LaneId, ToolUseId, ToolOutcome),
+    /// The wait for a person's decision on this call's draft is over. `None`: nobody decided in
+    /// time, the run was stopped, or the draft was removed with its session.
+    DecisionWaitOver(LaneId, ToolUseId, Option<Box<Draft>>),
     ToolOutput(LaneId, ToolUseId, String),
     /// Live output of a call that a person approved while the run waits for it.
     ApprovedOutput(ToolUseId, String),
@@ -55,8 +58,8 @@ pub enum Effect {
     NotifyDraft(DraftId),
     /// A person wrote this text, so the addresses in it may be fetched from now on.
     NoteAddresses(String),
-    /// Wait this long for a person to decide on the outcome's draft, then report `ToolDone`.
-    AwaitDecision(LaneId, ToolUseId, Box<ToolOutcome>, Duration),
+    /// Wait this long for a person to decide on the call's draft, then report `DecisionWaitOver`.
+    AwaitDecision(LaneId, ToolUseId, DraftId, Duration),
     /// Tell running tools to stop; they still report.
     StopTools(LaneId),
     /// The run's end is durable: record it in the ledger and free the session, unless that was done
@@ -74,6 +77,8 @@ pub struct Batch {
     pub turns: Vec<Turn>,
     /// Drafts whose decisions the turns deliver to the model.
     pub decided: Vec<DraftId>,
+    /// Turns that are messages of the inbox. They are removed there once the log has them.
+    pub from_inbox: Vec<TurnId>,
     /// The summary of the run if it ends with these turns, so that a store can write both at once.
     pub end: Option<Box<RunSummary>>,
 }

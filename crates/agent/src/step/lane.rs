@@ -6,8 +6,8 @@ use std::sync::Arc;
 use onyx_storage::ModelUse;
 use onyx_tools::Offering;
 use onyx_types::{
-    AgentId, Fault, LaneId, ResponseFormat, Sampling, Taint, TokenCounter, ToolCall, ToolOffer,
-    ToolOutcome, ToolUse, ToolUseId, TurnId, TurnRange, Usage, estimate_tokens,
+    AgentId, Fault, LaneId, ModelId, ResponseFormat, Sampling, Taint, TokenCounter, ToolCall,
+    ToolOffer, ToolOutcome, ToolUse, ToolUseId, TurnId, TurnRange, Usage, estimate_tokens,
 };
 use serde_json::Value;
 
@@ -152,10 +152,10 @@ impl Lane {
 
     /// Adds usage to the model that answers now.
     pub(super) fn spend(&mut self, usage: &Usage) {
-        self.spend_on(self.answering.clone(), usage);
+        self.spend_on(ModelId::new(&self.answering), usage);
     }
 
-    pub(super) fn spend_on(&mut self, model: String, usage: &Usage) {
+    pub(super) fn spend_on(&mut self, model: ModelId, usage: &Usage) {
         match self.used.iter_mut().find(|used| used.model == model) {
             Some(used) => used.usage.add(usage),
             None if *usage == Usage::default() => {}

@@ -58,6 +58,9 @@ fn receive(state: &mut RunState, input: Input, effects: &mut Vec<Effect>) -> Nex
         Input::Model(lane, event) => answer::model_event(state, lane, event, effects),
         Input::Appended(batch) => appended(state, batch, effects),
         Input::ToolDone(lane, id, outcome) => tools::done(state, lane, &id, outcome, effects),
+        Input::DecisionWaitOver(lane, id, draft) => {
+            tools::decided(state, lane, &id, draft.as_deref(), effects)
+        }
         Input::ToolOutput(lane, tool_use_id, chunk) => {
             effects.push(Effect::Emit(lane, Event::ToolOutput { tool_use_id, chunk }));
             Next::Wait
@@ -114,8 +117,8 @@ fn go_on(state: &mut RunState, mut next: Next, effects: &mut Vec<Effect>) {
 /// Sends the events that waited for these turns to be durable, and continues the run.
 fn appended(state: &mut RunState, batch: Batch, effects: &mut Vec<Effect>) -> Next {
     let Some(pending) = state.take_pending(batch.id) else { return Next::Wait };
-    let told = pending.events.into_iter().map(|(lane, event)| Effect::Emit(lane, event));
-    effects.extend(told);
+    let emitted = pending.events.into_iter().map(|(lane, event)| Effect::Emit(lane, event));
+    effects.extend(emitted);
     taint::by_others(state, &batch.turns, effects);
     state.history.extend(batch.turns.into_iter().map(Arc::new));
     batch.end.map_or(pending.next, Next::RunOver)

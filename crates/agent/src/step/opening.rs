@@ -38,20 +38,20 @@ fn question(state: &mut RunState) -> Vec<Turn> {
     turns
 }
 
-fn client_turn(state: &mut RunState, told: ClientTurn) -> Turn {
-    let origin = told.origin();
-    let author = match &told {
+fn client_turn(state: &mut RunState, client_turn: ClientTurn) -> Turn {
+    let origin = client_turn.origin();
+    let author = match &client_turn {
         ClientTurn::User(content) => {
             let content = content.clone();
             return user_turn(state, UserInput::new(content, Speaker::Person));
         }
-        ClientTurn::Assistant(_) | ClientTurn::Given(..) | ClientTurn::ToolCall(_) => {
+        ClientTurn::Assistant(_) | ClientTurn::OwnAnswer(..) | ClientTurn::ToolCall(_) => {
             let agent = state.lanes.first().map(|lane| lane.setup.agent.clone());
             agent.map_or(Author::System, Author::Agent)
         }
         ClientTurn::ToolResult { .. } => Author::System,
     };
-    turn(state, LaneId::default(), author, origin, told.into_body())
+    turn(state, LaneId::default(), author, origin, client_turn.into_body())
 }
 
 /// The start event, and events about the context that the run was given.
@@ -62,8 +62,8 @@ fn events(state: &mut RunState) -> Events {
         model: state.lanes.first().map(|lane| lane.setup.model_id.clone()).unwrap_or_default(),
         action: state.opening.action.clone(),
     };
-    let given = std::mem::take(&mut state.opening.events);
+    let about_context = std::mem::take(&mut state.opening.events);
     let tainted = state.lanes.iter().any(|lane| lane.setup.taint == Taint::Tainted);
-    let told = [start].into_iter().chain(given).chain(tainted.then(taint::event));
-    told.map(|event| (LaneId::default(), event)).collect()
+    let all = [start].into_iter().chain(about_context).chain(tainted.then(taint::event));
+    all.map(|event| (LaneId::default(), event)).collect()
 }

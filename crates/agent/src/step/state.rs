@@ -9,7 +9,7 @@ use onyx_storage::Messages;
 use onyx_types::{
     ActionRun, AgentId, Attendance, BatchId, CallLabel, DraftId, Event, Fault, IdGenerator, LaneId,
     LaneOrder, Limits, Now, RunId, RunStatus, SessionKey, Spending, StatusCode, Taint, TextStatus,
-    ToolCall, ToolUseId, Turn, TurnBody, TurnId, Usage,
+    ToolCall, ToolOutcome, ToolUseId, Turn, TurnBody, TurnId, Usage,
 };
 
 use super::client::ClientTurn;
@@ -98,10 +98,14 @@ pub(super) struct WaitingInputs {
     pub(super) steering: Vec<UserInput>,
     /// Messages for the end of the answer.
     pub(super) follow_ups: Vec<UserInput>,
+    /// Messages of the inbox that this run has taken and that are not in the log yet.
+    pub(super) inbox: Vec<TurnId>,
     pub(super) decisions: Vec<DecidedDraft>,
     /// Drafts of this run's calls that are awaited or decided. Their decisions come with the calls'
     /// results and not as turns of their own.
     pub(super) awaited_drafts: BTreeSet<DraftId>,
+    /// Calls that wait for a person, each with the outcome that it has if nobody decides.
+    pub(super) undecided: Vec<(ToolUseId, ToolOutcome)>,
     /// Drafts whose decisions are part of results that are not written yet.
     pub(super) decided_drafts: Vec<DraftId>,
 }
@@ -169,6 +173,12 @@ pub(super) enum Next {
 impl RunState {
     pub fn new(setup: RunSetup) -> Self {
         let lanes = setup.lanes.into_iter().enumerate();
+        let inbox = setup.leading.iter().chain(&setup.input).filter_map(|words| words.turn);
+        let waiting = WaitingInputs {
+            inbox: inbox.collect(),
+            decisions: setup.decisions,
+            ..WaitingInputs::default()
+        };
         Self {
             run: setup.run,
             key: setup.key,
@@ -191,7 +201,7 @@ impl RunState {
                 stopping_until: None,
             },
             limits: setup.limits,
-            waiting: WaitingInputs { decisions: setup.decisions, ..WaitingInputs::default() },
+            waiting,
             spent: Spent::default(),
             call_ids: BTreeSet::new(),
             ending: Ending::default(),
@@ -313,9 +323,11 @@ impl RunState {
                 _ => {}
             }
         }
+        let is_written = |id: &mut TurnId| turns.iter().any(|turn| turn.id == *id);
+        let from_inbox = self.waiting.inbox.extract_if(.., is_written).collect();
         let id = self.mint.batch(self.clock.now.wall);
         self.pending.push_back(Pending { batch: id, events, next });
-        Batch { id, turns, decided, end: None }
+        Batch { id, turns, decided, from_inbox, end: None }
     }
 
     fn summary(&mut self, status: RunStatus) -> RunSummary {

@@ -1,6 +1,7 @@
 //! Runs the tool calls of one response. The calls are saved before they run, and their results
 //! after.
 
+use onyx_storage::Draft;
 use onyx_tools::Offered;
 use onyx_types::{
     Attendance, ErrorCode, Event, Fault, LaneId, TextStatus, ToolCall, ToolOutcome, ToolUseId,
@@ -187,6 +188,20 @@ pub(super) fn done(
         return if others { Next::Wait } else { Next::FinishStopping };
     }
     if finished { save_results(state, lane, effects) } else { Next::RunTools(lane) }
+}
+
+/// Ends the wait of a call for a person.
+pub(super) fn decided(
+    state: &mut RunState,
+    lane: LaneId,
+    id: &ToolUseId,
+    draft: Option<&Draft>,
+    effects: &mut Vec<Effect>,
+) -> Next {
+    match waiting::decided_outcome(state, id, draft) {
+        Some(outcome) => done(state, lane, id, outcome, effects),
+        None => Next::Wait,
+    }
 }
 
 fn save_results(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -> Next {

@@ -1,8 +1,12 @@
 //! Calls that wait for a person's decision, and the messages and decisions that arrive during a
 //! run. While a call waits, the run's time limit is paused.
 
-use onyx_storage::Delivery;
-use onyx_types::{DecisionTiming, Event, LaneId, Proposal, StatusCode, ToolOutcome, ToolUseId};
+use onyx_storage::{Delivery, Draft};
+use onyx_tools::selected_model;
+use onyx_types::{
+    CallReport, DecisionTiming, DraftState, Event, LaneId, Proposal, StatusCode, ToolOutcome,
+    ToolUseId,
+};
 
 use super::input::{DecidedDraft, Effect, Speaker, UserInput};
 use super::lane::{Lane, Phase};
@@ -18,6 +22,7 @@ pub(super) fn add_words(
     if words.by == Speaker::Person {
         effects.push(Effect::NoteAddresses(words.content.text()));
     }
+    state.waiting.inbox.extend(words.turn);
     match delivery {
         Delivery::Steer => state.waiting.steering.push(words),
         Delivery::FollowUp | Delivery::OnRequest => state.waiting.follow_ups.push(words),
@@ -91,8 +96,66 @@ pub(super) fn ask(
     }
     effects.push(Effect::Emit(lane, confirm));
     effects.push(Effect::Emit(lane, waiting));
-    effects.push(Effect::AwaitDecision(lane, id.clone(), Box::new(outcome), patience));
+    effects.push(Effect::AwaitDecision(lane, id.clone(), draft, patience));
+    state.waiting.undecided.push((id.clone(), outcome));
     Next::Wait
+}
+
+/// Returns the outcome of a call that waited for a person: what was decided, or that nobody has
+/// decided yet.
+pub(super) fn decided_outcome(
+    state: &mut RunState,
+    id: &ToolUseId,
+    draft: Option<&Draft>,
+) -> Option<ToolOutcome> {
+    let undecided = &mut state.waiting.undecided;
+    let index = undecided.iter().position(|(call, _)| call == id)?;
+    let (_, mut undecided) = undecided.swap_remove(index);
+    if let Some(proposal) = &mut undecided.draft {
+        // The drafts that this one replaces were announced with it, so they are not announced
+        // again.
+        proposal.replaces.clear();
+        proposal.answer = DecisionTiming::Later;
+    }
+    Some(match draft {
+        Some(draft) => outcome_of(draft, undecided),
+        None => undecided,
+    })
+}
+
+fn outcome_of(draft: &Draft, undecided: ToolOutcome) -> ToolOutcome {
+    let summary = &draft.plan.summary;
+    let reason = draft.reason.as_deref().map(|reason| format!(" They say: {reason}"));
+    let reason = reason.unwrap_or_default();
+    let output = draft.output.clone().unwrap_or_default();
+    let outcome = match draft.state {
+        DraftState::Applied => {
+            let done = ToolOutcome::ok(output, format!("Approved: {summary}"));
+            ToolOutcome { model: selected_model(&draft.plan), ..done.from_origin(draft.origin) }
+        }
+        DraftState::Rejected => ToolOutcome {
+            summary: format!("Rejected: {summary}"),
+            ..ToolOutcome::error(format!("The person rejected it; nothing was done.{reason}"))
+                .refused()
+        },
+        DraftState::Failed | DraftState::Unknown => {
+            ToolOutcome::error(format!("The person approved it. {output}"))
+                .from_origin(draft.origin)
+        }
+        DraftState::Pending
+        | DraftState::Applying
+        | DraftState::Stale
+        | DraftState::Superseded
+        | DraftState::Expired => return undecided,
+    };
+    let proposal = undecided.draft.map(|mut proposal| {
+        proposal.answer = DecisionTiming::Given;
+        proposal
+    });
+    // The report keeps the plan that the person decided on; only its state comes from the outcome.
+    let CallReport { state, artifact, .. } = outcome.report.clone();
+    let report = CallReport { state, artifact, ..undecided.report };
+    ToolOutcome { draft: proposal, report, ..outcome }
 }
 
 /// Notes that a call has its outcome. After the last call that waited for a person, the time limit

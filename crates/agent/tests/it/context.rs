@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onyx_knowledge::{Chunking, Index, IndexSettings};
 use onyx_test_support::Answer;
-use onyx_types::{Event, MatchType, Scope, StatusCode, SystemClock, TurnBody};
+use onyx_types::{Event, MatchType, ModelId, Scope, StatusCode, SystemClock, TurnBody};
 
 use crate::world::{World, all, request};
 
@@ -127,7 +127,7 @@ async fn a_message_in_a_thread_is_answered_from_four_scopes_within_its_budget() 
     world.write(&format!("{OTHER_SPACE}/pages/a.md"), "The roof of elsewhere.\n");
     world.write("people/bob/memory/main/MEMORY.md", "The roof of bob.\n");
     let mut asked = request(None, "Who mends the roof?");
-    asked.model = Some("mine/small".to_owned());
+    asked.model = Some(ModelId::new("mine/small"));
     let handle = world.agent.runs.start_with_context(asked, thread_scopes()).await.unwrap();
     let session = handle.session_id;
     let told = all(handle).await;

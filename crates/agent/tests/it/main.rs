@@ -17,6 +17,7 @@ mod sim;
 mod steering;
 mod step;
 mod step_property;
+mod step_waiting;
 mod toolbox;
 mod undo;
 mod world;

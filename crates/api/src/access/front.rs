@@ -108,8 +108,8 @@ impl Front {
         }
         let lines = headers.get_all("x-forwarded-for").iter();
         let lines: Vec<&str> = lines.filter_map(|value| value.to_str().ok()).collect();
-        let mut told = lines.iter().flat_map(|line| line.split(',')).rev().map(str::trim);
-        let client = told.find_map(|text| {
+        let mut forwarded = lines.iter().flat_map(|line| line.split(',')).rev().map(str::trim);
+        let client = forwarded.find_map(|text| {
             let address = text.parse::<IpAddr>().ok()?.to_canonical();
             (!self.trusted_proxies.contains(&address)).then_some(address)
         })?;

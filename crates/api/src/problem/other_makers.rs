@@ -29,8 +29,8 @@ pub(crate) fn openai_code(fault: &Fault) -> String {
             "context_length_exceeded".to_owned()
         }
         code => {
-            let told = fault.upstream.as_ref().and_then(|upstream| upstream.code.clone());
-            told.unwrap_or_else(|| code.as_str().to_owned())
+            let upstream_code = fault.upstream.as_ref().and_then(|upstream| upstream.code.clone());
+            upstream_code.unwrap_or_else(|| code.as_str().to_owned())
         }
     }
 }

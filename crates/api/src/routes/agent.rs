@@ -24,7 +24,7 @@ use action_runs::{ActionRuns, RunsQuery};
 use actions::{ActionPrompt, ActionView, FilledWith, RunAction};
 use health::AgentHealth;
 use preferences::{PreferencesChange, PreferencesView};
-use request::{Agreed, ChatRequest, optional_id};
+use request::{ChatRequest, Confirmed, optional_id};
 
 pub(super) fn routes() -> Routes {
     use Access::{Chat, Read, Write};
@@ -178,15 +178,15 @@ async fn start(
         }
     }
     let person = caller.person.clone();
-    let agreed = request.agreed(&caller)?;
+    let confirmed = request.confirmed(&caller)?;
     let request = match request.action_id.take() {
         Some(action) => {
-            let ask = request.into_action(action, person, agreed.to_begin());
+            let ask = request.into_action(action, person, confirmed.to_begin());
             state.agent.actions.run_request(ask).await?
         }
         None => request.into_run(person)?,
     };
-    if let Agreed::Drafts(approver, drafts) = agreed {
+    if let Confirmed::Drafts(approver, drafts) = confirmed {
         for draft in drafts {
             let options = ApprovalOptions::default();
             let approved = state.agent.approvals.approve(&approver, draft, options).await;

@@ -148,7 +148,7 @@ pub(super) async fn patch(
 ) -> Result<Response, Problem> {
     let name = request.name.as_deref().map(checked_name).transpose()?;
     let purpose = request.purpose.as_deref().map(checked_purpose).transpose()?;
-    let changed = change(&state, &caller, &id, seen(&headers)?, |card| {
+    let changed = change(&state, &caller, &id, version_seen(&headers)?, |card| {
         card.name = name.clone().unwrap_or(std::mem::take(&mut card.name));
         card.purpose = purpose.clone().unwrap_or(std::mem::take(&mut card.purpose));
     });
@@ -210,7 +210,7 @@ async fn change(
     })
 }
 
-fn seen(headers: &HeaderMap) -> Result<Option<Hash>, Problem> {
+fn version_seen(headers: &HeaderMap) -> Result<Option<Hash>, Problem> {
     match expected(headers)? {
         Expect::Is(hash) => Ok(Some(hash)),
         Expect::Anything => Ok(None),

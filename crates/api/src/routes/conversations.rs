@@ -183,7 +183,7 @@ pub(super) async fn stream(
     QueryOf(query): QueryOf<StreamQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let session = conversation(&state, &caller, &id).await?.session_id;
-    let wanted = match seen(&headers)? {
+    let step = match last_position(&headers)? {
         Some(seen) => rejoined(&state, &caller, session, names, seen).await?,
         None => {
             let message = match query.message_id {
@@ -191,11 +191,11 @@ pub(super) async fn stream(
                 None => state.agent.conversations.latest_message(&caller.person, session).await?,
             };
             state.agent.conversations.check_message(&caller.person, session, message).await?;
-            Wanted::Answer(message)
+            StreamStep::Answer(message)
         }
     };
     let telling =
-        ConversationStream { state, caller, session, names, wanted, ready: VecDeque::new() };
+        ConversationStream { state, caller, session, names, step, ready: VecDeque::new() };
     let frames = unfold(telling, |mut telling| async move {
         let frame = telling.next().await?;
         Some((Ok(Event::from(frame)), telling))
@@ -211,7 +211,7 @@ pub(super) struct StreamPosition {
     from: EventsFrom,
 }
 
-pub(super) fn seen(headers: &HeaderMap) -> Result<Option<StreamPosition>, Problem> {
+pub(super) fn last_position(headers: &HeaderMap) -> Result<Option<StreamPosition>, Problem> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
     let parsed = value.to_str().ok().and_then(|text| {
         let (run, seq) = text.split_once(':')?;
@@ -227,7 +227,7 @@ pub(super) fn seen(headers: &HeaderMap) -> Result<Option<StreamPosition>, Proble
 }
 
 /// The next thing that the stream sends.
-enum Wanted {
+enum StreamStep {
     /// The answer to a message, once its turn has come.
     Answer(TurnId),
     Live {
@@ -251,7 +251,7 @@ async fn rejoined(
     session: SessionId,
     names: FieldNames,
     StreamPosition { run, after, from }: StreamPosition,
-) -> Result<Wanted, Problem> {
+) -> Result<StreamStep, Problem> {
     if state.agent.sessions.of_run(&caller.person, run).await? != Some(session) {
         return Err(Problem::field("Last-Event-ID", "does not belong to this stream"));
     }
@@ -260,7 +260,7 @@ async fn rejoined(
     {
         let events = events.parted_at(after);
         let frames = CompanionFrames::default().named(names);
-        return Ok(Wanted::Live { events, frames, after });
+        return Ok(StreamStep::Live { events, frames, after });
     }
     let events: VecDeque<_> = state.agent.replay.of_run(&caller.person, session, run).await?.into();
     let is_end = |event: &Told| matches!(event, Told::Error { .. } | Told::Done { .. });
@@ -270,7 +270,7 @@ async fn rejoined(
         EventsFrom::Feed => events.iter().take_while(|event| !is_end(&event.event)).count() as u64,
     };
     let frames = CompanionFrames::reading_from(EventsFrom::Log).named(names);
-    Ok(Wanted::Kept { events, frames, after })
+    Ok(StreamStep::Kept { events, frames, after })
 }
 
 struct ConversationStream {
@@ -278,7 +278,7 @@ struct ConversationStream {
     caller: AuthContext,
     session: SessionId,
     names: FieldNames,
-    wanted: Wanted,
+    step: StreamStep,
     ready: VecDeque<SseFrame>,
 }
 
@@ -288,22 +288,22 @@ impl ConversationStream {
             if let Some(frame) = self.ready.pop_front() {
                 return Some(frame);
             }
-            match std::mem::replace(&mut self.wanted, Wanted::Nothing) {
-                Wanted::Nothing => return None,
-                Wanted::Answer(message) => self.begin(message).await,
-                Wanted::Live { mut events, mut frames, after } => match events.next().await {
+            match std::mem::replace(&mut self.step, StreamStep::Nothing) {
+                StreamStep::Nothing => return None,
+                StreamStep::Answer(message) => self.begin(message).await,
+                StreamStep::Live { mut events, mut frames, after } => match events.next().await {
                     Some(envelope) => {
-                        let told = frames.encode(&envelope);
-                        self.ready.extend(told.into_iter().filter(|_| envelope.seq > after));
-                        self.wanted = Wanted::Live { events, frames, after };
+                        let encoded = frames.encode(&envelope);
+                        self.ready.extend(encoded.into_iter().filter(|_| envelope.seq > after));
+                        self.step = StreamStep::Live { events, frames, after };
                     }
                     None => self.ready.extend(frames.finish()),
                 },
-                Wanted::Kept { mut events, mut frames, after } => {
+                StreamStep::Kept { mut events, mut frames, after } => {
                     if let Some(envelope) = events.pop_front() {
-                        let told = frames.encode(&envelope);
-                        self.ready.extend(told.into_iter().filter(|_| envelope.seq > after));
-                        self.wanted = Wanted::Kept { events, frames, after };
+                        let encoded = frames.encode(&envelope);
+                        self.ready.extend(encoded.into_iter().filter(|_| envelope.seq > after));
+                        self.step = StreamStep::Kept { events, frames, after };
                     }
                 }
             }
@@ -319,11 +319,11 @@ impl ConversationStream {
         {
             Ok(MessageAnswer::Live { run: _, events }) => {
                 let frames = CompanionFrames::default().named(self.names);
-                self.wanted = Wanted::Live { events, frames, after: 0 };
+                self.step = StreamStep::Live { events, frames, after: 0 };
             }
             Ok(MessageAnswer::Logged { run: _, events }) => {
                 let frames = CompanionFrames::reading_from(EventsFrom::Log).named(self.names);
-                self.wanted = Wanted::Kept { events: events.into(), frames, after: 0 };
+                self.step = StreamStep::Kept { events: events.into(), frames, after: 0 };
             }
             Err(fault) => self.ready.extend(CompanionFrames::refused(self.names, &fault)),
         }

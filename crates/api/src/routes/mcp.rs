@@ -103,13 +103,13 @@ async fn add(
         let settings = written(&settings)?;
         let change = ConfigChange::PutMcpServer { name: name.clone(), settings };
         let put = state.configuration.change(change, Expect::Absent).await;
-        put.map_err(|problem| taken(&name, problem))?;
+        put.map_err(|problem| name_taken(&name, problem))?;
         added.push(McpServerView::of(state.extensions.mcp.get(&name).await?));
     }
     Ok((StatusCode::CREATED, Json(McpServerViews { servers: added })))
 }
 
-fn taken(name: &str, problem: Problem) -> Problem {
+fn name_taken(name: &str, problem: Problem) -> Problem {
     if problem.fault().code != ErrorCode::VersionConflict {
         return problem;
     }

@@ -77,9 +77,9 @@ async fn approve(
     Path((person, id)): Path<(String, String)>,
     OptionalBody(decision): OptionalBody<DraftDecision>,
 ) -> Result<Json<PendingChange>, Problem> {
-    let (member, id, yes) = (member(&person)?, draft_id(&id)?, decision.yes()?);
+    let (member, id, approval) = (member(&person)?, draft_id(&id)?, decision.approval()?);
     let approver = caller.approver()?;
-    let approved = state.agent.approvals.approve_for_member(&approver, &member, id, yes).await;
+    let approved = state.agent.approvals.approve_for_member(&approver, &member, id, approval).await;
     let approved = approved.map_err(|not| refused(&state, not))?;
     Ok(Json(PendingChange::of(&state, approved)))
 }

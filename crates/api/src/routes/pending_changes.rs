@@ -228,7 +228,7 @@ pub(super) enum Scope {
 }
 
 impl DraftDecision {
-    pub(super) fn yes(&self) -> Result<ApprovalOptions, Problem> {
+    pub(super) fn approval(&self) -> Result<ApprovalOptions, Problem> {
         let seen = match self.plan_hash.as_deref() {
             None => None,
             Some(text) => Some(
@@ -260,8 +260,8 @@ pub(super) async fn approve(
     Path(id): Path<String>,
     OptionalBody(decision): OptionalBody<DraftDecision>,
 ) -> Result<Json<PendingChange>, Problem> {
-    let (id, yes) = (draft_id(&id)?, decision.yes()?);
-    let approved = state.agent.approvals.approve(&caller.approver()?, id, yes).await;
+    let (id, approval) = (draft_id(&id)?, decision.approval()?);
+    let approved = state.agent.approvals.approve(&caller.approver()?, id, approval).await;
     let approved = approved.map_err(|not| refused(&state, not))?;
     Ok(Json(PendingChange::of(&state, approved)))
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use onyx_storage::{ConversationRow, InboxUpdate, PeerKind, PeerRow};
-use onyx_types::{AgentId, ErrorCode, Fault, PersonId, RunId, SessionId};
+use onyx_types::{AgentId, ErrorCode, Fault, ModelId, PersonId, RunId, SessionId};
 
 use super::content::content;
 use super::files::file_parts;
@@ -176,7 +176,7 @@ async fn start(
         person: promised.person.clone(),
         session: conversation.session,
         agent: answering_agent(context, incoming, conversation),
-        model: conversation.model.clone(),
+        model: conversation.model.as_deref().map(ModelId::new),
         run: promised.run,
         title: format!("{} ({})", incoming.peer_name, context.account.key.network),
         text: content.text,

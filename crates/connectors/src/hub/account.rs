@@ -76,7 +76,7 @@ impl RunningAccount {
     }
 
     pub(super) fn heard_by_push(&self) {
-        self.health.heard(&*self.context.clock);
+        self.health.note_answer(&*self.context.clock);
     }
 
     pub(super) async fn status(&self) -> Result<AccountStatus, onyx_types::Fault> {
@@ -134,7 +134,7 @@ impl Work {
             pace: Arc::clone(&context.pace),
             backoff: self.wait_times.backoff / 2,
             wake: Arc::clone(&context.outgoing),
-            heard: heard(context),
+            heard: send_listener(context),
         });
         tokio::join!(
             sender.run(stop.clone()),
@@ -206,7 +206,7 @@ impl Work {
 }
 
 /// Notifies the owner of messages that did not arrive or may not have arrived.
-fn heard(context: &Arc<AccountContext>) -> SendListener {
+fn send_listener(context: &Arc<AccountContext>) -> SendListener {
     let (context, key) = (Arc::clone(context), context.key().clone());
     Arc::new(move |_, end| match end {
         SendEnd::Sent(_) | SendEnd::Again { .. } => {}

@@ -48,7 +48,7 @@ pub(super) struct Health {
 
 #[derive(Default)]
 struct Inner {
-    heard: Option<(Timestamp, Duration)>,
+    last_contact: Option<(Timestamp, Duration)>,
     trouble: Option<String>,
     restarts: u64,
     started: Duration,
@@ -74,10 +74,10 @@ impl Health {
 
     /// Notes that the network answered. Returns whether the owner was notified of a failure before,
     /// and so must be told that the account works again.
-    pub(super) fn heard(&self, clock: &dyn Clock) -> bool {
+    pub(super) fn note_answer(&self, clock: &dyn Clock) -> bool {
         let now = clock.now();
         let mut inner = self.inner();
-        inner.heard = Some((now.wall, now.mono));
+        inner.last_contact = Some((now.wall, now.mono));
         inner.trouble = None;
         std::mem::take(&mut inner.is_told)
     }
@@ -105,20 +105,20 @@ impl Health {
     /// The time since the account last received something or was started.
     pub(super) fn waiting(&self, clock: &dyn Clock) -> Duration {
         let inner = self.inner();
-        let since = inner.heard.map_or(inner.started, |(_, mono)| mono.max(inner.started));
+        let since = inner.last_contact.map_or(inner.started, |(_, mono)| mono.max(inner.started));
         clock.now().mono.saturating_sub(since)
     }
 
     pub(super) fn view(&self, clock: &dyn Clock, deaf: Option<Duration>) -> HealthView {
         let now = clock.now().mono;
         let inner = self.inner();
-        let since = inner.heard.map_or(inner.started, |(_, mono)| mono);
+        let since = inner.last_contact.map_or(inner.started, |(_, mono)| mono);
         let silent = now.saturating_sub(since);
-        let state = if deaf.is_some_and(|deaf| silent >= deaf) && inner.heard.is_some() {
+        let state = if deaf.is_some_and(|deaf| silent >= deaf) && inner.last_contact.is_some() {
             AccountState::Deaf
         } else if inner.trouble.is_some() {
             AccountState::Failing
-        } else if inner.heard.is_some() || deaf.is_none() {
+        } else if inner.last_contact.is_some() || deaf.is_none() {
             AccountState::Listening
         } else {
             AccountState::Starting
@@ -126,7 +126,7 @@ impl Health {
         HealthView {
             state,
             detail: inner.trouble.clone(),
-            last_heard: inner.heard.map(|(wall, _)| wall),
+            last_heard: inner.last_contact.map(|(wall, _)| wall),
             silent,
             restarts: inner.restarts,
             identity: inner.identity.clone(),

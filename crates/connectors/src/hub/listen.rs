@@ -30,7 +30,7 @@ pub(super) async fn listen(
         let wait = match turn {
             Ok(()) => {
                 failures = 0;
-                if health.heard(&*context.clock) {
+                if health.note_answer(&*context.clock) {
                     context.home.tell(format!("{} works again.", context.key()));
                 }
                 continue;

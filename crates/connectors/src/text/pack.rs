@@ -214,12 +214,12 @@ fn cut_at(text: &str, room: usize, length: impl Fn(char) -> usize, boundaries: &
             return half + found + words;
         }
     }
-    apart(text, end)
+    character_boundary(text, end)
 }
 
 /// The last position up to `end` that does not split what a reader sees as one character: accents,
 /// joiners and the second half of a flag stay with what is before them.
-fn apart(text: &str, end: usize) -> usize {
+fn character_boundary(text: &str, end: usize) -> usize {
     let mut end = end;
     for _ in 0..32 {
         let next = text[end..].chars().next();

@@ -13,23 +13,23 @@ use super::{
 use crate::network::Network;
 
 pub(crate) struct Limits {
-    here: Mutex<Limiter>,
+    local: Mutex<Limiter>,
     shared: Option<SharedFailures>,
     clock: Arc<dyn Clock>,
 }
 
 impl Limits {
     pub(crate) fn of_one_process(clock: Arc<dyn Clock>) -> Self {
-        Self { here: Mutex::default(), shared: None, clock }
+        Self { local: Mutex::default(), shared: None, clock }
     }
 
     pub(crate) fn of_all_gateways(clock: Arc<dyn Clock>, shared: SharedFailures) -> Self {
-        Self { here: Mutex::default(), shared: Some(shared), clock }
+        Self { local: Mutex::default(), shared: Some(shared), clock }
     }
 
     /// Counts a guess at a password.
     pub(crate) async fn guess(&self, guess: Guess) -> Result<Admission, Fault> {
-        let Some(shared) = &self.shared else { return self.here().guess(guess, &*self.clock) };
+        let Some(shared) = &self.shared else { return self.local().guess(guess, &*self.clock) };
         let is_known = shared.knows(guess.name, &guess.network.to_string()).await?;
         match shared.count(&buckets(guess, is_known)).await? {
             SharedAdmission::Free => Ok(Admission::Free),
@@ -41,7 +41,7 @@ impl Limits {
     /// Takes back the count of a guess that was right.
     pub(crate) async fn guessed_right(&self, guess: Guess) -> Result<(), Fault> {
         let Some(shared) = &self.shared else {
-            self.here().guessed_right(guess);
+            self.local().guessed_right(guess);
             return Ok(());
         };
         shared.take_back(&buckets(guess, true)).await?;
@@ -51,7 +51,7 @@ impl Limits {
 
     /// Counts a device that asks to be paired.
     pub(crate) async fn pairing(&self, from: IpAddr) -> Result<(), Fault> {
-        let Some(shared) = &self.shared else { return self.here().pairing(from, &*self.clock) };
+        let Some(shared) = &self.shared else { return self.local().pairing(from, &*self.clock) };
         let network = Network::of(from).to_string();
         let key = Hash::of_parts([b"pairings".as_slice(), network.as_bytes()]);
         match shared.count(&[bucket(key, PAIRINGS, Overflow::Refuses)]).await? {
@@ -63,11 +63,11 @@ impl Limits {
     /// Counts an unknown token. Each gateway counts for itself: a token cannot be guessed, and
     /// counts in the database would let any sender cause work there.
     pub(crate) fn failed(&self, from: IpAddr) -> Result<(), Fault> {
-        self.here().failed(from, &*self.clock)
+        self.local().failed(from, &*self.clock)
     }
 
-    fn here(&self) -> MutexGuard<'_, Limiter> {
-        self.here.lock().unwrap_or_else(PoisonError::into_inner)
+    fn local(&self) -> MutexGuard<'_, Limiter> {
+        self.local.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

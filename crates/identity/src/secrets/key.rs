@@ -154,7 +154,7 @@ impl Keys {
 /// The fault of a key that cannot be read now. It may become available later, unless the keyring
 /// says that it does not have the key.
 fn closed(error: &KeyringError) -> Fault {
-    let message = format!("the key lies in the keyring: {error}");
+    let message = format!("the key is in the keyring: {error}");
     match error {
         KeyringError::NotThere => lost(&message),
         KeyringError::Absent(_) | KeyringError::Locked | KeyringError::Refused(_) => {

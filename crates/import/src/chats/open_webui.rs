@@ -109,7 +109,7 @@ fn database(opened: &Opened, file: &str, reading: &mut Reading) -> Result<(), Im
             archived: row.get::<_, Option<bool>>(5)?.unwrap_or(false),
         })
     })?;
-    let person = whose(&database, &chats)?;
+    let person = person_of(&database, &chats)?;
     let others = chats.iter().filter(|chat| Some(&chat.person) != person.as_ref()).count();
     if others > 0 {
         reading.left_out(
@@ -151,7 +151,7 @@ fn database(opened: &Opened, file: &str, reading: &mut Reading) -> Result<(), Im
 }
 
 /// The first administrator, or, if there is none, the account that has chats.
-fn whose(database: &Database, chats: &[StoredChat]) -> Result<Option<String>, ImportError> {
+fn person_of(database: &Database, chats: &[StoredChat]) -> Result<Option<String>, ImportError> {
     if database.has_table("user")? {
         let sql = "SELECT id FROM user WHERE role = 'admin' ORDER BY created_at, id LIMIT 1";
         let admins = database.rows(sql, |row| row.get::<_, String>(0))?;

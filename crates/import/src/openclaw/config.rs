@@ -234,7 +234,7 @@ pub(crate) fn connector(
 ) {
     let name = format!("{network}/{account}");
     if !NETWORKS.contains(&network) {
-        return reading.left_out(format!("channel {name}"), "Onyx does not speak this network");
+        return reading.left_out(format!("channel {name}"), "Onyx does not support this network");
     }
     let token = text(fields, "botToken").or_else(|| text(fields, "token"));
     let Some(token) = token else {

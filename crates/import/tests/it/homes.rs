@@ -246,7 +246,7 @@ fn the_older_generation_says_the_same_in_its_own_way() {
     assert_eq!(kinds(&import)[&Kind::Job], 3);
     let notes = notes(&import);
     for line in [
-        "channel whatsapp/default -> Onyx does not speak this network",
+        "channel whatsapp/default -> Onyx does not support this network",
         "`bindings` of the config -> set `bindings` in onyx.json instead",
         "model google/gemini-pro -> gemini/gemini-pro",
         "tool browser in `deny` -> Onyx has no such tool",

@@ -75,14 +75,14 @@ fn block_at(lines: &[&str], start: usize) -> Block {
         return Block { start, end: start + rows, kind: BlockKind::Whole };
     }
     let mut end = start + 1;
-    while end < lines.len() && goes_on(lines[end]) {
+    while end < lines.len() && is_continued(lines[end]) {
         end += 1;
     }
     Block { start, end, kind: BlockKind::Text }
 }
 
 /// Whether a line continues the paragraph before it, because no other block begins with it.
-fn goes_on(line: &str) -> bool {
+fn is_continued(line: &str) -> bool {
     !line.trim().is_empty()
         && heading(line).is_none()
         && fence(line).is_none()

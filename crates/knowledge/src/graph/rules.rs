@@ -194,7 +194,7 @@ pub(super) fn facts_in(passage: &Passage<'_>) -> Vec<FactRow> {
             continue;
         }
         for sentence in sentences(line) {
-            said(sentence, passage).into_iter().for_each(&mut add);
+            stated_fact(sentence, passage).into_iter().for_each(&mut add);
         }
     }
     facts
@@ -305,7 +305,7 @@ fn field(line: &str, passage: &Passage<'_>) -> Option<RuleFact> {
     about(passage, EntityName::new(subject), &label.to_lowercase(), Holds::Begins, value)
 }
 
-fn said(sentence: &str, passage: &Passage<'_>) -> Option<RuleFact> {
+fn stated_fact(sentence: &str, passage: &Passage<'_>) -> Option<RuleFact> {
     for pattern in PATTERNS {
         for (words, is_own) in pattern.says.iter().zip([false, true]) {
             let Some((left, right)) = split_at_words(sentence, words) else { continue };

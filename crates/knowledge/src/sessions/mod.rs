@@ -263,7 +263,7 @@ impl SessionIndexer {
         // A session without a scope may not be found by any search.
         let Some(scope) = scope else { return Ok(()) };
         let known = match known {
-            IndexedSession::UpTo(mark) if self.goes_on(&mark, meta, &scope) => {
+            IndexedSession::UpTo(mark) if self.continues(&mark, meta, &scope) => {
                 if mark.run.is_some() && mark.run == meta.last_run {
                     return Ok(());
                 }
@@ -277,7 +277,7 @@ impl SessionIndexer {
 
     /// Whether indexing can continue after the mark. Every chunk of a session holds its title and
     /// scope, so if one of these changes the whole session is indexed again.
-    fn goes_on(&self, mark: &Mark, meta: &SessionMeta, scope: &Scope) -> bool {
+    fn continues(&self, mark: &Mark, meta: &SessionMeta, scope: &Scope) -> bool {
         mark.title == title_of(meta) && mark.scope == *scope && self.is_cut_as_now(&mark.chunking)
     }
 }

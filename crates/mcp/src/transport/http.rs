@@ -77,7 +77,7 @@ impl HttpTransport {
         }
         let opened = self.open_stream(era, None, LONGEST_STREAM);
         let Ok(Ok(answer)) = tokio::time::timeout(OPEN_LIMIT, opened).await else { return };
-        let task = tokio::spawn(hear(Arc::downgrade(self), era.clone(), answer));
+        let task = tokio::spawn(read_server_events(Arc::downgrade(self), era.clone(), answer));
         *self.listening.lock().unwrap_or_else(PoisonError::into_inner) = Some(Task(task));
     }
 
@@ -309,7 +309,7 @@ impl HttpTransport {
 
 /// Reads events until the server has ended its stream too often, sends too much or offers no
 /// stream. It then stops for good: the tools are checked again when one is called.
-async fn hear(transport: Weak<HttpTransport>, era: Era, mut answer: Answering) {
+async fn read_server_events(transport: Weak<HttpTransport>, era: Era, mut answer: Answering) {
     let (mut events, mut unasked) = (Events::default(), 0);
     for _ in 0..=MOST_RESUMPTIONS {
         while let Ok(Some(chunk)) = answer.chunk().await {

@@ -97,17 +97,17 @@ pub(crate) async fn run(home: &HomeFolder, command: DraftsCommand) -> Result<Exi
                 return Ok(());
             }
             let reason = reason.map(|words| seen.preview.answer_meant(&words).to_owned());
-            let said = Said { reason, plan_hash: Some(seen.plan_hash) };
-            decide(client, draft, "approve", said, json).await
+            let text = DecisionText { reason, plan_hash: Some(seen.plan_hash) };
+            decide(client, draft, "approve", text, json).await
         }
         DraftsCommand::Reject { draft, reason, json } => {
-            decide(client, draft, "reject", Said { reason, plan_hash: None }, json).await
+            decide(client, draft, "reject", DecisionText { reason, plan_hash: None }, json).await
         }
     })
     .await
 }
 
-struct Said {
+struct DecisionText {
     reason: Option<String>,
     plan_hash: Option<String>,
 }
@@ -116,12 +116,12 @@ async fn decide(
     client: &Client,
     draft: DraftId,
     decision: &str,
-    said: Said,
+    text: DecisionText,
     json: AsJson,
 ) -> Result<(), ClientError> {
     let mut body = Map::new();
-    body.extend(said.reason.map(|reason| ("reason".to_owned(), reason.into())));
-    body.extend(said.plan_hash.map(|hash| ("plan_hash".to_owned(), hash.into())));
+    body.extend(text.reason.map(|reason| ("reason".to_owned(), reason.into())));
+    body.extend(text.plan_hash.map(|hash| ("plan_hash".to_owned(), hash.into())));
     let path = format!("{DRAFTS}/{draft}/{decision}");
     let response = client.post(&path, &Value::Object(body)).await?;
     show(response, json, |draft: Draft| {

@@ -26,7 +26,7 @@ pub(crate) async fn run(home: &HomeFolder, arguments: ImportArguments) -> Result
         if json.json {
             output::json(&report);
         } else {
-            told(from, &report).iter().for_each(|line| output::line(line));
+            report_lines(from, &report).iter().for_each(|line| output::line(line));
         }
         Ok(())
     })
@@ -45,7 +45,7 @@ impl From<ImportSource> for Source {
     }
 }
 
-fn told(from: &str, report: &ImportReport) -> Vec<String> {
+fn report_lines(from: &str, report: &ImportReport) -> Vec<String> {
     let mut lines = vec![match (report.dry_run, report.has_changes()) {
         (true, _) => format!("This would be imported from {from}; nothing was written."),
         (false, true) => format!("Imported from {from}:"),

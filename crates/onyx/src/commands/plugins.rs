@@ -68,7 +68,7 @@ impl Hook {
             grants.people.join(", ")
         };
         let seen = if grants.content { "with content" } else { "without content" };
-        format!("hears of {}{can} ({of}; of {whose}; {seen})", self.event)
+        format!("is notified of {}{can} ({of}; of {whose}; {seen})", self.event)
     }
 }
 

@@ -125,7 +125,7 @@ async fn into_home(from: &ServerSettings, to: &HomeFolder) -> Result<Moved> {
     let server = MovingServer::to_be_read(from).await.map_err(Fault::from)?;
     let moved = read_into(&server, &home, master).await;
     if moved.is_err() {
-        server.let_go().await.map_err(Fault::from)?;
+        server.cancel_reading().await.map_err(Fault::from)?;
     }
     moved
 }

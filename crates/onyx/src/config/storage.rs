@@ -31,7 +31,7 @@ impl Config {
             self.gateway.id.clone().unwrap_or_default(),
             self.gateway.advertise.clone().unwrap_or_default(),
         );
-        let server = storage.server(gateway).map_err(|error| told(&error))?;
+        let server = storage.server(gateway).map_err(|error| config_error(&error))?;
         if let Some(settings) = &server {
             check_gateway(&settings.gateway)?;
         }
@@ -84,8 +84,7 @@ pub(super) fn follow(
         return of_file(Path::new(path)).map_err(|why| ConfigError::at(at, why));
     }
     if value.starts_with(FROM_SECRETS) {
-        let why =
-            "the secrets lie in the database itself; refer to this with env:NAME or file:/path";
+        let why = "secrets are stored in this database; give the value as env:NAME or file:/path";
         return Err(ConfigError::at(at, why));
     }
     Ok(value.to_owned())
@@ -117,7 +116,7 @@ fn check_gateway(gateway: &GatewaySettings) -> Result<(), ConfigError> {
     Ok(())
 }
 
-fn told(error: &ServerError) -> ConfigError {
+fn config_error(error: &ServerError) -> ConfigError {
     ConfigError::new(format!("{error}. {}", error.hint()))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use onyx_providers::UsageBook;
 use onyx_storage::Ledger;
-use onyx_types::{Clock, Pauses, SessionKey, Usage};
+use onyx_types::{Clock, ModelId, Pauses, SessionKey, Usage};
 
 pub(super) struct LedgerBook {
     pub(super) ledger: Arc<dyn Ledger>,
@@ -16,7 +16,7 @@ pub(super) struct LedgerBook {
 }
 
 impl UsageBook for LedgerBook {
-    fn book(&self, model: String, usage: Usage) -> BoxFuture<'static, ()> {
+    fn book(&self, model: ModelId, usage: Usage) -> BoxFuture<'static, ()> {
         let (ledger, key) = (Arc::clone(&self.ledger), self.key.clone());
         let (at, pauses) = (self.clock.wall(), self.pauses.clone());
         Box::pin(async move {

@@ -132,7 +132,6 @@ fn called(status: ModelStatus) -> CalledModelView {
         CircuitState::HalfOpen { failures } => ("half_open", failures, None),
     };
     let metrics = status.metrics;
-    let first = metrics.first_content;
     CalledModelView {
         model: status.model,
         circuit,
@@ -141,7 +140,7 @@ fn called(status: ModelStatus) -> CalledModelView {
         calls: metrics.calls,
         answered: metrics.answered,
         retries: metrics.retries,
-        first_content_ms: (first.count > 0).then(|| first.sum_seconds * 1e3 / first.count as f64),
+        first_content_ms: metrics.first_content.mean_seconds().map(|seconds| seconds * 1e3),
         last_failure: metrics.last_failure.map(|failure| FailureView {
             at: failure.at,
             class: failure.class,

@@ -10,6 +10,8 @@ use onyx_tools::Docker;
 use onyx_types::PersonId;
 
 use super::live::Live;
+use super::parts::sandbox;
+use super::probe::WriteProbe;
 use super::subscription;
 
 /// With less free space than this, writes will soon fail.
@@ -20,6 +22,13 @@ pub(super) struct Machine {
     /// The sandbox is tried once, because what a kernel allows does not change while it runs.
     pub(super) sandbox: Sandbox,
     pub(super) docker: Docker,
+    pub(super) writable: WriteProbe,
+}
+
+impl Machine {
+    pub(super) fn new(docker: Docker) -> Self {
+        Self { sandbox: sandbox(), docker, writable: WriteProbe::default() }
+    }
 }
 
 impl Live {

@@ -12,7 +12,7 @@ use onyx_api::{
 };
 use onyx_connectors::Plan;
 use onyx_identity::{Declared, Secrets, Token};
-use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
+use onyx_knowledge::{Embedding, Index, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_storage::Store;
 use onyx_tools::{Masker, Toolbox};
@@ -21,9 +21,9 @@ use onyx_types::{AgentId, Fault, PersonId, Zone};
 use super::cluster::SharedLogins;
 use super::connectors::PlannedConnectors;
 use super::health::Machine;
+use super::memory::LiveMemory;
 use super::models::LiveModels;
 use super::parts::{check_jobs, connections, declared, remember, zones};
-use super::probe::WriteProbe;
 use super::secrets::masked;
 use super::storage::{SharedStorage, load_config};
 use super::token;
@@ -34,15 +34,10 @@ use crate::home::HomeFolder;
 /// Everything that follows the config, and the result of the last edit.
 pub(super) struct Live {
     pub(super) connectors: PlannedConnectors,
-    /// The address at which people open the app from other machines.
-    pub(super) link: Arc<RwLock<Option<String>>>,
     pub(super) home: HomeFolder,
     pub(super) store: Store,
     pub(super) index: Index,
-    pub(super) memory: RwLock<MemorySettings>,
-    /// Signalled when the settings of memory may have changed, for the task that keeps its
-    /// embedder.
-    pub(super) other_embedder: tokio::sync::Notify,
+    pub(super) memory: LiveMemory,
     pub(super) toolbox: Arc<Toolbox>,
     pub(super) extensions: Extensions,
     pub(super) tools: ToolServices,
@@ -51,10 +46,7 @@ pub(super) struct Live {
     pub(super) agent: AgentServices,
     pub(super) auth: Arc<Authenticator>,
     pub(super) secrets: Arc<Secrets>,
-    pub(super) broken: RwLock<Option<ConfigError>>,
-    /// Locked while a config is applied, so that edits are applied one after the other.
-    pub(super) changing: tokio::sync::Mutex<()>,
-    pub(super) writable: WriteProbe,
+    pub(super) applied: AppliedConfig,
     pub(super) changes: Changes,
     pub(super) admission: Arc<Admission>,
     pub(super) machine: Machine,
@@ -62,6 +54,22 @@ pub(super) struct Live {
     pub(super) shared: Option<Arc<SharedStorage>>,
     /// Sign-ins that all gateways share.
     pub(super) sign_ins: Option<Arc<SharedLogins>>,
+}
+
+/// What is known of the config in use.
+pub(super) struct AppliedConfig {
+    /// The error of the config file, if the file is not the config in use.
+    pub(super) broken: RwLock<Option<ConfigError>>,
+    /// Locked while a config is applied, so that edits are applied one after the other.
+    pub(super) changing: tokio::sync::Mutex<()>,
+    /// The address at which people open the app from other machines.
+    pub(super) link: Arc<RwLock<Option<String>>>,
+}
+
+impl AppliedConfig {
+    pub(super) fn new(broken: Option<ConfigError>, link: Arc<RwLock<Option<String>>>) -> Self {
+        Self { broken: RwLock::new(broken), changing: tokio::sync::Mutex::default(), link }
+    }
 }
 
 /// A config that passed all checks.
@@ -81,7 +89,7 @@ pub(super) struct Checked {
 impl Live {
     /// Applies an edit of the config, or returns why it cannot; then the old config stays in force.
     pub(super) async fn reload(&self) {
-        let _one_by_one = self.changing.lock().await;
+        let _one_by_one = self.applied.changing.lock().await;
         let config = load_config(&self.home, self.shared.as_deref());
         let outcome = match config.and_then(|config| self.check(config)) {
             Ok(checked) => self.take_up(checked).await,
@@ -107,7 +115,7 @@ impl Live {
     }
 
     pub(super) fn set_broken(&self, broken: Option<ConfigError>) {
-        *self.broken.write().unwrap_or_else(PoisonError::into_inner) = broken;
+        *self.applied.broken.write().unwrap_or_else(PoisonError::into_inner) = broken;
     }
 
     /// Checks a config completely before any part of it is applied.
@@ -142,8 +150,7 @@ impl Live {
         self.masker.add(config.storage_secrets());
         self.models.set(models);
         self.index.set_search(search);
-        self.set_memory(config.memory.clone());
-        self.other_embedder.notify_one();
+        self.memory.set(config.memory.clone());
         self.extensions.skills.set_workspaces(workspaces(&roster));
         self.agent.set_roster(roster);
         self.agent.set_max_runs(config.gateway.max_runs());
@@ -158,7 +165,7 @@ impl Live {
         self.extensions.mcp.follow(&servers).await?;
         remember(&self.home, &config);
         self.masker.add(plan.secrets());
-        *self.link.write().unwrap_or_else(PoisonError::into_inner) =
+        *self.applied.link.write().unwrap_or_else(PoisonError::into_inner) =
             config.gateway.public_url.clone();
         self.agent.jobs.set_mail(super::connectors::job_mail(&plan));
         self.connectors.set_plan(plan);
@@ -182,7 +189,7 @@ impl Live {
     /// Disconnects every account on other networks permanently.
     pub(super) async fn disconnect(&self) {
         self.connectors.end();
-        let _one_by_one = self.changing.lock().await;
+        let _one_by_one = self.applied.changing.lock().await;
         self.connectors.all.close().await;
     }
 
@@ -205,7 +212,7 @@ impl Live {
         if !self.connectors.is_connected() {
             return;
         }
-        let _one_by_one = self.changing.lock().await;
+        let _one_by_one = self.applied.changing.lock().await;
         let before = shared.own_account_names();
         let mut accounts = self.connectors.plan().accounts;
         accounts.extend(self.extensions.plugins.accounts());
@@ -225,7 +232,7 @@ impl Live {
 
     /// The error of the config file, if the file is not the config in use.
     pub(super) fn broken(&self) -> Option<ConfigError> {
-        self.broken.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.applied.broken.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     async fn storage(&self) -> Dependency {
@@ -239,7 +246,7 @@ impl Live {
             (Ok(_), Some(shared)) => {
                 shared.membership.beat().await.map_err(|error| error.to_string())
             }
-            (Ok(_), None) => self.writable.probe(self.home.write_probe()).await,
+            (Ok(_), None) => self.machine.writable.probe(self.home.write_probe()).await,
             (Err(error), _) => Err(error),
         };
         match usable {

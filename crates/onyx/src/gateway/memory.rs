@@ -1,12 +1,13 @@
 //! Connects the index: its embedder, and the sessions it is informed about.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use onyx_agent::{Notice, NoticeKind};
 use onyx_api::Change;
 use onyx_knowledge::{Embedding, MemorySettings, WrittenPlace};
 use onyx_types::{Cancel, Embedder};
+use tokio::sync::Notify;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{sleep, timeout};
 
@@ -29,7 +30,7 @@ pub(super) async fn tend(live: &Live, stop: Cancel) {
     let hear = async {
         loop {
             match notices.recv().await {
-                Ok(notice) => hear(live, notice),
+                Ok(notice) => take_notice(live, notice),
                 // The index reads all sessions at the next start, so nothing is lost for long.
                 Err(RecvError::Lagged(missed)) => {
                     tracing::warn!(missed, "some sessions will be indexed later")
@@ -61,12 +62,34 @@ pub(super) async fn tend(live: &Live, stop: Cancel) {
     }
 }
 
-fn hear(live: &Live, Notice { person, session, kind }: Notice) {
+fn take_notice(live: &Live, Notice { person, session, kind }: Notice) {
     match kind {
         NoticeKind::RunStarted(_) | NoticeKind::MessageWithdrawn(_) | NoticeKind::Draft(_) => {}
         NoticeKind::RunEnded(_) | NoticeKind::SessionChanged | NoticeKind::SessionDeleted => {
             live.index.session_changed(person, session);
         }
+    }
+}
+
+/// The settings of memory in use.
+pub(super) struct LiveMemory {
+    settings: RwLock<MemorySettings>,
+    /// Signalled when the settings may have changed, for the task that keeps the embedder.
+    changed: Notify,
+}
+
+impl LiveMemory {
+    pub(super) fn new(settings: MemorySettings) -> Self {
+        Self { settings: RwLock::new(settings), changed: Notify::new() }
+    }
+
+    pub(super) fn set(&self, settings: MemorySettings) {
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
+        self.changed.notify_one();
+    }
+
+    fn settings(&self) -> MemorySettings {
+        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -85,7 +108,7 @@ impl Live {
         loop {
             let attempt = tokio::select! {
                 attempt = self.use_embedder() => attempt,
-                () = self.other_embedder.notified() => {
+                () = self.memory.changed.notified() => {
                     wait = FIRST_WAIT;
                     continue;
                 }
@@ -98,13 +121,13 @@ impl Live {
             };
             tokio::select! {
                 () = rest => wait = (wait * 2).min(LONGEST_WAIT),
-                () = self.other_embedder.notified() => wait = FIRST_WAIT,
+                () = self.memory.changed.notified() => wait = FIRST_WAIT,
             }
         }
     }
 
     async fn use_embedder(&self) -> Attempt {
-        let settings = self.memory.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let settings = self.memory.settings();
         let finder = settings.graph.model.clone().map(|model| self.agent.fact_finder(model));
         self.index.set_fact_finder(finder, settings.graph.daily_tokens());
         let wanted = settings.embedder.as_deref();
@@ -159,16 +182,12 @@ impl Live {
                 Err(why) => tracing::info!(id, why, "old vectors cannot serve"),
             },
             Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "whose vectors are there is unknown"),
+            Err(error) => tracing::warn!(%error, "it is not known which model made the vectors"),
         }
     }
 
     async fn embedded(&self) -> Option<Arc<dyn Embedder>> {
         // A missing embedder is no error: searches then report that they use words only.
         self.models.get().registry.embedder(EMBEDDED).await.ok()
-    }
-
-    pub(super) fn set_memory(&self, settings: MemorySettings) {
-        *self.memory.write().unwrap_or_else(PoisonError::into_inner) = settings;
     }
 }

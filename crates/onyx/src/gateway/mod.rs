@@ -56,9 +56,9 @@ use crate::home::HomeFolder;
 use cluster::SharedLogins;
 use connectors::{ConnectorsAgent, PlannedConnectors};
 use health::Machine;
-use live::Live;
+use live::{AppliedConfig, Live};
+use memory::LiveMemory;
 use parts::{GatewayBase, Parts};
-use probe::WriteProbe;
 use socket::HomeSocket;
 use storage::{Opened, SharedStorage};
 
@@ -158,14 +158,7 @@ impl Gateway {
         plugins.follow(&parts.plugins).await.context("cannot read the plugins")?;
         let servers = plugins.with_servers(&parts.mcp);
         parts.extensions.mcp.follow(&servers).await.context("cannot offer the MCP tools")?;
-        let closed = agent.recover().await.context("cannot close interrupted runs")?;
-        if closed > 0 {
-            tracing::info!(closed, "runs of an earlier process were closed as interrupted");
-        }
-        let cut_off = agent.jobs.recover().await.context("cannot read interrupted jobs")?;
-        if cut_off > 0 {
-            tracing::warn!(cut_off, "jobs of an earlier process were interrupted");
-        }
+        recover(&agent).await?;
         let (auth, changes) = (Arc::new(auth), Changes::default());
         let link = Arc::new(RwLock::new(parts.link));
         let connectors = connectors::open(
@@ -190,12 +183,10 @@ impl Gateway {
         }));
         let live = Live {
             connectors: PlannedConnectors::new(connectors, parts.connectors),
-            link,
             home: folder.clone(),
             store,
             index,
-            memory: RwLock::new(parts.memory),
-            other_embedder: tokio::sync::Notify::new(),
+            memory: LiveMemory::new(parts.memory),
             toolbox: parts.toolbox,
             extensions: parts.extensions,
             tools: parts.tools,
@@ -204,23 +195,29 @@ impl Gateway {
             auth,
             secrets,
             masker: parts.masker,
-            broken: RwLock::new(broken),
-            changing: tokio::sync::Mutex::default(),
-            writable: WriteProbe::default(),
+            applied: AppliedConfig::new(broken, link),
             changes,
             admission: Admission::new(parts.connections),
-            machine: Machine { sandbox: parts::sandbox(), docker: parts.docker },
+            machine: Machine::new(parts.docker),
             shared,
             sign_ins,
         };
         let live = Arc::new(live);
         parts.late_gateway.open(&live);
-        let internal = cluster::join(&live)?;
+        Self::of(live, sources, parts.address, parts.token_place)
+    }
+
+    fn of(
+        live: Arc<Live>,
+        sources: Sources,
+        address: SocketAddr,
+        token_place: TokenPlace,
+    ) -> Result<Self> {
         Ok(Self {
+            internal: cluster::join(&live)?,
             live,
-            internal,
-            address: parts.address,
-            token_place: parts.token_place,
+            address,
+            token_place,
             sources,
             servers: JoinSet::new(),
             stop: Cancel::new(),
@@ -414,6 +411,19 @@ impl Gateway {
             connectors: self.live.connectors.all.clone(),
         }))
     }
+}
+
+/// Closes what an earlier process left open.
+async fn recover(agent: &AgentServices) -> Result<()> {
+    let closed = agent.recover().await.context("cannot close interrupted runs")?;
+    if closed > 0 {
+        tracing::info!(closed, "runs of an earlier process were closed as interrupted");
+    }
+    let cut_off = agent.jobs.recover().await.context("cannot read interrupted jobs")?;
+    if cut_off > 0 {
+        tracing::warn!(cut_off, "jobs of an earlier process were interrupted");
+    }
+    Ok(())
 }
 
 /// The store of people and credentials. In server mode it follows the changes of other gateways.

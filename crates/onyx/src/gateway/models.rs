@@ -32,7 +32,7 @@ use crate::home::HomeFolder;
 
 pub(super) struct LiveModels {
     current: RwLock<Arc<Current>>,
-    till: Arc<SpendAccounts>,
+    accounts: Arc<SpendAccounts>,
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
     secrets: StoredSecrets,
@@ -74,8 +74,8 @@ impl LiveModels {
         let registry = registry(config, setup);
         Self {
             current: RwLock::new(Arc::new(Current::of(registry, config))),
-            till: Arc::new(SpendAccounts::new(
-                Arc::new(Books(Arc::clone(&ledger))),
+            accounts: Arc::new(SpendAccounts::new(
+                Arc::new(LedgerSpending(Arc::clone(&ledger))),
                 Arc::clone(&clock),
             )),
             ledger,
@@ -132,7 +132,7 @@ impl LiveModels {
     ) -> Result<Arc<dyn Model>, Fault> {
         let key = self.passing_key(person)?;
         let payer = onyx_providers::Payer { person: person.clone(), agent: key.agent.clone() };
-        let model = Arc::new(self.till.budget(model, payer, limits(limits_of)));
+        let model = Arc::new(self.accounts.budget(model, payer, limits(limits_of)));
         let (ledger, clock) = (Arc::clone(&self.ledger), Arc::clone(&self.clock));
         let book = LedgerBook { ledger, clock, key, pauses: pauses() };
         Ok(Arc::new(Booked::new(model, Arc::new(book), estimate)))
@@ -149,7 +149,7 @@ impl LiveModels {
     pub(super) async fn book_embedding(
         &self,
         person: &PersonId,
-        model: &str,
+        model: &ModelId,
         usage: Usage,
     ) -> Result<(), Fault> {
         let key = self.passing_key(person)?;
@@ -259,7 +259,7 @@ impl Models for LiveModels {
         let limits = limits(payer.limits);
         let payer =
             onyx_providers::Payer { person: payer.person.clone(), agent: payer.agent.clone() };
-        Ok(Arc::new(self.till.budget(model, payer, limits)))
+        Ok(Arc::new(self.accounts.budget(model, payer, limits)))
     }
 
     fn resolve_local(
@@ -343,9 +343,9 @@ fn limits(limits: &Limits) -> SpendLimits {
 }
 
 /// Spending as the ledger has it.
-struct Books(Arc<dyn Ledger>);
+struct LedgerSpending(Arc<dyn Ledger>);
 
-impl SpendBook for Books {
+impl SpendBook for LedgerSpending {
     fn spent<'a>(&'a self, who: &'a PersonId, day: &'a str) -> BoxFuture<'a, Result<f64, Fault>> {
         async move { Ok(self.0.spent(who, day).await?) }.boxed()
     }

@@ -80,7 +80,7 @@ impl Configuration for Live {
         expected: Expect,
     ) -> BoxFuture<'_, Result<Option<Hash>, Problem>> {
         async move {
-            let _one_by_one = self.changing.lock().await;
+            let _one_by_one = self.applied.changing.lock().await;
             // Another gateway may have changed the config since this one read it.
             if let Some(shared) = &self.shared {
                 shared.follow_config().await.map_err(Fault::from)?;
@@ -129,7 +129,7 @@ impl Live {
             }
             ConfigChange::RemoveAgent(id) => {
                 hold(expected, file.agent(id.as_str()).as_ref().map(version))?;
-                gone(file.remove_agent(id.as_str()), "agents", id.as_str())?;
+                must_exist(file.remove_agent(id.as_str()), "agents", id.as_str())?;
                 None
             }
             ConfigChange::PutProvider { name, settings } => {
@@ -141,7 +141,7 @@ impl Live {
             }
             ConfigChange::RemoveProvider(name) => {
                 hold(expected, file.provider(&name).as_ref().map(version))?;
-                gone(file.remove_provider(&name), "providers", &name)?;
+                must_exist(file.remove_provider(&name), "providers", &name)?;
                 None
             }
             ConfigChange::PutMcpServer { name, settings } => {
@@ -153,7 +153,7 @@ impl Live {
             }
             ConfigChange::RemoveMcpServer(name) => {
                 hold(expected, file.mcp_server(&name).as_ref().map(version))?;
-                gone(file.remove_mcp_server(&name), "mcp.servers", &name)?;
+                must_exist(file.remove_mcp_server(&name), "mcp.servers", &name)?;
                 None
             }
             ConfigChange::SwitchPlugin { name, to } => {
@@ -182,7 +182,7 @@ impl Live {
                 let present = file.connector(&network, &account);
                 hold(expected, present.as_ref().map(version))?;
                 let was_there = file.remove_connector(&network, &account);
-                gone(was_there, &format!("connectors.{network}.accounts"), &account)?;
+                must_exist(was_there, &format!("connectors.{network}.accounts"), &account)?;
                 None
             }
             ConfigChange::BindPeer { network, account, peer, agent } => {
@@ -264,7 +264,7 @@ fn hold(expected: Expect, present: Option<Hash>) -> Result<(), Problem> {
     if holds { Ok(()) } else { Err(Fault::plain(ErrorCode::VersionConflict).into()) }
 }
 
-fn gone(was_there: bool, section: &str, name: &str) -> Result<(), Problem> {
+fn must_exist(was_there: bool, section: &str, name: &str) -> Result<(), Problem> {
     if was_there {
         return Ok(());
     }

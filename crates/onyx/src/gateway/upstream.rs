@@ -14,8 +14,7 @@ use onyx_providers::{
     ProviderState, RawPiece, UsageEstimate, Way,
 };
 use onyx_types::{
-    Cancel, ErrorCode, Fault, Knob, Limits, Model, ModelEvent, ModelRequest, PersonId, Usage,
-    estimate_tokens,
+    Cancel, ErrorCode, Fault, Knob, Limits, Model, ModelEvent, ModelId, ModelRequest, PersonId,
 };
 use tokio::sync::mpsc;
 
@@ -54,15 +53,7 @@ impl Upstream for LiveModels {
         let current = self.get();
         let registry = &current.registry;
         match model.or(current.default_model.as_deref()) {
-            // The rules may choose any candidate, so only settings that all of them support are
-            // reported.
-            Some("auto") => {
-                let candidates = registry.candidates();
-                let taken: Vec<Vec<Knob>> =
-                    candidates.iter().map(|model| registry.takes(&model.id)).collect();
-                let by_all = |knob: &Knob| taken.iter().all(|taken| taken.contains(knob));
-                Knob::ALL.into_iter().filter(by_all).collect()
-            }
+            Some("auto") => registry.taken_by_all(),
             Some(model) => registry.takes(model),
             None => registry.default_model().map_or_else(Vec::new, |model| registry.takes(&model)),
         }
@@ -134,13 +125,10 @@ impl Upstream for LiveModels {
         let current = self.get();
         Box::pin(async move {
             let embedder = current.registry.embedder(model).await?;
-            // Embedders do not report how many tokens a request used, so they are estimated.
-            let input: usize = texts.iter().map(|text| estimate_tokens(text)).sum();
-            let vectors = embedder.embed(texts).await.map_err(Fault::from)?;
             let price = current.registry.facts(model).ok().and_then(|facts| facts.price);
-            let cost = price.map(|price| input as f64 * price.input / 1e6);
-            let usage = Usage { input: input as u64, cost, ..Usage::default() };
-            self.book_embedding(person, model, usage).await?;
+            let usage = UsageEstimate::of_embedding(&texts, price);
+            let vectors = embedder.embed(texts).await.map_err(Fault::from)?;
+            self.book_embedding(person, &ModelId::new(model), usage).await?;
             Ok(Embedded { vectors, usage })
         })
     }
@@ -242,12 +230,12 @@ impl PassThroughStream {
         while !self.over {
             tokio::select! {
                 biased;
-                Some(piece) = self.pieces.recv() => return Some((told(piece), self)),
+                Some(piece) = self.pieces.recv() => return Some((into_piece(piece), self)),
                 event = self.events.next() => self.saw(event),
             }
         }
         if let Ok(piece) = self.pieces.try_recv() {
-            return Some((told(piece), self));
+            return Some((into_piece(piece), self));
         }
         self.failed.take().map(|fault| (Piece::Failed(fault), self))
     }
@@ -264,7 +252,7 @@ impl PassThroughStream {
     }
 }
 
-fn told(piece: RawPiece) -> Piece {
+fn into_piece(piece: RawPiece) -> Piece {
     match piece {
         RawPiece::Head { content_type, limits } => Piece::Head { content_type, limits },
         RawPiece::Bytes(bytes) => Piece::Bytes(bytes),

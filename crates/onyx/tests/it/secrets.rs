@@ -109,7 +109,7 @@ async fn doctor_says_where_the_key_lies_and_how_to_get_at_it() {
     assert!(free.out.contains("1 stored; their key is in the desktop's keyring"), "{free:?}");
     desktop.log_out().await;
     let gone = doctor().await;
-    assert!(gone.out.contains("secret mine: the key lies in the keyring"), "{gone:?}");
+    assert!(gone.out.contains("secret mine: the key is in the keyring"), "{gone:?}");
     assert!(gone.out.contains("fix: unlock the keyring"), "{gone:?}");
     assert_eq!(gone.code, Some(1));
     // The server reports the error with a code, and works without the secret.

@@ -157,7 +157,7 @@ impl Part {
                 return Err(format!("grants.events does not name {event}, which a hook is for"));
             }
             if hook.event.is_of_a_person() && self.grants.people.is_empty() {
-                let why = "grants.people is empty; [\"*\"] stands for everyone";
+                let why = "grants.people is empty; [\"*\"] means everyone";
                 return Err(format!("the hook {event}: {why}"));
             }
             if hook.veto && !hook.event.can_be_stopped() {

@@ -2,12 +2,11 @@
 //! the sum is passed on, and nothing else about the request.
 
 use std::collections::VecDeque;
-use std::mem::take;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, StreamExt, unfold};
-use onyx_types::{Cancel, Model, ModelEvent, ModelRequest, Usage};
+use onyx_types::{Cancel, Model, ModelEvent, ModelId, ModelRequest, Usage, estimate_tokens};
 use serde_json::{Map, Value};
 
 use crate::metadata::Price;
@@ -18,7 +17,7 @@ const BYTES_A_TOKEN: u64 = 4;
 /// The place where the cost of a request is recorded. The implementation reports its errors itself,
 /// because the answer was already sent.
 pub trait UsageBook: Send + Sync {
-    fn book(&self, model: String, usage: Usage) -> BoxFuture<'static, ()>;
+    fn book(&self, model: ModelId, usage: Usage) -> BoxFuture<'static, ()>;
 }
 
 /// What a request probably cost if its provider reports no usage.
@@ -37,6 +36,12 @@ impl UsageEstimate {
     /// Counts every text in the body of a request.
     pub fn of_body(body: &Map<String, Value>, price: Option<Price>) -> Self {
         Self::of_bytes(body.values().map(text_bytes).sum::<usize>() as u64, price)
+    }
+
+    /// What making vectors of these texts probably used, because embedders do not report it.
+    pub fn of_embedding(texts: &[String], price: Option<Price>) -> Usage {
+        let input = texts.iter().map(|text| estimate_tokens(text)).sum::<usize>() as u64;
+        Self { input, price }.usage(0)
     }
 
     /// Limits the estimate to this many input tokens.
@@ -86,7 +91,7 @@ impl<M: Model> Model for Booked<M> {
     fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
         let cost = AnswerCost {
             book: Arc::clone(&self.book),
-            model: self.model.id().to_owned(),
+            model: ModelId::new(self.model.id()),
             estimate: self.estimate,
             usage: None,
             answer: 0,
@@ -134,7 +139,7 @@ impl BookedStream {
 /// for the end.
 struct AnswerCost {
     book: Arc<dyn UsageBook>,
-    model: String,
+    model: ModelId,
     estimate: UsageEstimate,
     usage: Option<Usage>,
     /// Bytes of the answer.
@@ -163,7 +168,7 @@ impl AnswerCost {
         }
         let usage = self.estimate.usage(self.answer);
         tracing::warn!(
-            model = self.model,
+            model = %self.model,
             input = usage.input,
             output = usage.output,
             "the provider reported no usage; an estimate is booked"
@@ -186,7 +191,7 @@ impl AnswerCost {
             return;
         }
         let Some(usage) = self.used() else { return };
-        self.booking = Some(self.book.book(take(&mut self.model), usage));
+        self.booking = Some(self.book.book(self.model.clone(), usage));
     }
 }
 

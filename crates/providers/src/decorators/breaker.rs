@@ -92,7 +92,7 @@ impl OpenCall {
             | ModelEvent::Reasoning(_)
             | ModelEvent::ToolCallStart { .. }
             | ModelEvent::ToolCallDelta { .. }
-            | ModelEvent::ToolCallEnd { .. } => self.circuit.heard(&self.policy),
+            | ModelEvent::ToolCallEnd { .. } => self.circuit.note_first_event(&self.policy),
             ModelEvent::Usage(_) | ModelEvent::Notice { .. } | ModelEvent::AnsweredBy { .. } => {}
         }
     }

@@ -112,7 +112,7 @@ impl Circuit {
 
     /// The first event of an answer: the model works again, but has not finished an answer yet. The
     /// next failure opens the circuit again.
-    pub(crate) fn heard(&self, policy: &BreakerPolicy) {
+    pub(crate) fn note_first_event(&self, policy: &BreakerPolicy) {
         let mut inner = self.inner();
         if inner.phase != Phase::Closed {
             inner.phase = Phase::Closed;

@@ -76,6 +76,11 @@ impl Latency {
         self.last_seconds = seconds;
         self.buckets[bucket.unwrap_or(LATENCY_BOUNDS.len())] += 1;
     }
+
+    /// `None` before the first one.
+    pub fn mean_seconds(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_seconds / self.count as f64)
+    }
 }
 
 impl Counts {

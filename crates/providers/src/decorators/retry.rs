@@ -155,7 +155,7 @@ impl Stream for Trying {
         let event = ready!(self.events.poll_next_unpin(cx)).unwrap_or_else(|| {
             failed(ModelFailureClass::Truncated, "the model's stream ended without a last event")
         });
-        Poll::Ready(Some(self.heard(event)))
+        Poll::Ready(Some(self.take_event(event)))
     }
 }
 
@@ -175,7 +175,7 @@ impl Trying {
         self.state = State::Silent;
     }
 
-    fn heard(&mut self, event: ModelEvent) -> ModelEvent {
+    fn take_event(&mut self, event: ModelEvent) -> ModelEvent {
         if let (State::Silent, ModelEvent::Failed(failure)) = (self.state, &event)
             && let Some(wait) = self.wait_after(failure)
         {

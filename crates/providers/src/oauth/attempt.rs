@@ -225,7 +225,7 @@ impl Login {
                     wait = wait.saturating_mul(2).min(LONGEST_WAIT.max(interval));
                 }
                 Err(Refusal::Final { code, words, .. }) => {
-                    return Err(said(code.as_deref(), words));
+                    return Err(refusal_text(code.as_deref(), words));
                 }
             }
         }
@@ -308,7 +308,7 @@ impl Login {
     }
 }
 
-fn said(code: Option<&str>, words: String) -> String {
+fn refusal_text(code: Option<&str>, words: String) -> String {
     match code {
         Some("access_denied") => "the sign-in was refused there".to_owned(),
         Some("expired_token") => "the code was not entered in time".to_owned(),

@@ -128,12 +128,12 @@ impl Login {
     }
 
     fn load(&self) {
-        let held = self.kept();
+        let held = self.stored_state();
         self.lock().held = held;
     }
 
     /// The tokens in the store.
-    pub(super) fn kept(&self) -> TokenState {
+    pub(super) fn stored_state(&self) -> TokenState {
         match self.store.load(&self.provider) {
             Ok(None) => TokenState::Nothing,
             Err(fault) => TokenState::Locked(fault),
@@ -296,13 +296,13 @@ impl Login {
     }
 
     pub(crate) async fn sign_out(&self) -> Result<(), Fault> {
-        self.let_go().await.map(drop)
+        self.forget_tokens().await.map(drop)
     }
 
     /// Forgets the tokens here, then revokes them where the provider supports that. The inner `Err`
     /// says in words why the provider did not confirm it.
     pub(super) async fn revoke(&self) -> Result<Result<(), String>, Fault> {
-        let TokenState::Tokens(tokens) = self.let_go().await? else { return Ok(Ok(())) };
+        let TokenState::Tokens(tokens) = self.forget_tokens().await? else { return Ok(Ok(())) };
         // A person who has copied the tokens also has the refresh token, so revoking that one is
         // the most useful.
         let token = tokens.refresh.as_ref().unwrap_or(&tokens.access);
@@ -315,7 +315,7 @@ impl Login {
     }
 
     /// Deletes the tokens and returns the state until now.
-    async fn let_go(&self) -> Result<TokenState, Fault> {
+    async fn forget_tokens(&self) -> Result<TokenState, Fault> {
         // Prevents a renewal on another gateway from restoring the tokens that are deleted here.
         let _turn = match self.store.shared() {
             Some(shared) => {

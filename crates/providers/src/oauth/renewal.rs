@@ -103,7 +103,7 @@ impl Login {
         };
         let tokens = tokens.ok_or_else(|| self.absent())?;
         let account = tokens.account.clone();
-        let renewed = self.anew(tokens, refused.is_some()).await;
+        let renewed = self.renew_tokens(tokens, refused.is_some()).await;
         if turn.as_ref().is_some_and(|turn| !turn.still_holds()) {
             // This gateway was frozen or cut off for so long that another gateway may have renewed
             // the token since.
@@ -120,7 +120,7 @@ impl Login {
         }
     }
 
-    async fn anew(&self, tokens: Tokens, was_refused: bool) -> Result<Tokens, Failed> {
+    async fn renew_tokens(&self, tokens: Tokens, was_refused: bool) -> Result<Tokens, Failed> {
         let exchanges = self.server.exchanges();
         // If tokens are exchanged, the provider refused the short-lived token and not this one.
         let is_old = is_stale(tokens.renew_at, &*self.clock) || (was_refused && !exchanges);

@@ -173,7 +173,7 @@ impl Login {
         self.follow_store();
         // While a sign-in is being begun on this gateway, it counts more than the shared one.
         let Ok(_one) = self.beginning.try_lock() else { return };
-        let told = self.told(shared);
+        let told = self.shared_attempt(shared);
         let (here, is_known) = {
             let attempt = &self.lock().attempt;
             if attempt.is_claimed() {
@@ -192,13 +192,13 @@ impl Login {
         }
     }
 
-    fn told(&self, shared: &dyn SharedSignIns) -> Option<UnderWay> {
+    fn shared_attempt(&self, shared: &dyn SharedSignIns) -> Option<UnderWay> {
         UnderWay::read(&shared.attempt(&self.provider)?, self.plan())
     }
 
     /// Ends a sign-in under way on all gateways.
     pub(super) async fn end_attempt(&self, shared: &dyn SharedSignIns) -> Result<(), Fault> {
-        if let Some(told) = self.told(shared) {
+        if let Some(told) = self.shared_attempt(shared) {
             shared.take_attempt(&self.provider, &told.id).await?;
         }
         Ok(())
@@ -249,7 +249,7 @@ impl Login {
     /// Reads the stored tokens again, because other gateways may have changed them.
     pub(super) fn follow_store(&self) {
         let generation = self.lock().generation;
-        let kept = self.kept();
+        let kept = self.stored_state();
         let mut state = self.lock();
         // If the state changed meanwhile, it is newer than what was read.
         if state.generation != generation || state.is_unkept || is_same(&state.held, &kept) {
@@ -282,7 +282,7 @@ impl Login {
     /// shared.
     pub(super) async fn tell_failure(&self, id: Option<&str>, words: &str) -> Option<String> {
         let (shared, id) = (self.store.shared()?, id?);
-        let told = self.told(shared).filter(|told| told.id == id)?;
+        let told = self.shared_attempt(shared).filter(|told| told.id == id)?;
         let failed = told.failed(words).written();
         if let Err(fault) = shared.put_attempt(&self.provider, id, &failed, TOLD).await {
             tracing::warn!(provider = self.provider, %fault, "others are not told of the failure");

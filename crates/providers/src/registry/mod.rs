@@ -239,6 +239,14 @@ impl Registry {
         stack::takes(&self.catalogue, id)
     }
 
+    /// The settings that every model supports which `auto` may choose.
+    pub fn taken_by_all(&self) -> Vec<Knob> {
+        let candidates = self.candidates();
+        let taken: Vec<Vec<Knob>> = candidates.iter().map(|model| self.takes(&model.id)).collect();
+        let by_all = |knob: &Knob| taken.iter().all(|taken| taken.contains(knob));
+        Knob::ALL.into_iter().filter(by_all).collect()
+    }
+
     /// Lists a provider's models, and explains what is wrong if it does not answer.
     pub async fn test(&self, name: &str) -> ProviderTest {
         probe::probe(&self.catalogue, &self.guards.clock, name).await

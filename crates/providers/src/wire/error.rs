@@ -33,7 +33,7 @@ pub fn http_failure(status: u16, retry_after: Option<Duration>, body: &[u8]) -> 
     let class = specific(&error, wait).unwrap_or_else(|| by_status(status, wait));
     let mut failure =
         failure(class, error.text(&format!("the provider answered with status {status}")));
-    failure.upstream = Some(Box::new(error.told(status)));
+    failure.upstream = Some(Box::new(error.into_upstream(status)));
     failure
 }
 
@@ -75,7 +75,7 @@ impl ErrorObject {
     }
 
     /// The error as clients of the maker's wire know it.
-    fn told(self, status: u16) -> UpstreamError {
+    fn into_upstream(self, status: u16) -> UpstreamError {
         let Self { code, kind, param, .. } = self;
         UpstreamError { status, code, kind, param, headers: Vec::new() }
     }

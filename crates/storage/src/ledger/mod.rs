@@ -13,7 +13,7 @@ mod short_lived;
 
 use async_trait::async_trait;
 use onyx_types::{
-    Actor, AgentId, EntityRef, Hash, LaneOrder, PersonId, RecordedTool, RunId, RunStatus,
+    Actor, AgentId, EntityRef, Hash, LaneOrder, ModelId, PersonId, RecordedTool, RunId, RunStatus,
     SessionId, SessionKey, SessionOrigin, Timestamp, ToolEffect, TurnId, Usage, UserTurn, Verdict,
 };
 use schemars::JsonSchema;
@@ -221,8 +221,8 @@ pub struct RunOutcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelUse {
     pub agent: AgentId,
-    /// The model's full name, `<provider>/<model>`.
-    pub model: String,
+    /// Empty where the model is not known, as after a crash.
+    pub model: ModelId,
     pub usage: Usage,
 }
 
@@ -436,7 +436,7 @@ pub trait Ledger: Send + Sync {
     async fn book(
         &self,
         key: &SessionKey,
-        model: &str,
+        model: &ModelId,
         usage: Usage,
         at: Timestamp,
     ) -> Result<(), StoreError>;

@@ -7,7 +7,7 @@ use refinery::error::Kind;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Transaction};
 
-use super::connect::{DatabaseUrl, ServerError, connect_once, told};
+use super::connect::{DatabaseUrl, ServerError, connect_once, message_of};
 
 mod migrations {
     refinery::embed_migrations!("migrations/postgres");
@@ -193,9 +193,9 @@ async fn found(client: &Client) -> Result<SchemaFound, ServerError> {
 pub(super) fn of_database(error: &tokio_postgres::Error) -> ServerError {
     match error.code() {
         Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
-            ServerError::NoRights(told(error))
+            ServerError::NoRights(message_of(error))
         }
         Some(code) if *code == SqlState::READ_ONLY_SQL_TRANSACTION => ServerError::Standby,
-        Some(_) | None => ServerError::Failed(told(error)),
+        Some(_) | None => ServerError::Failed(message_of(error)),
     }
 }

@@ -7,7 +7,7 @@ use deadpool_postgres::{Object, Transaction};
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
-use super::connect::{Database, told};
+use super::connect::{Database, message_of};
 use super::convert::get;
 use super::query::row;
 use crate::StoreError;
@@ -49,16 +49,16 @@ impl From<tokio_postgres::Error> for StoreError {
                 Self::Unavailable("the database is a standby now".to_owned())
             }
             Some(code) if is_going_away(code) => {
-                Self::Unavailable(format!("the database: {}", told(&error)))
+                Self::Unavailable(format!("the database: {}", message_of(&error)))
             }
-            Some(_) => Self::Failed(format!("the database: {}", told(&error))),
+            Some(_) => Self::Failed(format!("the database: {}", message_of(&error))),
             // Without a code the error did not come from the server: the connection is gone. A
             // value that cannot be encoded or decoded is our own mistake, so the server is not
             // reported as unavailable.
             None if error.is_closed() || is_of_the_network(&error) => {
-                Self::Unavailable(format!("the database: {}", told(&error)))
+                Self::Unavailable(format!("the database: {}", message_of(&error)))
             }
-            None => Self::Failed(format!("the database: {}", told(&error))),
+            None => Self::Failed(format!("the database: {}", message_of(&error))),
         }
     }
 }
@@ -230,7 +230,7 @@ impl Database {
             Ok(Some(false)) => Err(error.into()),
             Ok(None) | Err(_) => Err(StoreError::Unavailable(format!(
                 "the database: {}; it is not known whether this was written",
-                told(&error)
+                message_of(&error)
             ))),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use onyx_types::{
-    AgentId, Clock, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
+    AgentId, Clock, ModelId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
 };
 use rusqlite::Connection;
 
@@ -230,11 +230,11 @@ impl Ledger for SqliteLedger {
     async fn book(
         &self,
         key: &SessionKey,
-        model: &str,
+        model: &ModelId,
         usage: Usage,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let used = ModelUse { agent: key.agent.clone(), model: model.to_owned(), usage };
+        let used = ModelUse { agent: key.agent.clone(), model: model.clone(), usage };
         let key = key.clone();
         let known = Arc::clone(&self.known_spending);
         let book = move |connection: &Connection| runs::book(connection, &known, &key, &used, at);

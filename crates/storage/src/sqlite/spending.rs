@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex};
 
-use onyx_types::{AgentId, Clock, Timestamp, Usage};
+use onyx_types::{AgentId, Clock, ModelId, Timestamp, Usage};
 use rusqlite::{Connection, params};
 
 use super::convert::{count, integer, parsed};
@@ -133,7 +133,7 @@ pub(super) fn book(
             day,
             person,
             agent.as_str(),
-            model,
+            model.as_str(),
             integer(usage.input),
             integer(usage.output),
             integer(usage.cache_read),
@@ -202,7 +202,8 @@ pub(super) fn between(
             cache_write: count(row, 7)?,
             cost: row.get(8)?,
         };
-        let used = ModelUse { agent: parsed(row, 2)?, model: row.get(3)?, usage };
+        let model = ModelId::new(row.get::<_, String>(3)?);
+        let used = ModelUse { agent: parsed(row, 2)?, model, usage };
         Ok(UsageRow { day: row.get(0)?, person: parsed(row, 1)?, used })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)

@@ -9,8 +9,8 @@ use onyx_storage::{
     SessionStatus, Spent, StoreError, TagCount, TitleSource, UsageRow,
 };
 use onyx_types::{
-    AgentId, Clock, DraftId, Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey, Timestamp,
-    TurnId, Usage,
+    AgentId, Clock, DraftId, Hash, LaneOrder, ModelId, PersonId, RunId, SessionId, SessionKey,
+    Timestamp, TurnId, Usage,
 };
 
 use super::jobs::JobTables;
@@ -23,7 +23,7 @@ pub(super) struct Books {
     runs: BTreeMap<RunId, RunRow>,
     inbox: BTreeMap<(PersonId, SessionId, TurnId), InboxRow>,
     /// The usage by day, person, agent and model.
-    usage: BTreeMap<(String, PersonId, AgentId, String), Usage>,
+    usage: BTreeMap<(String, PersonId, AgentId, ModelId), Usage>,
     audit: BTreeMap<PersonId, Vec<AuditRow>>,
     pub(super) drafts: BTreeMap<(PersonId, DraftId), Draft>,
     pub(super) jobs: JobTables,
@@ -363,12 +363,12 @@ impl Ledger for MemoryLedger {
     async fn book(
         &self,
         key: &SessionKey,
-        model: &str,
+        model: &ModelId,
         usage: Usage,
         at: Timestamp,
     ) -> Result<(), StoreError> {
         self.with(Op::PutSession, |books| {
-            let used = ModelUse { agent: key.agent.clone(), model: model.to_owned(), usage };
+            let used = ModelUse { agent: key.agent.clone(), model: model.clone(), usage };
             let day = self.clock.zone_of(&key.person).date(at);
             books.book(key, &usage, vec![used], &day);
             Ok(())
@@ -488,7 +488,7 @@ impl Ledger for MemoryLedger {
                 person: PersonId::clone(person),
                 used: ModelUse {
                     agent: AgentId::clone(agent),
-                    model: String::clone(model),
+                    model: ModelId::clone(model),
                     usage: *usage,
                 },
             };

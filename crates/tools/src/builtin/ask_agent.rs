@@ -95,12 +95,12 @@ impl TypedTool for AskAgent {
         let plan = plan.into_inner();
         let agent = self.agent(&asked.agent, cx)?;
         let answered = self.delegates.ask(&agent, &asked.message, cx).await;
-        Ok(told(answered.map_err(|fault| failed(&fault))?, plan.summary))
+        Ok(outcome_of(answered.map_err(|fault| failed(&fault))?, plan.summary))
     }
 }
 
 /// The outcome of a call that asked another agent or model.
-pub(super) fn told(answered: Answered, summary: String) -> ToolOutcome {
+pub(super) fn outcome_of(answered: Answered, summary: String) -> ToolOutcome {
     let Answered { text, origin, spent } = answered;
     let outcome = match text {
         Ok(text) => ToolOutcome::ok(text, summary),

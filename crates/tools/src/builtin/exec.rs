@@ -116,12 +116,12 @@ pub(super) fn outcome(ran: &CommandResult, summary: String) -> ToolOutcome {
         ending => ending.to_string(),
     };
     let is_error = ran.ending != Ending::Exited(0) || ran.left.is_failure();
-    let said = ran.output.trim_end();
-    let output = match (said.is_empty(), note.is_empty()) {
+    let printed = ran.output.trim_end();
+    let output = match (printed.is_empty(), note.is_empty()) {
         (true, true) => "[no output]".to_owned(),
         (true, false) => note,
-        (false, true) => said.to_owned(),
-        (false, false) => format!("{said}\n{note}"),
+        (false, true) => printed.to_owned(),
+        (false, false) => format!("{printed}\n{note}"),
     };
     let output = output + &ran.left.note();
     let proposes = ran.left.proposes.clone();

@@ -82,11 +82,11 @@ impl TypedTool for MemoryGraph {
         let shown = &page.facts[..page.facts.len().min(MOST_FACTS)];
         let said = shown.iter().flat_map(|fact| &fact.said_by);
         let origin = said.map(|said| said.origin).max().unwrap_or(Origin::Person);
-        Ok(ToolOutcome::ok(told(&page, shown), plan.summary).from_origin(origin))
+        Ok(ToolOutcome::ok(entity_text(&page, shown), plan.summary).from_origin(origin))
     }
 }
 
-fn told(page: &EntityPage, facts: &[Fact]) -> String {
+fn entity_text(page: &EntityPage, facts: &[Fact]) -> String {
     let mut text = page.name.clone();
     if !page.also.is_empty() {
         // Writing to a string cannot fail.

@@ -46,7 +46,7 @@ impl TypedTool for MemorySearch {
     }
 
     async fn plan(&self, wanted: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        whose(wanted, cx)?;
+        agent_searched(wanted, cx)?;
         Ok(looking(&self.spec))
     }
 
@@ -57,7 +57,7 @@ impl TypedTool for MemorySearch {
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let agent = whose(&wanted, cx)?;
+        let agent = agent_searched(&wanted, cx)?;
         let question = IndexQuery {
             text: wanted.query,
             scopes: ScopeSet::new(cx.key.person.clone(), vec![Scope::Agent(agent)]),
@@ -69,7 +69,7 @@ impl TypedTool for MemorySearch {
 }
 
 /// The agent whose memory is searched: the calling one, or one that its config allows.
-fn whose(wanted: &Arguments, cx: &ToolCx) -> Result<AgentId, ToolError> {
+fn agent_searched(wanted: &Arguments, cx: &ToolCx) -> Result<AgentId, ToolError> {
     let Some(name) = wanted.agent.as_deref().filter(|name| !name.is_empty()) else {
         return Ok(cx.agent.clone());
     };

@@ -71,10 +71,7 @@ impl TypedTool for ReadArtifact {
         let plan = plan.into_inner();
         let kept = self.artifacts.read(&cx.key.person, &asked.artifact).await;
         let kept = kept.map_err(|_| {
-            ToolError::NotFound(format!(
-                "artifact {:?}; the key stands in the output",
-                asked.artifact
-            ))
+            ToolError::NotFound(format!("artifact {:?}; the key is in the output", asked.artifact))
         })?;
         let offset = asked.offset.unwrap_or(0);
         let output = match &asked.find {

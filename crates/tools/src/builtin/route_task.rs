@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ask_agent::{PATIENCE, failed, told};
+use super::ask_agent::{PATIENCE, failed, outcome_of};
 use super::select_model::picked;
 use super::{acting, spec_of, text_argument};
 use crate::{Authorised, Delegates, ModelRouter, ModelWish, ToolCx, ToolError, TypedTool};
@@ -96,6 +96,6 @@ impl TypedTool for RouteTask {
             return Err(ToolError::Failed("the plan names no model".to_owned()));
         };
         let answered = self.delegates.think(&model, &prompt, cx).await;
-        Ok(told(answered.map_err(|fault| failed(&fault))?, plan.summary))
+        Ok(outcome_of(answered.map_err(|fault| failed(&fault))?, plan.summary))
     }
 }

@@ -49,10 +49,10 @@ pub(super) async fn ask(
     let search = Search { text, scopes, kinds, limit };
     let answer = index.search(&search).await.map_err(StoreError::from)?;
     let origin = answer.hits.iter().map(|hit| hit.origin).max().unwrap_or(Origin::Person);
-    Ok(ToolOutcome::ok(told(&answer), summary).from_origin(origin))
+    Ok(ToolOutcome::ok(results_text(&answer), summary).from_origin(origin))
 }
 
-fn told(answer: &SearchResults) -> String {
+fn results_text(answer: &SearchResults) -> String {
     let mut text = String::new();
     for hit in &answer.hits {
         // Writing to a string cannot fail.

@@ -28,7 +28,7 @@ pub(super) struct Arguments {
 
 impl SessionsSend {
     pub(super) fn new(delegates: Arc<dyn Delegates>) -> Self {
-        let description = "Leave a message in another conversation, for when it goes on.";
+        let description = "Leave a message in another conversation, for its next run.";
         let spec =
             spec_of::<Arguments>("sessions_send", "sessions", ToolEffect::Write, description);
         let spec = ToolSpec { needs: vec![Capability::OtherSessions], ..spec };

@@ -77,13 +77,13 @@ impl TypedTool for WebFetch {
             // The error may name an address to which the server redirected, which is text from
             // outside.
             Err(error) => {
-                let told = not_fetched(&error).to_string();
-                return Ok(ToolOutcome::error(told).from_origin(Origin::External));
+                let message = not_fetched(&error).to_string();
+                return Ok(ToolOutcome::error(message).from_origin(Origin::External));
             }
         };
         if !(200..300).contains(&fetched.status) {
-            let told = format!("{} answers {}", fetched.address, fetched.status);
-            return Ok(ToolOutcome::error(told).from_origin(Origin::External));
+            let message = format!("{} answers {}", fetched.address, fetched.status);
+            return Ok(ToolOutcome::error(message).from_origin(Origin::External));
         }
         let (at, is_cut) = (fetched.address.clone(), fetched.is_cut);
         let page = tokio::task::spawn_blocking(move || readable(&fetched)).await;

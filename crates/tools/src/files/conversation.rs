@@ -26,7 +26,7 @@ pub(crate) async fn read(cx: &ToolCx, id: &str) -> Result<(String, Origin), Tool
         // A line that a crash cut off holds no complete turn. Damage is reported by the part that
         // owns the log.
         let Ok(turn) = serde_json::from_slice::<Turn>(line) else { continue };
-        if let Some(said) = said(&turn) {
+        if let Some(said) = spoken_text(&turn) {
             origin = origin.max(turn.origin);
             text.push_str(&format!("[{}] {}: {said}\n\n", turn.ts, turn.author));
         }
@@ -56,7 +56,7 @@ async fn log(cx: &ToolCx, session: SessionId) -> Result<Option<Vec<u8>>, ToolErr
     Ok(None)
 }
 
-fn said(turn: &Turn) -> Option<String> {
+fn spoken_text(turn: &Turn) -> Option<String> {
     let text = match &turn.body {
         TurnBody::User(user) => user.content.text(),
         TurnBody::AssistantText(answer) => answer.content.clone(),

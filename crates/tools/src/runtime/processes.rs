@@ -32,14 +32,14 @@ struct Table {
 struct Process {
     session: SessionKey,
     words: mpsc::Sender<String>,
-    heard: Arc<SharedOutput>,
+    shared: Arc<SharedOutput>,
     stop: Cancel,
 }
 
 /// The output that was not polled yet, and how the process ended.
 #[derive(Default)]
 struct SharedOutput {
-    said: Mutex<ProcessOutput>,
+    output: Mutex<ProcessOutput>,
     news: Notify,
 }
 
@@ -62,15 +62,15 @@ impl Processes {
         self.room(&cx.key)?;
         let at_work = runtime.start(order, Stdio::piped(), cx).await?;
         let (words, waiting) = mpsc::channel(WORDS_WAITING);
-        let (heard, stop) = (Arc::<SharedOutput>::default(), Cancel::new());
-        let mut follow = Follow { at_work, waiting, heard: Arc::clone(&heard) };
+        let (shared, stop) = (Arc::<SharedOutput>::default(), Cancel::new());
+        let mut follow = Follow { at_work, waiting, shared: Arc::clone(&shared) };
         // The call that started the process is over when the process ends, so nothing is shown live
         // then.
         let cx_of_end = ToolCx { live: LiveOutput::nowhere(), ..cx.clone() };
         let (of_run, of_process, longest) =
             (cx.cancel.clone(), stop.clone(), cx.clock.sleep(LONGEST));
         tokio::spawn(async move {
-            let heard = Arc::clone(&follow.heard);
+            let shared = Arc::clone(&follow.shared);
             let mut ended = tokio::select! {
                 ended = follow.until_end() => ended,
                 () = of_run.cancelled() => "stopped with its run".to_owned(),
@@ -81,13 +81,13 @@ impl Processes {
                 Ok(left) => ended.push_str(&left.note()),
                 Err(error) => ended.push_str(&format!("; what it wrote is not known: {error}")),
             }
-            heard.said().ended = Some(ended);
-            heard.news.notify_one();
+            shared.lock().ended = Some(ended);
+            shared.news.notify_one();
         });
         let mut table = self.table();
         table.last += 1;
         let id = table.last;
-        table.all.insert(id, Process { session: cx.key.clone(), words, heard, stop });
+        table.all.insert(id, Process { session: cx.key.clone(), words, shared, stop });
         Ok(Started(id))
     }
 
@@ -98,17 +98,17 @@ impl Processes {
         patience: Duration,
         cx: &ToolCx,
     ) -> Result<String, ToolError> {
-        let heard = self.find(id, cx, |process| Arc::clone(&process.heard))?;
-        if heard.said().is_quiet() {
+        let shared = self.find(id, cx, |process| Arc::clone(&process.shared))?;
+        if shared.lock().is_quiet() {
             // If nothing new comes in time, the answer says so.
-            let _ = cx.clock.within(patience, heard.news.notified()).await;
+            let _ = cx.clock.within(patience, shared.news.notified()).await;
         }
-        let mut said = heard.said();
-        let mut output = std::mem::take(&mut said.unread);
-        if said.dropped > 0 {
-            output = format!("[{} bytes left out]\n{output}", std::mem::take(&mut said.dropped));
+        let mut latest = shared.lock();
+        let mut output = std::mem::take(&mut latest.unread);
+        if latest.dropped > 0 {
+            output = format!("[{} bytes left out]\n{output}", std::mem::take(&mut latest.dropped));
         }
-        match &said.ended {
+        match &latest.ended {
             Some(ended) => {
                 output.push_str(&format!("\n[process {id} {ended}]"));
                 self.table().all.remove(&id);
@@ -136,7 +136,7 @@ impl Processes {
         if ids.len() < MOST {
             return Ok(());
         }
-        let over = table.of(session).find(|(_, process)| process.heard.said().ended.is_some());
+        let over = table.of(session).find(|(_, process)| process.shared.lock().ended.is_some());
         match over.map(|(id, _)| *id) {
             Some(id) => {
                 table.all.remove(&id);
@@ -176,8 +176,8 @@ impl Drop for Table {
 }
 
 impl SharedOutput {
-    fn said(&self) -> MutexGuard<'_, ProcessOutput> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, ProcessOutput> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -199,7 +199,7 @@ impl ProcessOutput {
 struct Follow {
     at_work: RunningCommand,
     waiting: mpsc::Receiver<String>,
-    heard: Arc<SharedOutput>,
+    shared: Arc<SharedOutput>,
 }
 
 impl Follow {
@@ -210,8 +210,8 @@ impl Follow {
             tokio::select! {
                 piece = self.at_work.running.next_output() => match piece {
                     Ok(Some(piece)) => {
-                        self.heard.said().add(&gathered.add(&piece));
-                        self.heard.news.notify_one();
+                        self.shared.lock().add(&gathered.add(&piece));
+                        self.shared.news.notify_one();
                     }
                     Ok(None) => break,
                     Err(error) => return format!("can no longer be read: {error}"),

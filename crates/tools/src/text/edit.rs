@@ -57,7 +57,7 @@ fn not_found(name: &str, text: &str, old: &str) -> String {
     let near = text.lines().position(|line| !first.is_empty() && line.trim() == first);
     let near = match near {
         Some(line) => format!(
-            " (its first line stands at line {} with other spaces or other lines after it)",
+            " (its first line is at line {} with other spaces or other lines after it)",
             line + 1
         ),
         None => String::new(),
@@ -72,7 +72,7 @@ fn not_unique(name: &str, text: &str, places: &[usize]) -> String {
         .map(|place| (text[..*place].matches('\n').count() + 1).to_string())
         .collect();
     format!(
-        "the text to replace stands {} times in {name} (lines {}); quote more lines around it",
+        "the text to replace occurs {} times in {name} (lines {}); quote more lines around it",
         places.len(),
         lines.join(", ")
     )
@@ -82,7 +82,7 @@ fn not_unique(name: &str, text: &str, places: &[usize]) -> String {
 mod tests {
     use super::*;
 
-    fn told(text: &str, old: &str, new: &str) -> String {
+    fn refusal_of(text: &str, old: &str, new: &str) -> String {
         replace_once("a.md", text, old, new).unwrap_err().to_string()
     }
 
@@ -101,29 +101,29 @@ mod tests {
     #[test]
     fn an_unclear_match_names_the_lines() {
         assert_eq!(
-            told("x\ny\nx\n", "x", "z"),
-            "the text to replace stands 2 times in a.md (lines 1, 3); quote more lines around it"
+            refusal_of("x\ny\nx\n", "x", "z"),
+            "the text to replace occurs 2 times in a.md (lines 1, 3); quote more lines around it"
         );
-        assert!(told("aaa", "aa", "b").contains("stands 2 times"));
-        assert!(told("üüü", "üü", "b").contains("stands 2 times"));
+        assert!(refusal_of("aaa", "aa", "b").contains("occurs 2 times"));
+        assert!(refusal_of("üüü", "üü", "b").contains("occurs 2 times"));
     }
 
     #[test]
     fn a_missing_match_points_at_what_is_nearly_it() {
         assert_eq!(
-            told("one\n  two\n", "two\nthree", "z"),
-            "the text to replace is not in a.md (its first line stands at line 2 with other \
+            refusal_of("one\n  two\n", "two\nthree", "z"),
+            "the text to replace is not in a.md (its first line is at line 2 with other \
              spaces or other lines after it); read it again and quote it exactly"
         );
         assert_eq!(
-            told("one\n", "four", "z"),
+            refusal_of("one\n", "four", "z"),
             "the text to replace is not in a.md; read it again and quote it exactly"
         );
     }
 
     #[test]
     fn an_edit_that_says_nothing_is_refused() {
-        assert!(told("one", "", "z").contains("is empty"));
-        assert!(told("one", "one", "one").contains("are the same"));
+        assert!(refusal_of("one", "", "z").contains("is empty"));
+        assert!(refusal_of("one", "one", "one").contains("are the same"));
     }
 }

@@ -137,8 +137,8 @@ impl<'a> Attempt<'a> {
         trail: &AuditTrail<'_>,
         passage: GateDecision,
     ) -> Result<ToolOutcome, ToolError> {
-        let heard = hooked::before(self.toolbox, passage.plan(), self.cx).await;
-        if let Some(veto) = heard.veto {
+        let answer = hooked::before(self.toolbox, passage.plan(), self.cx).await;
+        if let Some(veto) = answer.veto {
             let result = format!("vetoed by the plugin {}: {}", veto.by, one_line(&veto.why));
             self.decided(trail, passage.plan(), Verdict::Deny, &result).await?;
             return Ok(hooked::vetoed(&veto));
@@ -158,7 +158,7 @@ impl<'a> Attempt<'a> {
                 self.propose_rest(call, trail, outcome).await?
             }
         };
-        Ok(hooked::with_notes(outcome, &heard.notes))
+        Ok(hooked::with_notes(outcome, &answer.notes))
     }
 
     /// Finds a tool of the agent that was offered in the model's request, has not changed since,
@@ -229,7 +229,7 @@ impl<'a> Attempt<'a> {
         let result = result.to_owned();
         trail.write(Record { effect: None, decision: Verdict::Deny, summary: "", result }).await?;
         let name = trail.tool.as_str();
-        let said = match why {
+        let reason = match why {
             Absence::NotItsOwn => format!("there is no tool {name:?}"),
             Absence::Lacks(why) if why.is_empty() => format!("there is no tool {name:?}"),
             Absence::Lacks(why) => format!("there is no tool {name:?} ({why})"),
@@ -240,7 +240,7 @@ impl<'a> Attempt<'a> {
                 )
             }
         };
-        Ok(ToolOutcome::error(format!("{said}; yours: {}", self.names())).refused())
+        Ok(ToolOutcome::error(format!("{reason}; yours: {}", self.names())).refused())
     }
 
     /// The names of the agent's tools, for a model that called another one.
@@ -305,8 +305,8 @@ impl<'a> Attempt<'a> {
         };
         let (summary, head) = (&plan.summary, "dry run, nothing was done");
         let output = format!("{head}: {summary} ({effect}: {verdict}){preview}");
-        let told = format!("Dry run: {summary}");
-        Ok(ToolOutcome { report, ..ToolOutcome::ok(output, told) }.from_origin(origin))
+        let line = format!("Dry run: {summary}");
+        Ok(ToolOutcome { report, ..ToolOutcome::ok(output, line) }.from_origin(origin))
     }
 
     async fn ask_person(
@@ -350,7 +350,7 @@ impl<'a> Attempt<'a> {
             Ok(()) => within(limit, self.cx, read.invoke(plan, self.cx)).await,
             Err(lost) => Err(lost),
         };
-        let said = match &result {
+        let result_line = match &result {
             Ok(outcome) if outcome.is_error => format!("failed: {}", one_line(&outcome.output)),
             Ok(_) => "ok".to_owned(),
             Err(error) if error.leaves_doubt() => format!("unknown: {error}"),
@@ -359,12 +359,13 @@ impl<'a> Attempt<'a> {
         match started {
             // Nothing has happened yet, so a failure to write the row can be returned.
             None => {
-                trail.write(row(said)).await?;
+                trail.write(row(result_line)).await?;
                 result
             }
             Some(number) => {
-                let ended = trail.write(row(format!("{said} (started in row {number})"))).await;
-                Ok(told(result, ended.err()))
+                let ended =
+                    trail.write(row(format!("{result_line} (started in row {number})"))).await;
+                Ok(recorded_outcome(result, ended.err()))
             }
         }
     }
@@ -390,7 +391,10 @@ fn report(plan: &Plan, state: CallState) -> CallReport {
 
 /// The outcome of a call that may have happened. It is reported even if its audit row could not be
 /// written.
-fn told(result: Result<ToolOutcome, ToolError>, unwritten: Option<StoreError>) -> ToolOutcome {
+fn recorded_outcome(
+    result: Result<ToolOutcome, ToolError>,
+    unwritten: Option<StoreError>,
+) -> ToolOutcome {
     let mut outcome = result.unwrap_or_else(|error| {
         let doubt = if error.leaves_doubt() {
             "; the outcome is unknown, check before repeating"

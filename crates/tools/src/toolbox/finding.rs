@@ -113,19 +113,19 @@ pub(super) fn inner_call(call: &ToolCall) -> Option<ToolCall> {
 /// The tools that fit a need best, best first, as a text for a model.
 pub(super) fn found(need: &str, tools: &[&ToolSpec]) -> String {
     let best = ranked(need, tools);
-    let mut told = String::new();
+    let mut text = String::new();
     for spec in best.into_iter().take(MOST_FOUND) {
         let (name, description) = (&spec.name, &spec.description);
         let entry = format!("{name}: {description}\narguments: {}\n\n", spec.input_schema.text());
-        if told.len() + entry.len() > MOST_BYTES {
+        if text.len() + entry.len() > MOST_BYTES {
             break;
         }
-        told.push_str(&entry);
+        text.push_str(&entry);
     }
-    if told.is_empty() {
+    if text.is_empty() {
         return format!("[none of {} tools does that; say it in other words]", tools.len());
     }
-    told
+    text
 }
 
 /// The tools that share words with the need, ranked by BM25. A word in a tool's name counts for

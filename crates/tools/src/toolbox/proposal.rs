@@ -114,9 +114,9 @@ fn outcome(draft: Draft, replaces: Vec<DraftId>, verdict: Verdict) -> ToolOutcom
             ),
         ),
     };
-    let told = format!("Drafted: {summary}");
+    let line = format!("Drafted: {summary}");
     let proposal = Proposal { draft: draft.id, tool, summary, preview, asks_for, answer, replaces };
-    ToolOutcome { draft: Some(Box::new(proposal)), ..ToolOutcome::ok(output, told) }
+    ToolOutcome { draft: Some(Box::new(proposal)), ..ToolOutcome::ok(output, line) }
 }
 
 /// The result for a run whose draft was not decided in time.

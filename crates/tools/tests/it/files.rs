@@ -106,7 +106,7 @@ async fn an_edit_that_does_not_fit_says_how_to_mend_it_and_changes_nothing() {
     let edit = |path: &str, old: &str| json!({"path": path, "old": old, "new": "y"});
     assert_eq!(
         world.failed("edit_file", edit("notes.md", "x")).await,
-        "the text to replace stands 2 times in notes.md (lines 1, 2); quote more lines around it"
+        "the text to replace occurs 2 times in notes.md (lines 1, 2); quote more lines around it"
     );
     assert_eq!(
         world.failed("edit_file", edit("notes.md", "z")).await,

@@ -418,7 +418,7 @@ pub struct ToolOutcome {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spending {
     /// Spending of this run, which is booked with it.
-    OfRun { model: String, usage: Usage },
+    OfRun { model: ModelId, usage: Usage },
     /// Spending that another run books. The limit of this run still counts it.
     Elsewhere(f64),
 }

@@ -12,5 +12,5 @@ const STATES: Record<ConnectorAccount['state'], string> = {
 export function stateOf(account: ConnectorAccount): string {
   const state = STATES[account.state];
   const silent = account.silentSeconds;
-  return typeof silent === 'number' ? `${state}. Last heard ${silent} s ago.` : `${state}.`;
+  return typeof silent === 'number' ? `${state}. Last contact ${silent} s ago.` : `${state}.`;
 }

@@ -38,11 +38,11 @@ export function asksFor(plugin: Plugin): string[] {
     ...named('Add the connectors', plugin.connectors),
     ...named('Add MCP servers, whose tools wait for you:', plugin.mcpServers),
     ...named('Add skills, which wait for you:', plugin.skills),
-    ...plugin.hooks.map((hook) => hears(hook, plugin)),
+    ...plugin.hooks.map((hook) => notifiedOf(hook, plugin)),
   ];
 }
 
-function hears(hook: PluginHook, { grants }: Plugin): string {
+function notifiedOf(hook: PluginHook, { grants }: Plugin): string {
   const event = EVENTS[hook.event] ?? hook.event;
   if (hook.event === 'on_start' || hook.event === 'on_stop') return `Be notified when Onyx ${event} it`;
   const of = hook.tools.length > 0 ? ` of ${hook.tools.join(', ')}` : '';

@@ -81,7 +81,7 @@ pub(crate) async fn usage(
         .into_iter()
         .filter(|row| is(&query.person, row.person.as_str()))
         .filter(|row| is(&query.agent, row.used.agent.as_str()))
-        .filter(|row| is(&query.model, &row.used.model))
+        .filter(|row| is(&query.model, row.used.model.as_str()))
         .collect();
     let mut total = Sum::default();
     rows.iter().for_each(|row| total.add(&row.used.usage));
@@ -91,7 +91,7 @@ pub(crate) async fn usage(
         total,
         days: summed(&rows, |row| &row.day),
         agents: summed(&rows, |row| row.used.agent.as_str()),
-        models: summed(&rows, |row| &row.used.model),
+        models: summed(&rows, |row| row.used.model.as_str()),
         people: summed(&rows, |row| row.person.as_str()),
     }))
 }

@@ -50,14 +50,14 @@ enum Confirm {
 }
 
 /// What a person approves together with a message; only an approver may.
-pub(super) enum Agreed {
+pub(super) enum Confirmed {
     Nothing,
     /// What needs approval before the run begins.
     Begin(Approver),
     Drafts(Approver, Vec<DraftId>),
 }
 
-impl Agreed {
+impl Confirmed {
     pub(super) fn to_begin(&self) -> Confirmation {
         match self {
             Self::Begin(approver) => Confirmation::Given(approver.clone()),
@@ -67,13 +67,13 @@ impl Agreed {
 }
 
 impl ChatRequest {
-    pub(super) fn agreed(&self, caller: &AuthContext) -> Result<Agreed, Problem> {
+    pub(super) fn confirmed(&self, caller: &AuthContext) -> Result<Confirmed, Problem> {
         Ok(match &self.confirm {
-            Some(Confirm::All(true)) => Agreed::Begin(caller.approver()?),
+            Some(Confirm::All(true)) => Confirmed::Begin(caller.approver()?),
             Some(Confirm::Drafts(drafts)) if !drafts.is_empty() => {
-                Agreed::Drafts(caller.approver()?, drafts.clone())
+                Confirmed::Drafts(caller.approver()?, drafts.clone())
             }
-            Some(Confirm::All(false) | Confirm::Drafts(_)) | None => Agreed::Nothing,
+            Some(Confirm::All(false) | Confirm::Drafts(_)) | None => Confirmed::Nothing,
         })
     }
 

@@ -87,7 +87,7 @@ pub(in crate::routes) async fn assign(
     JsonBody(request): JsonBody<NewCoworker>,
 ) -> Result<(StatusCode, Json<CoworkerList>), Problem> {
     let channel = find(&state, &caller, &id).await?;
-    let agent = known(&state, &request.agent)?;
+    let agent = known_agent(&state, &request.agent)?;
     if channel.card.coworkers.len() >= MOST {
         return Err(Problem::field(
             "agent",
@@ -154,7 +154,7 @@ async fn assigned(
     })
 }
 
-fn known(state: &ApiState, id: &str) -> Result<AgentId, Problem> {
+fn known_agent(state: &ApiState, id: &str) -> Result<AgentId, Problem> {
     let roster = state.agent.roster();
     let found = id.parse().ok().filter(|id| roster.get(id).is_some());
     found.ok_or_else(|| Problem::unknown("agent", format!("there is no agent {id:?}")))

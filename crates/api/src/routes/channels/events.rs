@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::threads::session_of;
-use crate::routes::conversations::{StreamPosition, seen};
+use crate::routes::conversations::{StreamPosition, last_position};
 use crate::wire::FieldNames;
 use crate::wire::encode::{SseFrame, ThreadFrames};
 use crate::{ApiState, AuthContext, Problem};
@@ -40,19 +40,19 @@ pub(in crate::routes) async fn events(
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Frame, Infallible>>>, Problem> {
     let session = session_of(&state, &caller, &id).await?.session_id;
-    let seen = seen(&headers)?;
+    let seen = last_position(&headers)?;
     if let Some(StreamPosition { run, .. }) = &seen
         && state.agent.sessions.of_run(&caller.person, *run).await? != Some(session)
     {
         return Err(Problem::field("Last-Event-ID", "does not belong to this thread"));
     }
-    let (told, frames) = mpsc::channel(MOST_UNREAD);
+    let (sender, frames) = mpsc::channel(MOST_UNREAD);
     let agent = state.agent.clone();
     // The subscription begins here, so that nothing that happens before the task starts is missed.
     let notices = agent.notices();
     let person = caller.person.clone();
     let (later, followed) = (VecDeque::new(), HashSet::new());
-    let follower = Follower { agent, person, session, names, told, notices, later, followed };
+    let follower = Follower { agent, person, session, names, sender, notices, later, followed };
     tokio::spawn(follower.follow(seen));
     let frames = unfold(frames, |mut frames: mpsc::Receiver<SseFrame>| async move {
         let frame = frames.recv().await?;
@@ -67,7 +67,7 @@ struct Follower {
     person: PersonId,
     session: SessionId,
     names: FieldNames,
-    told: mpsc::Sender<SseFrame>,
+    sender: mpsc::Sender<SseFrame>,
     notices: Receiver<Notice>,
     /// Notices that arrived while a run was being streamed.
     later: VecDeque<ThreadNotice>,
@@ -99,14 +99,14 @@ impl Follower {
             if let Some(run) = self.agent.runs.on_session(&self.person, self.session) {
                 self.run(run, 0).await;
             }
-            let heard = match self.later.pop_front() {
-                Some(heard) => heard,
+            let notice = match self.later.pop_front() {
+                Some(notice) => notice,
                 None => tokio::select! {
-                    () = self.told.closed() => return,
-                    heard = hear(&mut self.notices, self.session) => heard,
+                    () = self.sender.closed() => return,
+                    notice = next_notice(&mut self.notices, self.session) => notice,
                 },
             };
-            match heard {
+            match notice {
                 ThreadNotice::Over => return,
                 ThreadNotice::Notice(NoticeKind::RunStarted(run)) => self.run(run, 0).await,
                 ThreadNotice::Notice(NoticeKind::MessageWithdrawn(message)) => {
@@ -166,7 +166,7 @@ impl Follower {
 
     /// Streams the events of a run after `after`, up to its end.
     async fn run(&mut self, run: RunId, after: u64) {
-        if self.followed.contains(&run) || self.told.is_closed() {
+        if self.followed.contains(&run) || self.sender.is_closed() {
             return;
         }
         // A run is at work a moment before its question is stored, and `RunStarted` comes after
@@ -192,15 +192,15 @@ impl Follower {
                 }
             };
             let ready = tokio::select! {
-                () = self.told.closed() => return,
-                heard = hear(&mut self.notices, self.session) => match heard {
+                () = self.sender.closed() => return,
+                notice = next_notice(&mut self.notices, self.session) => match notice {
                     ThreadNotice::Over => return,
                     ThreadNotice::Notice(NoticeKind::MessageWithdrawn(message)) => {
                         self.withdrawn(message).await;
                         continue;
                     }
-                    heard => {
-                        self.later.push_back(heard);
+                    notice => {
+                        self.later.push_back(notice);
                         continue;
                     }
                 },
@@ -214,7 +214,7 @@ impl Follower {
                         let _ = self.tell(frames.finish()).await;
                         return;
                     };
-                    let told = frames.encode(&envelope);
+                    let encoded = frames.encode(&envelope);
                     if envelope.seq <= after {
                         frames.skip();
                         continue;
@@ -226,7 +226,7 @@ impl Follower {
                         events.count_as_heard();
                         is_counted = true;
                     }
-                    told
+                    encoded
                 }
             };
             if self.tell(ready).await.is_err() {
@@ -244,8 +244,8 @@ impl Follower {
             return;
         };
         for envelope in &events {
-            let told = frames.encode(envelope);
-            if self.tell(told).await.is_err() {
+            let encoded = frames.encode(envelope);
+            if self.tell(encoded).await.is_err() {
                 return;
             }
         }
@@ -254,14 +254,14 @@ impl Follower {
     /// Sends frames to the client; fails when the client has disconnected.
     async fn tell(&self, frames: Vec<SseFrame>) -> Result<(), mpsc::error::SendError<SseFrame>> {
         for frame in frames {
-            self.told.send(frame).await?;
+            self.sender.send(frame).await?;
         }
         Ok(())
     }
 }
 
 /// The next notice about a session.
-async fn hear(notices: &mut Receiver<Notice>, session: SessionId) -> ThreadNotice {
+async fn next_notice(notices: &mut Receiver<Notice>, session: SessionId) -> ThreadNotice {
     loop {
         match notices.recv().await {
             Ok(notice) if notice.session == session => return ThreadNotice::Notice(notice.kind),

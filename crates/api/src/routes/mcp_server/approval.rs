@@ -20,10 +20,10 @@ pub(super) async fn result(
     outcome: &ToolOutcome,
     exchange: &Exchange,
 ) -> Result<Value, Stop> {
-    let Some(proposal) = outcome.draft.as_deref() else { return Ok(told(outcome)) };
+    let Some(proposal) = outcome.draft.as_deref() else { return Ok(result_of(outcome)) };
     let may_approve = service.caller.approver().is_ok() && proposal.asks_for == AsksFor::Approval;
     if !may_approve || !exchange.can("elicitation") {
-        return Ok(told(outcome));
+        return Ok(result_of(outcome));
     }
     exchange.keep(DRAFT, json!(proposal.draft.to_string()));
     exchange.keep(SEEN, json!(question_of(proposal)));
@@ -86,7 +86,7 @@ fn question_of(proposal: &Proposal) -> String {
     format!("Onyx asks for your approval: {}\n\n{}{cut}", proposal.summary, &preview[..end])
 }
 
-fn told(outcome: &ToolOutcome) -> Value {
+fn result_of(outcome: &ToolOutcome) -> Value {
     let mut content = vec![json!({"type": "text", "text": outcome.output})];
     if let Some(draft) = &outcome.draft {
         let id = draft.draft;

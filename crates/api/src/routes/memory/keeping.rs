@@ -55,8 +55,8 @@ async fn keep(
     let mut run = state.agent.runs.start(request).await?;
     let (session_id, run_id) = (Some(run.session_id), Some(run.run_id));
     let mut kept = KeepingReport { session_id, run_id, ..KeepingReport::default() };
-    while let Some(told) = run.events.next().await {
-        match &told.event {
+    while let Some(envelope) = run.events.next().await {
+        match &envelope.event {
             Event::Draft { draft_id, .. } => kept.drafts.push(*draft_id),
             Event::Done { status, .. } => kept.status = Some(*status),
             _ => {}

@@ -46,7 +46,7 @@ pub(super) async fn token(
         _ => return refused(&GrantRefusal::new("unsupported_grant_type", "which grant?")),
     };
     match tokens {
-        Ok((tokens, grants)) => told(&tokens, grants),
+        Ok((tokens, grants)) => token_answer(&tokens, grants),
         // The program must not take an outage for a refusal.
         Err(fault) if fault.code == ErrorCode::StorageUnavailable => {
             Problem::from(fault).into_response()
@@ -63,7 +63,7 @@ fn invalid_grant(fault: &Fault) -> GrantRefusal {
     GrantRefusal::new("invalid_grant", fault.message.clone())
 }
 
-fn told(tokens: &Tokens, grants: Option<Grants>) -> Response {
+fn token_answer(tokens: &Tokens, grants: Option<Grants>) -> Response {
     let mut body = json!({
         "access_token": tokens.access.reveal(),
         "token_type": "Bearer",

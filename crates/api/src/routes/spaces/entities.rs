@@ -262,7 +262,7 @@ pub(super) async fn made(
     let entities = entities(state, caller)?;
     let by = onyx_storage::Change { origin, ..by(state, caller) };
     let edit = entities.plan_new(space, kind, change, origin, by.ts).await.map_err(Fault::from)?;
-    let made = entities.commit(&edit, by).await.map_err(Fault::from)?.ok_or_else(gone)?;
+    let made = entities.commit(&edit, by).await.map_err(Fault::from)?.ok_or_else(no_such_entity)?;
     let at = &made.at;
     // Ids are file names in any script; headers are ASCII.
     let id = percent_encoded(at.id.as_str());
@@ -277,7 +277,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let at = entity_ref(&state, &caller, &path).await?;
     let found = entities(&state, &caller)?.get(&at).await.map_err(Fault::from)?;
-    Ok(answer(found.ok_or_else(gone)?))
+    Ok(answer(found.ok_or_else(no_such_entity)?))
 }
 
 pub(super) async fn patch(
@@ -294,7 +294,7 @@ pub(super) async fn patch(
     let edit = entities.plan_change(&at, &change, by.ts).await.map_err(Fault::from)?;
     check_seen(&headers, edit.before.as_ref().map(|object| object.hash))?;
     let changed = entities.commit(&edit, by).await.map_err(Fault::from)?;
-    Ok(answer(changed.ok_or_else(gone)?))
+    Ok(answer(changed.ok_or_else(no_such_entity)?))
 }
 
 pub(super) async fn remove(
@@ -337,7 +337,7 @@ pub(super) async fn entity_ref(
 ) -> Result<EntityRef, Problem> {
     let (space, kind) = place(state, caller, space, kind).await?;
     // A text that is not an id names no entity.
-    let id: EntityId = id.parse().map_err(|_| gone())?;
+    let id: EntityId = id.parse().map_err(|_| no_such_entity())?;
     Ok(EntityRef { space, kind, id })
 }
 
@@ -348,10 +348,10 @@ pub(super) async fn check_entity(
     at: &EntityRef,
 ) -> Result<(), Problem> {
     let found = entities(state, caller)?.get(at).await.map_err(Fault::from)?;
-    found.map(drop).ok_or_else(gone)
+    found.map(drop).ok_or_else(no_such_entity)
 }
 
-fn gone() -> Problem {
+fn no_such_entity() -> Problem {
     Fault::plain(ErrorCode::NotFound).into()
 }
 

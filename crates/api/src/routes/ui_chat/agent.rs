@@ -36,8 +36,8 @@ pub(super) async fn answer(
     let turn = request.turn()?;
     let left_out = request.left_out_for_an_agent().join(", ");
     let mut response = match turn {
-        UiTurn::Said(content) => begin(state, caller, &request, Asked::Now(content)).await?,
-        UiTurn::Again => begin(state, caller, &request, Asked::Again).await?,
+        UiTurn::Said(content) => begin(state, caller, &request, Question::New(content)).await?,
+        UiTurn::Again => begin(state, caller, &request, Question::Repeated).await?,
         UiTurn::Decided(decisions) => go_on(state, caller, decisions).await?,
     };
     if let Ok(names) = HeaderValue::from_str(&left_out)
@@ -48,26 +48,26 @@ pub(super) async fn answer(
     Ok(response)
 }
 
-enum Asked {
-    Now(UserContent),
+enum Question {
+    New(UserContent),
     /// Answers the last message again.
-    Again,
+    Repeated,
 }
 
 async fn begin(
     state: ApiState,
     caller: AuthContext,
     request: &UiChatRequest,
-    asked: Asked,
+    question: Question,
 ) -> Result<Response, Problem> {
     let place = place(&state, &caller, request).await?;
-    let input = match (asked, place.existing()) {
-        (Asked::Now(content), _) => RunInput::New(content),
-        (Asked::Again, Some(session)) => {
+    let input = match (question, place.existing()) {
+        (Question::New(content), _) => RunInput::New(content),
+        (Question::Repeated, Some(session)) => {
             let latest = state.agent.conversations.latest_message(&caller.person, session).await?;
             RunInput::Regenerate(latest)
         }
-        (Asked::Again, None) => {
+        (Question::Repeated, None) => {
             let why = "missing; name the conversation whose answer is to be regenerated";
             return Err(Problem::field("sessionId", why));
         }
@@ -91,7 +91,7 @@ async fn begin(
         tracing::warn!(%run, %error, "the session of a chat could not be noted");
     }
     let following = Following::of(&state, &caller, run, handle.events).await;
-    Ok(told(following, run, Some(session)))
+    Ok(streamed(following, run, Some(session)))
 }
 
 /// Finds the session that the request names, or the session of its chat, or makes a new one.
@@ -174,7 +174,7 @@ async fn go_on(
     let session = decided.last().map(|draft| draft.key.session);
     let events = state.agent.runs.events(&caller.person, run, 0).await?;
     let following = Following::of(&state, &caller, run, events).await.after_decisions(&decided);
-    Ok(told(following, run, session))
+    Ok(streamed(following, run, session))
 }
 
 async fn decide(
@@ -209,10 +209,10 @@ pub(super) async fn resume(
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let following = Following::of(&state, &caller, run, events).await;
-    Ok(told(following, run, session))
+    Ok(streamed(following, run, session))
 }
 
-fn told(following: Following, run: RunId, session: Option<SessionId>) -> Response {
+fn streamed(following: Following, run: RunId, session: Option<SessionId>) -> Response {
     let frames = UiRunFrames::new(run.to_string());
     let place = [(HeaderName::from_static(RUN), run.to_string())];
     let mut response = (stream_headers(), place, stream(following, frames)).into_response();

@@ -62,33 +62,33 @@ impl Following {
     async fn next(&mut self, frames: &mut UiRunFrames) -> Option<Bytes> {
         let mut chunk = BytesMut::new();
         while chunk.is_empty() && !self.is_over {
-            let told = match self.events.next().await {
-                Some(envelope) => self.told(&envelope, frames).await,
+            let ready = match self.events.next().await {
+                Some(envelope) => self.frames_of(&envelope, frames).await,
                 None => self.end(frames.finish()),
             };
-            for frame in told {
+            for frame in ready {
                 chunk.extend_from_slice(&frame);
             }
         }
         (!chunk.is_empty()).then(|| chunk.freeze())
     }
 
-    async fn told(&mut self, envelope: &Envelope, frames: &mut UiRunFrames) -> Vec<Bytes> {
-        let mut told = frames.event(envelope);
+    async fn frames_of(&mut self, envelope: &Envelope, frames: &mut UiRunFrames) -> Vec<Bytes> {
+        let mut ready = frames.event(envelope);
         // Requests may be answered out of order, so skipping ends with the last of them.
         let is_silent = !self.answered.is_empty();
         match &envelope.event {
             Event::Confirm { draft_id, .. } => {
                 let is_new = !self.answered.remove(draft_id);
                 if is_new {
-                    told.extend(self.question(*draft_id).await);
+                    ready.extend(self.question(*draft_id).await);
                 }
             }
             Event::Status { code: StatusCode::Waiting, .. } if self.asks && !is_silent => {
-                told.extend(frames.pause());
-                return self.end(told);
+                ready.extend(frames.pause());
+                return self.end(ready);
             }
-            Event::Done { .. } => return self.end(told),
+            Event::Done { .. } => return self.end(ready),
             _ => {}
         }
         // The client has the earlier parts, except for the beginning, which names the message.
@@ -96,7 +96,7 @@ impl Following {
             frames.drop_told();
             return Vec::new();
         }
-        told
+        ready
     }
 
     /// Sends an approval request. A draft that was already decided does not stop the run.
@@ -113,10 +113,10 @@ impl Following {
         }
     }
 
-    fn end(&mut self, told: Vec<Bytes>) -> Vec<Bytes> {
+    fn end(&mut self, ready: Vec<Bytes>) -> Vec<Bytes> {
         self.is_over = true;
         self.reader.done();
-        told
+        ready
     }
 }
 

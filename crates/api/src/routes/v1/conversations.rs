@@ -61,7 +61,7 @@ pub(super) async fn show(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> JsonResult {
-    found(&state, &caller, &id).await.map(|conversation| Json(view(&conversation)))
+    stored_conversation(&state, &caller, &id).await.map(|conversation| Json(view(&conversation)))
 }
 
 pub(super) async fn delete(
@@ -80,7 +80,9 @@ pub(super) async fn conversation_items(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> JsonResult {
-    found(&state, &caller, &id).await.map(|conversation| Json(listed(&conversation.items)))
+    stored_conversation(&state, &caller, &id)
+        .await
+        .map(|conversation| Json(listed(&conversation.items)))
 }
 
 pub(super) async fn add_items(
@@ -89,7 +91,7 @@ pub(super) async fn add_items(
     Path(id): Path<String>,
     JsonBody(body): JsonBody<Map<String, Value>>,
 ) -> JsonResult {
-    let mut conversation = found(&state, &caller, &id).await?;
+    let mut conversation = stored_conversation(&state, &caller, &id).await?;
     let added = items(body.get("items"));
     conversation.items.extend(added.iter().cloned());
     stored(&state, &caller).put_conversation(&conversation).await?;
@@ -100,7 +102,7 @@ fn stored<'a>(state: &'a ApiState, caller: &'a AuthContext) -> Stored<'a> {
     Stored::of(&*state.store.short_lived, &caller.person)
 }
 
-async fn found(
+async fn stored_conversation(
     state: &ApiState,
     caller: &AuthContext,
     id: &str,

@@ -12,10 +12,10 @@ const MOST: usize = 64;
 pub(super) fn ignored(names: &[String]) -> HeaderMap {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.[]".contains(&byte);
     let plain = |name: &&String| name.len() <= 96 && name.bytes().all(fits);
-    let mut told: Vec<String> = names.iter().filter(plain).take(MOST).cloned().collect();
-    if told.len() < names.len() {
-        told.push(format!("and {} more", names.len() - told.len()));
+    let mut listed: Vec<String> = names.iter().filter(plain).take(MOST).cloned().collect();
+    if listed.len() < names.len() {
+        listed.push(format!("and {} more", names.len() - listed.len()));
     }
-    let value = HeaderValue::from_str(&told.join(", ")).ok().filter(|value| !value.is_empty());
+    let value = HeaderValue::from_str(&listed.join(", ")).ok().filter(|value| !value.is_empty());
     value.map(|value| (HeaderName::from_static(IGNORED), value)).into_iter().collect()
 }

@@ -182,7 +182,8 @@ async fn answer(
     };
     let response = match target {
         Target::Agent { agent, model } => {
-            run::answer(state, caller, sent, run::Wanted { agent, model, dialect }, body).await
+            run::answer(state, caller, sent, run::AnswererChoice { agent, model, dialect }, body)
+                .await
         }
         Target::Upstream(model) => pass::through(state, caller, &sent, model, dialect, body).await,
     }?;

@@ -18,9 +18,9 @@ use crate::{ApiState, AuthContext, Dialect, Problem};
 
 const RUN: &str = "x-onyx-run-id";
 
-pub(crate) struct Wanted {
+pub(crate) struct AnswererChoice {
     pub(super) agent: Option<AgentId>,
-    pub(super) model: Option<String>,
+    pub(super) model: Option<ModelId>,
     pub(super) dialect: Dialect,
 }
 
@@ -28,10 +28,10 @@ pub(super) async fn answer(
     state: &ApiState,
     caller: &AuthContext,
     sent: Sent,
-    wanted: Wanted,
+    choice: AnswererChoice,
     body: Map<String, Value>,
 ) -> Result<Response, Problem> {
-    let Wanted { agent, model, dialect } = wanted;
+    let AnswererChoice { agent, model, dialect } = choice;
     let echo = dialect.echo(&body);
     let asked = dialect.read(body)?;
     let session = match (sent.session, &asked.previous) {
@@ -39,7 +39,7 @@ pub(super) async fn answer(
         (None, Some(previous)) => Some(answered_in(state, caller, previous).await?),
         (None, None) => None,
     };
-    let mut names = asked.left_out(&taken(state, agent.as_ref(), model.as_deref()));
+    let mut names = asked.left_out(&used_settings(state, agent.as_ref(), model.as_ref()));
     names.extend(sent.betas.is_some().then(|| BETAS.to_owned()));
     let ignored = ignored(&names);
     let session = place(state, caller, session, agent).await?;
@@ -96,11 +96,11 @@ pub(super) async fn answer(
 
 /// The settings that reach the agent's model. If a run switches to another model, that one gets the
 /// settings that its format supports.
-fn taken(state: &ApiState, agent: Option<&AgentId>, model: Option<&str>) -> Vec<Knob> {
+fn used_settings(state: &ApiState, agent: Option<&AgentId>, model: Option<&ModelId>) -> Vec<Knob> {
     let roster = state.agent.roster();
     let agent = agent.and_then(|id| roster.get(id)).unwrap_or_else(|| roster.default_agent());
-    let mut taken =
-        state.upstream.takes(model.or(agent.model.primary.as_ref().map(ModelId::as_str)));
+    let model = model.or(agent.model.primary.as_ref());
+    let mut taken = state.upstream.takes(model.map(ModelId::as_str));
     // The run's session is its cache key, so the client's is not used.
     taken.retain(|knob| *knob != Knob::CacheKey);
     taken
@@ -116,7 +116,7 @@ async fn whole(
     loop {
         let next = run.next().await;
         let parts = match &next {
-            Some(told) => fold.event(told),
+            Some(envelope) => fold.event(envelope),
             None => fold.finish(),
         };
         for part in parts {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use axum::http::HeaderMap;
 use onyx_agent::MemoryUse;
-use onyx_types::{AgentId, ErrorCode, SessionId};
+use onyx_types::{AgentId, ErrorCode, ModelId, SessionId};
 use serde_json::{Map, Value};
 
 use crate::wire::encode::v1::StreamUsage;
@@ -37,7 +37,7 @@ pub(crate) enum Target {
         /// None: the session's own agent, or the default one.
         agent: Option<AgentId>,
         /// Replaces the agent's own model for this run.
-        model: Option<String>,
+        model: Option<ModelId>,
     },
     /// `<provider>/<model>`.
     Upstream(String),
@@ -88,7 +88,7 @@ impl Sent {
                 Err(Problem::new(ErrorCode::NotFound, format!("There is no agent {agent}.")))
             }
             (Some(agent), None, Some(model)) => {
-                let model = model.contains('/').then(|| model.clone());
+                let model = model.contains('/').then(|| ModelId::new(model));
                 Ok(Target::Agent { agent: Some(agent.clone()), model })
             }
             (Some(agent), _, _) => Ok(Target::Agent { agent: Some(agent.clone()), model: None }),

@@ -1,7 +1,9 @@
 //! The commands of a client. Field names are camelCase as documented; snake_case is accepted too.
 
 use onyx_storage::{Delivery, ObjectKey, SessionStatus};
-use onyx_types::{AgentId, DraftId, ErrorCode, RunId, SessionId, TurnId, UserContent, UserPart};
+use onyx_types::{
+    AgentId, DraftId, ErrorCode, ModelId, RunId, SessionId, TurnId, UserContent, UserPart,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -62,7 +64,7 @@ pub(super) struct Send {
     pub(super) agent: Option<AgentId>,
     #[serde(alias = "session_id")]
     pub(super) session_id: Option<SessionId>,
-    pub(super) model: Option<String>,
+    pub(super) model: Option<ModelId>,
     /// Replaces that turn with this message, in a fork of the session.
     pub(super) edit: Option<TurnId>,
     /// Another answer to the message of that turn, in a fork of the session.
@@ -228,7 +230,7 @@ pub(super) struct DraftsDecide {
     pub(super) draft_id: DraftId,
     pub(super) decision: Decision,
     #[serde(flatten)]
-    pub(super) said: DraftDecision,
+    pub(super) details: DraftDecision,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

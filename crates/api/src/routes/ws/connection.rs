@@ -64,13 +64,13 @@ pub(super) async fn serve(
             following: Following::default(),
             tail: LogTail::default(),
         };
-        let heard = async {
+        let reading = async {
             while let Some(text) = receive(&mut source, &outbox, SILENCE).await {
                 connection.handle(&text).await;
             }
         };
         tokio::select! {
-            () = heard => {}
+            () = reading => {}
             () = revoked.cancelled() => outbox.close(CloseReason::Unauthenticated).await,
         }
         telling.abort();
@@ -123,8 +123,8 @@ impl Connection {
                 let shown = self.sender.show(&self.state, &auth).await;
                 if let Err(problem) = shown {
                     // A connection allows one attempt to authenticate, like a request.
-                    let told = result::failure(Some(reply.kind), reply.id, &problem);
-                    self.outbox.tell(told).await;
+                    let frame = result::failure(Some(reply.kind), reply.id, &problem);
+                    self.outbox.tell(frame).await;
                     self.outbox.close(CloseReason::Unauthenticated).await;
                     return Ok(());
                 }
@@ -366,11 +366,11 @@ impl Connection {
         let decided = match decide.decision {
             Decision::Approve => {
                 let approver = self.caller.approver()?;
-                agent.approvals.approve(&approver, id, decide.said.yes()?).await
+                agent.approvals.approve(&approver, id, decide.details.approval()?).await
             }
-            Decision::Reject => agent.approvals.reject(person, id, decide.said.reason()?).await,
+            Decision::Reject => agent.approvals.reject(person, id, decide.details.reason()?).await,
         };
-        let told = match decided {
+        let frame = match decided {
             Ok(draft) => {
                 let draft = PendingChange::of(&self.state, draft);
                 result::success(reply.kind, reply.id, &draft)
@@ -380,7 +380,7 @@ impl Connection {
                 result::refusal(Some(reply.kind), reply.id, &not.fault.into(), draft.as_ref())
             }
         };
-        self.outbox.tell(told).await;
+        self.outbox.tell(frame).await;
         Ok(())
     }
 

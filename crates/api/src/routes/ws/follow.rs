@@ -103,14 +103,14 @@ impl EventData<'static> {
 
 /// Sends changes for this person until the connection ends.
 pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox) {
-    let (mut notices, mut changes) = (state.agent.notices(), state.changes.heard());
+    let (mut notices, mut changes) = (state.agent.notices(), state.changes.subscribe());
     let mut jobs = state.agent.jobs.notices();
     let is_owner = state.auth.identity().owner().is_ok_and(|owner| owner == person);
     // A connection that only listens must not keep the server's parts alive.
     drop(state);
     loop {
-        let told = tokio::select! {
-            heard = notices.recv() => match heard {
+        let events = tokio::select! {
+            received = notices.recv() => match received {
                 Err(RecvError::Closed) => return,
                 // Changes were missed, so the client reloads everything.
                 Err(RecvError::Lagged(_)) => vec![EventData::MISSED],
@@ -122,7 +122,7 @@ pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox
                 }
                 Ok(_) => Vec::new(),
             },
-            heard = jobs.recv() => match heard {
+            received = jobs.recv() => match received {
                 Err(RecvError::Closed) => return,
                 Err(RecvError::Lagged(_)) => vec![EventData { topic: "jobs", ..EventData::MISSED }],
                 Ok(notice) if notice.person == person => vec![EventData {
@@ -134,7 +134,7 @@ pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox
                 }],
                 Ok(_) => Vec::new(),
             },
-            heard = changes.recv() => match heard {
+            received = changes.recv() => match received {
                 Err(RecvError::Closed) => return,
                 Err(RecvError::Lagged(_)) => Change::TOPICS
                     .iter()
@@ -149,7 +149,7 @@ pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox
             },
             () = outbox.ended.cancelled() => return,
         };
-        for data in told {
+        for data in events {
             let frame = EventFrame { kind: "event", data };
             outbox.tell(serde_json::to_string(&frame).unwrap_or_default()).await;
         }
@@ -157,18 +157,20 @@ pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox
 }
 
 fn describe(notice: &Notice) -> EventData<'static> {
-    let told = EventData { session_id: Some(notice.session), ..EventData::MISSED };
+    let unnamed = EventData { session_id: Some(notice.session), ..EventData::MISSED };
     match notice.kind {
         NoticeKind::SessionChanged | NoticeKind::MessageWithdrawn(_) => {
-            EventData { change: "changed", ..told }
+            EventData { change: "changed", ..unnamed }
         }
-        NoticeKind::SessionDeleted => EventData { change: "removed", ..told },
+        NoticeKind::SessionDeleted => EventData { change: "removed", ..unnamed },
         NoticeKind::RunStarted(run) => {
-            EventData { change: "run_started", run_id: Some(run), ..told }
+            EventData { change: "run_started", run_id: Some(run), ..unnamed }
         }
-        NoticeKind::RunEnded(run) => EventData { change: "run_ended", run_id: Some(run), ..told },
+        NoticeKind::RunEnded(run) => {
+            EventData { change: "run_ended", run_id: Some(run), ..unnamed }
+        }
         NoticeKind::Draft(draft) => {
-            EventData { topic: "drafts", change: "changed", draft_id: Some(draft), ..told }
+            EventData { topic: "drafts", change: "changed", draft_id: Some(draft), ..unnamed }
         }
     }
 }

@@ -416,7 +416,7 @@ impl Message {
                     ClientTurn::ToolCall(call) => Some(call.id.clone()),
                     ClientTurn::User(_)
                     | ClientTurn::Assistant(_)
-                    | ClientTurn::Given(..)
+                    | ClientTurn::OwnAnswer(..)
                     | ClientTurn::ToolResult { .. } => None,
                 });
                 let id = before

@@ -120,7 +120,7 @@ fn blocks(turn: ClientTurn) -> (Role, Vec<Block>) {
         ClientTurn::User(UserContent::Parts(parts)) => {
             (Role::User, parts.into_iter().filter_map(part).collect())
         }
-        ClientTurn::Assistant(text) | ClientTurn::Given(text, _) => {
+        ClientTurn::Assistant(text) | ClientTurn::OwnAnswer(text, _) => {
             (Role::Assistant, vec![Block::Text { text }])
         }
         ClientTurn::ToolCall(call) => {
@@ -157,7 +157,7 @@ pub(crate) fn check_results(turns: &[ClientTurn], field: &str) -> Result<(), Pro
             ClientTurn::ToolResult { .. }
             | ClientTurn::User(_)
             | ClientTurn::Assistant(_)
-            | ClientTurn::Given(..) => {}
+            | ClientTurn::OwnAnswer(..) => {}
         }
     }
     Ok(())

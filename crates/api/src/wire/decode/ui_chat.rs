@@ -158,10 +158,10 @@ impl UiChatRequest {
     /// The session of the conversation, as far as the request names it: by its field, or by the
     /// metadata of the last answer.
     pub(crate) fn named_session(&self) -> Option<SessionId> {
-        let told = |message: &UiMessage| {
+        let session_in = |message: &UiMessage| {
             message.metadata.as_ref()?.get("sessionId")?.as_str()?.parse().ok()
         };
-        self.session_id.or_else(|| self.messages.iter().rev().find_map(told))
+        self.session_id.or_else(|| self.messages.iter().rev().find_map(session_in))
     }
 
     fn check_agent_fields(&self) -> Result<(), Problem> {

@@ -74,7 +74,7 @@ struct LaneAnswer {
     message_id: String,
     content: String,
     /// How many bytes of the content were sent.
-    told: usize,
+    sent: usize,
     has_whole_text: bool,
     fault: Option<Fault>,
     /// Whether a person stopped this answer while others continued; that was sent already.
@@ -130,7 +130,7 @@ impl ThreadFrames {
         let answer = |agent: &AgentId| LaneAnswer {
             message_id: answer_id(question, agent),
             content: String::new(),
-            told: 0,
+            sent: 0,
             has_whole_text: false,
             fault: None,
             is_cancelled: false,
@@ -141,25 +141,25 @@ impl ThreadFrames {
     /// The text that was gathered since the last time.
     pub fn flush(&mut self) -> Vec<SseFrame> {
         let mut frames = Vec::new();
-        for answer in self.answers.iter_mut().filter(|answer| answer.told < answer.content.len()) {
+        for answer in self.answers.iter_mut().filter(|answer| answer.sent < answer.content.len()) {
             let chunk = ThreadEvent::Chunk {
                 message_id: &answer.message_id,
-                text: &answer.content[answer.told..],
+                text: &answer.content[answer.sent..],
                 full_content: &answer.content,
             };
             frames.push(SseFrame::new(self.names, self.id.clone(), "chat:chunk", &chunk));
-            answer.told = answer.content.len();
+            answer.sent = answer.content.len();
         }
         frames
     }
 
     pub fn has_unsaid(&self) -> bool {
-        self.answers.iter().any(|answer| answer.told < answer.content.len())
+        self.answers.iter().any(|answer| answer.sent < answer.content.len())
     }
 
     /// Marks all gathered text as sent, for a reader who has it already.
     pub fn skip(&mut self) {
-        self.answers.iter_mut().for_each(|answer| answer.told = answer.content.len());
+        self.answers.iter_mut().for_each(|answer| answer.sent = answer.content.len());
     }
 
     fn answer(&mut self, lane: LaneId) -> Option<&mut LaneAnswer> {

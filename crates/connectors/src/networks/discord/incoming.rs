@@ -36,7 +36,11 @@ fn addresses(message: &Message, me: &User) -> bool {
     is_reply || message.mentions.iter().any(|user| user.id == me.id)
 }
 
-pub(super) fn said(message: &Message, me: &User, place: Option<DiscordChannel>) -> Update {
+pub(super) fn message_update(
+    message: &Message,
+    me: &User,
+    place: Option<DiscordChannel>,
+) -> Update {
     let author = Author { id: message.author.id.clone(), name: message.author.name() };
     let quoted = message
         .referenced_message

@@ -33,7 +33,7 @@ pub(super) async fn private(
         gateway.position.note_message(&message.id);
         if is_for_us(&message, me, true) {
             discord.remember(&message.author.id, &message.channel_id);
-            updates.push(incoming::said(&message, me, None));
+            updates.push(incoming::message_update(&message, me, None));
         }
     }
     Ok(updates)
@@ -69,7 +69,7 @@ pub(super) async fn guild(
         for message in messages {
             gateway.position.note_message(&message.id);
             if is_for_us(&message, me, false) {
-                updates.push(incoming::said(&message, me, Some(place.clone())));
+                updates.push(incoming::message_update(&message, me, Some(place.clone())));
             }
         }
     }

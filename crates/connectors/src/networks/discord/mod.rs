@@ -240,10 +240,10 @@ impl Discord {
         if is_private {
             gateway.position.note_private(&message.channel_id);
             self.remember(&message.author.id, &message.channel_id);
-            return Ok(Some(incoming::said(message, me, None)));
+            return Ok(Some(incoming::message_update(message, me, None)));
         }
         let place = self.place(&message.channel_id).await?;
-        Ok(Some(incoming::said(message, me, place)))
+        Ok(Some(incoming::message_update(message, me, place)))
     }
 
     async fn interaction(&self, given: Interaction) -> Result<Option<Update>, NetworkError> {

@@ -35,13 +35,13 @@ pub(super) fn batch(updates: &Value, me: &Bot) -> Batch {
 
 fn incoming(update: TelegramUpdate, me: &Bot) -> Option<Incoming> {
     match (update.message, update.callback_query) {
-        (Some(message), _) => said(&message, me),
+        (Some(message), _) => incoming_message(&message, me),
         (None, Some(query)) => pressed(query),
         (None, None) => None,
     }
 }
 
-fn said(message: &Message, me: &Bot) -> Option<Incoming> {
+fn incoming_message(message: &Message, me: &Bot) -> Option<Incoming> {
     let from = message.from.as_ref()?;
     let kind = peer_kind(message)?;
     let text = message.text.clone().or_else(|| message.caption.clone()).unwrap_or_default();

@@ -93,11 +93,11 @@ pub(super) fn command_rules(config: &Config) -> Vec<Check> {
     let own = listed
         .chain(entries)
         .filter_map(|(id, agent)| agent.tools.as_ref().map(|tools| (format!("agent {id}"), tools)));
-    let mend = "name a program that cannot start others, or let the agent ask each time";
+    let fix = "name a program that cannot start others, or let the agent ask each time";
     let mut checks = Vec::new();
     for (place, tools) in defaults.chain(own) {
         for warning in tools.command_warnings() {
-            checks.push(Check::warning("commands", format!("{place}: {}", warning.0), mend));
+            checks.push(Check::warning("commands", format!("{place}: {}", warning.0), fix));
         }
     }
     checks
@@ -108,8 +108,8 @@ pub(super) fn config(home: &HomeFolder, config: Result<&Config, &ConfigError>) -
     let shown = path.display();
     let config = match config {
         Err(error) => {
-            let mend = format!("edit {shown}; a running server keeps the config before the edit");
-            return vec![Check::broken("config", error.to_string(), mend)];
+            let fix = format!("edit {shown}; a running server keeps the config before the edit");
+            return vec![Check::broken("config", error.to_string(), fix)];
         }
         Ok(config) => config,
     };
@@ -127,12 +127,12 @@ pub(super) fn config(home: &HomeFolder, config: Result<&Config, &ConfigError>) -
             .map(|warning| Check::warning("config", warning.clone(), format!("edit {shown}"))),
     );
     checks.extend(config.missing.iter().map(|missing| {
-        let mend = format!(
+        let fix = format!(
             "set {} in the environment or in {}",
             missing.variable,
             home.dotenv().display()
         );
-        Check::warning("config", missing.to_string(), mend)
+        Check::warning("config", missing.to_string(), fix)
     }));
     if let Err(error) = config.server() {
         checks.push(Check::broken("storage", error.message(), format!("edit {shown}")));
@@ -157,8 +157,8 @@ pub(super) async fn free_home(taken: Home) -> (Vec<Check>, Option<Arc<Secrets>>)
     let store = match Store::open_embedded(taken, clock.clone()).await {
         Ok(store) => store,
         Err(error) => {
-            let mend = "check the disk and who owns the files of the home";
-            checks.push(Check::broken("storage", error.to_string(), mend));
+            let fix = "check the disk and who owns the files of the home";
+            checks.push(Check::broken("storage", error.to_string(), fix));
             return (checks, None);
         }
     };
@@ -198,8 +198,8 @@ const LOOKED_AT_HERE: [&str; 4] = ["disk", "sandbox", "docker", "search"];
 pub(super) async fn held_home(home: &HomeFolder, held: &str) -> Result<Vec<Check>> {
     let client = Client::over(SocketPath::of(home)?)?;
     let Ok(health) = client.get_any::<Ready>("/api/health").await else {
-        let mend = "end that process, then start `onyx serve` again";
-        return Ok(vec![Check::broken("lock", format!("{held}, and it does not answer"), mend)]);
+        let fix = "end that process, then start `onyx serve` again";
+        return Ok(vec![Check::broken("lock", format!("{held}, and it does not answer"), fix)]);
     };
     let mut checks = vec![Check::ok("lock", held)];
     // Providers are checked from the config, so the server's own view of them is left out.

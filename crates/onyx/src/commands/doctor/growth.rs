@@ -57,14 +57,14 @@ fn growth(home: &HomeFolder, measured: &Measured, now: Timestamp) -> Check {
         free.ok().zip(a_day.filter(|bytes| *bytes > 0)).map(|(free, bytes)| free / bytes);
     if let Some(days) = days_left.filter(|days| *days < SOON_DAYS) {
         let detail = format!("{detail}; at this rate the disk is full in {days} days");
-        let mend = "move large files elsewhere, or delete old conversations: `jobs.sessionCleanup`";
-        return Check::warning("growth", detail, mend);
+        let fix = "move large files elsewhere, or delete old conversations: `jobs.sessionCleanup`";
+        return Check::warning("growth", detail, fix);
     }
     match kept {
         Ok(()) => Check::ok("growth", detail),
         Err(why) => {
-            let mend = "check who owns the folder cache of the home";
-            Check::warning("growth", format!("{detail}; the size cannot be stored: {why}"), mend)
+            let fix = "check who owns the folder cache of the home";
+            Check::warning("growth", format!("{detail}; the size cannot be stored: {why}"), fix)
         }
     }
 }

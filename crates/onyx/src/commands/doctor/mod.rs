@@ -30,8 +30,9 @@ pub(super) struct Check {
     name: String,
     state: State,
     detail: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mend: Option<String>,
+    /// What to do about it. Programs read it under its first name.
+    #[serde(rename = "mend", skip_serializing_if = "Option::is_none")]
+    fix: Option<String>,
     #[serde(skip)]
     repair: Option<Repair>,
 }
@@ -46,25 +47,15 @@ enum State {
 
 impl Check {
     fn ok(name: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            state: State::Ok,
-            detail: detail.into(),
-            mend: None,
-            repair: None,
-        }
+        Self { name: name.into(), state: State::Ok, detail: detail.into(), fix: None, repair: None }
     }
 
-    fn warning(
-        name: impl Into<String>,
-        detail: impl Into<String>,
-        mend: impl Into<String>,
-    ) -> Self {
-        Self { state: State::Warning, mend: Some(mend.into()), ..Self::ok(name, detail) }
+    fn warning(name: impl Into<String>, detail: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { state: State::Warning, fix: Some(fix.into()), ..Self::ok(name, detail) }
     }
 
-    fn broken(name: impl Into<String>, detail: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { state: State::Broken, mend: Some(mend.into()), ..Self::ok(name, detail) }
+    fn broken(name: impl Into<String>, detail: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { state: State::Broken, fix: Some(fix.into()), ..Self::ok(name, detail) }
     }
 
     fn with_repair(self, repair: Repair) -> Self {
@@ -156,8 +147,8 @@ fn print(check: &Check) {
         State::Broken => "✗",
     };
     output::line(&format!("{mark} {}: {}", check.name, check.detail));
-    if let Some(mend) = &check.mend {
+    if let Some(fix) = &check.fix {
         let or = if check.repair.is_some() { ", or `onyx doctor --fix`" } else { "" };
-        output::line(&format!("    fix: {mend}{or}"));
+        output::line(&format!("    fix: {fix}{or}"));
     }
 }

@@ -42,14 +42,14 @@ pub(super) fn without_server(home: &HomeFolder, config: &Config) -> Vec<Check> {
 
 async fn search_engine(config: &Config) -> Check {
     let name = "search";
-    let mend = "set `tools.web.search.baseUrl` to the address of a SearXNG server, or remove it";
+    let fix = "set `tools.web.search.baseUrl` to the address of a SearXNG server, or remove it";
     let base = config.tools.web.search.base_url.as_deref().unwrap_or_default();
     if base.is_empty() {
         return Check::ok(name, "off: `tools.web.search.baseUrl` names no SearXNG server");
     }
     match answers(base).await {
         Ok(()) => Check::ok(name, format!("{base} answers")),
-        Err(why) => Check::warning(name, format!("{base}: {why}"), mend),
+        Err(why) => Check::warning(name, format!("{base}: {why}"), fix),
     }
 }
 
@@ -122,9 +122,9 @@ fn embedder(home: &HomeFolder, config: &Config) -> Check {
             if is_known {
                 Check::ok(name, model)
             } else {
-                let mend =
+                let fix =
                     "name the provider under `providers`, or set `memory.embedder` to another";
-                Check::warning(name, format!("{model}: no provider is called {provider}"), mend)
+                Check::warning(name, format!("{model}: no provider is called {provider}"), fix)
             }
         }
         None if has_weights().is_some() => Check::ok(name, format!("local/{MINILM}")),
@@ -145,8 +145,8 @@ fn connectors(config: &Config) -> Vec<Check> {
             checks.push(if settings.enabled == Some(false) {
                 Check::ok(name, "off")
             } else if let Some(variable) = unset {
-                let mend = format!("set {variable} in the environment or in the home's .env");
-                Check::warning(name, format!("its token is in {variable}, which is not set"), mend)
+                let fix = format!("set {variable} in the environment or in the home's .env");
+                Check::warning(name, format!("its token is in {variable}, which is not set"), fix)
             } else {
                 Check::ok(name, "connects when the server runs")
             });
@@ -168,14 +168,14 @@ fn mcp_server(name: &str, server: &ServerSettings) -> Check {
             if is_there {
                 Check::ok(check, format!("{command}; starts when it is needed"))
             } else {
-                let mend = "install the program, or write its full path in `mcp.servers`";
-                Check::warning(check, format!("there is no program {command}"), mend)
+                let fix = "install the program, or write its full path in `mcp.servers`";
+                Check::warning(check, format!("there is no program {command}"), fix)
             }
         }
         (None, Some(url)) => Check::ok(check, format!("{url}; asked when it is needed")),
         (None, None) => {
-            let mend = "give the server a `command` or a `url` in `mcp.servers`";
-            Check::warning(check, "it has neither a command nor an address", mend)
+            let fix = "give the server a `command` or a `url` in `mcp.servers`";
+            Check::warning(check, "it has neither a command nor an address", fix)
         }
     }
 }

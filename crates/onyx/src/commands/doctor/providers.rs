@@ -80,9 +80,9 @@ fn take_out_those_with_secrets(config: &mut Config) -> Vec<String> {
 async fn check_rest(config: &Config, registry: &Registry, untested: &[String]) -> Vec<Check> {
     let statuses = registry.status();
     if statuses.is_empty() && untested.is_empty() {
-        let mend = "add one under `providers` in onyx.json, or download a small local model: \
+        let fix = "add one under `providers` in onyx.json, or download a small local model: \
                     onyx models pull smollm2";
-        return vec![Check::broken("providers", "none is configured", mend)];
+        return vec![Check::broken("providers", "none is configured", fix)];
     }
     let tests = statuses.iter().map(|status| registry.test(&status.name));
     let tests = futures::future::join_all(tests).await;
@@ -103,7 +103,7 @@ fn provider(test: ProviderTest, wanted: &[(String, Option<String>)]) -> Check {
     let is_needed = wanted
         .iter()
         .any(|(_, model)| model.as_ref().is_some_and(|model| model.starts_with(&prefix)));
-    let (detail, mend) = match test.finding {
+    let (detail, fix) = match test.finding {
         Finding::Works { .. } => return Check::ok(name, test.advice),
         Finding::Fails { trouble, message: _ } => (trouble.as_str().to_owned(), test.advice),
         Finding::Disabled { reason } => {
@@ -111,7 +111,7 @@ fn provider(test: ProviderTest, wanted: &[(String, Option<String>)]) -> Check {
         }
         Finding::Unknown => (test.advice, "edit onyx.json".to_owned()),
     };
-    if is_needed { Check::broken(name, detail, mend) } else { Check::warning(name, detail, mend) }
+    if is_needed { Check::broken(name, detail, fix) } else { Check::warning(name, detail, fix) }
 }
 
 /// Each enabled agent and its first choice of model.
@@ -148,12 +148,12 @@ fn last_resort() -> Option<String> {
 
 fn agent(id: &str, model: Option<String>, registry: &Registry) -> Check {
     let name = format!("agent {id}");
-    let mend = "set `model` of the agent to <provider>/<model> in onyx.json";
+    let fix = "set `model` of the agent to <provider>/<model> in onyx.json";
     match model {
-        None => Check::broken(name, "it has no model", mend),
+        None => Check::broken(name, "it has no model", fix),
         Some(model) => match registry.model(&model) {
             Ok(_) => Check::ok(name, model),
-            Err(error) => Check::broken(name, error.to_string(), mend),
+            Err(error) => Check::broken(name, error.to_string(), fix),
         },
     }
 }

@@ -12,17 +12,17 @@ struct Listed {
 }
 
 pub(super) fn check(secrets: Vec<SecretView>) -> Vec<Check> {
-    let held = held(&secrets);
+    let held = stored_secrets(&secrets);
     let broken = secrets.into_iter().filter_map(|secret| {
         let name = &secret.name;
-        let mend = match secret.key {
+        let fix = match secret.key {
             KeyPlace::File => format!("restore its key file, or run `onyx secrets set {name}`"),
             KeyPlace::MasterKey => "set ONYX_MASTER_KEY as on the other gateways".to_owned(),
             KeyPlace::Keyring => {
                 format!("unlock the keyring, or run `onyx secrets rm {name}` and set it again")
             }
         };
-        Some(Check::broken(format!("secret {name}"), secret.error?, mend))
+        Some(Check::broken(format!("secret {name}"), secret.error?, fix))
     });
     held.into_iter().chain(broken).collect()
 }
@@ -39,7 +39,7 @@ pub(super) async fn of_server(client: &Client) -> Vec<Check> {
 }
 
 /// Says where the key is stored; `None` if there is no secret, and so no key.
-fn held(secrets: &[SecretView]) -> Option<Check> {
+fn stored_secrets(secrets: &[SecretView]) -> Option<Check> {
     let has = |place: KeyPlace| secrets.iter().any(|secret| secret.key == place);
     let place = match (has(KeyPlace::Keyring), has(KeyPlace::File)) {
         (false, false) if has(KeyPlace::MasterKey) => "their key is derived from ONYX_MASTER_KEY",

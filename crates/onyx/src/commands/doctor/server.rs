@@ -38,12 +38,12 @@ async fn database(settings: &ServerSettings) -> Vec<Check> {
         "PostgreSQL {}, tables of version {}, its clock is {}",
         report.server,
         report.schema,
-        apart(report.clock_ahead)
+        clock_difference(report.clock_ahead)
     );
     let mut checks = vec![Check::ok("database", detail)];
-    let mend = "see \"Is it well?\" in docs/server.md";
+    let fix = "see \"Is it well?\" in docs/server.md";
     let warnings = report.warnings.into_iter();
-    checks.extend(warnings.map(|warning| Check::warning("database", warning, mend)));
+    checks.extend(warnings.map(|warning| Check::warning("database", warning, fix)));
     match list_gateways(&settings.database).await {
         Ok(all) if all.is_empty() => checks.push(Check::ok("gateways", "none is running")),
         Ok(all) => checks.extend(gateways(settings, all).await),
@@ -69,7 +69,7 @@ async fn gateways(settings: &ServerSettings, all: Vec<GatewayRow>) -> Vec<Check>
 
 fn gateway(row: &GatewayRow, greeted: &Greeted) -> Check {
     let place = format!("{} at {}", row.id, row.url);
-    let warning = |why: String, mend: &str| Check::warning("gateways", why, mend);
+    let warning = |why: String, fix: &str| Check::warning("gateways", why, fix);
     let here = env!("CARGO_PKG_VERSION");
     match greeted {
         Greeted::Silent => warning(
@@ -87,7 +87,7 @@ fn gateway(row: &GatewayRow, greeted: &Greeted) -> Check {
         ),
         Greeted::Answers { version, .. } if version != here => other_version(&place, version),
         Greeted::Answers { version, clock_ahead } => {
-            let clock = apart(*clock_ahead);
+            let clock = clock_difference(*clock_ahead);
             Check::ok("gateways", format!("{place} answers: Onyx {version}, its clock is {clock}"))
         }
     }
@@ -100,7 +100,7 @@ fn other_version(place: &str, version: &str) -> Check {
 }
 
 /// Describes by how much another clock differs from this machine's.
-fn apart(ahead: i64) -> String {
+fn clock_difference(ahead: i64) -> String {
     let (length, direction) = (ahead.unsigned_abs(), if ahead < 0 { "behind" } else { "ahead" });
     format!("{length} ms {direction}")
 }

@@ -68,7 +68,7 @@ async fn callback(listener: &TcpListener) -> Result<Callback, ClientError> {
     loop {
         let (mut stream, _) = listener.accept().await.map_err(|error| failed(&error))?;
         // A connection that says nothing useful is not the browser coming back.
-        let Some(query) = asked(&mut stream).await else { continue };
+        let Some(query) = query_of(&mut stream).await else { continue };
         let length = PAGE.len();
         let answer = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\n\
@@ -80,7 +80,7 @@ async fn callback(listener: &TcpListener) -> Result<Callback, ClientError> {
     }
 }
 
-async fn asked(stream: &mut TcpStream) -> Option<String> {
+async fn query_of(stream: &mut TcpStream) -> Option<String> {
     let mut first = String::new();
     let mut head = BufReader::new(stream);
     let read = tokio::time::timeout(Duration::from_secs(5), head.read_line(&mut first)).await;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 use tempfile::TempPath;
 
-use super::{read, told, write};
+use super::{read, report_change, write};
 use crate::cli::AsJson;
 use crate::commands::refused;
 use crate::env;
@@ -44,7 +44,7 @@ async fn edit(connection: &Connection, path: &str, json: AsJson) -> Result<Exit>
     }
     Ok(match write(client, path, edited, tag.as_deref()).await {
         Ok(()) => {
-            told(
+            report_change(
                 json,
                 &json!({"path": path}),
                 &format!("{path} is written; see `onyx memory history {path}`"),

@@ -10,7 +10,7 @@ use onyx_types::{AgentId, ErrorCode, Fault};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{read, told, write};
+use super::{read, report_change, write};
 use crate::cli::AsJson;
 use crate::client::{Client, ClientError};
 use crate::commands::through;
@@ -71,7 +71,7 @@ pub(super) async fn run(
         bail!("{} holds no MEMORY.md and no memory/*.md", folder.display());
     }
     through(home, async |client| {
-        let agent = whose(client, agent).await?;
+        let agent = chosen_agent(client, agent).await?;
         for Import { to, text } in &imports {
             let to = format!("memory/{agent}/{to}");
             let outcome = bring(client, &to, text).await?;
@@ -80,7 +80,7 @@ pub(super) async fn run(
                 Outcome::Added => "added to",
                 Outcome::AlreadyThere => "already in",
             };
-            told(json, &json!({"path": to, "outcome": outcome}), &format!("{words} {to}"));
+            report_change(json, &json!({"path": to, "outcome": outcome}), &format!("{words} {to}"));
         }
         Ok(())
     })
@@ -88,7 +88,7 @@ pub(super) async fn run(
 }
 
 /// The agent with this name, or the default agent without a name.
-async fn whose(client: &Client, named: Option<&AgentId>) -> Result<AgentId, ClientError> {
+async fn chosen_agent(client: &Client, named: Option<&AgentId>) -> Result<AgentId, ClientError> {
     let Agents { agents } = client.get_json("/v1/agents").await?;
     let mut agents = agents.into_iter();
     let found = match named {

@@ -277,6 +277,6 @@ async fn write(
     client.put_text(&file(path), text, condition).await.map(drop)
 }
 
-fn told(json: AsJson, value: &Value, words: &str) {
+fn report_change(json: AsJson, value: &Value, words: &str) {
     if json.json { output::json_text(&value.to_string()) } else { output::line(words) }
 }

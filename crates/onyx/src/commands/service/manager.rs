@@ -13,10 +13,10 @@ use crate::env;
 pub(super) struct Manager {
     program: PathBuf,
     /// Which of systemd's managers is used.
-    whose: Whose,
+    owner: ServiceOwner,
 }
 
-enum Whose {
+enum ServiceOwner {
     User,
     Machine,
     /// A system in a folder that does not run, so nothing can be started in it.
@@ -29,20 +29,20 @@ impl Manager {
             Fault::new(ErrorCode::NotFound, "systemd is not here: there is no systemctl on PATH")
                 .with_hint("Add `onyx serve` to the service manager of this machine.")
         })?;
-        let whose = match (&place.root, place.system) {
-            (Some(root), _) => Whose::Image(root.clone()),
-            (None, true) => Whose::Machine,
-            (None, false) => Whose::User,
+        let owner = match (&place.root, place.system) {
+            (Some(root), _) => ServiceOwner::Image(root.clone()),
+            (None, true) => ServiceOwner::Machine,
+            (None, false) => ServiceOwner::User,
         };
-        Ok(Self { program, whose })
+        Ok(Self { program, owner })
     }
 
     /// Reads the unit that was written, enables it and starts it.
     pub(super) fn take_up(&self) -> Result<()> {
         self.reload()?;
-        match self.whose {
-            Whose::Image(_) => self.must(&["enable", NAME]),
-            Whose::User | Whose::Machine => self.must(&["enable", "--now", NAME]),
+        match self.owner {
+            ServiceOwner::Image(_) => self.must(&["enable", NAME]),
+            ServiceOwner::User | ServiceOwner::Machine => self.must(&["enable", "--now", NAME]),
         }
     }
 
@@ -54,16 +54,16 @@ impl Manager {
     }
 
     pub(super) fn give_up(&self) -> Result<()> {
-        match self.whose {
-            Whose::Image(_) => self.must(&["disable", NAME]),
-            Whose::User | Whose::Machine => self.must(&["disable", "--now", NAME]),
+        match self.owner {
+            ServiceOwner::Image(_) => self.must(&["disable", NAME]),
+            ServiceOwner::User | ServiceOwner::Machine => self.must(&["disable", "--now", NAME]),
         }
     }
 
     pub(super) fn reload(&self) -> Result<()> {
-        match self.whose {
-            Whose::Image(_) => Ok(()),
-            Whose::User | Whose::Machine => self.must(&["daemon-reload"]),
+        match self.owner {
+            ServiceOwner::Image(_) => Ok(()),
+            ServiceOwner::User | ServiceOwner::Machine => self.must(&["daemon-reload"]),
         }
     }
 
@@ -73,7 +73,7 @@ impl Manager {
 
     /// The word that systemctl prints. Its exit code is ignored, because it is an error for any answer but yes.
     pub(super) fn says(&self, question: &str) -> Result<String> {
-        if let (Whose::Image(_), "is-active") = (&self.whose, question) {
+        if let (ServiceOwner::Image(_), "is-active") = (&self.owner, question) {
             return Ok("inactive".to_owned());
         }
         let output = self.call(&[question, NAME])?;
@@ -82,9 +82,9 @@ impl Manager {
     }
 
     pub(super) const fn log_command(&self) -> &'static str {
-        match self.whose {
-            Whose::User => "journalctl --user -u onyx, or onyx logs",
-            Whose::Machine | Whose::Image(_) => "journalctl -u onyx, or onyx logs",
+        match self.owner {
+            ServiceOwner::User => "journalctl --user -u onyx, or onyx logs",
+            ServiceOwner::Machine | ServiceOwner::Image(_) => "journalctl -u onyx, or onyx logs",
         }
     }
 
@@ -95,19 +95,21 @@ impl Manager {
         }
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         let message = format!("systemctl {} failed: {said}", arguments.join(" "));
-        let hint = match self.whose {
-            Whose::User => "Is your user manager running? Try: systemctl --user status",
-            Whose::Machine | Whose::Image(_) => "A service of the machine needs root: try sudo.",
+        let hint = match self.owner {
+            ServiceOwner::User => "Is your user manager running? Try: systemctl --user status",
+            ServiceOwner::Machine | ServiceOwner::Image(_) => {
+                "A service of the machine needs root: try sudo."
+            }
         };
         Err(Fault::new(ErrorCode::ToolFailed, message).with_hint(hint).into())
     }
 
     fn call(&self, arguments: &[&str]) -> Result<Output> {
         let mut command = Command::new(&self.program);
-        match &self.whose {
-            Whose::User => command.arg("--user"),
-            Whose::Machine => &mut command,
-            Whose::Image(root) => command.arg("--root").arg(root),
+        match &self.owner {
+            ServiceOwner::User => command.arg("--user"),
+            ServiceOwner::Machine => &mut command,
+            ServiceOwner::Image(root) => command.arg("--root").arg(root),
         };
         command
             .args(arguments)

@@ -31,7 +31,7 @@ pub(super) async fn follow(live: &Live, shared: &SharedStorage, asked_to_drain: 
         () = look.again_and_again(&waiting) => {}
         () = follow_config(live, &config) => {}
         () = follow_zones(live, &zones) => {}
-        () = hear(live, heard, &zones) => {}
+        () = take_notices(live, heard, &zones) => {}
     }
 }
 
@@ -157,14 +157,14 @@ async fn follow_zone(live: &Live, person: &PersonId, zones: &Notify) {
     }
 }
 
-async fn hear(live: &Live, mut notices: mpsc::Receiver<String>, zones: &Notify) {
+async fn take_notices(live: &Live, mut notices: mpsc::Receiver<String>, zones: &Notify) {
     while let Some(message) = notices.recv().await {
         // A message in the form of a newer gateway cannot be read and is dropped, because it is
         // only a hint.
         match serde_json::from_str(&message) {
-            Ok(GatewayMessage::Notice(notice)) => live.agent.hear(notice).await,
+            Ok(GatewayMessage::Notice(notice)) => live.agent.take_notice(notice).await,
             Ok(GatewayMessage::Change { changed }) => live.changes.tell(changed),
-            Ok(GatewayMessage::Job { job }) => live.agent.jobs.hear(job),
+            Ok(GatewayMessage::Job { job }) => live.agent.jobs.take_notice(job),
             Ok(GatewayMessage::Zone { zone_of }) => follow_zone(live, &zone_of, zones).await,
             Err(error) => tracing::debug!(%error, "a message of another gateway is not known here"),
         }

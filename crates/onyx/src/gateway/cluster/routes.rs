@@ -62,7 +62,7 @@ pub(super) fn router(answering: Answering) -> Router {
 }
 
 async fn order(State(answering): State<Arc<Answering>>, request: Request) -> Response {
-    let Some((nonce, OrderBody { person, order })) = asked(&answering, request).await else {
+    let Some((nonce, OrderBody { person, order })) = proven_body(&answering, request).await else {
         return StatusCode::NOT_FOUND.into_response();
     };
     let done = answering.agent.runs.obey(&person, order).await;
@@ -74,7 +74,7 @@ async fn order(State(answering): State<Arc<Answering>>, request: Request) -> Res
 }
 
 async fn greeting(State(answering): State<Arc<Answering>>, request: Request) -> Response {
-    let Some((nonce, ())) = asked(&answering, request).await else {
+    let Some((nonce, ())) = proven_body(&answering, request).await else {
         return StatusCode::NOT_FOUND.into_response();
     };
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -83,7 +83,8 @@ async fn greeting(State(answering): State<Arc<Answering>>, request: Request) -> 
 }
 
 async fn events(State(answering): State<Arc<Answering>>, request: Request) -> Response {
-    let Some((nonce, EventsBody { person, run, after })) = asked(&answering, request).await else {
+    let Some((nonce, EventsBody { person, run, after })) = proven_body(&answering, request).await
+    else {
         return StatusCode::NOT_FOUND.into_response();
     };
     let response = match answering.agent.runs.events_here(&person, run, after).await {
@@ -95,7 +96,7 @@ async fn events(State(answering): State<Arc<Answering>>, request: Request) -> Re
 }
 
 /// The body of a gateway's request, and its nonce.
-async fn asked<T: DeserializeOwned>(
+async fn proven_body<T: DeserializeOwned>(
     answering: &Answering,
     request: Request,
 ) -> Option<(String, T)> {

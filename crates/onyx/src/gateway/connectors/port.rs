@@ -83,13 +83,13 @@ impl AgentPort for ConnectorsAgent {
         run: RunId,
     ) -> Result<PromisedRun, Fault> {
         if let Some(row) = self.store.ledger.run(person, run).await? {
-            return self.told(person, row.key.session, run).await;
+            return self.events_of(person, row.key.session, run).await;
         }
         let Some(session) = session else { return Ok(PromisedRun::Unknown) };
         let words = words_of(run);
         if let Some(reader) = self.reader(person, session, words).await? {
             return match reader {
-                Reader::Its(run) => self.told(person, session, run).await,
+                Reader::Its(run) => self.events_of(person, session, run).await,
                 Reader::Another => Ok(PromisedRun::Read),
             };
         }
@@ -216,7 +216,7 @@ fn words_of(run: RunId) -> TurnId {
 }
 
 impl ConnectorsAgent {
-    async fn told(
+    async fn events_of(
         &self,
         person: &PersonId,
         session: SessionId,

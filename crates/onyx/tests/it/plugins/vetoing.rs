@@ -17,8 +17,7 @@ async fn a_plugin_is_brought_looked_at_accepted_switched_on_and_says_no() {
     assert!(added.contains("careful") && added.contains("onyx plugins accept careful"), "{added}");
     // The requested permissions are shown before the plugin can be enabled.
     let shown = plugins(&onyx, &["show", "careful"]).await;
-    let asks =
-        "hears of before_tool and can say no (write_file, edit_file; of everyone; with content)";
+    let asks = "is notified of before_tool and can say no (write_file, edit_file; of everyone; with content)";
     assert!(shown.contains(asks) && shown.contains("+"), "{shown}");
     let why = refused(&onyx, &["enable", "careful"]).await;
     assert!(why.contains("was not accepted") && why.contains("onyx plugins accept"), "{why}");

@@ -137,7 +137,7 @@ impl Running {
             }
             Err(silence) => return Err(of_silence(&silence)),
         };
-        self.patience.heard();
+        self.patience.reset();
         // A line of a known kind that does not parse is ignored, as a line of an unknown kind is.
         let line = serde_json::from_value(line).unwrap_or(Line::Other);
         self.line(line, conversation, resumed).await

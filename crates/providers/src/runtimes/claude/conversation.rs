@@ -105,7 +105,7 @@ impl Conversation {
         let rest = &messages[heard..];
         let own = rest.iter().take_while(|message| message.role == Role::Assistant).count();
         let (own, new) = rest.split_at(own);
-        if said(own) != self.said || new.iter().any(|message| message.role != Role::User) {
+        if last_message(own) != self.said || new.iter().any(|message| message.role != Role::User) {
             return None;
         }
         let blocks: Vec<&Block> = new.iter().flat_map(|message| &message.content).collect();
@@ -162,7 +162,7 @@ impl Conversation {
     }
 }
 
-fn said(messages: &[Message]) -> LastMessage {
+fn last_message(messages: &[Message]) -> LastMessage {
     let mut said = LastMessage::default();
     for block in messages.iter().flat_map(|message| &message.content) {
         match block {

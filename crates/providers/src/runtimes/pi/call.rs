@@ -115,7 +115,7 @@ impl Running {
     async fn read(&mut self, mut replies: Box<Replies>) -> Result<Phase, ModelFailure> {
         let reply = self.patience.in_time(replies.next()).await?;
         let reply = reply.map_err(|why| failure(ModelFailureClass::Transport, why))?;
-        self.patience.heard();
+        self.patience.reset();
         match reply {
             Reply::Text { delta, .. } => self.ready.push_back(ModelEvent::TextDelta(delta)),
             Reply::Thinking { delta, .. } => {

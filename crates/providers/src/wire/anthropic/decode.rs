@@ -177,9 +177,9 @@ impl AnthropicAnswer {
         events: &mut Vec<ModelEvent>,
     ) -> Result<(), ModelFailure> {
         match content {
-            Content::Text { text } => events.extend(said(text).map(ModelEvent::TextDelta)),
+            Content::Text { text } => events.extend(non_empty(text).map(ModelEvent::TextDelta)),
             Content::Thinking { thinking, signature } => {
-                events.extend(said(thinking.clone()).map(ModelEvent::ReasoningDelta));
+                events.extend(non_empty(thinking.clone()).map(ModelEvent::ReasoningDelta));
                 let signature = signature.unwrap_or_default();
                 self.thinking = Some(Thinking { index, text: thinking, signature });
             }
@@ -196,13 +196,13 @@ impl AnthropicAnswer {
     fn delta(&mut self, index: u32, delta: Delta, events: &mut Vec<ModelEvent>) {
         let thinking = self.thinking.as_mut().filter(|thinking| thinking.index == index);
         match (delta, thinking) {
-            (Delta::Text { text }, _) => events.extend(said(text).map(ModelEvent::TextDelta)),
+            (Delta::Text { text }, _) => events.extend(non_empty(text).map(ModelEvent::TextDelta)),
             (Delta::InputJson { partial_json }, _) => {
                 self.calls.piece(index, &partial_json, events);
             }
             (Delta::Thinking { thinking: text }, Some(thinking)) => {
                 thinking.text.push_str(&text);
-                events.extend(said(text).map(ModelEvent::ReasoningDelta));
+                events.extend(non_empty(text).map(ModelEvent::ReasoningDelta));
             }
             (Delta::Signature { signature }, Some(thinking)) => {
                 thinking.signature.push_str(&signature);
@@ -296,6 +296,6 @@ fn finish_reason(reason: &str) -> Result<FinishReason, ModelFailure> {
     })
 }
 
-fn said(text: String) -> Option<String> {
+fn non_empty(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }

@@ -143,7 +143,7 @@ fn with_patience(mut config: Config) -> Config {
 
 fn unavailable(error: &PoolError) -> StoreError {
     let why = match error {
-        PoolError::Backend(error) => told(error),
+        PoolError::Backend(error) => message_of(error),
         other => other.to_string(),
     };
     StoreError::Unavailable(format!("the database: {why}"))
@@ -177,12 +177,12 @@ fn classify(url: &DatabaseUrl, error: &tokio_postgres::Error) -> ServerError {
             name: url.config.get_dbname().unwrap_or_default().to_owned(),
         },
         Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
-            ServerError::NoRights(told(error))
+            ServerError::NoRights(message_of(error))
         }
-        Some(_) => ServerError::Unreachable { place, why: told(error) },
-        None if is_about_tls(error) => ServerError::TlsRefused { place, why: told(error) },
+        Some(_) => ServerError::Unreachable { place, why: message_of(error) },
+        None if is_about_tls(error) => ServerError::TlsRefused { place, why: message_of(error) },
         None if is_about_password(error) => ServerError::WrongPassword { place },
-        None => ServerError::Unreachable { place, why: told(error) },
+        None => ServerError::Unreachable { place, why: message_of(error) },
     }
 }
 
@@ -198,7 +198,7 @@ fn is_about_password(error: &tokio_postgres::Error) -> bool {
 }
 
 /// The error and its cause in one line.
-pub(super) fn told(error: &tokio_postgres::Error) -> String {
+pub(super) fn message_of(error: &tokio_postgres::Error) -> String {
     if let Some(cause) = error.as_db_error() {
         return cause.message().to_owned();
     }

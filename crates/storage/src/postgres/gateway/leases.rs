@@ -194,7 +194,7 @@ impl PostgresLeases {
                 if gateway.now() > held.expires + held.margin {
                     return;
                 }
-                if let_go(&gateway.database, &key, &held.fences).await.is_ok() {
+                if release_fences(&gateway.database, &key, &held.fences).await.is_ok() {
                     return;
                 }
             }
@@ -204,7 +204,11 @@ impl PostgresLeases {
 
 /// Releases a session that has one of these fences. The fence grows here too, so nothing that was
 /// sent before this can still be written.
-async fn let_go(database: &Database, key: &SessionKey, fences: &[i64]) -> Result<(), StoreError> {
+async fn release_fences(
+    database: &Database,
+    key: &SessionKey,
+    fences: &[i64],
+) -> Result<(), StoreError> {
     let (person, agent) = (key.person.as_str(), key.agent.as_str());
     let session = key.session.to_string();
     let freed = async {
@@ -317,9 +321,10 @@ impl Leases for PostgresLeases {
             if is_ours { held.remove(&lease.key) } else { None }
         };
         let Some(ours) = ours else {
-            return let_go(&self.gateway.database, &lease.key, &[length(lease.fence)]).await;
+            return release_fences(&self.gateway.database, &lease.key, &[length(lease.fence)])
+                .await;
         };
-        let freed = let_go(&self.gateway.database, &lease.key, &ours.fences).await;
+        let freed = release_fences(&self.gateway.database, &lease.key, &ours.fences).await;
         if freed.is_err() {
             self.release_later(lease.key.clone(), ours);
         }

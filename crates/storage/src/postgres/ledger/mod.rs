@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_types::{
-    AgentId, Clock, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
+    AgentId, Clock, ModelId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
 };
 
 use crate::{
@@ -149,11 +149,11 @@ impl Ledger for PostgresLedger {
     async fn book(
         &self,
         key: &SessionKey,
-        model: &str,
+        model: &ModelId,
         usage: Usage,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let used = ModelUse { agent: key.agent.clone(), model: model.to_owned(), usage };
+        let used = ModelUse { agent: key.agent.clone(), model: model.clone(), usage };
         self.spent.forget(&key.person);
         transact!(self.database, transaction => {
             runs::book(&transaction, &*self.clock, key, &used, at).await

@@ -4,7 +4,7 @@
 use std::str::FromStr;
 
 use deadpool_postgres::{GenericClient, Transaction};
-use onyx_types::{AgentId, Clock, PersonId, Timestamp, Usage};
+use onyx_types::{AgentId, Clock, ModelId, PersonId, Timestamp, Usage};
 
 use crate::postgres::convert::{count, get, integer, parsed};
 use crate::postgres::query::{execute, read_all, row, rows};
@@ -34,7 +34,7 @@ pub(super) async fn book(
             &clock.zone_of(person).date(at),
             &person.as_str(),
             &agent.as_str(),
-            model,
+            &model.as_str(),
             &integer(usage.input),
             &integer(usage.output),
             &integer(usage.cache_read),
@@ -110,7 +110,8 @@ pub(super) async fn between(
             cache_write: count(row, 7)?,
             cost: get(row, 8)?,
         };
-        let used = ModelUse { agent: parsed(row, 2)?, model: get(row, 3)?, usage };
+        let model = ModelId::new(get::<String>(row, 3)?);
+        let used = ModelUse { agent: parsed(row, 2)?, model, usage };
         Ok(UsageRow { day: get(row, 0)?, person: parsed(row, 1)?, used })
     })
 }

@@ -70,7 +70,7 @@ fn area_of(
     name: &str,
 ) -> Result<(impl Objects + use<>, ObjectKey), MoveError> {
     let no_place =
-        || MoveError::File { path: name.to_owned(), why: "it lies in no area".to_owned() };
+        || MoveError::File { path: name.to_owned(), why: "it belongs to no area".to_owned() };
     let (root, key) = split(name).ok_or_else(no_place)?;
     let key: ObjectKey = key.parse().map_err(|_| no_place())?;
     let files = PostgresFiles::new(server.database.clone(), server.blobs.clone());

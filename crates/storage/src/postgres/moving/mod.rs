@@ -154,7 +154,7 @@ impl MovingServer {
     }
 
     /// Cancels the reading of a server, so that gateways may work on it again.
-    pub async fn let_go(&self) -> Result<(), MoveError> {
+    pub async fn cancel_reading(&self) -> Result<(), MoveError> {
         self.side.unmark_reading().await
     }
 }

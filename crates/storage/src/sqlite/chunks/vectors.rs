@@ -6,20 +6,21 @@ use super::write::{note_vectors, set_mark};
 use crate::sqlite::convert::{count, integer};
 use crate::{ChunkId, GroupId, SourceId, StoreError, StoredChunk, StoredVector};
 
-/// A pair of tables that holds the vectors of one model at a time.
-pub(super) struct VectorTable {
+/// A room for the vectors of one model at a time: a pair of tables.
+pub(super) struct VectorRoom {
     pub(super) number: i64,
+    /// The table of the chunks' vectors.
     pub(super) table: &'static str,
-    /// The table for the vectors of the chunks' tokens.
+    /// The table of the vectors of the chunks' tokens.
     pub(super) tokens: &'static str,
-    /// The name of the mark that stores whose vectors the tables hold.
+    /// The name of the mark that stores whose vectors the room holds.
     mark: &'static str,
 }
 
 /// The rooms: one for the model that searches use, one for a model that is to replace it.
-pub(super) const ROOMS: [VectorTable; 2] = [
-    VectorTable { number: 0, table: "vectors_0", tokens: "tokens_0", mark: "vectors 0" },
-    VectorTable { number: 1, table: "vectors_1", tokens: "tokens_1", mark: "vectors 1" },
+pub(super) const ROOMS: [VectorRoom; 2] = [
+    VectorRoom { number: 0, table: "vectors_0", tokens: "tokens_0", mark: "vectors 0" },
+    VectorRoom { number: 1, table: "vectors_1", tokens: "tokens_1", mark: "vectors 1" },
 ];
 
 const SERVED: &str = "vectors of";
@@ -50,7 +51,7 @@ fn mark(connection: &Connection, name: &str) -> Result<Option<String>, StoreErro
     Ok(statement.query_row([name], |row| row.get(0)).optional()?)
 }
 
-fn empty(connection: &Connection, room: &VectorTable) -> Result<(), StoreError> {
+fn empty(connection: &Connection, room: &VectorRoom) -> Result<(), StoreError> {
     connection.execute(&["DELETE FROM ", room.table].concat(), [])?;
     connection.execute(&["DELETE FROM ", room.tokens].concat(), [])?;
     connection.execute("DELETE FROM marks WHERE name = ?1", [room.mark])?;
@@ -61,7 +62,7 @@ fn empty(connection: &Connection, room: &VectorTable) -> Result<(), StoreError> 
 pub(super) fn room_of(
     connection: &Connection,
     model: &str,
-) -> Result<Option<&'static VectorTable>, StoreError> {
+) -> Result<Option<&'static VectorRoom>, StoreError> {
     for room in &ROOMS {
         if mark(connection, room.mark)?.as_deref() == Some(model) {
             return Ok(Some(room));
@@ -80,7 +81,7 @@ pub(super) fn table_of(
 /// Lists the rooms that hold vectors of some model.
 pub(super) fn rooms_in_use(
     connection: &Connection,
-) -> Result<Vec<&'static VectorTable>, StoreError> {
+) -> Result<Vec<&'static VectorRoom>, StoreError> {
     let mut rooms = Vec::new();
     for room in &ROOMS {
         if mark(connection, room.mark)?.is_some() {
@@ -91,7 +92,7 @@ pub(super) fn rooms_in_use(
 }
 
 /// Returns the table of a model's vectors. A new model gets the first room that searches do not
-/// use, and what that room held is deleted.
+/// use; the vectors that were in it are deleted.
 fn make_room(connection: &Connection, model: &str) -> Result<&'static str, StoreError> {
     if let Some(table) = table_of(connection, model)? {
         return Ok(table);

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::person_column;
 use super::read::last_change;
-use super::vectors::{VectorTable, insert_vector, rooms_in_use};
+use super::vectors::{VectorRoom, insert_vector, rooms_in_use};
 use crate::sqlite::convert::{count, integer};
 use crate::{ChunkRow, SourceKey, SourceKind, SourceRow, Stamp, StoreError};
 
@@ -100,7 +100,7 @@ fn group(
 
 /// The stored vectors that some chunks had already under one model, in the order of the chunks.
 struct KnownVectors {
-    room: &'static VectorTable,
+    room: &'static VectorRoom,
     vectors: Vec<Option<KnownVector>>,
 }
 

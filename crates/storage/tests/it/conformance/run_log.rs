@@ -3,7 +3,7 @@
 use onyx_storage::{
     BeginError, BeginIn, BeginRun, FinalWrite, Lease, LiveText, ModelUse, RunOutcome, StoreError,
 };
-use onyx_types::{LaneId, RunStatus, SessionKey, SessionOrigin, Turn, Usage};
+use onyx_types::{LaneId, ModelId, RunStatus, SessionKey, SessionOrigin, Turn, Usage};
 
 use super::Backend;
 use crate::support::{Maker, TTL};
@@ -26,7 +26,8 @@ fn begin(make: &mut Maker, key: &SessionKey, input: &Turn, session: BeginIn) -> 
 
 fn outcome(make: &mut Maker, begin: &BeginRun, status: RunStatus) -> RunOutcome {
     let usage = Usage { input: 100, output: 20, cost: Some(0.25), ..Usage::default() };
-    let used = ModelUse { agent: begin.key.agent.clone(), model: "mine/m".into(), usage };
+    let model = ModelId::new("mine/m");
+    let used = ModelUse { agent: begin.key.agent.clone(), model, usage };
     RunOutcome {
         run: begin.run,
         status,

@@ -3,7 +3,7 @@ use onyx_storage::{
     SessionMeta, SessionStatus, Spent, StoreError, TitleSource, UsageRow,
 };
 use onyx_types::{
-    AgentId, LaneOrder, RunStatus, SessionKey, SessionOrigin, Timestamp, TurnId, Usage,
+    AgentId, LaneOrder, ModelId, RunStatus, SessionKey, SessionOrigin, Timestamp, TurnId, Usage,
 };
 
 use super::Backend;
@@ -20,7 +20,7 @@ fn begin(make: &mut Maker, key: &SessionKey, input_turn: TurnId) -> BeginRun {
 }
 
 fn used(agent: &AgentId, usage: Usage) -> ModelUse {
-    ModelUse { agent: agent.clone(), model: "mine/m".into(), usage }
+    ModelUse { agent: agent.clone(), model: ModelId::new("mine/m"), usage }
 }
 
 fn outcome(make: &mut Maker, begin: &BeginRun, status: RunStatus) -> RunOutcome {
@@ -226,7 +226,7 @@ pub(crate) async fn each_agent_of_a_run_has_its_own_part_of_the_spending(on: Bac
     let ended = outcome(&mut make, &begun, RunStatus::Done);
     let part = |cost| Usage { output: 10, cost: Some(cost), ..Usage::default() };
     let (main, other) = ("main".parse().unwrap(), "other".parse().unwrap());
-    let cheap = ModelUse { model: "mine/cheap".into(), ..used(&other, part(0.05)) };
+    let cheap = ModelUse { model: ModelId::new("mine/cheap"), ..used(&other, part(0.05)) };
     let parts = vec![used(&main, part(0.1)), used(&other, part(0.1)), cheap];
     let day = ended.ended_at.utc_date();
     let usage = async |last: &str| on.ledger.usage("2000-01-01", last).await.unwrap();
@@ -328,7 +328,7 @@ pub(crate) async fn a_day_is_the_persons_own(on: Backend) {
     // In the person's time zone, this is eleven in the morning of the next day.
     let ended_at = "2026-03-01T22:00:00Z".parse().unwrap();
     on.ledger.end_run(RunOutcome { ended_at, usage, used, ..ended }).await.unwrap();
-    on.ledger.book(&key, "mine/m", usage, ended_at).await.unwrap();
+    on.ledger.book(&key, &ModelId::new("mine/m"), usage, ended_at).await.unwrap();
     assert_eq!(on.ledger.spent(&key.person, "2026-03-01").await.unwrap(), 0.0);
     assert_eq!(on.ledger.spent(&key.person, "2026-03-02").await.unwrap(), 1.0);
 }

@@ -2,8 +2,8 @@ use onyx_storage::{
     SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionStatus, StoreError, TitleSource,
 };
 use onyx_types::{
-    EntityRef, LaneOrder, PersonId, RunStatus, SessionId, SessionKey, SessionOrigin, Timestamp,
-    Usage,
+    EntityRef, LaneOrder, ModelId, PersonId, RunStatus, SessionId, SessionKey, SessionOrigin,
+    Timestamp, Usage,
 };
 
 use super::Backend;
@@ -248,7 +248,8 @@ pub(crate) async fn what_is_booked_counts_for_session_and_person(on: Backend) {
     let key = SessionKey { person: anna(), agent: row.agent.clone(), session: row.session_id };
     let usage = Usage { input: 7, output: 3, cost: Some(0.25), ..Usage::default() };
     for _ in 0..2 {
-        on.ledger.book(&key, "mine/m", usage, Timestamp::from_millis(0)).await.unwrap();
+        let model = ModelId::new("mine/m");
+        on.ledger.book(&key, &model, usage, Timestamp::from_millis(0)).await.unwrap();
     }
     let after = on.ledger.session(&anna(), row.session_id).await.unwrap().unwrap();
     assert_eq!(after.token_count, row.token_count + 20);

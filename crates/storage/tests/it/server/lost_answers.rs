@@ -8,7 +8,7 @@ use onyx_storage::{
     RunOutcome, Sealing, ServerSettings, SessionMarks, SessionMeta, SessionStatus, TitleSource,
 };
 use onyx_test_support::{FaultProxy, NetworkFault};
-use onyx_types::{LaneOrder, RunStatus, SessionKey, SessionOrigin, Usage};
+use onyx_types::{LaneOrder, ModelId, RunStatus, SessionKey, SessionOrigin, Usage};
 
 use super::servers::{OpenGateway, TestDatabase};
 use crate::support::{Maker, TTL, audit_entry};
@@ -101,7 +101,7 @@ async fn a_run_whose_beginning_or_end_was_not_answered_is_there_exactly_once() {
             status: RunStatus::Done,
             ended_at: make.tick(),
             usage,
-            used: vec![ModelUse { agent: key.agent.clone(), model: "m".into(), usage }],
+            used: vec![ModelUse { agent: key.agent.clone(), model: ModelId::new("m"), usage }],
             messages_added: 2,
             preview: None,
             title: None,

@@ -10,8 +10,8 @@ use onyx_storage::{
     Settling, SlotClaim, SlotTrigger, SourceKey, SourceKind, SourceRow, Stamp, Store, StoreError,
 };
 use onyx_types::{
-    DraftState, Hash, IdGenerator, Origin, Plan, RunStatus, Scope, SessionOrigin, Taint, Timestamp,
-    ToolEffect, ToolUseId, Usage, UserContent,
+    DraftState, Hash, IdGenerator, ModelId, Origin, Plan, RunStatus, Scope, SessionOrigin, Taint,
+    Timestamp, ToolEffect, ToolUseId, Usage, UserContent,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -300,7 +300,7 @@ async fn what_is_spent_adds_up_and_is_seen_everywhere_at_once() {
     let spent = async |store: &Store| store.ledger.spent(&key.person, "2026-03-01").await.unwrap();
     let mut expected = 0.0;
     for number in 0..6 {
-        two.store(number).ledger.book(&key, "mine/m", usage, at).await.unwrap();
+        two.store(number).ledger.book(&key, &ModelId::new("mine/m"), usage, at).await.unwrap();
         expected += 0.25;
         assert_eq!(spent(&two.store(number + 1)).await, expected);
     }
@@ -316,7 +316,8 @@ async fn what_is_spent_adds_up_and_is_seen_everywhere_at_once() {
         };
         bookings.spawn(async move {
             ledger.begin_run(begin.clone()).await.unwrap();
-            let used = vec![ModelUse { agent: key.agent.clone(), model: "mine/m".into(), usage }];
+            let model = ModelId::new("mine/m");
+            let used = vec![ModelUse { agent: key.agent.clone(), model, usage }];
             let outcome = RunOutcome {
                 run: begin.run,
                 status: RunStatus::Done,

@@ -41,8 +41,8 @@ impl Repositories {
         match cloned.ending {
             Ending::Exited(0) => Ok(read_all(&cloned).await?),
             Ending::Exited(_) | Ending::Killed | Ending::Cancelled | Ending::TimedOut => {
-                let said = cloned.output.lines().last().unwrap_or_default().to_owned();
-                let message = format!("{address} could not be cloned: {said}");
+                let last_line = cloned.output.lines().last().unwrap_or_default().to_owned();
+                let message = format!("{address} could not be cloned: {last_line}");
                 Err(Fault::new(ErrorCode::ToolFailed, message)
                     .with_hint("Check the address, and that anyone can read the repository."))
             }

@@ -82,7 +82,7 @@ impl Reader<'_> {
                 }
                 _ => {
                     let (section, subsection) =
-                        section.clone().ok_or("a setting stands before any section")?;
+                        section.clone().ok_or("a setting comes before any section")?;
                     let name = self.word(|c| c.is_ascii_alphanumeric() || c == '-');
                     if name.is_empty() {
                         return Err("this is no setting");

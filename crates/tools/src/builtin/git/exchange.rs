@@ -17,7 +17,7 @@ pub(super) struct Transfer {
     /// The local ref that remembers what the remote last held.
     tracking: String,
     /// The branch at the remote.
-    theirs: String,
+    remote_branch: String,
     /// The commit of the local branch; `None` if it has no commit yet.
     here: Option<String>,
     /// The commit of the remote branch when it was last seen.
@@ -39,15 +39,15 @@ impl Transfer {
         let current = current_branch(repository)?;
         let branch = plain(wish.branch.as_deref().unwrap_or(current))?;
         let address = remotes.address(&repository.config, remote, direction)?;
-        let theirs = format!("refs/heads/{branch}");
+        let remote_branch = format!("refs/heads/{branch}");
         let tracking = format!("refs/remotes/{remote}/{branch}");
         let of = match direction {
             Direction::Pull => format!("refs/heads/{current}"),
-            Direction::Push => theirs.clone(),
+            Direction::Push => remote_branch.clone(),
         };
         let (here, there) = (work.id(&of, cx).await?, work.id(&tracking, cx).await?);
         let mut transfer =
-            Self { address, direction, tracking, theirs, here, there, text: String::new() };
+            Self { address, direction, tracking, remote_branch, here, there, text: String::new() };
         transfer.text = match direction {
             Direction::Pull => transfer.pull_text(&of),
             Direction::Push => transfer.push_text(work, cx).await?,
@@ -59,7 +59,7 @@ impl Transfer {
     /// one.
     pub(super) fn targets(&self) -> Vec<PlanTarget> {
         let ids = [&self.here, &self.there].map(|id| id.as_deref().unwrap_or("none"));
-        let refs = format!("{} at {}", self.theirs, self.address);
+        let refs = format!("{} at {}", self.remote_branch, self.address);
         let state = Hash::of_parts([self.text.as_bytes(), ids[0].as_bytes(), ids[1].as_bytes()]);
         vec![
             Target::Address(Address::new(self.address.to_string())).into(),
@@ -73,7 +73,7 @@ impl Transfer {
 
     /// The commands in order. Only the first uses the network.
     pub(super) fn commands(&self) -> Vec<Vec<String>> {
-        let Self { theirs, tracking, .. } = self;
+        let Self { remote_branch, tracking, .. } = self;
         let url = self.address.as_str();
         match (self.direction, &self.here) {
             (Direction::Push, Some(here)) => {
@@ -82,14 +82,14 @@ impl Transfer {
                 push.extend(words(&["--no-follow-tags", "--receive-pack=git-receive-pack"]));
                 // The push succeeds only if the remote branch is as it was shown. Otherwise other
                 // commits would be sent.
-                push.push(format!("--force-with-lease={theirs}:{there}"));
-                push.extend(words(&["--", url, &format!("{here}:{theirs}")]));
+                push.push(format!("--force-with-lease={remote_branch}:{there}"));
+                push.extend(words(&["--", url, &format!("{here}:{remote_branch}")]));
                 vec![push, words(&["update-ref", tracking, here])]
             }
             (Direction::Push | Direction::Pull, _) => {
                 let mut fetch = words(&["fetch", "--no-tags", "--no-write-fetch-head"]);
                 fetch.extend(words(&["--no-auto-maintenance", "--upload-pack=git-upload-pack"]));
-                fetch.extend(words(&["--", url, &format!("+{theirs}:{tracking}")]));
+                fetch.extend(words(&["--", url, &format!("+{remote_branch}:{tracking}")]));
                 let merge = ["merge", "--ff-only", "--no-verify-signatures", "--no-autostash"];
                 let mut merge = words(&merge);
                 merge.push(tracking.clone());
@@ -104,17 +104,18 @@ impl Transfer {
         format!(
             "Pull from {}\n{} there (last seen: {there})\ninto {into} (now {here}), fast-forward \
              only.\nWhat arrives is not known before; it counts as from outside.",
-            self.address, self.theirs
+            self.address, self.remote_branch
         )
     }
 
     async fn push_text(&self, work: &Work<'_>, cx: &ToolCx) -> Result<String, ToolError> {
         let Some(here) = &self.here else {
-            return Err(ToolError::NotFound(format!("commit on {}", self.theirs)));
+            return Err(ToolError::NotFound(format!("commit on {}", self.remote_branch)));
         };
         let (range, base) = match &self.there {
             Some(there) if there == here => {
-                let message = format!("nothing to push: {} is there as it is here", self.theirs);
+                let message =
+                    format!("nothing to push: {} is there as it is here", self.remote_branch);
                 return Err(ToolError::Arguments(message));
             }
             Some(there) => {
@@ -128,16 +129,16 @@ impl Transfer {
             // Compared with the empty tree, everything is new.
             None => (
                 here.clone(),
-                work.said(&words(&["hash-object", "-t", "tree", "/dev/null"]), cx).await?,
+                work.output_of(&words(&["hash-object", "-t", "tree", "/dev/null"]), cx).await?,
             ),
         };
-        let count = work.said(&words(&["rev-list", "--count", &range, "--"]), cx).await?;
+        let count = work.output_of(&words(&["rev-list", "--count", &range, "--"]), cx).await?;
         let most = format!("-{MOST_COMMITS}");
         let log = ["log", &most, "--date=short", "--format=%h %ad %an: %s", &range, "--"];
-        let log = work.said(&words(&log), cx).await?;
+        let log = work.output_of(&words(&log), cx).await?;
         let stat = ["diff", "--stat=100", "--stat-count=200", "--no-ext-diff", "--no-textconv"];
         let stat = [&stat[..], &[base.trim(), here, "--"]].concat();
-        let stat = work.said(&words(&stat), cx).await?;
+        let stat = work.output_of(&words(&stat), cx).await?;
         let there = self.there.as_deref().unwrap_or("not there, as far as is known here");
         let listed = log.lines().count();
         let more = match count.trim().parse::<usize>() {
@@ -147,7 +148,7 @@ impl Transfer {
         Ok(format!(
             "Push to {}\n{}: {there} → {here}\n{} commits leave{more}:\n{}\nFiles:\n{}",
             self.address,
-            self.theirs,
+            self.remote_branch,
             count.trim(),
             log.trim_end(),
             stat.trim_end()

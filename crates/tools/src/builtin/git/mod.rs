@@ -267,7 +267,7 @@ impl Work<'_> {
         Ok(self.look(command, cx).await?.ending == Ending::Exited(0))
     }
 
-    async fn said(&self, command: &[String], cx: &ToolCx) -> Result<String, ToolError> {
+    async fn output_of(&self, command: &[String], cx: &ToolCx) -> Result<String, ToolError> {
         let ran = self.look(command, cx).await?;
         match ran.ending {
             Ending::Exited(0) => Ok(ran.output.trim_end().to_owned()),

@@ -60,7 +60,7 @@ impl TypedTool for ShowProfile {
     ) -> Result<ToolOutcome, ToolError> {
         let profile = self.linkedin.service(&cx.key.person, &*cx.clock)?.profile().await?;
         let email = profile.email().map(|email| format!("\nEmail: {email}")).unwrap_or_default();
-        let told = format!("Name: {}{email}\nMember: {}", profile.name(), profile.urn());
-        Ok(ToolOutcome::ok(told, plan.into_inner().summary).from_origin(Origin::External))
+        let text = format!("Name: {}{email}\nMember: {}", profile.name(), profile.urn());
+        Ok(ToolOutcome::ok(text, plan.into_inner().summary).from_origin(Origin::External))
     }
 }

@@ -207,7 +207,7 @@ impl<'a> Service<'a> {
                 | EgressError::Client(_)),
             ) => return RequestOutcome::Failed(error.to_string()),
         };
-        let said = said(&answer.body);
+        let said = reason_of(&answer.body);
         match answer.status {
             200..=299 => RequestOutcome::Done,
             401 => RequestOutcome::TokenRefused,
@@ -264,7 +264,7 @@ fn gave_up(words: &str, tries: u32, after: Option<Duration>) -> ToolError {
 }
 
 /// LinkedIn's message about an error, shortened to a line.
-fn said(body: &[u8]) -> String {
+fn reason_of(body: &[u8]) -> String {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     match value["message"].as_str() {
         Some(message) => {

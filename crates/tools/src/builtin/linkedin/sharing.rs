@@ -59,12 +59,12 @@ impl Sharing<'_> {
         let written = record.end(&ending).await;
         sent?;
         let id = made.map(|id| format!(", {id}")).unwrap_or_default();
-        let mut told =
+        let mut text =
             format!("The {kind} is on LinkedIn as {name}{id}. Kept in {}.", record.path());
         if let Err(error) = written {
-            told.push_str(&format!(" That file lacks its last line: {error}"));
+            text.push_str(&format!(" That file lacks its last line: {error}"));
         }
-        Ok(ToolOutcome::ok(told, plan.summary).from_origin(Origin::External))
+        Ok(ToolOutcome::ok(text, plan.summary).from_origin(Origin::External))
     }
 }
 

@@ -134,7 +134,7 @@ impl TypedTool for Ingest {
             }
         };
         let outcome = match kept {
-            Ok(kept) => ToolOutcome::ok(told(&kept), plan.summary),
+            Ok(kept) => ToolOutcome::ok(kept_text(&kept), plan.summary),
             // The error may repeat text of the server; the outcome counts as from outside below.
             Err(error) => ToolOutcome::error(error.to_string()),
         };
@@ -142,7 +142,7 @@ impl TypedTool for Ingest {
     }
 }
 
-fn told(kept: &IngestedText) -> String {
+fn kept_text(kept: &IngestedText) -> String {
     let title = kept.title.as_deref().map(one_line).unwrap_or_default();
     let named = if title.is_empty() { String::new() } else { format!(" as {title:?}") };
     let later = if kept.job_id.is_some() { "; it is still being processed" } else { "" };

@@ -159,7 +159,7 @@ impl Service {
 
     fn read<T: for<'a> Deserialize<'a>>(&self, answer: &MenosReply) -> Result<T, ToolError> {
         let failed = |why: String| Err(ToolError::Failed(why));
-        let said = said(&answer.body);
+        let said = reason_of(&answer.body);
         match answer.status {
             200..=299 => {}
             401 | 403 => {
@@ -183,7 +183,7 @@ impl Service {
 }
 
 /// The server's message about an error, shortened to a line.
-fn said(body: &[u8]) -> String {
+fn reason_of(body: &[u8]) -> String {
     let value: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let detail = value.get("detail").or_else(|| value.get("error"));
     match detail.and_then(|detail| detail.as_str()) {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use onyx_types::{CallLabel, Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
-use super::{NoArguments, failed, files, persona, reading, spec, target, told};
+use super::{NoArguments, failed, files, persona, reading, spec, target, tool_error};
 use crate::{Authorised, PersonaPort, ToolCx, ToolError, TypedTool};
 
 pub(super) struct GetPersona {
@@ -43,7 +43,7 @@ impl TypedTool for GetPersona {
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let (files, persona) = (files(cx)?, persona(cx)?);
-        let name = self.port.name(persona).map_err(|fault| told(&fault))?;
+        let name = self.port.name(persona).map_err(|fault| tool_error(&fault))?;
         let prompt = files.system_prompt().await.map_err(failed)?;
         let ids = files.test_input_ids().await.map_err(failed)?;
         let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();

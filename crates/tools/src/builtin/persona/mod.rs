@@ -133,6 +133,6 @@ fn failed(error: StoreError) -> ToolError {
 }
 
 /// Turns an error of the port into a message for the model, which can correct its call.
-fn told(fault: &Fault) -> ToolError {
+fn tool_error(fault: &Fault) -> ToolError {
     ToolError::Arguments(format!("{} {}", fault.message, fault.hint()).trim().to_owned())
 }

@@ -5,7 +5,9 @@ use async_trait::async_trait;
 use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
-use super::{TestInputArguments, existing, files, persona, reading_of, text_argument, timed, told};
+use super::{
+    TestInputArguments, existing, files, persona, reading_of, text_argument, timed, tool_error,
+};
 use crate::{Authorised, PersonaPort, ToolCx, ToolError, TypedTool};
 
 /// The time limit of the tool. It is long enough that the persona's own limits end its answer
@@ -57,7 +59,7 @@ impl TypedTool for RunTestInput {
         let input = existing(&files(cx)?, &id).await?;
         let (person, persona) = (&cx.key.person, persona(cx)?);
         let answer = self.port.answer(person, persona, &input.content.text, &cx.cancel).await;
-        let answer = answer.map_err(|fault| told(&fault))?;
+        let answer = answer.map_err(|fault| tool_error(&fault))?;
         let output = json!({"id": id, "answer": answer.text});
         let origin = answer.origin.max(input.content.origin);
         Ok(ToolOutcome::ok(output.to_string(), plan.summary).from_origin(origin))

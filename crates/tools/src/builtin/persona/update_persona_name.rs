@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{persona, spec, text_argument, told, writing};
+use super::{persona, spec, text_argument, tool_error, writing};
 use crate::{Authorised, PersonaPort, ToolCx, ToolError, TypedTool};
 
 pub(super) struct UpdatePersonaName {
@@ -46,7 +46,7 @@ impl TypedTool for UpdatePersonaName {
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let persona = persona(cx)?;
         let Arguments { name } = asked;
-        let before = self.port.name(persona).map_err(|fault| told(&fault))?;
+        let before = self.port.name(persona).map_err(|fault| tool_error(&fault))?;
         let preview = Preview::Text { text: format!("{before} → {name}") };
         let target = Target::AgentSettings(persona.clone());
         let target = PlanTarget { target, base: None, instruction: true };
@@ -61,7 +61,7 @@ impl TypedTool for UpdatePersonaName {
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let Arguments { name } = asked;
-        self.port.rename(persona(cx)?, &name).await.map_err(|fault| told(&fault))?;
+        self.port.rename(persona(cx)?, &name).await.map_err(|fault| tool_error(&fault))?;
         Ok(ToolOutcome::ok(format!("the persona is called {name} now"), plan.summary))
     }
 }

@@ -5,7 +5,9 @@ use onyx_storage::{
     AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, RunOutcome, RunRow,
     SessionChange, SessionFilter, SessionMeta, StoreError, TagCount, UsageRow,
 };
-use onyx_types::{AgentId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
+use onyx_types::{
+    AgentId, ModelId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
+};
 
 /// A ledger that fails to write audit rows from the given one on.
 pub(crate) struct BrokenAudit {
@@ -79,7 +81,7 @@ impl Ledger for BrokenAudit {
     async fn book(
         &self,
         key: &SessionKey,
-        model: &str,
+        model: &ModelId,
         usage: Usage,
         at: Timestamp,
     ) -> Result<(), StoreError> {

@@ -11,7 +11,7 @@ export interface Output {
 
 export const BLANK: Output = { parts: [], state: 'running' };
 
-export function heard(output: Output, event: PersonaEvent): Output {
+export function withEvent(output: Output, event: PersonaEvent): Output {
   const { parts } = output;
   switch (event.type) {
     case 'text_delta':

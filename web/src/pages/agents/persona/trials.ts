@@ -3,7 +3,7 @@
 import type { TestInput } from '@onyx/sdk';
 import { create } from 'zustand';
 import { faultOf, onyx } from '../../../store/client';
-import { BLANK, ended, heard, type Output } from './outputs';
+import { BLANK, ended, type Output, withEvent } from './outputs';
 
 export interface Trial {
   output: Output;
@@ -46,7 +46,7 @@ export async function tryOut(host: string, input: TestInput, persona: string, pr
     stop.signal.throwIfAborted();
     const id = persona === host ? input.id : await sameInput(persona, input.content);
     const run = await onyx.personas.runTestInput(persona, id, stop.signal);
-    for await (const event of run.events) put((output) => heard(output, event));
+    for await (const event of run.events) put((output) => withEvent(output, event));
   } catch (error) {
     put((output) => ended(output, stop.signal.aborted ? { stopped: true } : { fault: faultOf(error) }));
   }

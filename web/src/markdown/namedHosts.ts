@@ -1,7 +1,7 @@
 import { createContext } from 'react';
 
 /** Hosts that the person named in this conversation. Links to other hosts are not live until they are pressed. */
-export const GivenHosts = createContext<ReadonlySet<string>>(new Set());
+export const NamedHosts = createContext<ReadonlySet<string>>(new Set());
 
 const ADDRESS = /https?:\/\/[^\s<>"')\]]+/gi;
 

@@ -18,7 +18,7 @@ const MOST: usize = 4_096;
 const JOINTS: [&str; 2] = ["\n\n", ""];
 
 #[derive(Debug, Default)]
-pub(super) struct GivenAnswers(Mutex<Answers>);
+pub(super) struct RepeatedAnswers(Mutex<Answers>);
 
 #[derive(Debug, Default)]
 struct Answers {
@@ -26,7 +26,7 @@ struct Answers {
     oldest_first: VecDeque<(PersonId, Hash)>,
 }
 
-impl GivenAnswers {
+impl RepeatedAnswers {
     /// Remembers the texts of a run, singly and joined.
     pub(super) fn remember(&self, person: &PersonId, run: RunId, history: &History) {
         let of_run = history.turns().iter().filter(|turn| turn.run == Some(run));
@@ -51,7 +51,7 @@ impl GivenAnswers {
         let recognise = |turn: ClientTurn| match turn {
             ClientTurn::Assistant(text) => {
                 match answers.origins.get(&(person.clone(), print(&text))) {
-                    Some(origin) => ClientTurn::Given(text, *origin),
+                    Some(origin) => ClientTurn::OwnAnswer(text, *origin),
                     None => ClientTurn::Assistant(text),
                 }
             }
