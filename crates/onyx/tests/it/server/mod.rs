@@ -16,6 +16,7 @@ mod start;
 mod store_away;
 mod together;
 mod turn;
+mod upgrade;
 mod vectors;
 
 use onyx_test_support::{MASTER_KEY, OnyxBuilder, OnyxProcess, ScriptedModel, ServerPlace};

@@ -10,3 +10,4 @@ mod races;
 pub(crate) mod servers;
 mod start;
 mod together;
+mod upgrade;
