@@ -4,6 +4,7 @@
 mod anywhere;
 mod backups;
 mod changes;
+mod clocks;
 mod commands;
 mod draining;
 mod fences;

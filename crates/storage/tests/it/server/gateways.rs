@@ -88,6 +88,28 @@ async fn an_owner_stops_itself_before_the_others_may_take_over() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn gateways_agree_on_the_databases_time_whatever_their_own_clocks_show() {
+    let database = TestDatabase::migrated().await;
+    let sql = database.sql().await;
+    let now = async || {
+        let select = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT";
+        sql.query_one(select, &[]).await.unwrap().get::<_, i64>(0)
+    };
+    // The gateway's clock stands still, so its time is that of the last answer.
+    let before = now().await;
+    let one = open(&database, "one").await;
+    let told = one.membership.database_now();
+    assert!((before..=now().await).contains(&told.as_millis()), "{told:?}");
+    let minute = Duration::from_secs(60);
+    one.clock.advance(minute);
+    assert_eq!(one.membership.database_now(), told.saturating_add(minute), "it goes on by itself");
+    let before = now().await;
+    one.membership.beat().await.unwrap();
+    let told = one.membership.database_now();
+    assert!((before..=now().await).contains(&told.as_millis()), "a heartbeat sets it right");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_drained_gateway_gives_everything_back_at_once() {
     let (database, mut make) = (TestDatabase::migrated().await, Maker::new());
     let (one, two) = (open(&database, "one").await, open(&database, "two").await);
