@@ -9,11 +9,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use onyx_types::SessionKey;
 
+use super::unanswered::{UnansweredLease, give_back};
 use super::{Gateway, length, margin, millis, next_fence, token};
 use crate::blocking::lock;
 use crate::postgres::connect::Database;
 use crate::postgres::convert::{count, get};
 use crate::postgres::query::{execute, row_if_any};
+use crate::postgres::transaction::may_have_happened;
 use crate::{Lease, Leases, LogState, StoreError};
 
 /// The session leases that this gateway holds. Cloning is cheap.
@@ -183,6 +185,14 @@ impl PostgresLeases {
         Ok(raised)
     }
 
+    /// Frees a session in the background that may have been taken without an answer.
+    fn give_back(&self, asked: UnansweredLease) {
+        let (held, key) = (Arc::clone(&self.held), asked.key.clone());
+        let is_known =
+            move |fence| lock(&held).get(&key).is_some_and(|held| held.fences.contains(&fence));
+        tokio::spawn(give_back(Arc::downgrade(&self.gateway), asked, is_known));
+    }
+
     /// Tries again until the session is released. Without this it would stay taken until the lease
     /// expires, with an open run in it that no gateway may close.
     fn release_later(&self, key: SessionKey, held: HeldLease) {
@@ -204,7 +214,11 @@ impl PostgresLeases {
 
 /// Releases a session that has one of these fences. The fence grows here too, so nothing that was
 /// sent before this can still be written.
-async fn let_go(database: &Database, key: &SessionKey, fences: &[i64]) -> Result<(), StoreError> {
+pub(super) async fn let_go(
+    database: &Database,
+    key: &SessionKey,
+    fences: &[i64],
+) -> Result<(), StoreError> {
     let (person, agent) = (key.person.as_str(), key.agent.as_str());
     let session = key.session.to_string();
     let freed = async {
@@ -258,8 +272,17 @@ impl Leases for PostgresLeases {
                 &millis(time_to_live),
             ],
         )
-        .await?
-        .ok_or(StoreError::Busy)?;
+        .await;
+        let taken = match taken {
+            Ok(taken) => taken.ok_or(StoreError::Busy)?,
+            Err(error) => {
+                if may_have_happened(&error) {
+                    let until = asked.saturating_add(time_to_live);
+                    self.give_back(UnansweredLease { key: key.clone(), incarnation, until });
+                }
+                return Err(error.into());
+            }
+        };
         let fence: i64 = get(&taken, 0)?;
         let log = LogState { len: count(&taken, 1)?, stamp: get::<i64>(&taken, 2)?.into() };
         let held = HeldLease {

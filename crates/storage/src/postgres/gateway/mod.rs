@@ -10,6 +10,7 @@ mod naming;
 mod overview;
 mod owners;
 mod poll;
+mod unanswered;
 mod writer;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -292,6 +293,8 @@ impl Gateway {
     /// Leaves the list of gateways and so gives everything back at once, so that the others need
     /// not wait for the end of its life.
     pub(crate) async fn drain(&self) -> Result<(), StoreError> {
+        // The answer to a heartbeat that is under way would make the gateway alive again.
+        let _no_heartbeat = self.beating.lock().await;
         let incarnation = match std::mem::replace(&mut *lock(&self.standing), LifeState::Replaced) {
             LifeState::Alive { incarnation, .. } | LifeState::Drained { incarnation } => {
                 incarnation
@@ -316,6 +319,8 @@ impl Gateway {
     /// Gives everything back but stays in the list of gateways until the process ends or is
     /// restarted.
     pub(crate) async fn end_draining(&self) -> Result<(), StoreError> {
+        // As when it leaves: a heartbeat that is under way ends first.
+        let _no_heartbeat = self.beating.lock().await;
         let incarnation = match &*lock(&self.standing) {
             LifeState::Alive { incarnation, .. } => *incarnation,
             LifeState::Drained { .. } | LifeState::Replaced => return Ok(()),

@@ -87,6 +87,42 @@ async fn an_owner_stops_itself_before_the_others_may_take_over() {
     assert_eq!(one.store.turns.tail(&key, None, 9).await.unwrap().turns.len(), 2);
 }
 
+/// A heartbeat whose answer comes after the draining must not make the gateway alive again: the others have taken over what
+/// it held.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_heartbeat_under_way_does_not_bring_a_drained_gateway_back() {
+    let database = TestDatabase::migrated().await;
+    let (one, two) = (Arc::new(open(&database, "one").await), open(&database, "two").await);
+    let mut blocker = database.sql().await;
+    let block = blocker.transaction().await.unwrap();
+    block.execute("SELECT 1 FROM gateways WHERE id = 'one' FOR UPDATE", &[]).await.unwrap();
+    let beat = tokio::spawn({
+        let one = Arc::clone(&one);
+        async move { one.membership.beat().await }
+    });
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let watcher = database.sql().await;
+    while watcher.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) < 1 {
+        tokio::task::yield_now().await;
+    }
+    let mut drained = Box::pin(one.membership.end_draining());
+    // The draining begins while the heartbeat waits for its row.
+    tokio::select! {
+        biased;
+        ended = &mut drained => panic!("{ended:?}"),
+        () = std::future::ready(()) => {}
+    }
+    block.commit().await.unwrap();
+    beat.await.unwrap().unwrap();
+    drained.await.unwrap();
+    let alive = two.membership.gateways().await.unwrap();
+    assert_eq!(alive.iter().map(|row| row.is_alive).collect::<Vec<_>>(), [false, true]);
+    let beat = one.membership.beat().await;
+    assert!(matches!(beat, Err(StoreError::Unavailable(_))), "{beat:?}");
+    assert!(one.membership.own("poll x").await.is_err(), "it takes nothing over");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn gateways_agree_on_the_databases_time_whatever_their_own_clocks_show() {
     let database = TestDatabase::migrated().await;
