@@ -12,6 +12,7 @@ mod moving;
 mod queues;
 mod renewals;
 mod round_trips;
+mod sends;
 mod sign_ins;
 mod start;
 mod store_away;
