@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use onyx_types::SessionKey;
 
-use super::unanswered::{UnansweredLease, give_back};
+use super::unanswered::{AskedLease, UnansweredLease, give_back};
 use super::{Gateway, length, margin, millis, next_fence, token};
 use crate::blocking::lock;
 use crate::postgres::connect::Database;
@@ -186,11 +186,13 @@ impl PostgresLeases {
     }
 
     /// Frees a session in the background that may have been taken without an answer.
-    fn give_back(&self, asked: UnansweredLease) {
+    pub(super) fn give_back(&self, asked: UnansweredLease) {
+        // Without a runtime the process is ending, and its life ends the lease.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (held, key) = (Arc::clone(&self.held), asked.key.clone());
         let is_known =
             move |fence| lock(&held).get(&key).is_some_and(|held| held.fences.contains(&fence));
-        tokio::spawn(give_back(Arc::downgrade(&self.gateway), asked, is_known));
+        runtime.spawn(give_back(Arc::downgrade(&self.gateway), asked, is_known));
     }
 
     /// Tries again until the session is released. Without this it would stay taken until the lease
@@ -240,6 +242,9 @@ impl Leases for PostgresLeases {
         let incarnation = self.gateway.alive_again().await?;
         let asked = self.gateway.now();
         let client = self.gateway.database.client().await?;
+        let until = asked.saturating_add(time_to_live);
+        let unanswered = UnansweredLease { key: key.clone(), incarnation, until };
+        let mut unanswered = AskedLease::new(self, unanswered);
         let taken = row_if_any(
             &client,
             "INSERT INTO session_log
@@ -273,16 +278,10 @@ impl Leases for PostgresLeases {
             ],
         )
         .await;
-        let taken = match taken {
-            Ok(taken) => taken.ok_or(StoreError::Busy)?,
-            Err(error) => {
-                if may_have_happened(&error) {
-                    let until = asked.saturating_add(time_to_live);
-                    self.give_back(UnansweredLease { key: key.clone(), incarnation, until });
-                }
-                return Err(error.into());
-            }
-        };
+        if !matches!(&taken, Err(error) if may_have_happened(error)) {
+            unanswered.answered();
+        }
+        let taken = taken?.ok_or(StoreError::Busy)?;
         let fence: i64 = get(&taken, 0)?;
         let log = LogState { len: count(&taken, 1)?, stamp: get::<i64>(&taken, 2)?.into() };
         let held = HeldLease {
@@ -290,7 +289,7 @@ impl Leases for PostgresLeases {
             fences: vec![fence],
             is_given_up: false,
             incarnation,
-            expires: asked.saturating_add(time_to_live),
+            expires: until,
             margin: margin(time_to_live),
             log,
             waiting: Waiting {

@@ -1,5 +1,6 @@
-//! Gives back a session that this gateway may have taken although the answer was lost. Without this nobody could use the
-//! session until the lease expires, because the database says that a living gateway holds it.
+//! Gives back a session that this gateway may have taken although the answer was lost, or nobody waited for it any more.
+//! Without this nobody could use the session until the lease expires, because the database says that a living gateway
+//! holds it.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use onyx_types::SessionKey;
 
 use super::Gateway;
-use super::leases::let_go;
+use super::leases::{PostgresLeases, let_go};
 use crate::StoreError;
 use crate::postgres::convert::get;
 use crate::postgres::query::row_if_any;
@@ -21,6 +22,31 @@ pub(super) struct UnansweredLease {
     pub(super) incarnation: i64,
     /// When the lease expires at the latest, by the clock of the leases.
     pub(super) until: Duration,
+}
+
+/// A lease that the database is asked for. If the answer is lost, or nobody waits for it any more, the session is given
+/// back.
+pub(super) struct AskedLease<'a> {
+    leases: &'a PostgresLeases,
+    asked: Option<UnansweredLease>,
+}
+
+impl<'a> AskedLease<'a> {
+    pub(super) fn new(leases: &'a PostgresLeases, asked: UnansweredLease) -> Self {
+        Self { leases, asked: Some(asked) }
+    }
+
+    pub(super) fn answered(&mut self) {
+        self.asked = None;
+    }
+}
+
+impl Drop for AskedLease<'_> {
+    fn drop(&mut self) {
+        if let Some(asked) = self.asked.take() {
+            self.leases.give_back(asked);
+        }
+    }
 }
 
 /// Looks until the lease was given back or has expired, because the request may also arrive late. A fence counts as that
