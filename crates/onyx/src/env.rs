@@ -42,6 +42,10 @@ const ONYX_TEST_DELAYS: &str = "ONYX_TEST_DELAYS";
 /// conversations are too short to be sealed otherwise. Release builds do not read it.
 #[cfg(debug_assertions)]
 const ONYX_TEST_SEALING: &str = "ONYX_TEST_SEALING";
+/// How many milliseconds the clock of this process is ahead, for tests of machines whose clocks
+/// differ. Release builds do not read it.
+#[cfg(debug_assertions)]
+const ONYX_TEST_CLOCK_AHEAD: &str = "ONYX_TEST_CLOCK_AHEAD";
 /// People in addition to those of the config, separated by commas.
 pub(crate) const VALID_PERSONS: &str = "VALID_PERSONS";
 const HOME: &str = "HOME";
@@ -161,6 +165,12 @@ pub(crate) fn test_delay() -> Option<TestDelay> {
 #[cfg(debug_assertions)]
 pub(crate) fn test_sealing() -> Option<u64> {
     text(ONYX_TEST_SEALING)?.parse().ok()
+}
+
+/// How far a test sets the clock of this process ahead. An unreadable value is ignored.
+#[cfg(debug_assertions)]
+pub(crate) fn test_clock_ahead() -> Option<Duration> {
+    Some(Duration::from_millis(text(ONYX_TEST_CLOCK_AHEAD)?.parse().ok()?))
 }
 
 pub(crate) fn editor() -> String {

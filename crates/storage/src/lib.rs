@@ -68,7 +68,7 @@ pub use provenance::{
     Change, ContentRecord, FileStep, History, MemoryOrigins, OpenCommand, OriginNote, Origins,
     TICK_MS, Version, note_changed,
 };
-pub use s3::{BlockingBucket, ListedObject, ObjectsUrl, S3Settings};
+pub use s3::{BlockingBucket, ListedObject, ObjectsRight, ObjectsUrl, S3Settings};
 pub use server::{Membership, ServerClocks, ServerSettings, StorageSettings};
 pub use sessions::{
     Attempt, BeginError, Damage, DamageKind, FinalWrite, LiveText, LogState, LogTail, Messages,

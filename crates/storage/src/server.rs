@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_types::{Clock, RunId, SessionKey};
+use onyx_types::{Clock, RunId, SessionKey, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -151,6 +151,12 @@ impl Membership {
     /// The name of this gateway.
     pub fn id(&self) -> &str {
         self.gateway.id()
+    }
+
+    /// The database's time, which all gateways agree on although their own clocks may differ. The
+    /// call costs nothing.
+    pub fn database_now(&self) -> Timestamp {
+        self.gateway.database_now()
     }
 
     /// Publishes the URL at which the others reach this gateway, once it is known.

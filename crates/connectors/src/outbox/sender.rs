@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use onyx_storage::{AccountKey, ConnectorLedger, OutboxPart, PeerKind, SendEnd};
+use onyx_storage::{AccountKey, ConnectorLedger, OutboxPart, PeerKind, SendEnd, StoreError};
 use onyx_types::{Cancel, Clock, Timestamp};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -18,6 +18,8 @@ const MOST_AT_ONCE: usize = 16;
 const PAGE: u32 = 256;
 /// The ledger is read at least this often, even when no new message is signalled.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// How long to wait before a result is reported again to a ledger that could not be reached.
+const REPORT_AGAIN: Duration = Duration::from_secs(1);
 
 /// A function that is called with the result of each attempt to send.
 pub(crate) type SendListener = Arc<dyn Fn(&OutboxPart, &SendEnd) + Send + Sync>;
@@ -46,7 +48,7 @@ impl Sender {
         let mut sends = JoinSet::new();
         while !stop.is_cancelled() {
             let woken = self.wake.notified();
-            let wait = match self.send_ready(&under_way, &mut sends).await {
+            let wait = match self.send_ready(&under_way, &mut sends, &stop).await {
                 Ok(wait) => wait,
                 Err(fault) => {
                     tracing::warn!(account = %self.account, %fault, "the outbox could not be read");
@@ -68,7 +70,8 @@ impl Sender {
         self: &Arc<Self>,
         under_way: &Arc<Mutex<HashSet<i64>>>,
         sends: &mut JoinSet<()>,
-    ) -> Result<Duration, onyx_storage::StoreError> {
+        stop: &Cancel,
+    ) -> Result<Duration, StoreError> {
         let mut wait = LOOK_AGAIN;
         for part in self.ledger.next_parts(&self.account, PAGE).await? {
             if sends.len() >= MOST_AT_ONCE {
@@ -90,24 +93,31 @@ impl Sender {
             }
             lock(under_way).insert(part.id);
             let (sender, under_way) = (Arc::clone(self), Arc::clone(under_way));
+            let stop = stop.clone();
             sends.spawn(async move {
                 let id = part.id;
-                sender.send(part).await;
+                sender.send(part, &stop).await;
                 lock(&under_way).remove(&id);
             });
         }
         Ok(wait)
     }
 
-    async fn send(&self, part: OutboxPart) {
+    async fn send(&self, part: OutboxPart, stop: &Cancel) {
         let kind = kind_of(&part.peer.peer);
         let life = self.ledger.incarnation();
-        let begun = self.ledger.begin_send(part.id).await.unwrap_or_else(|fault| {
-            tracing::warn!(account = %self.account, %fault, "the start of a send could not be saved");
-            false
-        });
-        if !begun {
-            return self.pace.done(&part.peer.peer, kind, self.clock.now().mono);
+        let begun = self.ledger.begin_send(part.id).await;
+        if !matches!(begun, Ok(true)) {
+            self.pace.done(&part.peer.peer, kind, self.clock.now().mono);
+        }
+        match begun {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(fault) => {
+                tracing::warn!(account = %self.account, %fault, "the start of a send could not be saved");
+                // The ledger may have the start although its answer was lost. Nothing was sent.
+                return self.report(&part, not_begun(&part, self.clock.wall()), stop).await;
+            }
         }
         let end = match serde_json::from_str(&part.body) {
             Ok(message) => self.attempt(&part, &message, life.ok()).await,
@@ -117,12 +127,35 @@ impl Sender {
             }
         };
         (self.heard)(&part, &end);
-        if let Err(fault) = self.ledger.end_send(part.id, end).await {
-            // The message stays in the state `sending`; the next start of the account decides
-            // whether it may be repeated.
-            tracing::error!(account = %self.account, %fault, "the result of a send could not be saved");
-        }
+        self.report(&part, end, stop).await;
         self.wake.notify_one();
+    }
+
+    /// Records the result of a send. A ledger that cannot be reached is asked again and again, because
+    /// the next message to the same peer waits for the result.
+    async fn report(&self, part: &OutboxPart, end: SendEnd, stop: &Cancel) {
+        loop {
+            let Err(fault) = self.ledger.end_send(part.id, end.clone()).await else { return };
+            match fault {
+                // The send had not begun, its result was recorded without an answer, or another
+                // gateway has settled it.
+                StoreError::LeaseLost => {
+                    return tracing::debug!(account = %self.account, "the result of a send was not asked for");
+                }
+                StoreError::Unavailable(_) if !stop.is_cancelled() => {
+                    tracing::warn!(account = %self.account, %fault, "the result of a send could not be saved yet");
+                }
+                // The message stays in the state `sending`; the next start of the account decides
+                // whether it may be repeated.
+                _ => {
+                    return tracing::error!(account = %self.account, %fault, "the result of a send could not be saved");
+                }
+            }
+            tokio::select! {
+                () = self.clock.sleep(REPORT_AGAIN) => {}
+                () = stop.cancelled() => {}
+            }
+        }
     }
 
     /// Sends a message once. `life` is the incarnation of this gateway in which the send was begun.
@@ -167,6 +200,16 @@ impl Sender {
             }
             Err(fault) => Err(NetworkError::Failed(fault.message)),
         }
+    }
+}
+
+/// The result of a send that was not tried, because its start could not be saved.
+fn not_begun(part: &OutboxPart, now: Timestamp) -> SendEnd {
+    SendEnd::Again {
+        body: part.body.clone(),
+        repeat: part.repeat,
+        not_before: now,
+        why: "The start could not be saved.".to_owned(),
     }
 }
 

@@ -5,6 +5,7 @@ mod bedrock;
 mod booked;
 mod catalogue;
 mod claim;
+mod clock;
 mod cluster;
 mod connection;
 mod connectors;
@@ -47,7 +48,7 @@ use onyx_identity::{Declared, Identity, Secrets, SharedAuthentication};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
 use onyx_sources::Sources;
 use onyx_storage::{CredentialKind, Home, Store};
-use onyx_types::{Cancel, Clock, SystemClock, Zone};
+use onyx_types::{Cancel, Clock};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -109,7 +110,7 @@ impl Gateway {
     /// Wires everything over a home that this process has taken, and closes runs that a crash
     /// left open.
     pub(crate) async fn open(folder: &HomeFolder, home: Home) -> Result<Self> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::in_zone(Zone::of_this_machine()));
+        let clock = clock::clock();
         let pauses = pauses::pauses();
         let Opened { mut store, shared } = storage::open(folder, home, &clock).await?;
         let index = Index::new(store.clone(), Arc::clone(&clock), index_settings(folder));

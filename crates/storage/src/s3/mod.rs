@@ -2,6 +2,7 @@
 //! The database knows which objects exist (`postgres/files`); nothing is decided here.
 
 mod blocking;
+mod refusals;
 mod settings;
 
 use std::ops::Range;
@@ -19,6 +20,8 @@ use onyx_types::Timestamp;
 use crate::{ServerError, StoreError};
 
 pub use blocking::{BlockingBucket, ListedObject};
+pub use refusals::ObjectsRight;
+use refusals::{NamingConnector, is_refusal};
 pub use settings::{ObjectsUrl, S3Settings};
 
 /// The time after which a request fails, including its repetitions.
@@ -51,6 +54,10 @@ impl Bucket {
             .with_region(region)
             .with_retry(retries)
             .with_client_options(options)
+            .with_http_connector(NamingConnector::default())
+            // One object is deleted at a time, and only the answer to a single deletion says by its
+            // status why it was refused.
+            .with_disable_bulk_delete(true)
             .with_virtual_hosted_style_request(!settings.path_style);
         if let Some(endpoint) = &settings.endpoint {
             builder = builder
@@ -71,22 +78,23 @@ impl Bucket {
     pub(crate) async fn probe(&self, name: &str) -> Result<(), ServerError> {
         let content = b"Onyx tests whether it can write here.";
         let path = self.path(&format!("probe/{name}"));
-        let told = |action| move |error: Error| self.refused(action, &error);
+        let told = |right| move |error: Error| self.refused(right, &error);
         let payload = PutPayload::from_static(content);
-        self.store.put(&path, payload).await.map_err(told("put"))?;
-        let whole = self.store.get(&path).await.map_err(told("get"))?;
-        if whole.bytes().await.map_err(told("get"))? != content[..] {
+        self.store.put(&path, payload).await.map_err(told(ObjectsRight::Put))?;
+        let whole = self.store.get(&path).await.map_err(told(ObjectsRight::Get))?;
+        if whole.bytes().await.map_err(told(ObjectsRight::Get))? != content[..] {
             return Err(ServerError::Objects("it does not return what was stored".to_owned()));
         }
-        let part = self.store.get_range(&path, 5..10).await.map_err(told("get"))?;
+        let part =
+            self.store.get_range(&path, 5..10).await.map_err(told(ObjectsRight::GetRange))?;
         if part[..] != content[5..10] {
             return Err(ServerError::Objects(
                 "it does not return the range that is asked for".to_owned(),
             ));
         }
         let folder = self.path("probe");
-        self.store.list_with_delimiter(Some(&folder)).await.map_err(told("list"))?;
-        self.store.delete(&path).await.map_err(told("delete"))
+        self.store.list_with_delimiter(Some(&folder)).await.map_err(told(ObjectsRight::List))?;
+        self.store.delete(&path).await.map_err(told(ObjectsRight::Delete))
     }
 
     pub(crate) async fn look(&self) -> Result<(), ServerError> {
@@ -98,38 +106,43 @@ impl Bucket {
         let missing = self.store.head(&self.path("probe/none")).await;
         match (&error, missing) {
             (Error::Generic { .. }, Err(missing @ Error::NotFound { .. })) => {
-                Err(self.refused("list", &missing))
+                Err(self.refused(ObjectsRight::List, &missing))
             }
-            (_, Ok(_) | Err(_)) => Err(self.refused("list", &error)),
+            (_, Ok(_) | Err(_)) => Err(self.refused(ObjectsRight::List, &error)),
         }
     }
 
-    fn refused(&self, action: &'static str, error: &Error) -> ServerError {
+    fn refused(&self, right: ObjectsRight, error: &Error) -> ServerError {
         let bucket = self.url.bucket.clone();
         match error {
             Error::NotFound { .. } => ServerError::NoBucket { bucket },
-            Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
-                ServerError::NoBucketRights { bucket, action }
-            }
+            refusal if is_refusal(refusal) => ServerError::NoBucketRights { bucket, right },
             other => ServerError::Objects(other.to_string()),
         }
     }
 
     pub(crate) async fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), StoreError> {
         let payload = PutPayload::from(bytes);
-        self.store.put(&self.path(name), payload).await.map(drop).map_err(self.failed("put"))
+        self.store
+            .put(&self.path(name), payload)
+            .await
+            .map(drop)
+            .map_err(self.failed(ObjectsRight::Put))
     }
 
     pub(crate) async fn get(&self, name: &str) -> Result<Vec<u8>, StoreError> {
-        let found = self.store.get(&self.path(name)).await.map_err(self.failed("get"))?;
-        Ok(found.bytes().await.map_err(self.failed("get"))?.into())
+        let found =
+            self.store.get(&self.path(name)).await.map_err(self.failed(ObjectsRight::Get))?;
+        Ok(found.bytes().await.map_err(self.failed(ObjectsRight::Get))?.into())
     }
 
     async fn get_if_any(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         match self.store.get(&self.path(name)).await {
-            Ok(found) => Ok(Some(found.bytes().await.map_err(self.failed("get"))?.into())),
+            Ok(found) => {
+                Ok(Some(found.bytes().await.map_err(self.failed(ObjectsRight::Get))?.into()))
+            }
             Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.failed("get")(error)),
+            Err(error) => Err(self.failed(ObjectsRight::Get)(error)),
         }
     }
 
@@ -137,7 +150,7 @@ impl Bucket {
         match self.store.head(&self.path(name)).await {
             Ok(found) => Ok(Some(found.size)),
             Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.failed("get")(error)),
+            Err(error) => Err(self.failed(ObjectsRight::Get)(error)),
         }
     }
 
@@ -145,7 +158,7 @@ impl Bucket {
     /// by their names.
     async fn list(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
         let found = self.store.list_with_delimiter(Some(&self.path(folder))).await;
-        let found = found.map_err(self.failed("list"))?;
+        let found = found.map_err(self.failed(ObjectsRight::List))?;
         let skipped = if self.url.prefix.is_empty() { 0 } else { self.url.prefix.len() + 1 };
         let name = |path: &Path| path.as_ref().get(skipped..).unwrap_or_default().to_owned();
         let objects = found.objects.iter().map(|object| ListedObject {
@@ -169,7 +182,7 @@ impl Bucket {
         range: Range<u64>,
     ) -> Result<Vec<u8>, StoreError> {
         let found = self.store.get_range(&self.path(name), range).await;
-        let found = found.map_err(self.failed("get"))?;
+        let found = found.map_err(self.failed(ObjectsRight::GetRange))?;
         Ok(found.into())
     }
 
@@ -177,7 +190,7 @@ impl Bucket {
     pub(crate) async fn delete(&self, name: &str) -> Result<(), StoreError> {
         match self.store.delete(&self.path(name)).await {
             Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(self.failed("delete")(error)),
+            Err(error) => Err(self.failed(ObjectsRight::Delete)(error)),
         }
     }
 
@@ -186,18 +199,16 @@ impl Bucket {
         Path::from(format!("{}/{name}", self.url.prefix))
     }
 
-    /// Turns an error of the store into one for the caller. `action` says what the store was asked
+    /// Turns an error of the store into one for the caller. `right` says what the store was asked
     /// to do.
-    fn failed(&self, action: &'static str) -> impl Fn(Error) -> StoreError + '_ {
+    fn failed(&self, right: ObjectsRight) -> impl Fn(Error) -> StoreError + '_ {
         move |error| match error {
             // The database says that the object exists, so its absence is damage.
             Error::NotFound { path, .. } => {
                 StoreError::Damaged(format!("the object store has lost {path}"))
             }
             // The key had these rights when the gateway started, so they were taken away since.
-            Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
-                self.refused(action, &error).into()
-            }
+            refusal if is_refusal(&refusal) => self.refused(right, &refusal).into(),
             other => StoreError::Unavailable(format!("the object store: {other}")),
         }
     }

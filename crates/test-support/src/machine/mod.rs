@@ -2,11 +2,13 @@
 //! and the object store, every change of a file.
 
 mod desktop;
+mod old_tables;
 mod process;
 mod servers;
 mod tracer;
 
 pub use desktop::Desktop;
+pub use old_tables::{OLD_TABLES, TableContents, copy_into_old_tables, fill_empty_tables};
 pub use process::{
     AgentClient, ChatLines, DEFAULT_KEY, DEFAULT_PASSWORD, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess,
     Reply, SmallDisk, resident_bytes_of,

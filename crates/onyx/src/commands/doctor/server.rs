@@ -46,16 +46,20 @@ async fn database(settings: &ServerSettings) -> Vec<Check> {
     checks.extend(warnings.map(|warning| Check::warning("database", warning, fix)));
     match list_gateways(&settings.database).await {
         Ok(all) if all.is_empty() => checks.push(Check::ok("gateways", "none is running")),
-        Ok(all) => checks.extend(gateways(settings, all).await),
+        Ok(all) => checks.extend(gateways(settings, all, report.clock_ahead).await),
         Err(error) => checks.push(broken("gateways", &error)),
     }
     checks
 }
 
 /// Asks every gateway at the address where the others reach it.
-async fn gateways(settings: &ServerSettings, all: Vec<GatewayRow>) -> Vec<Check> {
+async fn gateways(
+    settings: &ServerSettings,
+    all: Vec<GatewayRow>,
+    database_ahead: i64,
+) -> Vec<Check> {
     let asked = match master_key() {
-        Ok(master) => greet(&master, &settings.gateway.id, all).await,
+        Ok(master) => greet(&master, &settings.gateway.id, all, database_ahead).await,
         Err(error) => Err(error),
     };
     match asked {
@@ -83,7 +87,7 @@ fn gateway(row: &GatewayRow, greeted: &Greeted) -> Check {
         Greeted::NotProven if row.version != here => other_version(&place, &row.version),
         Greeted::NotProven => warning(
             format!("{place}: what answers there is no gateway of this database"),
-            "Check gateway.advertise, that all have the same ONYX_MASTER_KEY, and both clocks.",
+            "Check gateway.advertise, and that all have the same ONYX_MASTER_KEY.",
         ),
         Greeted::Answers { version, .. } if version != here => other_version(&place, version),
         Greeted::Answers { version, clock_ahead } => {

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use onyx_agent::GatewayAddress;
-use onyx_types::{Clock, ErrorCode, Fault};
+use onyx_types::{ErrorCode, Fault};
 use reqwest::Response;
 use serde::Serialize;
 
-use super::proof::{EXPIRES, FROM, GatewayKey, NONCE, PROOF, Question, same};
+use super::proof::{EXPIRES, FROM, GatewayKey, NONCE, PROOF, ProofClock, Question, same};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 /// A working gateway sends something more often than this.
@@ -19,7 +19,7 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(8);
 pub(super) struct Asker {
     key: Arc<GatewayKey>,
     http: reqwest::Client,
-    clock: Arc<dyn Clock>,
+    clock: ProofClock,
     from: String,
 }
 
@@ -54,7 +54,7 @@ fn internal(error: &dyn std::fmt::Display) -> NoAnswer {
 }
 
 impl Asker {
-    pub(super) fn new(key: Arc<GatewayKey>, clock: Arc<dyn Clock>, from: String) -> Result<Self> {
+    pub(super) fn new(key: Arc<GatewayKey>, clock: ProofClock, from: String) -> Result<Self> {
         #[allow(clippy::disallowed_methods, reason = "it reaches gateways that the database names")]
         let builder = reqwest::Client::builder();
         let http = builder
@@ -77,7 +77,7 @@ impl Asker {
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce).map_err(|error| internal(&error))?;
         let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
-        let expires = GatewayKey::expires(self.clock.wall());
+        let expires = GatewayKey::expires(self.clock.now());
         let from = &self.from;
         let question = Question { from, to: &at.id, path, expires, nonce: &nonce, body: &body };
         let proof = self.key.proof(&question);

@@ -12,6 +12,7 @@ use onyx_types::{Clock, SystemClock};
 
 use super::ask::{Asker, NoAnswer};
 use super::gateway_key;
+use super::proof::ProofClock;
 use super::routes::{GREETING, Greeting};
 
 /// The result of asking a gateway.
@@ -29,15 +30,18 @@ pub(crate) enum Greeted {
     },
 }
 
-/// Asks all gateways at once, in the name of one of them.
+/// Asks all gateways at once, in the name of one of them. The database's clock is so many milliseconds ahead of this
+/// machine's.
 pub(crate) async fn greet(
     master: &MasterKey,
     from: &str,
     all: Vec<GatewayRow>,
+    database_ahead: i64,
 ) -> Result<Vec<(GatewayRow, Greeted)>> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let key = Arc::new(gateway_key(master));
-    let asker = Asker::new(key, Arc::clone(&clock), from.to_owned())?;
+    let proofs = ProofClock::Command { clock: Arc::clone(&clock), ahead: database_ahead };
+    let asker = Asker::new(key, proofs, from.to_owned())?;
     let asked = all.into_iter().map(async |row| {
         let greeted = greet_one(&asker, &*clock, &row).await;
         (row, greeted)

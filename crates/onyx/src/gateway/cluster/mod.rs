@@ -24,7 +24,7 @@ use super::duty::Duty;
 use super::live::Live;
 use super::storage::SharedStorage;
 use peers::{Peers, SharedDraftLeases};
-use proof::GatewayKey;
+use proof::{GatewayKey, ProofClock};
 use routes::Answering;
 
 pub(crate) use greet::{Greeted, greet};
@@ -42,11 +42,12 @@ const IDLE: Duration = Duration::from_secs(10 * 60);
 pub(super) fn join(live: &Arc<Live>) -> Result<Option<Router>> {
     let Some(shared) = &live.shared else { return Ok(None) };
     let key = Arc::new(gateway_key(&shared.master));
-    let peers = Peers::new(Arc::clone(shared), Arc::clone(&key), live.agent.clock())?;
+    let peers = Peers::new(Arc::clone(shared), Arc::clone(&key))?;
     let leases = SharedDraftLeases(Arc::clone(shared));
     live.agent.set_others(Arc::new(peers), Arc::new(leases));
     let id = shared.membership.id().to_owned();
-    Ok(Some(routes::router(Answering { id, key, agent: live.agent.clone() })))
+    let clock = ProofClock::Gateway(Arc::clone(shared));
+    Ok(Some(routes::router(Answering { id, key, clock, agent: live.agent.clone() })))
 }
 
 /// The key by which gateways of one database recognise each other.

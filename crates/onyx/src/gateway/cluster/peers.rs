@@ -9,12 +9,12 @@ use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 use onyx_agent::{DraftLeases, GatewayAddress, OtherGateways, RunOrder};
 use onyx_storage::{Draft, GatewayRow, StoreError};
-use onyx_types::{Clock, DraftId, Envelope, Fault, PersonId, RunId, SessionKey};
+use onyx_types::{DraftId, Envelope, Fault, PersonId, RunId, SessionKey};
 use reqwest::Response;
 use serde::Serialize;
 
 use super::ask::{Asker, NoAnswer};
-use super::proof::GatewayKey;
+use super::proof::{GatewayKey, ProofClock};
 use super::routes::{EVENTS, EventsBody, ORDERS, OrderBody};
 use crate::gateway::storage::SharedStorage;
 
@@ -25,11 +25,8 @@ pub(super) struct Peers {
 }
 
 impl Peers {
-    pub(super) fn new(
-        shared: Arc<SharedStorage>,
-        key: Arc<GatewayKey>,
-        clock: Arc<dyn Clock>,
-    ) -> Result<Self> {
+    pub(super) fn new(shared: Arc<SharedStorage>, key: Arc<GatewayKey>) -> Result<Self> {
+        let clock = ProofClock::Gateway(Arc::clone(&shared));
         let asker = Asker::new(key, clock, shared.membership.id().to_owned())?;
         Ok(Self { shared, asker })
     }

@@ -1,12 +1,14 @@
 //! Authenticates requests between gateways: a proof that only a gateway of the same database can make, valid for one
-//! request and half a minute, and a proof that shows the asking gateway that a gateway answered.
+//! request and half a minute of the database's time, and a proof that shows the asking gateway that a gateway answered.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::HeaderMap;
-use onyx_types::{Hash, Timestamp};
+use onyx_types::{Clock, Hash, Timestamp};
+
+use crate::gateway::storage::SharedStorage;
 
 pub(super) const FROM: &str = "x-onyx-gateway";
 pub(super) const EXPIRES: &str = "x-onyx-expires";
@@ -17,6 +19,27 @@ pub(super) const PROOF: &str = "x-onyx-proof";
 const GOOD_FOR: Duration = Duration::from_secs(30);
 /// How many nonces of the last half minute are remembered: more than gateways send each other in that time.
 const MOST_SEEN: usize = 100_000;
+
+/// The time by which proofs are made and checked: the database's. The clocks of two machines may differ by more than a
+/// proof is good for.
+#[derive(Clone)]
+pub(super) enum ProofClock {
+    /// A gateway knows the database's time from its heartbeats.
+    Gateway(Arc<SharedStorage>),
+    /// A command measured once by how many milliseconds the database's clock is ahead of this one.
+    Command { clock: Arc<dyn Clock>, ahead: i64 },
+}
+
+impl ProofClock {
+    pub(super) fn now(&self) -> Timestamp {
+        match self {
+            Self::Gateway(shared) => shared.membership.database_now(),
+            Self::Command { clock, ahead } => {
+                Timestamp::from_millis(clock.wall().as_millis().saturating_add(*ahead))
+            }
+        }
+    }
+}
 
 /// The key of the proofs, derived from the master key.
 pub(super) struct GatewayKey {

@@ -15,7 +15,7 @@ use onyx_types::{ErrorCode, Fault, PersonId, RunId, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::proof::{GatewayKey, PROOF};
+use super::proof::{GatewayKey, PROOF, ProofClock};
 
 pub(super) const ORDERS: &str = "/internal/gateways/orders";
 pub(super) const GREETING: &str = "/internal/gateways/greeting";
@@ -30,6 +30,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 pub(super) struct Answering {
     pub(super) id: String,
     pub(super) key: Arc<GatewayKey>,
+    pub(super) clock: ProofClock,
     pub(super) agent: AgentServices,
 }
 
@@ -102,7 +103,7 @@ async fn proven_body<T: DeserializeOwned>(
 ) -> Option<(String, T)> {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, LARGEST).await.ok()?;
-    let (now, path) = (answering.agent.now(), parts.uri.path());
+    let (now, path) = (answering.clock.now(), parts.uri.path());
     let nonce = answering.key.checked(&parts.headers, &answering.id, path, &body, now)?;
     // The connection may stay open for a stream, so it must not count as one without sign-in.
     onyx_api::know_sender(&parts.extensions).ok()?;

@@ -20,6 +20,8 @@ use crate::gateway::storage::SharedStorage;
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// The longest wait for another gateway: longer than a renewal takes, and longer than a dead gateway counts as alive.
 const LONGEST_TURN: Duration = Duration::from_secs(40);
+/// How long to wait before a sign-in is released again after the database could not be asked.
+const RELEASE_AGAIN: Duration = Duration::from_secs(1);
 /// How many pending sign-ins are remembered; the oldest are dropped.
 const MOST: ShortLivedRoom = ShortLivedRoom::of_entries(1_000);
 
@@ -201,8 +203,10 @@ impl Drop for SignInLease {
         let Some((owned, here)) = self.held.take() else { return };
         let shared = Arc::clone(&self.shared);
         tokio::spawn(async move {
-            if let Err(error) = shared.membership.disown(&owned).await {
-                tracing::warn!(%error, "a sign-in could not be released; this gateway holds it until it stops");
+            // The other gateways could not renew the sign-in as long as this one lives.
+            while let Err(error) = shared.membership.disown(&owned).await {
+                tracing::warn!(%error, "a sign-in could not be released; trying again");
+                tokio::time::sleep(RELEASE_AGAIN).await;
             }
             // The lock of this gateway is released last, because the next task here would take the
             // same row.

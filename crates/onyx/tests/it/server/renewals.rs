@@ -64,6 +64,36 @@ async fn twenty_chats_at_two_gateways_wait_for_one_renewal() {
     }
 }
 
+/// The database is away at the first two tries to release a sign-in after its renewal.
+const AWAY_WHEN_RELEASED: &str = "CREATE SEQUENCE tries;
+    CREATE FUNCTION away() RETURNS TRIGGER LANGUAGE plpgsql AS $away$
+        BEGIN
+            IF starts_with(OLD.name, 'sign-in ') THEN
+                IF nextval('tries') <= 2 THEN
+                    RAISE EXCEPTION 'away' USING ERRCODE = '57P03';
+                END IF;
+            END IF;
+            RETURN OLD;
+        END $away$;
+    CREATE TRIGGER away BEFORE DELETE ON owners FOR EACH ROW EXECUTE FUNCTION away()";
+
+#[tokio::test]
+async fn a_sign_in_that_cannot_be_released_at_once_can_be_renewed_by_the_other_soon() {
+    let (model, server) = (ScriptedModel::start().await, AuthorizationServer::start().await);
+    server.revoke_on_reuse();
+    server.set_grant(Grant { seconds: None, refreshes: true });
+    let (place, one, two) = two(&model, &server.settings()).await;
+    sign_in(&one, &server).await;
+    until(&two, "signed_in").await;
+    place.sql().await.batch_execute(AWAY_WHEN_RELEASED).await.unwrap();
+    for (round, onyx) in [(1, &one), (2, &two)] {
+        let old = format!("access-{round}-");
+        take_only(&model, &server.access_token().replace(&old, &format!("access-{}-", round + 1)));
+        assert_eq!(chat(onyx).await, "ok", "round {round}");
+        assert_eq!(server.refreshes(), round, "round {round}");
+    }
+}
+
 #[tokio::test]
 async fn a_sign_in_with_a_code_is_shown_at_both_and_taken_over_from_a_gateway_that_dies() {
     let (model, server) = (ScriptedModel::start().await, AuthorizationServer::start().await);

@@ -24,7 +24,7 @@ pub(super) async fn two(model: &ScriptedModel) -> (ServerPlace, OnyxProcess, Ony
 }
 
 /// Reads a run's events through a gateway, from a number to the end.
-async fn events_through(onyx: &OnyxProcess, run: &str, after: u64) -> Vec<Value> {
+pub(super) async fn events_through(onyx: &OnyxProcess, run: &str, after: u64) -> Vec<Value> {
     let request = onyx.request(Method::GET, &format!("/api/runs/{run}/events"));
     let request = if after == 0 {
         request

@@ -2,7 +2,7 @@
 
 use onyx_types::{ErrorCode, Fault};
 
-use crate::StoreError;
+use crate::{ObjectsRight, StoreError};
 
 /// A reason why server mode cannot start. The text never contains a password or key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,8 +43,8 @@ pub enum ServerError {
     HalfMoved,
     #[error("there is no bucket {bucket:?} in the object store")]
     NoBucket { bucket: String },
-    #[error("the object store does not let this key {action} in bucket {bucket:?}")]
-    NoBucketRights { bucket: String, action: &'static str },
+    #[error("the object store does not let this key {right} in bucket {bucket:?}")]
+    NoBucketRights { bucket: String, right: ObjectsRight },
     #[error("the object store cannot be used: {0}")]
     Objects(String),
     #[error("storage failed: {0}")]
@@ -97,9 +97,7 @@ impl ServerError {
             Self::NoBucket { .. } => {
                 "Create the bucket, or name another in storage.objects; with some stores storage.s3.pathStyle must be true."
             }
-            Self::NoBucketRights { .. } => {
-                "Give the key of storage.s3 the rights to put, get, list and delete objects under the prefix."
-            }
+            Self::NoBucketRights { right, .. } => right.hint(),
             Self::Objects(_) => "Check storage.s3: endpoint, region and keys.",
             Self::Failed(_) => "See the server's log.",
         }

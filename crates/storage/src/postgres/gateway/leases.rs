@@ -9,11 +9,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use onyx_types::SessionKey;
 
+use super::unanswered::{AskedLease, UnansweredLease, give_back};
 use super::{Gateway, length, margin, millis, next_fence, token};
 use crate::blocking::lock;
 use crate::postgres::connect::Database;
 use crate::postgres::convert::{count, get};
 use crate::postgres::query::{execute, row_if_any};
+use crate::postgres::transaction::may_have_happened;
 use crate::{Lease, Leases, LogState, StoreError};
 
 /// The session leases that this gateway holds. Cloning is cheap.
@@ -183,6 +185,16 @@ impl PostgresLeases {
         Ok(raised)
     }
 
+    /// Frees a session in the background that may have been taken without an answer.
+    pub(super) fn give_back(&self, asked: UnansweredLease) {
+        // Without a runtime the process is ending, and its life ends the lease.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let (held, key) = (Arc::clone(&self.held), asked.key.clone());
+        let is_known =
+            move |fence| lock(&held).get(&key).is_some_and(|held| held.fences.contains(&fence));
+        runtime.spawn(give_back(Arc::downgrade(&self.gateway), asked, is_known));
+    }
+
     /// Tries again until the session is released. Without this it would stay taken until the lease
     /// expires, with an open run in it that no gateway may close.
     fn release_later(&self, key: SessionKey, held: HeldLease) {
@@ -204,7 +216,7 @@ impl PostgresLeases {
 
 /// Releases a session that has one of these fences. The fence grows here too, so nothing that was
 /// sent before this can still be written.
-async fn release_fences(
+pub(super) async fn release_fences(
     database: &Database,
     key: &SessionKey,
     fences: &[i64],
@@ -230,6 +242,9 @@ impl Leases for PostgresLeases {
         let incarnation = self.gateway.alive_again().await?;
         let asked = self.gateway.now();
         let client = self.gateway.database.client().await?;
+        let until = asked.saturating_add(time_to_live);
+        let unanswered = UnansweredLease { key: key.clone(), incarnation, until };
+        let mut unanswered = AskedLease::new(self, unanswered);
         let taken = row_if_any(
             &client,
             "INSERT INTO session_log
@@ -262,8 +277,11 @@ impl Leases for PostgresLeases {
                 &millis(time_to_live),
             ],
         )
-        .await?
-        .ok_or(StoreError::Busy)?;
+        .await;
+        if !matches!(&taken, Err(error) if may_have_happened(error)) {
+            unanswered.answered();
+        }
+        let taken = taken?.ok_or(StoreError::Busy)?;
         let fence: i64 = get(&taken, 0)?;
         let log = LogState { len: count(&taken, 1)?, stamp: get::<i64>(&taken, 2)?.into() };
         let held = HeldLease {
@@ -271,7 +289,7 @@ impl Leases for PostgresLeases {
             fences: vec![fence],
             is_given_up: false,
             incarnation,
-            expires: asked.saturating_add(time_to_live),
+            expires: until,
             margin: margin(time_to_live),
             log,
             waiting: Waiting {

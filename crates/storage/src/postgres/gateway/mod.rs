@@ -4,19 +4,23 @@
 
 mod agreed;
 mod boot_clock;
+mod database_clock;
 mod leases;
+mod naming;
 mod overview;
 mod owners;
 mod poll;
+mod unanswered;
 mod writer;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use onyx_types::{Clock, RunId, SessionKey};
+use onyx_types::{Clock, RunId, SessionKey, Timestamp};
 use tokio::task::JoinHandle;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use super::connect::{Database, DatabaseUrl, ServerError, connect_once};
 use super::convert::{get, integer};
@@ -28,8 +32,10 @@ use crate::blocking::lock;
 
 pub use agreed::{SharedConfig, read_shared_config};
 pub use boot_clock::BootClock;
+use database_clock::{DATABASE_TIME, DatabaseClock};
 pub(in crate::postgres) use leases::MayWait;
 pub(crate) use leases::PostgresLeases;
+use naming::take_name;
 pub use overview::{GatewayOverview, GatewayState};
 pub(crate) use overview::{ask_to_drain, overview};
 pub(in crate::postgres) use owners::keep_owner;
@@ -74,6 +80,8 @@ pub(crate) struct Gateway {
     /// A clock that also counts while the machine sleeps.
     clock: Arc<dyn Clock>,
     standing: Mutex<LifeState>,
+    /// The database's time, read with each heartbeat.
+    database_clock: DatabaseClock,
     /// Held during a heartbeat. Otherwise, two heartbeats that restart the gateway at once would
     /// take each other for another process of the same name.
     beating: tokio::sync::Mutex<()>,
@@ -104,8 +112,8 @@ impl Gateway {
         settings: GatewaySettings,
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>, ServerError> {
-        let standing = match take_name(&database, &settings, &settings.url, &*clock).await {
-            Ok(standing) => standing,
+        let taken = match take_name(&database, &settings, &settings.url, &*clock).await {
+            Ok(taken) => taken,
             // This is the first write to the database, so it fails if the database user may not
             // write.
             Err(TransactionError::Database(error)) if error.code().is_some() => {
@@ -114,9 +122,16 @@ impl Gateway {
             Err(trouble) => return Err(StoreError::from(trouble).into()),
         };
         let url = Mutex::new(settings.url.clone());
-        let (standing, beating) = (Mutex::new(standing), tokio::sync::Mutex::default());
-        let is_draining = AtomicBool::new(false);
-        Ok(Arc::new(Self { database, settings, clock, standing, beating, url, is_draining }))
+        Ok(Arc::new(Self {
+            database,
+            settings,
+            clock,
+            standing: Mutex::new(taken.standing),
+            database_clock: DatabaseClock::new(taken.reading),
+            beating: tokio::sync::Mutex::default(),
+            url,
+            is_draining: AtomicBool::new(false),
+        }))
     }
 
     /// Sends heartbeats until the gateway is dropped or replaced.
@@ -157,6 +172,11 @@ impl Gateway {
 
     pub(crate) fn now(&self) -> Duration {
         self.clock.now().mono
+    }
+
+    /// The database's time, which all gateways agree on although their own clocks may differ.
+    pub(crate) fn database_now(&self) -> Timestamp {
+        self.database_clock.now(self.now())
     }
 
     /// The incarnation, while the others count this gateway as alive. It is checked immediately
@@ -229,16 +249,19 @@ impl Gateway {
         };
         let asked = self.now();
         let client = self.database.client().await?;
-        let beaten = execute(
-            &client,
+        let beat = [
             "UPDATE gateways
              SET until = clock_timestamp() + $3::DOUBLE PRECISION * INTERVAL '1 millisecond',
                  beaten = clock_timestamp()
-             WHERE id = $1 AND incarnation = $2 AND until > clock_timestamp()",
-            &[&self.settings.id, &incarnation, &millis(self.settings.life)],
-        )
-        .await?;
-        if beaten > 0 {
+             WHERE id = $1 AND incarnation = $2 AND until > clock_timestamp()
+             RETURNING ",
+            DATABASE_TIME,
+        ];
+        let life = millis(self.settings.life);
+        let given: [&(dyn ToSql + Sync); 3] = [&self.settings.id, &incarnation, &life];
+        let sent = self.now();
+        if let Some(beaten) = row_if_any(&client, &beat.concat(), &given).await? {
+            self.database_clock.read(get(&beaten, 0)?, sent, self.now());
             let until = asked + self.settings.life;
             *lock(&self.standing) = LifeState::Alive { incarnation, until };
             return Ok(());
@@ -262,14 +285,17 @@ impl Gateway {
             "silent for longer than its life: what it held is released, and it starts again"
         );
         let url = lock(&self.url).clone();
-        let standing = take_name(&self.database, &self.settings, &url, &*self.clock).await?;
-        *lock(&self.standing) = standing;
+        let taken = take_name(&self.database, &self.settings, &url, &*self.clock).await?;
+        self.database_clock.set(taken.reading);
+        *lock(&self.standing) = taken.standing;
         Ok(())
     }
 
     /// Leaves the list of gateways and so gives everything back at once, so that the others need
     /// not wait for the end of its life.
     pub(crate) async fn drain(&self) -> Result<(), StoreError> {
+        // The answer to a heartbeat that is under way would make the gateway alive again.
+        let _no_heartbeat = self.beating.lock().await;
         let incarnation = match std::mem::replace(&mut *lock(&self.standing), LifeState::Replaced) {
             LifeState::Alive { incarnation, .. } | LifeState::Drained { incarnation } => {
                 incarnation
@@ -294,6 +320,8 @@ impl Gateway {
     /// Gives everything back but stays in the list of gateways until the process ends or is
     /// restarted.
     pub(crate) async fn end_draining(&self) -> Result<(), StoreError> {
+        // As when it leaves: a heartbeat that is under way ends first.
+        let _no_heartbeat = self.beating.lock().await;
         let incarnation = match &*lock(&self.standing) {
             LifeState::Alive { incarnation, .. } => *incarnation,
             LifeState::Drained { .. } | LifeState::Replaced => return Ok(()),
@@ -380,29 +408,6 @@ impl Drop for HeartbeatTask {
     fn drop(&mut self) {
         self.0.abort();
     }
-}
-
-async fn take_name(
-    database: &Database,
-    settings: &GatewaySettings,
-    url: &str,
-    clock: &dyn Clock,
-) -> Result<LifeState, TransactionError> {
-    let asked = clock.now().mono;
-    let client = database.client().await?;
-    let taken = row(
-        &client,
-        "INSERT INTO gateways (id, incarnation, url, until, version)
-         VALUES ($1, nextval('incarnations'), $2,
-                 clock_timestamp() + $3::DOUBLE PRECISION * INTERVAL '1 millisecond', $4)
-         ON CONFLICT (id) DO UPDATE SET incarnation = excluded.incarnation,
-             url = excluded.url, until = excluded.until, version = excluded.version,
-             since = excluded.since, beaten = excluded.beaten, drain_asked = FALSE, drained = NULL
-         RETURNING incarnation",
-        &[&settings.id, &url, &millis(settings.life), &env!("CARGO_PKG_VERSION")],
-    )
-    .await?;
-    Ok(LifeState::Alive { incarnation: get(&taken, 0)?, until: asked + settings.life })
 }
 
 fn drained() -> StoreError {

@@ -4,7 +4,7 @@ use onyx_types::{Actor, Hash, PersonId, RecordedTool};
 use super::Backend;
 use crate::support::Maker;
 
-fn row(make: &mut Maker, person: &str, name: &str, content: &str) -> Acceptance {
+pub(super) fn row(make: &mut Maker, person: &str, name: &str, content: &str) -> Acceptance {
     Acceptance {
         person: person.parse().unwrap(),
         kind: AcceptanceKind::Skill,
@@ -15,7 +15,7 @@ fn row(make: &mut Maker, person: &str, name: &str, content: &str) -> Acceptance 
     }
 }
 
-fn audit(make: &mut Maker, person: &PersonId) -> AuditEntry {
+pub(super) fn audit(make: &mut Maker, person: &PersonId) -> AuditEntry {
     AuditEntry {
         ts: make.tick(),
         person: person.clone(),

@@ -6,12 +6,12 @@ use onyx_types::{CredentialId, Grants, Hash, PersonId};
 use super::Backend;
 use crate::support::Maker;
 
-fn person(make: &mut Maker, id: &str, role: Role) -> PersonRow {
+pub(super) fn person(make: &mut Maker, id: &str, role: Role) -> PersonRow {
     let name = (role == Role::Owner).then(|| "The Owner".to_owned());
     PersonRow { person: id.parse().unwrap(), name, role, added_at: make.tick() }
 }
 
-fn credential(make: &mut Maker, number: u8, people: &[&str]) -> CredentialRow {
+pub(super) fn credential(make: &mut Maker, number: u8, people: &[&str]) -> CredentialRow {
     let created_at = make.tick();
     CredentialRow {
         credential: CredentialId::from_bytes([number; 16]),

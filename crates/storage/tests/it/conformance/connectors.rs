@@ -9,7 +9,7 @@ use onyx_types::{IdGenerator, PersonId, Timestamp};
 use super::Backend;
 use crate::support::Maker;
 
-fn account() -> AccountKey {
+pub(super) fn account() -> AccountKey {
     AccountKey { network: "telegram".to_owned(), account: "main".to_owned() }
 }
 
@@ -17,7 +17,7 @@ fn peer(name: &str) -> PeerKey {
     PeerKey { account: account(), peer: name.to_owned() }
 }
 
-fn update(id: &str, message: &str) -> NewUpdate {
+pub(super) fn update(id: &str, message: &str) -> NewUpdate {
     NewUpdate {
         update: id.to_owned(),
         peer: "7".to_owned(),
@@ -26,7 +26,7 @@ fn update(id: &str, message: &str) -> NewUpdate {
     }
 }
 
-fn part(to: &str, key: &str, repeat: Repeat) -> NewPart {
+pub(super) fn part(to: &str, key: &str, repeat: Repeat) -> NewPart {
     NewPart { peer: peer(to), key: key.to_owned(), body: format!("says {key}"), repeat }
 }
 

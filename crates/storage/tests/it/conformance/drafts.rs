@@ -11,7 +11,12 @@ use serde_json::json;
 use super::Backend;
 use crate::support::Maker;
 
-fn draft(make: &mut Maker, mint: &mut IdGenerator, key: &SessionKey, targets: &[&str]) -> Draft {
+pub(super) fn draft(
+    make: &mut Maker,
+    mint: &mut IdGenerator,
+    key: &SessionKey,
+    targets: &[&str],
+) -> Draft {
     let at = make.tick();
     let target = |name: &&str| PlanTarget {
         target: Target::File(HomePath::new(*name)),
@@ -73,7 +78,7 @@ fn to(draft: &Draft, to: DraftState) -> DraftMove {
     DraftMove { from: draft.state, hash: draft.hash, to, change: DraftChange::default() }
 }
 
-async fn put(on: &Backend, draft: &Draft) {
+pub(super) async fn put(on: &Backend, draft: &Draft) {
     on.drafts.put_draft(draft.clone(), &[], audit(draft, "drafted")).await.unwrap();
 }
 

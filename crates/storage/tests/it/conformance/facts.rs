@@ -6,7 +6,7 @@ use onyx_types::{Hash, Origin, Scope, Timestamp};
 
 use super::Backend;
 
-fn fact(subject: &str, relation: &str, object: &str, kind: ObjectKind) -> FactRow {
+pub(super) fn fact(subject: &str, relation: &str, object: &str, kind: ObjectKind) -> FactRow {
     FactRow {
         subject: EntityName::new(subject),
         relation: relation.into(),
@@ -21,7 +21,12 @@ fn fact(subject: &str, relation: &str, object: &str, kind: ObjectKind) -> FactRo
 }
 
 /// Stores a source with one chunk for each text, and returns its group and chunks.
-async fn source(on: &Backend, person: &str, path: &str, texts: &[&str]) -> (GroupId, Vec<ChunkId>) {
+pub(super) async fn source(
+    on: &Backend,
+    person: &str,
+    path: &str,
+    texts: &[&str],
+) -> (GroupId, Vec<ChunkId>) {
     let row = SourceRow {
         key: SourceKey { person: Some(person.parse().unwrap()), path: path.into() },
         kind: SourceKind::Note,
@@ -52,7 +57,7 @@ async fn source(on: &Backend, person: &str, path: &str, texts: &[&str]) -> (Grou
     (contents.group, contents.chunks.into_iter().map(|(id, _)| id).collect())
 }
 
-fn found(chunk: ChunkId, maker: &str, facts: Vec<FactRow>) -> ChunkFacts {
+pub(super) fn found(chunk: ChunkId, maker: &str, facts: Vec<FactRow>) -> ChunkFacts {
     ChunkFacts { chunk, maker: maker.into(), facts }
 }
 

@@ -5,7 +5,7 @@ use super::Backend;
 use super::sessions::meta;
 use crate::support::Maker;
 
-fn row(make: &mut Maker, text: &str, delivery: Delivery) -> InboxRow {
+pub(super) fn row(make: &mut Maker, text: &str, delivery: Delivery) -> InboxRow {
     InboxRow {
         turn: make.user(text).id,
         delivery,

@@ -21,7 +21,7 @@ fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-fn row(name: &str) -> JobRow {
+pub(super) fn row(name: &str) -> JobRow {
     JobRow {
         person: anna(),
         job: job(name),
@@ -37,12 +37,12 @@ fn row(name: &str) -> JobRow {
     }
 }
 
-async fn put(on: &Backend, row: &JobRow) {
+pub(super) async fn put(on: &Backend, row: &JobRow) {
     let audit = audit_entry(&mut Maker::new(), "anna");
     on.jobs.put_job(row.clone(), audit).await.unwrap();
 }
 
-fn queued(name: &str, millis: i64) -> JobSlot {
+pub(super) fn queued(name: &str, millis: i64) -> JobSlot {
     JobSlot::queued(anna(), job(name), at(millis), SlotTrigger::Schedule)
 }
 

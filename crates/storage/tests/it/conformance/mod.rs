@@ -8,6 +8,7 @@ mod audit;
 mod chunks;
 mod connectors;
 mod drafts;
+pub(crate) mod everything;
 mod facts;
 mod inbox;
 mod jobs;
@@ -32,7 +33,7 @@ use onyx_storage::{
 };
 use onyx_test_support::{LeasePlace, ManualClock, MemoryDisk, OpenTurnstile};
 
-use crate::server::servers::{self, TestDatabase};
+use crate::server::servers::{self, OpenGateway, TestDatabase};
 use crate::support::TempStore;
 
 /// A fresh, empty set of stores, and the clock that they use.
@@ -82,6 +83,12 @@ async fn server() -> Backend {
     // The tuple drops the gateway first and the database last.
     let keep = Box::new((gateway, database));
     Backend { database: Some(url), ..backend(store, clock, keep) }
+}
+
+/// The stores of a gateway whose database the caller keeps.
+pub(crate) fn of_gateway(gateway: OpenGateway) -> Backend {
+    let (store, clock) = (gateway.store.clone(), Arc::clone(&gateway.clock));
+    backend(store, clock, Box::new(gateway))
 }
 
 async fn embedded() -> Backend {

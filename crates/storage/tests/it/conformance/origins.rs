@@ -3,11 +3,11 @@ use onyx_types::{Hash, Origin, Timestamp};
 
 use super::Backend;
 
-const ANNA: &str = "people/anna";
+pub(super) const ANNA: &str = "people/anna";
 /// A time that is later than anything a test records.
 const LATE: Timestamp = Timestamp::from_millis(i64::MAX);
 
-fn note(path: &str, content: Option<&str>, origin: Origin) -> OriginNote {
+pub(super) fn note(path: &str, content: Option<&str>, origin: Origin) -> OriginNote {
     OriginNote {
         path: path.to_owned(),
         hash: content.map(|content| Hash::of(content.as_bytes())),

@@ -9,7 +9,7 @@ use onyx_types::{
 use super::Backend;
 use crate::support::Maker;
 
-fn begin(make: &mut Maker, key: &SessionKey, input_turn: TurnId) -> BeginRun {
+pub(super) fn begin(make: &mut Maker, key: &SessionKey, input_turn: TurnId) -> BeginRun {
     BeginRun {
         run: make.run(),
         key: key.clone(),
@@ -23,7 +23,7 @@ fn used(agent: &AgentId, usage: Usage) -> ModelUse {
     ModelUse { agent: agent.clone(), model: ModelId::new("mine/m"), usage }
 }
 
-fn outcome(make: &mut Maker, begin: &BeginRun, status: RunStatus) -> RunOutcome {
+pub(super) fn outcome(make: &mut Maker, begin: &BeginRun, status: RunStatus) -> RunOutcome {
     let usage = Usage { input: 100, output: 20, cost: Some(0.25), ..Usage::default() };
     RunOutcome {
         run: begin.run,

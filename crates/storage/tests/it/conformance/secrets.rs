@@ -3,7 +3,7 @@ use onyx_storage::{SealedSecret, SecretId, StoreError};
 use super::Backend;
 use crate::support::Maker;
 
-fn secret(make: &mut Maker, person: &str, name: &str) -> SealedSecret {
+pub(super) fn secret(make: &mut Maker, person: &str, name: &str) -> SealedSecret {
     SealedSecret {
         id: SecretId {
             person: person.parse().unwrap(),

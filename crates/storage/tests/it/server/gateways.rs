@@ -87,6 +87,95 @@ async fn an_owner_stops_itself_before_the_others_may_take_over() {
     assert_eq!(one.store.turns.tail(&key, None, 9).await.unwrap().turns.len(), 2);
 }
 
+/// Whoever asked for the session went away while the database worked on it, as when a request is cut off.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_whose_taker_went_away_is_free_soon() {
+    let (database, mut make) = (TestDatabase::migrated().await, Maker::new());
+    let (one, two) = (open(&database, "one").await, open(&database, "two").await);
+    let key = make.key();
+    let lease = one.store.leases.acquire(&key, LONG).await.unwrap();
+    one.store.leases.release(&lease).await.unwrap();
+    let mut blocker = database.sql().await;
+    let block = blocker.transaction().await.unwrap();
+    block.execute("SELECT 1 FROM session_log FOR UPDATE", &[]).await.unwrap();
+    let taker = tokio::spawn({
+        let (leases, key) = (Arc::clone(&one.store.leases), key.clone());
+        async move { leases.acquire(&key, LONG).await }
+    });
+    until_one_waits(&database).await;
+    taker.abort();
+    assert!(taker.await.unwrap_err().is_cancelled());
+    block.commit().await.unwrap();
+    let begun = std::time::Instant::now();
+    while two.store.leases.acquire(&key, LONG).await.is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "nobody can use the session");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Waits until a statement waits for a row that somebody holds.
+async fn until_one_waits(database: &TestDatabase) {
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let watcher = database.sql().await;
+    while watcher.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) < 1 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A heartbeat whose answer comes after the draining must not make the gateway alive again: the others have taken over what
+/// it held.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_heartbeat_under_way_does_not_bring_a_drained_gateway_back() {
+    let database = TestDatabase::migrated().await;
+    let (one, two) = (Arc::new(open(&database, "one").await), open(&database, "two").await);
+    let mut blocker = database.sql().await;
+    let block = blocker.transaction().await.unwrap();
+    block.execute("SELECT 1 FROM gateways WHERE id = 'one' FOR UPDATE", &[]).await.unwrap();
+    let beat = tokio::spawn({
+        let one = Arc::clone(&one);
+        async move { one.membership.beat().await }
+    });
+    until_one_waits(&database).await;
+    let mut drained = Box::pin(one.membership.end_draining());
+    // The draining begins while the heartbeat waits for its row.
+    tokio::select! {
+        biased;
+        ended = &mut drained => panic!("{ended:?}"),
+        () = std::future::ready(()) => {}
+    }
+    block.commit().await.unwrap();
+    beat.await.unwrap().unwrap();
+    drained.await.unwrap();
+    let alive = two.membership.gateways().await.unwrap();
+    assert_eq!(alive.iter().map(|row| row.is_alive).collect::<Vec<_>>(), [false, true]);
+    let beat = one.membership.beat().await;
+    assert!(matches!(beat, Err(StoreError::Unavailable(_))), "{beat:?}");
+    assert!(one.membership.own("poll x").await.is_err(), "it takes nothing over");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn gateways_agree_on_the_databases_time_whatever_their_own_clocks_show() {
+    let database = TestDatabase::migrated().await;
+    let sql = database.sql().await;
+    let now = async || {
+        let select = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT";
+        sql.query_one(select, &[]).await.unwrap().get::<_, i64>(0)
+    };
+    // The gateway's clock stands still, so its time is that of the last answer.
+    let before = now().await;
+    let one = open(&database, "one").await;
+    let told = one.membership.database_now();
+    assert!((before..=now().await).contains(&told.as_millis()), "{told:?}");
+    let minute = Duration::from_secs(60);
+    one.clock.advance(minute);
+    assert_eq!(one.membership.database_now(), told.saturating_add(minute), "it goes on by itself");
+    let before = now().await;
+    one.membership.beat().await.unwrap();
+    let told = one.membership.database_now();
+    assert!((before..=now().await).contains(&told.as_millis()), "a heartbeat sets it right");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_drained_gateway_gives_everything_back_at_once() {
     let (database, mut make) = (TestDatabase::migrated().await, Maker::new());

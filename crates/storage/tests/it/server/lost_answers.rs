@@ -4,11 +4,12 @@
 use std::time::{Duration, Instant};
 
 use onyx_storage::{
-    Area, BeginIn, BeginRun, DatabaseUrl, Expect, FinalWrite, Lease, ModelUse, ObjectKey,
-    RunOutcome, Sealing, ServerSettings, SessionMarks, SessionMeta, SessionStatus, TitleSource,
+    AccountKey, Area, BeginIn, BeginRun, DatabaseUrl, Expect, FinalWrite, Lease, ModelUse, NewPart,
+    ObjectKey, PeerKey, Repeat, RunOutcome, Sealing, SendEnd, ServerSettings, SessionMarks,
+    SessionMeta, SessionStatus, StoreError, TitleSource,
 };
 use onyx_test_support::{FaultProxy, NetworkFault};
-use onyx_types::{LaneOrder, ModelId, RunStatus, SessionKey, SessionOrigin, Usage};
+use onyx_types::{LaneOrder, ModelId, RunStatus, SessionKey, SessionOrigin, Timestamp, Usage};
 
 use super::servers::{OpenGateway, TestDatabase};
 use crate::support::{Maker, TTL, audit_entry};
@@ -198,6 +199,59 @@ async fn a_session_is_free_after_its_release_whatever_answers_were_lost_before()
         assert!(turns == 2 || appended.is_err(), "{turns} turns are there after {appended:?}");
     }
     assert!(failed > 0, "no append failed");
+}
+
+/// A sender that does not know whether its send began takes it back. Otherwise the peer's next messages would wait for it
+/// as long as the gateway lives.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_send_whose_start_was_not_answered_can_be_taken_back() {
+    let behind = Behind::open().await;
+    let ledger = &behind.gateway.store.connectors;
+    let account = AccountKey { network: "webhook".into(), account: "home".into() };
+    let peer = PeerKey { account: account.clone(), peer: "7".into() };
+    let part = |key: &str| NewPart {
+        peer: peer.clone(),
+        key: key.to_owned(),
+        body: "hello".into(),
+        repeat: Repeat::Unsafe,
+    };
+    let at = Timestamp::from_millis(5);
+    let again = SendEnd::Again {
+        body: "hello".into(),
+        repeat: Repeat::Unsafe,
+        not_before: at,
+        why: "not begun".into(),
+    };
+    ledger.queue_parts(vec![part("first"), part("second")], at).await.unwrap();
+    // The first round has no fault, so that the statements are prepared afterwards.
+    for fault in [None, Some(NetworkFault::LoseAnswer), Some(NetworkFault::LoseRequest)] {
+        let id = ledger.next_parts(&account, 9).await.unwrap()[0].id;
+        fault.inspect(|fault| behind.proxy.lose(*fault));
+        assert_eq!(ledger.begin_send(id).await.is_ok(), fault.is_none());
+        assert!(behind.proxy.is_clear(), "the fault happened");
+        let taken_back = ledger.end_send(id, again.clone()).await;
+        let is_settled = matches!(taken_back, Ok(()) | Err(StoreError::LeaseLost));
+        assert!(is_settled, "{fault:?}: {taken_back:?}");
+        let next = ledger.next_parts(&account, 9).await.unwrap();
+        assert_eq!(next.iter().map(|part| part.id).collect::<Vec<_>>(), [id], "{fault:?}");
+    }
+}
+
+/// The lease would last for an hour, and the database says that a living gateway holds it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_was_taken_without_an_answer_is_free_soon() {
+    let (behind, mut make) = (Behind::open().await, Maker::new());
+    let other = behind.database.open("two").await;
+    behind.session(&mut make).await;
+    let (key, hour) = (make.key(), Duration::from_secs(3600));
+    behind.proxy.lose(NetworkFault::LoseAnswer);
+    assert!(behind.gateway.store.leases.acquire(&key, hour).await.is_err());
+    assert!(behind.proxy.is_clear(), "the fault happened");
+    let begun = Instant::now();
+    while other.store.leases.acquire(&key, TTL).await.is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "nobody can use the session");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 /// A database that fails over is away for a moment. Whichever request of the append that loses, the

@@ -12,3 +12,4 @@ mod races;
 pub(crate) mod servers;
 mod start;
 mod together;
+mod upgrade;

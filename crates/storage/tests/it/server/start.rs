@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::{
-    DatabaseUrl, GatewaySettings, ObjectsUrl, S3Settings, SCHEMA_VERSION, ServerError,
-    ServerSettings, StorageSettings, StoreError, inspect_database, migrate_database,
+    BlockingBucket, DatabaseUrl, GatewaySettings, ObjectsRight, ObjectsUrl, S3Settings,
+    SCHEMA_VERSION, ServerError, ServerSettings, StorageSettings, StoreError, inspect_database,
+    migrate_database,
 };
+use onyx_test_support::Servers;
 use onyx_types::{Clock as _, ErrorCode, Fault, SystemClock};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -271,21 +273,25 @@ async fn a_user_without_rights_is_told() {
     assert_eq!(seen, ServerError::NotMigrated);
 }
 
-/// Starts a proxy to the store that refuses listings, because moto has no permission for listing
-/// that could be denied.
-async fn store_without_lists(server: &str) -> std::net::SocketAddr {
+/// Starts a proxy to the store that refuses requests with these words in them, because moto has no
+/// permission for listings and parts of objects that could be denied.
+async fn store_without(words: &'static [u8], server: &str) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, server) = (listener.local_addr().unwrap(), server.to_owned());
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
             let server = TcpStream::connect(&server).await.unwrap();
-            tokio::spawn(pass_all_but_lists(client, server));
+            tokio::spawn(pass_all_but(words, client, server));
         }
     });
     address
 }
 
-async fn pass_all_but_lists(mut client: TcpStream, mut server: TcpStream) -> std::io::Result<()> {
+async fn pass_all_but(
+    words: &[u8],
+    mut client: TcpStream,
+    mut server: TcpStream,
+) -> std::io::Result<()> {
     const REFUSED: &[u8] =
         b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let (mut asked, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
@@ -296,7 +302,7 @@ async fn pass_all_but_lists(mut client: TcpStream, mut server: TcpStream) -> std
                 if request.is_empty() {
                     return Ok(());
                 }
-                if request.windows(9).any(|part| part == b"list-type") {
+                if request.windows(words.len()).any(|part| part == words) {
                     return client.write_all(REFUSED).await;
                 }
                 server.write_all(request).await?;
@@ -313,14 +319,36 @@ async fn pass_all_but_lists(mut client: TcpStream, mut server: TcpStream) -> std
 }
 
 /// Denies everybody this action on the bucket and its objects.
-fn deny(database: &TestDatabase, action: &str) {
-    let bucket = &database.name;
+fn deny(servers: &Servers, bucket: &str, action: &str) {
     let policy = serde_json::json!({"Version": "2012-10-17", "Statement": [{
         "Effect": "Deny", "Principal": "*", "Action": format!("s3:{action}"),
         "Resource": [format!("arn:aws:s3:::{bucket}"), format!("arn:aws:s3:::{bucket}/*")],
     }]});
     let path = format!("/{bucket}?policy");
-    assert!((200..300).contains(&database.servers.http("PUT", &path, &policy.to_string())));
+    assert!((200..300).contains(&servers.http("PUT", &path, &policy.to_string())));
+}
+
+#[test]
+fn a_right_that_is_taken_away_later_is_named_by_whatever_needs_it() {
+    let (servers, mut random) = (Servers::start(), [0; 8]);
+    getrandom::fill(&mut random).unwrap();
+    let name = format!("t{:016x}", u64::from_le_bytes(random));
+    servers.make_bucket(&name);
+    let url = ObjectsUrl::parse(&format!("s3://{name}/x")).unwrap();
+    let objects = BlockingBucket::new(url, &s3(&servers)).unwrap();
+    objects.put("a", b"content".to_vec()).unwrap();
+    let assert_names = |error: StoreError, right: ObjectsRight| {
+        let told = error.to_string();
+        assert!(told.contains(&format!("does not let this key {right}")), "{told}");
+        assert!(told.contains(right.hint()), "{told}");
+    };
+    deny(&servers, &name, "GetObject");
+    assert_names(objects.get_range("a", 0..3).unwrap_err(), ObjectsRight::GetRange);
+    assert_names(objects.get("a").unwrap_err(), ObjectsRight::Get);
+    deny(&servers, &name, "PutObject");
+    assert_names(objects.put("b", Vec::new()).unwrap_err(), ObjectsRight::Put);
+    deny(&servers, &name, "DeleteObject");
+    assert_names(objects.delete("a").unwrap_err(), ObjectsRight::Delete);
 }
 
 #[tokio::test]
@@ -332,24 +360,28 @@ async fn a_bucket_that_is_missing_closed_or_unreachable_is_told() {
     };
     let error = refused(&database, missing).await;
     assert_eq!(error, ServerError::NoBucket { bucket: "no-such-bucket".into() });
-    let no_right = |action| ServerError::NoBucketRights { bucket: database.name.clone(), action };
-    let endpoint = format!("http://{}", store_without_lists(&database.servers.objects).await);
+    let no_right = |right| ServerError::NoBucketRights { bucket: database.name.clone(), right };
     let s3_of = |endpoint| S3Settings { endpoint: Some(endpoint), ..s3(&database.servers) };
-    let listless = ServerSettings { s3: s3_of(endpoint), ..database.settings("one") };
-    // object_store gives a refused listing no kind of its own, so the message contains the store's
-    // own answer.
-    let ServerError::Objects(told) = refused(&database, listless).await else { panic!("a kind") };
-    assert!(told.contains("list request") && told.contains("403 Forbidden"), "{told}");
-    for (denied, action) in [("PutObject", "put"), ("GetObject", "get")] {
-        deny(&database, denied);
-        let error = refused(&database, database.settings("one")).await;
-        assert_eq!(error, no_right(action), "{denied}");
+    for (words, right, name) in [
+        (&b"list-type"[..], ObjectsRight::List, "s3:ListBucket"),
+        (&b"range: bytes"[..], ObjectsRight::GetRange, "s3:GetObject"),
+    ] {
+        let endpoint = format!("http://{}", store_without(words, &database.servers.objects).await);
+        let settings = ServerSettings { s3: s3_of(endpoint), ..database.settings("one") };
+        let error = refused(&database, settings).await;
+        assert_eq!(error, no_right(right), "{name}");
+        assert!(error.hint().contains(name), "{}", error.hint());
     }
-    // A refused deletion has no kind of its own either.
-    deny(&database, "DeleteObject");
-    let error = refused(&database, database.settings("one")).await;
-    let ServerError::Objects(told) = error else { panic!("a kind") };
-    assert!(told.contains("DeleteObjects request") && told.contains("Access Denied"), "{told}");
+    for (denied, right) in [
+        ("PutObject", ObjectsRight::Put),
+        ("GetObject", ObjectsRight::Get),
+        ("DeleteObject", ObjectsRight::Delete),
+    ] {
+        deny(&database.servers, &database.name, denied);
+        let error = refused(&database, database.settings("one")).await;
+        assert_eq!(error, no_right(right), "{denied}");
+        assert!(error.hint().contains(&format!("s3:{denied}")), "{}", error.hint());
+    }
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let s3 = S3Settings { endpoint: Some(format!("http://{free}")), ..s3(&database.servers) };
     let error = refused(&database, ServerSettings { s3, ..database.settings("one") }).await;
