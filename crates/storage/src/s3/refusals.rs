@@ -94,7 +94,7 @@ impl HttpService for NamingService {
 pub(super) fn is_refusal(error: &Error) -> bool {
     match error {
         Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => true,
-        other => std::iter::successors(other.source(), |cause| cause.source())
+        other => std::iter::successors(other.source(), |cause| (**cause).source())
             .any(|cause| cause.is::<ListRefused>()),
     }
 }
