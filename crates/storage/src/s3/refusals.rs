@@ -92,9 +92,15 @@ impl HttpService for NamingService {
 
 /// Whether the store refused a request for lack of rights.
 pub(super) fn is_refusal(error: &Error) -> bool {
-    match error {
-        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => true,
-        other => std::iter::successors(other.source(), |cause| (**cause).source())
-            .any(|cause| cause.is::<ListRefused>()),
+    if matches!(error, Error::PermissionDenied { .. } | Error::Unauthenticated { .. }) {
+        return true;
     }
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if error.is::<ListRefused>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }

@@ -80,6 +80,9 @@ pub(crate) struct Gateway {
     /// A clock that also counts while the machine sleeps.
     clock: Arc<dyn Clock>,
     standing: Mutex<LifeState>,
+    /// The incarnation that this process asked for last. The row may have it although its answer
+    /// was lost.
+    asked_for: Mutex<Option<i64>>,
     /// The database's time, read with each heartbeat.
     database_clock: DatabaseClock,
     /// Held during a heartbeat. Otherwise, two heartbeats that restart the gateway at once would
@@ -112,7 +115,9 @@ impl Gateway {
         settings: GatewaySettings,
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>, ServerError> {
-        let taken = match take_name(&database, &settings, &settings.url, &*clock).await {
+        let asked_for = Mutex::default();
+        let taken = take_name(&database, &settings, &settings.url, &*clock, &asked_for).await;
+        let taken = match taken {
             Ok(taken) => taken,
             // This is the first write to the database, so it fails if the database user may not
             // write.
@@ -127,6 +132,7 @@ impl Gateway {
             settings,
             clock,
             standing: Mutex::new(taken.standing),
+            asked_for,
             database_clock: DatabaseClock::new(taken.reading),
             beating: tokio::sync::Mutex::default(),
             url,
@@ -269,7 +275,10 @@ impl Gateway {
         let select = "SELECT incarnation FROM gateways WHERE id = $1";
         let found = row_if_any(&client, select, &[&self.settings.id]).await?;
         let is_ours = match &found {
-            Some(found) => get::<i64>(found, 0)? == incarnation,
+            Some(found) => {
+                let found = get::<i64>(found, 0)?;
+                found == incarnation || *lock(&self.asked_for) == Some(found)
+            }
             None => false,
         };
         if !is_ours {
@@ -285,7 +294,8 @@ impl Gateway {
             "silent for longer than its life: what it held is released, and it starts again"
         );
         let url = lock(&self.url).clone();
-        let taken = take_name(&self.database, &self.settings, &url, &*self.clock).await?;
+        let (settings, asked_for) = (&self.settings, &self.asked_for);
+        let taken = take_name(&self.database, settings, &url, &*self.clock, asked_for).await?;
         self.database_clock.set(taken.reading);
         *lock(&self.standing) = taken.standing;
         Ok(())

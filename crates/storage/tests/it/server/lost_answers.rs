@@ -11,7 +11,7 @@ use onyx_storage::{
 use onyx_test_support::{FaultProxy, NetworkFault};
 use onyx_types::{LaneOrder, ModelId, RunStatus, SessionKey, SessionOrigin, Timestamp, Usage};
 
-use super::servers::{OpenGateway, TestDatabase};
+use super::servers::{LIFE, OpenGateway, TestDatabase};
 use crate::support::{Maker, TTL, audit_entry};
 
 struct Behind {
@@ -234,6 +234,24 @@ async fn a_send_whose_start_was_not_answered_can_be_taken_back() {
         assert!(is_settled, "{fault:?}: {taken_back:?}");
         let next = ledger.next_parts(&account, 9).await.unwrap();
         assert_eq!(next.iter().map(|part| part.id).collect::<Vec<_>>(), [id], "{fault:?}");
+    }
+}
+
+/// A gateway whose life is over starts again. It must not take its own new row for that of another process, because then
+/// it would never serve again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_that_starts_again_does_so_whatever_answers_are_lost() {
+    let (behind, mut make) = (Behind::open().await, Maker::new());
+    let membership = &behind.gateway.membership;
+    for let_through in 0..12 {
+        behind.database.pass(LIFE).await;
+        behind.proxy.lose_after(let_through, NetworkFault::LoseAnswer);
+        // Whether this heartbeat succeeds depends on what was lost.
+        let first = membership.beat().await;
+        behind.proxy.lose_in_order([]);
+        let second = membership.beat().await;
+        assert!(second.is_ok(), "{first:?}, then {second:?} after {let_through} answers");
+        behind.gateway.store.leases.acquire(&make.key(), TTL).await.unwrap();
     }
 }
 
