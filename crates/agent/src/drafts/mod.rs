@@ -305,7 +305,7 @@ impl Approvals {
     async fn allow_for_run(&self, draft: &Draft) {
         if let Err(fault) = self.shared.runs.allow(draft).await {
             // The approved call was made; the run asks again for the next one.
-            tracing::warn!(id = %draft.id, %fault, "the gateway of a run did not hear that the approval is for the whole run");
+            tracing::warn!(id = %draft.id, %fault, "the gateway of a run could not be told that the approval is for the whole run");
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) async fn metrics(State(state): State<ApiState>) -> impl IntoResponse 
         "Connections without sign-in that were closed because they were too many or too slow",
         connections.closed,
     );
-    let loaded = state.index.loaded().await;
+    let loaded = state.index.loaded();
     page.one(
         "onyx_search_people",
         "gauge",

@@ -140,7 +140,7 @@ impl Sender {
                 // The send had not begun, its result was recorded without an answer, or another
                 // gateway has settled it.
                 StoreError::LeaseLost => {
-                    return tracing::debug!(account = %self.account, "the result of a send was not asked for");
+                    return tracing::debug!(account = %self.account, "no result of this send is expected any more");
                 }
                 StoreError::Unavailable(_) if !stop.is_cancelled() => {
                     tracing::warn!(account = %self.account, %fault, "the result of a send could not be saved yet");

@@ -13,7 +13,7 @@ mod tables;
 mod uses;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use onyx_storage::{ChunkStore, StorePosition};
@@ -46,6 +46,9 @@ pub(crate) struct ChangeFollower {
     /// tables.
     one_load_at_a_time: Mutex<()>,
     tables: Arc<Mutex<SearchTables>>,
+    /// What was in memory when the tables were last brought up to date. It is kept beside them,
+    /// because whoever only looks at it must not wait for their lock.
+    loaded: RwLock<LoadedTables>,
 }
 
 /// Whether the tables have seen every change.
@@ -97,6 +100,7 @@ impl ChangeFollower {
             uses: TableUses::default(),
             one_load_at_a_time: Mutex::default(),
             tables: Arc::default(),
+            loaded: RwLock::default(),
         }
     }
 
@@ -138,8 +142,13 @@ impl ChangeFollower {
     }
 
     /// The people whose tables are in memory.
-    pub(crate) async fn loaded(&self) -> LoadedTables {
-        self.lock().await.people.loaded()
+    pub(crate) fn loaded(&self) -> LoadedTables {
+        self.loaded.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note_loaded(&self, tables: &SearchTables) {
+        let loaded = tables.people.loaded();
+        *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = loaded;
     }
 
     /// Loads what is not loaded yet. The tables are not locked meanwhile, so that the searches of
@@ -178,6 +187,7 @@ impl ChangeFollower {
             // Nothing was ever indexed, so there is nothing to open.
             let mut tables = tables;
             *tables = SearchTables::default();
+            self.note_loaded(&tables);
             return Ok((tables, Lag::None));
         }
         let tables = self.open_text(tables, &standing).await?;
@@ -202,6 +212,7 @@ impl ChangeFollower {
             tables.groups = self.chunks.groups().await?;
         }
         tables.people.evict(self.settings.get().most_table_bytes, &self.uses);
+        self.note_loaded(&tables);
         Ok((tables, lag))
     }
 

@@ -43,7 +43,7 @@ pub(super) struct Outline {
 
 /// The approximate bytes that a chunk takes beside its position: its entries among the chunks of
 /// its source and among the messages of its conversation.
-const A_CHUNK: usize = 64;
+const BYTES_A_CHUNK: usize = 64;
 
 /// The groups in which an author has written.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Outline {
 
     /// The approximate number of bytes of memory that the outline takes.
     pub(super) fn memory(&self) -> usize {
-        self.positions.memory() + self.positions.count() * A_CHUNK
+        self.positions.memory() + self.positions.count() * BYTES_A_CHUNK
     }
 
     /// How many conversations have a number, which are those below this one.

@@ -248,8 +248,8 @@ impl Index {
     }
 
     /// The people whose vectors and outlines are in memory, and how much memory they take.
-    pub async fn loaded(&self) -> LoadedTables {
-        self.parts.searcher.follower.loaded().await
+    pub fn loaded(&self) -> LoadedTables {
+        self.parts.searcher.follower.loaded()
     }
 
     /// The state of the embedder that makes vectors.

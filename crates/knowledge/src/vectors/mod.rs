@@ -51,7 +51,7 @@ pub(crate) struct VectorSet {
 
 /// The approximate bytes that a slot takes beside its vector: its chunk, its group, and its entries
 /// in the maps.
-const A_SLOT: usize = 64;
+const BYTES_A_SLOT: usize = 64;
 /// The group of an empty slot.
 const NOBODY: GroupId = GroupId(u32::MAX);
 
@@ -105,7 +105,7 @@ impl VectorSet {
 
     /// The approximate number of bytes of memory that the vectors take.
     pub(crate) fn memory(&self) -> usize {
-        self.bytes.capacity() + self.signs.memory() + self.chunks.capacity() * A_SLOT
+        self.bytes.capacity() + self.signs.memory() + self.chunks.capacity() * BYTES_A_SLOT
     }
 
     /// Whether there is a vector of this chunk.

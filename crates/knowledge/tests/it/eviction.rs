@@ -105,8 +105,8 @@ impl Shelf {
     }
 
     /// The people whose tables are in memory; whoever searched longest ago comes first.
-    async fn loaded(&self) -> Vec<String> {
-        let people = self.index.loaded().await.people;
+    fn loaded(&self) -> Vec<String> {
+        let people = self.index.loaded().people;
         people.iter().map(PersonId::to_string).collect()
     }
 }
@@ -114,7 +114,7 @@ impl Shelf {
 const QUESTION: &str = "what does Tom say of the car";
 
 async fn those_who_come_back_find_the_same(shelf: &Shelf) {
-    assert_eq!(shelf.index.loaded().await, LoadedTables::default(), "nobody has searched yet");
+    assert_eq!(shelf.index.loaded(), LoadedTables::default(), "nobody has searched yet");
     let mut before = Vec::new();
     for person in PEOPLE {
         before.push(shelf.ask(person, QUESTION).await);
@@ -124,22 +124,22 @@ async fn those_who_come_back_find_the_same(shelf: &Shelf) {
         assert!(paths.iter().any(|found| found == path), "{path} is not in {paths:?}");
     }
     assert_eq!(before[0].degraded, None);
-    assert_eq!(shelf.loaded().await, PEOPLE);
-    let all = shelf.index.loaded().await.bytes;
+    assert_eq!(shelf.loaded(), PEOPLE);
+    let all = shelf.index.loaded().bytes;
 
     // Whoever searched longest ago goes first.
     shelf.ask("anna", QUESTION).await;
     shelf.allow(all - 1);
     shelf.ask("cleo", QUESTION).await;
-    assert_eq!(shelf.loaded().await, ["anna", "cleo"]);
-    assert!(shelf.index.loaded().await.bytes < all);
+    assert_eq!(shelf.loaded(), ["anna", "cleo"]);
+    assert!(shelf.index.loaded().bytes < all);
 
     // There is room for one person, and each finds what they found before.
     shelf.allow(1);
     for _ in 0..2 {
         for (person, before) in PEOPLE.iter().zip(&before) {
             assert_eq!(shelf.ask(person, QUESTION).await, *before);
-            assert_eq!(shelf.loaded().await, [*person]);
+            assert_eq!(shelf.loaded(), [*person]);
         }
     }
 }
@@ -149,16 +149,16 @@ async fn what_is_written_meanwhile_is_found(shelf: &Shelf) {
     let vault = Area::Vault("bert".parse().unwrap());
     assert!(shelf.paths("bert", "doctor").await.is_empty());
     shelf.ask("anna", QUESTION).await;
-    assert_eq!(shelf.loaded().await, ["anna"]);
+    assert_eq!(shelf.loaded(), ["anna"]);
     shelf.write(&vault, "health.md", "The physician said to rest.").await;
     shelf.write(&vault, "bread.md", "Cheerful bakers of rye.").await;
     let objects = shelf.store.files.objects(&vault).unwrap();
     objects.delete(&"tyres.md".parse().unwrap(), Expect::Anything).await.unwrap();
     shelf.catch_up().await;
-    assert_eq!(shelf.loaded().await, ["anna"], "work in the background loads nobody");
+    assert_eq!(shelf.loaded(), ["anna"], "work in the background loads nobody");
 
     assert_eq!(shelf.paths("bert", "doctor").await, ["vault/health.md"]);
-    assert_eq!(shelf.loaded().await, ["bert"]);
+    assert_eq!(shelf.loaded(), ["bert"]);
     assert_eq!(shelf.paths("bert", "glad").await, ["vault/bread.md"]);
     assert!(!shelf.paths("bert", "vehicle").await.contains(&"vault/tyres.md".to_owned()));
     assert!(shelf.paths("anna", "doctor").await.is_empty());
@@ -223,6 +223,6 @@ async fn a_home_with_one_person_never_loads_again() {
     for _ in 0..2 {
         shelf.ask("anna", QUESTION).await;
         shelf.catch_up().await;
-        assert_eq!(shelf.loaded().await, ["anna"], "however much the tables take");
+        assert_eq!(shelf.loaded(), ["anna"], "however much the tables take");
     }
 }

@@ -77,7 +77,7 @@ impl Latency {
         self.buckets[bucket.unwrap_or(LATENCY_BOUNDS.len())] += 1;
     }
 
-    /// `None` before the first one.
+    /// The mean time; `None` if no time was measured yet.
     pub fn mean_seconds(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_seconds / self.count as f64)
     }

@@ -239,7 +239,7 @@ impl Registry {
         stack::takes(&self.catalogue, id)
     }
 
-    /// The settings that every model supports which `auto` may choose.
+    /// The settings that are supported by every model from which `auto` chooses.
     pub fn taken_by_all(&self) -> Vec<Knob> {
         let candidates = self.candidates();
         let taken: Vec<Vec<Knob>> = candidates.iter().map(|model| self.takes(&model.id)).collect();

@@ -31,8 +31,8 @@ impl EntityMerge {
         Self { limit, entities: BTreeMap::new(), cut: Vec::new() }
     }
 
-    /// Adds the newest entities of a group, as many as the list may have. An entity that is left
-    /// out here is not among the newest of all, unless another group mentioned it later.
+    /// Adds the newest entities of a group, at most as many as the list may have. An entity that is
+    /// left out here is not among the newest of all, unless another group mentioned it later.
     pub(crate) fn add(&mut self, group: GroupId, newest: Vec<EntityRow>) {
         let is_cut = newest.len() >= self.limit;
         if is_cut {

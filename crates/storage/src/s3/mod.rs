@@ -78,23 +78,23 @@ impl Bucket {
     pub(crate) async fn probe(&self, name: &str) -> Result<(), ServerError> {
         let content = b"Onyx tests whether it can write here.";
         let path = self.path(&format!("probe/{name}"));
-        let told = |right| move |error: Error| self.refused(right, &error);
+        let refused = |right| move |error: Error| self.refused(right, &error);
         let payload = PutPayload::from_static(content);
-        self.store.put(&path, payload).await.map_err(told(ObjectsRight::Put))?;
-        let whole = self.store.get(&path).await.map_err(told(ObjectsRight::Get))?;
-        if whole.bytes().await.map_err(told(ObjectsRight::Get))? != content[..] {
+        self.store.put(&path, payload).await.map_err(refused(ObjectsRight::Put))?;
+        let whole = self.store.get(&path).await.map_err(refused(ObjectsRight::Get))?;
+        if whole.bytes().await.map_err(refused(ObjectsRight::Get))? != content[..] {
             return Err(ServerError::Objects("it does not return what was stored".to_owned()));
         }
         let part =
-            self.store.get_range(&path, 5..10).await.map_err(told(ObjectsRight::GetRange))?;
+            self.store.get_range(&path, 5..10).await.map_err(refused(ObjectsRight::GetRange))?;
         if part[..] != content[5..10] {
             return Err(ServerError::Objects(
                 "it does not return the range that is asked for".to_owned(),
             ));
         }
         let folder = self.path("probe");
-        self.store.list_with_delimiter(Some(&folder)).await.map_err(told(ObjectsRight::List))?;
-        self.store.delete(&path).await.map_err(told(ObjectsRight::Delete))
+        self.store.list_with_delimiter(Some(&folder)).await.map_err(refused(ObjectsRight::List))?;
+        self.store.delete(&path).await.map_err(refused(ObjectsRight::Delete))
     }
 
     pub(crate) async fn look(&self) -> Result<(), ServerError> {

@@ -30,7 +30,7 @@ pub(super) struct Check {
     name: String,
     state: State,
     detail: String,
-    /// What to do about it. Programs read it under its first name.
+    /// What to do about it. In JSON it is still named `mend`, because programs read that.
     #[serde(rename = "mend", skip_serializing_if = "Option::is_none")]
     fix: Option<String>,
     #[serde(skip)]

@@ -70,7 +70,9 @@ pub(super) async fn give_back(
         if is_known(fence) {
             return;
         }
-        if seen == Some(fence) && release_fences(&gateway.database, &asked.key, &[fence]).await.is_ok() {
+        if seen == Some(fence)
+            && release_fences(&gateway.database, &asked.key, &[fence]).await.is_ok()
+        {
             let session = asked.key.session;
             tracing::info!(%session, "a session that was taken without an answer is free again");
             return;

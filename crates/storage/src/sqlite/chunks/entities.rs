@@ -11,7 +11,7 @@ use crate::chunks::{EntityMerge, NewestEntities};
 use crate::sqlite::convert::{count, timestamp};
 use crate::{EntityName, EntityRow, GroupId, StoreError};
 
-/// Every entity that a fact names which is not counted yet.
+/// Every entity that is named by a fact that is not counted yet.
 macro_rules! not_counted {
     () => {
         "(SELECT facts.id AS fact, grp, subject_key AS key,
@@ -75,7 +75,7 @@ pub(super) fn count_changes(transaction: &Transaction<'_>) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Runs a statement that removes or adds mentions, and notes whose they are.
+/// Runs a statement that removes or adds mentions, and notes which entities they name.
 fn note(
     transaction: &Transaction<'_>,
     statement: &str,
