@@ -148,6 +148,8 @@ pub async fn copy_into_old_tables(newest: &Client, old: &Client) {
     let ran = "SELECT coalesce(json_agg(ran), '[]')::TEXT FROM refinery_schema_history AS ran
                WHERE version <= $1";
     let ran: String = newest.query_one(ran, &[&OLD_TABLES]).await.expect("history").get(0);
+    let counters = old.query("SELECT name FROM counters", &[]).await.expect("counters");
+    let counters: Vec<String> = counters.iter().map(|row| row.get(0)).collect();
     // Rows come table by table, so references are checked by nobody meanwhile.
     old.batch_execute("SET session_replication_role = replica").await.expect("a superuser");
     insert(old, "refinery_schema_history", &ran).await;
@@ -164,6 +166,10 @@ pub async fn copy_into_old_tables(newest: &Client, old: &Client) {
         old.batch_execute(&["DELETE FROM ", table].concat()).await.expect("an empty table");
         insert(old, table, &rows).await;
     }
+    // Newer migrations add these counters.
+    old.execute("DELETE FROM counters WHERE name <> ALL ($1)", &[&counters])
+        .await
+        .expect("counters");
     copy_sequences(newest, old).await;
     old.batch_execute("RESET session_replication_role").await.expect("as before");
 }

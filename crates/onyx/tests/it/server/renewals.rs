@@ -90,6 +90,10 @@ async fn a_sign_in_that_cannot_be_released_at_once_can_be_renewed_by_the_other_s
         let old = format!("access-{round}-");
         take_only(&model, &server.access_token().replace(&old, &format!("access-{}-", round + 1)));
         assert_eq!(chat(onyx).await, "ok", "round {round}");
+        // The model refuses the other gateway's old token; the gateway then uses the renewed one.
+        for onyx in [&one, &two] {
+            assert_eq!(chat(onyx).await, "ok", "round {round}");
+        }
         assert_eq!(server.refreshes(), round, "round {round}");
     }
 }
