@@ -38,11 +38,12 @@ mod tests {
 
     #[test]
     fn memory_that_was_written_to_is_resident() {
-        const BYTES: usize = 64_000_000;
+        // So much that what other tests allocate meanwhile does not matter.
+        const BYTES: usize = 256_000_000;
         let before = resident_bytes_of(std::process::id()).unwrap();
         let written = std::hint::black_box(vec![1_u8; BYTES]);
         let grown = resident_bytes_of(std::process::id()).unwrap() - before;
-        assert!((60_000_000..70_000_000).contains(&grown), "{grown} of {}", written.len());
+        assert!((240_000_000..290_000_000).contains(&grown), "{grown} of {}", written.len());
         assert_eq!(resident_bytes_of(u32::MAX), None);
     }
 }

@@ -9,7 +9,7 @@ use onyx_test_support::wait_until;
 use onyx_types::{Embedder, EmbedderIdentity, ModelFailureClass};
 use serde_json::Value;
 
-use crate::support::{PATIENCE, children, embedder, minilm_folder, telling_embedder};
+use crate::support::{OwnWorker, PATIENCE, embedder, minilm_folder, telling_embedder};
 
 const LONG: Duration = Duration::from_secs(600);
 
@@ -87,15 +87,17 @@ async fn a_text_longer_than_the_window_is_cut_and_a_hopeless_one_refused() {
 
 #[tokio::test]
 async fn the_process_starts_at_first_use_gets_no_environment_and_ends_when_idle() {
-    let embedder = embedder(&minilm_folder(), Duration::from_millis(50));
-    assert_eq!(children(), [] as [u32; 0]);
+    let worker = OwnWorker::new();
+    let embedder = worker.embedder(&minilm_folder(), Duration::from_millis(50));
+    assert_eq!(worker.processes(), [] as [u32; 0]);
 
     let first = embedder.embed(vec!["hello".to_owned()]).await.unwrap();
-    let environment = children().first().map(|child| fs::read(format!("/proc/{child}/environ")));
+    let processes = worker.processes();
+    let environment = processes.first().map(|process| fs::read(format!("/proc/{process}/environ")));
     if let Some(Ok(environment)) = environment {
         assert_eq!(environment, b"");
     }
-    wait_until("the process to end", PATIENCE, || children().is_empty()).await;
+    wait_until("the process to end", PATIENCE, || worker.processes().is_empty()).await;
 
     assert_eq!(embedder.embed(vec!["hello".to_owned()]).await.unwrap(), first);
 }
@@ -113,9 +115,10 @@ async fn the_end_of_each_process_is_told() {
 
 #[tokio::test]
 async fn a_process_that_dies_fails_what_it_was_at_and_the_next_one_answers() {
-    let embedder = embedder(&minilm_folder(), LONG);
+    let worker = OwnWorker::new();
+    let embedder = worker.embedder(&minilm_folder(), LONG);
     let first = embedder.embed(vec!["hello".to_owned()]).await.unwrap();
-    let process = children()[0];
+    let process = worker.processes()[0];
     let texts = vec!["a text that takes a while ".repeat(80); 400];
     let long = embedder.embed(texts);
 

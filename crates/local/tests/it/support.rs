@@ -47,21 +47,44 @@ pub(crate) fn telling_embedder(folder: &Path, idle: Duration, released: Released
     LocalEmbedder::new(folder, launch(), Allowance { threads: 2, idle }, released)
 }
 
-/// The processes that this one has started and that still run.
-pub(crate) fn children() -> Vec<u32> {
-    let me = std::process::id().to_string();
-    let mut children = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
-            continue;
-        };
-        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-        let after_name = stat.rsplit_once(") ").map(|(_, rest)| rest).unwrap_or_default();
-        let mut fields = after_name.split(' ');
-        let (state, parent) = (fields.next(), fields.next());
-        if parent == Some(&me) && state != Some("Z") {
-            children.push(process);
-        }
+/// The worker under a path of its own, so that its processes are told apart from those of tests that
+/// run at the same time.
+pub(crate) struct OwnWorker {
+    folder: tempfile::TempDir,
+}
+
+impl OwnWorker {
+    pub(crate) fn new() -> Self {
+        let own = Self { folder: tempfile::tempdir().unwrap() };
+        std::os::unix::fs::symlink(launch().program, own.program()).unwrap();
+        own
     }
-    children
+
+    fn program(&self) -> PathBuf {
+        self.folder.path().join("worker")
+    }
+
+    /// An embedder that starts this worker.
+    pub(crate) fn embedder(&self, folder: &Path, idle: Duration) -> LocalEmbedder {
+        let launch = Launch { program: self.program(), arguments: Vec::new() };
+        LocalEmbedder::new(folder, launch, Allowance { threads: 2, idle }, || {})
+    }
+
+    /// The processes of this worker that still run.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        let program = self.program().into_os_string().into_encoded_bytes();
+        let mut processes = Vec::new();
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok())
+            else {
+                continue;
+            };
+            // The command line of a process that has ended but was not waited for is empty.
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            if line.split(|byte| *byte == 0).next() == Some(&program[..]) {
+                processes.push(process);
+            }
+        }
+        processes
+    }
 }
