@@ -23,6 +23,7 @@ mod opening;
 mod parts;
 mod pauses;
 mod probe;
+mod readiness;
 mod runtimes;
 mod secrets;
 mod serving;
