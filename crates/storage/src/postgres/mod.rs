@@ -10,6 +10,7 @@ mod chunks;
 mod connect;
 mod connectors;
 mod convert;
+mod draft_rows;
 mod drafts;
 mod files;
 mod gateway;
