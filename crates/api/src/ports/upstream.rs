@@ -3,7 +3,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
-use onyx_types::{Fault, Knob, Limits, Model, PersonId, Usage};
+use onyx_types::{Fault, Limits, Model, PersonId, SamplingSetting, Usage};
 use serde_json::{Map, Value};
 
 /// The providers behind this server, as far as requests pass through to them. The binary implements
@@ -21,7 +21,7 @@ pub trait Upstream: Send + Sync {
     fn figures(&self) -> Vec<ModelFigures>;
 
     /// The settings of a request that reach this model, or the config's choice where none is named.
-    fn takes(&self, model: Option<&str>) -> Vec<Knob>;
+    fn takes(&self, model: Option<&str>) -> Vec<SamplingSetting>;
 
     /// Prepares one request to a provider, with budget, retry and breaker.
     fn forward(&self, request: Forward) -> Result<Forwarded, Fault>;

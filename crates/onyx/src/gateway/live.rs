@@ -9,7 +9,7 @@ use onyx_api::{
     Admission, Authenticator, Change, Changes, ConnectionLimits, Exposure, Extensions, Front,
 };
 use onyx_connectors::Plan;
-use onyx_identity::{Declared, Secrets, Token};
+use onyx_identity::{DeclaredPeople, Secrets, Token};
 use onyx_knowledge::{Index, SearchSettings};
 use onyx_storage::Store;
 use onyx_tools::{Masker, Toolbox};
@@ -75,7 +75,7 @@ pub(super) struct Checked {
     front: Front,
     token: Token,
     roster: Roster,
-    declared: Declared,
+    declared: DeclaredPeople,
     search: SearchSettings,
     connections: ConnectionLimits,
     plan: Plan,

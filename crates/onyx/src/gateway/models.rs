@@ -8,7 +8,7 @@ use onyx_agent::{ModelChoice, Models, Payer};
 use onyx_identity::Secrets;
 use onyx_local::{LOCAL, SMOLLM2};
 use onyx_providers::{
-    Booked, Locality, Logins, Metadata, ModelsSettings, Need, Registry, RoutingSettings,
+    BookedModel, Locality, Logins, Metadata, ModelsSettings, Need, Registry, RoutingSettings,
     SecretSource, Setup, SpendAccounts, SpendBook, SpendLimits, Task, TaskClass, UsageEstimate,
 };
 use onyx_storage::Ledger;
@@ -135,7 +135,7 @@ impl LiveModels {
         let model = Arc::new(self.accounts.budget(model, payer, limits(limits_of)));
         let (ledger, clock) = (Arc::clone(&self.ledger), Arc::clone(&self.clock));
         let book = LedgerBook { ledger, clock, key, pauses: pauses() };
-        Ok(Arc::new(Booked::new(model, Arc::new(book), estimate)))
+        Ok(Arc::new(BookedModel::new(model, Arc::new(book), estimate)))
     }
 
     /// The key to which a request without a session is charged.

@@ -7,7 +7,7 @@ use std::sync::{Arc, RwLock};
 use anyhow::{Context, Result};
 use onyx_agent::{AgentOptions, AgentServices};
 use onyx_api::{Admission, Authenticator, Changes, Exposure, PassThrough};
-use onyx_identity::{Declared, Identity, Secrets, SharedAuthentication};
+use onyx_identity::{DeclaredPeople, Identity, Secrets, SharedAuthentication};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
 use onyx_sources::Sources;
 use onyx_storage::{CredentialKind, Home, Store};
@@ -170,7 +170,7 @@ async fn recover(agent: &AgentServices) -> Result<()> {
 async fn identity(
     store: &Store,
     clock: &Arc<dyn Clock>,
-    declared: Declared,
+    declared: DeclaredPeople,
     shared: Option<&SharedStorage>,
 ) -> Result<Identity> {
     let (accounts, clock) = (Arc::clone(&store.accounts), Arc::clone(clock));

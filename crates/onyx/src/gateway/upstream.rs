@@ -10,11 +10,12 @@ use onyx_api::{
 };
 use onyx_providers::wire::Wire;
 use onyx_providers::{
-    CircuitState, Forwarding, LATENCY_BOUNDS, MediaRequest, Modality, ModelFacts, ModelStatus,
-    ProviderState, RawPiece, UsageEstimate, Way,
+    CircuitState, ForwardRoute, Forwarding, LATENCY_BOUNDS, MediaRequest, Modality, ModelFacts,
+    ModelStatus, ProviderState, RawPiece, UsageEstimate,
 };
 use onyx_types::{
-    Cancel, ErrorCode, Fault, Knob, Limits, Model, ModelEvent, ModelId, ModelRequest, PersonId,
+    Cancel, ErrorCode, Fault, Limits, Model, ModelEvent, ModelId, ModelRequest, PersonId,
+    SamplingSetting,
 };
 use tokio::sync::mpsc;
 
@@ -49,7 +50,7 @@ impl Upstream for LiveModels {
         called.collect()
     }
 
-    fn takes(&self, model: Option<&str>) -> Vec<Knob> {
+    fn takes(&self, model: Option<&str>) -> Vec<SamplingSetting> {
         let current = self.get();
         let registry = &current.registry;
         match model.or(current.default_model.as_deref()) {
@@ -72,11 +73,11 @@ impl Upstream for LiveModels {
             body.remove("betas");
         }
         match registry.forward(&request.model, wire(request.dialect), body, betas)? {
-            Way::SameWire(Forwarding { model, pieces: received }) => {
+            ForwardRoute::SameWire(Forwarding { model, pieces: received }) => {
                 let model = self.paid_by(model, person, limits, estimate)?;
                 Ok(Forwarded::SameWire(pieces(&*model, received)))
             }
-            Way::OtherWire(body) => {
+            ForwardRoute::OtherWire(body) => {
                 let model = registry.model(&request.model)?;
                 let model = self.paid_by(model, person, limits, estimate)?;
                 Ok(Forwarded::OtherWire { model, body })

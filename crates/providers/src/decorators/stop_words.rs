@@ -32,12 +32,12 @@ impl Model for StopWords {
         if words.is_empty() {
             return events;
         }
-        let mut cut = Cut { words, held: String::new(), met: false };
+        let mut cut = StopWordFilter { words, held: String::new(), met: false };
         events.flat_map(move |event| futures::stream::iter(cut.take(event))).boxed()
     }
 }
 
-struct Cut {
+struct StopWordFilter {
     words: Vec<String>,
     /// Text that is held back, because it may be the beginning of a stop word.
     held: String,
@@ -46,7 +46,7 @@ struct Cut {
     met: bool,
 }
 
-impl Cut {
+impl StopWordFilter {
     fn take(&mut self, event: ModelEvent) -> Vec<ModelEvent> {
         match event {
             ModelEvent::TextDelta(text) => self.text(&text),

@@ -25,9 +25,9 @@ mod stack;
 mod status;
 mod vendor;
 
-pub use check::{Finding, ProviderTest, Trouble};
+pub use check::{Finding, ProviderProblem, ProviderTest};
 pub use error::RegistryError;
-pub use forward::{Forwarding, Way};
+pub use forward::{ForwardRoute, Forwarding};
 pub use health::ModelStatus;
 pub use kinds::ProviderKind;
 pub use listing::ListedModel;
@@ -42,7 +42,9 @@ pub use vendor::{AuthStyle, KeyNeed, Locality, MachineIdentity, VENDORS, Vendor}
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onyx_types::{Clock, Embedder, Fault, Knob, Model, ModelId, SystemClock, TokenCounter};
+use onyx_types::{
+    Clock, Embedder, Fault, Model, ModelId, SamplingSetting, SystemClock, TokenCounter,
+};
 use serde_json::{Map, Value};
 
 use crate::Secret;
@@ -182,7 +184,7 @@ impl Registry {
         wire: Wire,
         body: Map<String, Value>,
         betas: Option<&str>,
-    ) -> Result<Way, RegistryError> {
+    ) -> Result<ForwardRoute, RegistryError> {
         forward::forward(&self.catalogue, &self.guards, id, wire, body, betas)
     }
 
@@ -235,16 +237,17 @@ impl Registry {
     }
 
     /// The settings of a request that this model supports; the client is informed about the others.
-    pub fn takes(&self, id: &str) -> Vec<Knob> {
+    pub fn takes(&self, id: &str) -> Vec<SamplingSetting> {
         stack::takes(&self.catalogue, id)
     }
 
     /// The settings that every model supports which `auto` may choose.
-    pub fn taken_by_all(&self) -> Vec<Knob> {
+    pub fn taken_by_all(&self) -> Vec<SamplingSetting> {
         let candidates = self.candidates();
-        let taken: Vec<Vec<Knob>> = candidates.iter().map(|model| self.takes(&model.id)).collect();
-        let by_all = |knob: &Knob| taken.iter().all(|taken| taken.contains(knob));
-        Knob::ALL.into_iter().filter(by_all).collect()
+        let taken: Vec<Vec<SamplingSetting>> =
+            candidates.iter().map(|model| self.takes(&model.id)).collect();
+        let by_all = |setting: &SamplingSetting| taken.iter().all(|taken| taken.contains(setting));
+        SamplingSetting::ALL.into_iter().filter(by_all).collect()
     }
 
     /// Lists a provider's models, and explains what is wrong if it does not answer.

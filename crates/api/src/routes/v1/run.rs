@@ -5,7 +5,8 @@ use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use onyx_agent::{ClientTurn, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use onyx_types::{
-    AgentId, Attendance, ErrorCode, Fault, Knob, ModelId, RunId, SessionId, SessionOrigin,
+    AgentId, Attendance, ErrorCode, Fault, ModelId, RunId, SamplingSetting, SessionId,
+    SessionOrigin,
 };
 use serde_json::{Map, Value};
 
@@ -96,13 +97,17 @@ pub(super) async fn answer(
 
 /// The settings that reach the agent's model. If a run switches to another model, that one gets the
 /// settings that its format supports.
-fn used_settings(state: &ApiState, agent: Option<&AgentId>, model: Option<&ModelId>) -> Vec<Knob> {
+fn used_settings(
+    state: &ApiState,
+    agent: Option<&AgentId>,
+    model: Option<&ModelId>,
+) -> Vec<SamplingSetting> {
     let roster = state.agent.roster();
     let agent = agent.and_then(|id| roster.get(id)).unwrap_or_else(|| roster.default_agent());
     let model = model.or(agent.model.primary.as_ref());
     let mut taken = state.upstream.takes(model.map(ModelId::as_str));
     // The run's session is its cache key, so the client's is not used.
-    taken.retain(|knob| *knob != Knob::CacheKey);
+    taken.retain(|setting| *setting != SamplingSetting::CacheKey);
     taken
 }
 

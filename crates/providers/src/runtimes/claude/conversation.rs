@@ -14,7 +14,7 @@ use super::protocol::{Request, TOOL_PREFIX, answer, refusal, user_message};
 use super::tools::{HostTools, ToolAnswer};
 use super::transcript;
 use super::turn::{LastMessage, Turn};
-use crate::runtimes::child::{Child, Silence};
+use crate::runtimes::child::{Child, NoMoreLines};
 
 /// The properties that stay the same for the whole life of a process.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,7 +87,7 @@ impl Conversation {
         self.child.send(line).await;
     }
 
-    pub(super) async fn next(&mut self) -> Result<Value, Silence> {
+    pub(super) async fn next(&mut self) -> Result<Value, NoMoreLines> {
         self.child.next().await
     }
 

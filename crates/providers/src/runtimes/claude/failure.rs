@@ -7,7 +7,7 @@ use onyx_types::{ModelFailure, ModelFailureClass, Timestamp};
 use super::protocol::{Outcome, RateLimit};
 use crate::failure::failure;
 use crate::oauth::Quota;
-use crate::runtimes::child::Silence;
+use crate::runtimes::child::NoMoreLines;
 
 /// Larger than any second of this millennium, smaller than any millisecond of it.
 const MILLISECONDS_FROM: f64 = 1e11;
@@ -106,19 +106,19 @@ fn moment(at: f64) -> Timestamp {
 }
 
 /// The failure when the process sends nothing more.
-pub(super) fn of_silence(silence: &Silence) -> ModelFailure {
+pub(super) fn of_silence(silence: &NoMoreLines) -> ModelFailure {
     match silence {
-        Silence::Ended { how, said } if said.is_empty() => {
+        NoMoreLines::Ended { how, said } if said.is_empty() => {
             failure(ModelFailureClass::Transport, format!("the Claude CLI {how}"))
         }
-        Silence::Ended { how, said } => {
+        NoMoreLines::Ended { how, said } => {
             let message = format!(
                 "the Claude CLI {how} and said: {said}. If it is an old version, run \
                  `claude update`"
             );
             failure(ModelFailureClass::Unavailable, message)
         }
-        Silence::TooLong => {
+        NoMoreLines::TooLong => {
             let message = "the Claude CLI wrote a line that is too long to be a message";
             failure(ModelFailureClass::Transport, message)
         }

@@ -18,7 +18,7 @@ use crate::wire::{
 
 /// The fields of the request's body beside model, messages and tools.
 #[derive(Serialize)]
-struct Rest<'a> {
+struct BodyFields<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,7 +153,7 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
 fn written(request: &ModelRequest, target: &Target) -> serde_json::Result<Vec<u8>> {
     let compat = &target.compat;
     let (max_tokens, max_completion_tokens) = max_tokens(request, target);
-    let rest = Rest {
+    let rest = BodyFields {
         tool_choice: tool_choice(&request.tool_use.choice),
         parallel_tool_calls: (request.tool_use.at_once == CallsAtOnce::One).then_some(false),
         stream: true,
