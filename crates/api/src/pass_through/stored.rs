@@ -16,7 +16,7 @@ const LASTS: Duration = Duration::from_secs(24 * 60 * 60);
 const ROOM: ShortLivedRoom = ShortLivedRoom { entries: 256, bytes: 64 * 1024 * 1024 };
 
 /// The stored responses and conversations of a person.
-pub(crate) struct Stored<'a> {
+pub(crate) struct StoredResponses<'a> {
     kept: &'a dyn ShortLived,
     person: &'a PersonId,
 }
@@ -38,7 +38,7 @@ pub(crate) struct StoredConversation {
     pub(crate) items: Vec<Value>,
 }
 
-impl<'a> Stored<'a> {
+impl<'a> StoredResponses<'a> {
     pub(crate) fn of(kept: &'a dyn ShortLived, person: &'a PersonId) -> Self {
         Self { kept, person }
     }

@@ -15,7 +15,7 @@ pub trait Upstream: Send + Sync {
     fn meant_by(&self, name: &str) -> Option<String>;
 
     /// Every model that can be named, `<provider>/<model>`.
-    fn models(&self) -> BoxFuture<'_, Vec<Listed>>;
+    fn models(&self) -> BoxFuture<'_, Vec<OfferedModel>>;
 
     /// Figures of the models that were called since the start.
     fn figures(&self) -> Vec<ModelFigures>;
@@ -24,7 +24,7 @@ pub trait Upstream: Send + Sync {
     fn takes(&self, model: Option<&str>) -> Vec<SamplingSetting>;
 
     /// Prepares one request to a provider, with budget, retry and breaker.
-    fn forward(&self, request: Forward) -> Result<Forwarded, Fault>;
+    fn forward(&self, request: Forward) -> Result<ForwardedAnswer, Fault>;
 
     /// Sends a request other than a conversation to a provider that has such a route.
     fn media(&self, request: Media) -> Result<BoxStream<'static, Piece>, Fault>;
@@ -109,7 +109,7 @@ pub enum Dialect {
     Messages,
 }
 
-pub enum Forwarded {
+pub enum ForwardedAnswer {
     /// The provider speaks the client's wire: its bytes, with failures as the last piece.
     SameWire(BoxStream<'static, Piece>),
     /// The model speaks another format: the request has to be decoded and the answer written in the
@@ -164,7 +164,7 @@ pub struct Histogram {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct OfferedModel {
     pub id: String,
     pub owner: String,
     pub context_window: Option<u32>,

@@ -47,7 +47,7 @@ struct Peer {
 }
 
 #[derive(Deserialize)]
-struct Tested {
+struct TestedAccount {
     name: String,
     link: Option<String>,
 }
@@ -67,7 +67,7 @@ impl Account {
     }
 }
 
-impl Tested {
+impl TestedAccount {
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("The token works: {}", self.name)];
         lines.extend(self.link.iter().map(|link| format!("Write to it at {link}")));
@@ -114,7 +114,7 @@ pub(crate) async fn run(home: &HomeFolder, command: ConnectorsCommand) -> Result
         }
         ConnectorsCommand::Test { network, account, json } => {
             let response = client.post(&path(&network, &account, "/test"), &json!({})).await?;
-            show(response, json, |tested: Tested| tested.lines()).await
+            show(response, json, |tested: TestedAccount| tested.lines()).await
         }
         ConnectorsCommand::Remove { network, account } => {
             client.delete(&path(&network, &account, "")).await?;

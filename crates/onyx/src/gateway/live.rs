@@ -70,7 +70,7 @@ impl AppliedConfig {
 }
 
 /// A config that passed all checks.
-pub(super) struct Checked {
+pub(super) struct CheckedConfig {
     config: Config,
     front: Front,
     token: Token,
@@ -116,7 +116,7 @@ impl Live {
     }
 
     /// Checks a config completely before any part of it is applied.
-    pub(super) fn check(&self, config: Config) -> Result<Checked, ConfigError> {
+    pub(super) fn check(&self, config: Config) -> Result<CheckedConfig, ConfigError> {
         let address = config.gateway.address(self.exposure());
         address.map_err(|fault| ConfigError::in_section("gateway.bind", &fault))?;
         let front = config.gateway.front();
@@ -132,12 +132,31 @@ impl Live {
         let search = config.memory.search().map_err(ConfigError::new)?;
         let connections = connections(&config)?;
         let plan = self.plan(&config, &roster)?;
-        Ok(Checked { config, front, token, roster, declared, search, connections, plan, warnings })
+        Ok(CheckedConfig {
+            config,
+            front,
+            token,
+            roster,
+            declared,
+            search,
+            connections,
+            plan,
+            warnings,
+        })
     }
 
-    pub(super) async fn take_up(&self, checked: Checked) -> Result<(), ConfigError> {
-        let Checked { config, front, token, roster, declared, search, connections, plan, warnings } =
-            checked;
+    pub(super) async fn take_up(&self, checked: CheckedConfig) -> Result<(), ConfigError> {
+        let CheckedConfig {
+            config,
+            front,
+            token,
+            roster,
+            declared,
+            search,
+            connections,
+            plan,
+            warnings,
+        } = checked;
         log(&warnings);
         self.tools.follow(&config)?;
         let models = self.models.next(&self.home, &config);

@@ -54,7 +54,7 @@ use socket::HomeSocket;
 
 pub(crate) use backups::summary as backup_summary;
 pub(crate) use claim::{Claim, Unreachable, claim};
-pub(crate) use cluster::{Greeted, greet};
+pub(crate) use cluster::{GreetResult, greet};
 pub(crate) use connection::Connection;
 pub(crate) use local::LocalHost;
 pub(crate) use logins::KeptTokens;

@@ -20,7 +20,7 @@ use super::health::Machine;
 use super::live::{AppliedConfig, Live};
 use super::memory::LiveMemory;
 use super::parts::{GatewayBase, Parts};
-use super::storage::{Opened, SharedStorage};
+use super::storage::{OpenedStorage, SharedStorage};
 use super::{Gateway, TokenPlace, secret_keys};
 use super::{backups, clock, cluster, connectors, live, pauses, sources, storage};
 use crate::home::HomeFolder;
@@ -31,7 +31,7 @@ impl Gateway {
     pub(crate) async fn open(folder: &HomeFolder, home: Home) -> Result<Self> {
         let clock = clock::clock();
         let pauses = pauses::pauses();
-        let Opened { mut store, shared } = storage::open(folder, home, &clock).await?;
+        let OpenedStorage { mut store, shared } = storage::open(folder, home, &clock).await?;
         let index = Index::new(store.clone(), Arc::clone(&clock), index_settings(folder));
         index.set_pauses(pauses.clone());
         // From here on all writes go through the index, so that each is found by the next search.

@@ -199,9 +199,13 @@ async fn write(
     Ok(report)
 }
 
-type Put = (Outcome, Option<String>);
+type ItemResult = (Outcome, Option<String>);
 
-async fn put_agent(state: &ApiState, agent: &ImportedAgent, mode: Mode) -> Result<Put, Problem> {
+async fn put_agent(
+    state: &ApiState,
+    agent: &ImportedAgent,
+    mode: Mode,
+) -> Result<ItemResult, Problem> {
     if state.configuration.agent(&agent.id)?.is_some() {
         return Ok((Outcome::AlreadyThere, None));
     }
@@ -219,7 +223,7 @@ async fn put_setting(
     state: &ApiState,
     setting: &ImportedSetting,
     mode: Mode,
-) -> Result<Put, Problem> {
+) -> Result<ItemResult, Problem> {
     let ImportedSetting { place, settings } = setting;
     let (configuration, settings) = (&state.configuration, settings.clone());
     let (is_there, change) = match place.clone() {
@@ -242,7 +246,7 @@ async fn put_setting(
 }
 
 /// A setting that the config refuses is reported and does not stop the rest.
-async fn put(state: &ApiState, change: ConfigChange, mode: Mode) -> Result<Put, Problem> {
+async fn put(state: &ApiState, change: ConfigChange, mode: Mode) -> Result<ItemResult, Problem> {
     if mode == Mode::DryRun {
         return Ok((Outcome::New, None));
     }

@@ -7,7 +7,7 @@ use axum::http::HeaderMap;
 use onyx_types::{Block, ModelRequest, estimate_tokens};
 use serde_json::{Map, Value, json};
 
-use super::sent::Sent;
+use super::sent::RequestHead;
 use crate::wire::decode::model_request;
 use crate::{ApiState, AuthContext, Dialect, JsonBody, Problem};
 
@@ -45,7 +45,7 @@ fn counted(
     dialect: Dialect,
 ) -> Result<usize, Problem> {
     // A model that does not exist gets the same error here as in a request.
-    Sent::read(headers, &body)?.target(state)?;
+    RequestHead::read(headers, &body)?.target(state)?;
     Ok(estimate(&model_request(dialect.read(body)?)))
 }
 

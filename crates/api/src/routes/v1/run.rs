@@ -11,10 +11,10 @@ use onyx_types::{
 use serde_json::{Map, Value};
 
 use super::left_out::ignored;
-use super::sent::{BETAS, SESSION, Sent};
+use super::sent::{BETAS, RequestHead, SESSION};
 use crate::routes::owned::OwnedRun;
 use crate::wire::decode::newest;
-use crate::wire::encode::v1::{AnswerFold, AnswerHead, Streamed, WholeFold};
+use crate::wire::encode::v1::{AnswerFold, AnswerHead, StreamedRun, WholeFold};
 use crate::{ApiState, AuthContext, Dialect, Problem};
 
 const RUN: &str = "x-onyx-run-id";
@@ -28,7 +28,7 @@ pub(crate) struct AnswererChoice {
 pub(super) async fn answer(
     state: &ApiState,
     caller: &AuthContext,
-    sent: Sent,
+    sent: RequestHead,
     choice: AnswererChoice,
     body: Map<String, Value>,
 ) -> Result<Response, Problem> {
@@ -85,7 +85,7 @@ pub(super) async fn answer(
         if let Some(fault) = run.early_failure().await {
             return Err(fault.into());
         }
-        let encoder = Streamed::new(AnswerFold::new(tools), dialect.writer(head));
+        let encoder = StreamedRun::new(AnswerFold::new(tools), dialect.writer(head));
         let headers =
             [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
         return Ok((headers, place, ignored, run.into_body(encoder)).into_response());

@@ -19,7 +19,7 @@ const MEMORY: &str = "x-onyx-include-memory";
 /// The provider of models that are named without one.
 const USUAL_PROVIDER: &str = "openai";
 
-pub(crate) struct Sent {
+pub(crate) struct RequestHead {
     pub(super) model: Option<String>,
     pub(super) stream: bool,
     pub(super) usage: StreamUsage,
@@ -43,7 +43,7 @@ pub(crate) enum Target {
     Upstream(String),
 }
 
-impl Sent {
+impl RequestHead {
     pub(super) fn read(headers: &HeaderMap, body: &Map<String, Value>) -> Result<Self, Problem> {
         let include_usage = match body.get("stream_options") {
             None | Some(Value::Null) => false,

@@ -311,7 +311,7 @@ pub(crate) fn chat(body: Map<String, Value>) -> Result<ClientRequest, Problem> {
 }
 
 /// The tools, in either form.
-struct Offered {
+struct OfferedTools {
     tools: Vec<ToolOffer>,
     choice: ToolChoice,
     forms: ToolForms,
@@ -359,7 +359,7 @@ impl Request {
         Ok(requested)
     }
 
-    fn offered(&mut self) -> Offered {
+    fn offered(&mut self) -> OfferedTools {
         let mut forms = ToolForms::default();
         if let Some(functions) = self.functions.take_if(|functions| !functions.is_empty()) {
             for function in &functions {
@@ -372,7 +372,7 @@ impl Request {
                 Some(FunctionChoice::One(function)) => ToolChoice::Named(function.name),
             };
             let tools = functions.into_iter().map(Function::offer).collect();
-            return Offered { tools, choice, forms, path: "function_call.name" };
+            return OfferedTools { tools, choice, forms, path: "function_call.name" };
         }
         self.functions = None;
         let mut tools = Vec::new();
@@ -393,7 +393,7 @@ impl Request {
                 allowed_tools.mode.wanted()
             }
         };
-        Offered { tools, choice, forms, path: "tool_choice.function.name" }
+        OfferedTools { tools, choice, forms, path: "tool_choice.function.name" }
     }
 }
 

@@ -43,10 +43,10 @@ impl RunEvents for Live {
 }
 
 /// The events of an ended run, from its log.
-struct Logged(VecDeque<Envelope>);
+struct LoggedEvents(VecDeque<Envelope>);
 
 #[async_trait]
-impl RunEvents for Logged {
+impl RunEvents for LoggedEvents {
     async fn next(&mut self) -> Option<Arc<Envelope>> {
         self.0.pop_front().map(Arc::new)
     }
@@ -226,7 +226,7 @@ impl ConnectorsAgent {
             Ok(events) => Box::new(Live(events)),
             Err(fault) if fault.code == ErrorCode::NotFound => {
                 let told = self.agent.replay.of_run(person, session, run).await?;
-                Box::new(Logged(told.into()))
+                Box::new(LoggedEvents(told.into()))
             }
             Err(fault) => return Err(fault),
         };

@@ -166,7 +166,7 @@ pub(crate) fn responses(body: Map<String, Value>) -> Result<ClientRequest, Probl
     for kind in &conversation.left_out {
         note(&mut left_out, format!("input[].{kind}"));
     }
-    let mut offered = Offered::default();
+    let mut offered = OfferedTools::default();
     for (index, tool) in request.tools.into_iter().flatten().enumerate() {
         offered.add(tool, &format!("tools[{index}]"), &mut left_out)?;
     }
@@ -225,12 +225,12 @@ impl Request {
 
 /// The client's tools as they are offered to the model.
 #[derive(Default)]
-struct Offered {
+struct OfferedTools {
     tools: Vec<ToolOffer>,
     forms: ToolForms,
 }
 
-impl Offered {
+impl OfferedTools {
     /// Tools that run at the maker are left out and reported.
     fn add(&mut self, tool: Tool, path: &str, left_out: &mut Vec<String>) -> Result<(), Problem> {
         match tool.kind.as_str() {
