@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, spec_of, text_argument};
-use crate::{Answered, Authorised, DEEPEST, Delegates, ToolCx, ToolError, TypedTool};
+use crate::{Authorised, DEEPEST, DelegatedAnswer, Delegates, ToolCx, ToolError, TypedTool};
 
 /// The time limit of the tool. It is long enough that the limits of the runs end an answer first.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60 * 60);
@@ -100,8 +100,8 @@ impl TypedTool for AskAgent {
 }
 
 /// The outcome of a call that asked another agent or model.
-pub(super) fn outcome_of(answered: Answered, summary: String) -> ToolOutcome {
-    let Answered { text, origin, spent } = answered;
+pub(super) fn outcome_of(answered: DelegatedAnswer, summary: String) -> ToolOutcome {
+    let DelegatedAnswer { text, origin, spent } = answered;
     let outcome = match text {
         Ok(text) => ToolOutcome::ok(text, summary),
         Err(fault) => ToolOutcome::error(failed(&fault).to_string()),

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt as _;
 use onyx_agent::AgentSettings;
 use onyx_import::{
-    Broken, Import, ImportReport, ImportedAgent, ImportedSetting, Item, Mode, Outcome,
+    BrokenFiles, Import, ImportReport, ImportedAgent, ImportedSetting, Item, Mode, Outcome,
     SettingPlace, Source, Upload, Writer, read, read_lines,
 };
 use onyx_storage::{AuditEntry, Expect};
@@ -65,7 +65,7 @@ pub(crate) async fn import(
     body: Body,
 ) -> Result<Response, Problem> {
     let upload = receive(body).await?;
-    let broken = if query.skip_broken { Broken::Skip } else { Broken::Stop };
+    let broken = if query.skip_broken { BrokenFiles::Skip } else { BrokenFiles::Stop };
     let (from, form) = (query.from, query.form);
     let reading = tokio::task::spawn_blocking(move || match form {
         Form::Export => read(from, upload.path(), broken),

@@ -31,7 +31,7 @@ use crate::connector::{
 use crate::settings::Account;
 use crate::setup::{ConnectorSetup, WaitTimes};
 use crate::text::{TextFormat, TextLimits};
-use api::Rest;
+use api::RestClient;
 use gateway::{Gateway, IdentifyQueue};
 use incoming::DiscordChannel;
 use wire::{Channel, GatewayEvent, Guild, Interaction, Message, Ready, User};
@@ -61,7 +61,7 @@ const PACE: PaceLimits = PaceLimits {
 };
 
 pub(super) struct Discord {
-    rest: Rest,
+    rest: RestClient,
     wait_times: WaitTimes,
     clock: Arc<dyn Clock>,
     me: OnceLock<User>,
@@ -88,7 +88,7 @@ impl Discord {
         let base = account.api_base.as_deref().unwrap_or(API);
         let http = Http::new(&setup.egress, base, &token)?;
         Ok(Self {
-            rest: Rest { http, token, within: setup.wait_times.request },
+            rest: RestClient { http, token, within: setup.wait_times.request },
             wait_times: setup.wait_times,
             clock: Arc::clone(&setup.clock),
             me: OnceLock::new(),

@@ -19,7 +19,7 @@ pub(super) struct Arguments {
 /// The arguments in a plan. The id is chosen with the plan, so that it stays the same if the call
 /// happens later.
 #[derive(Serialize, Deserialize)]
-struct Named {
+struct PlannedInput {
     id: String,
     content: String,
 }
@@ -65,7 +65,7 @@ impl TypedTool for CreateTestInput {
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Named { id, content } = arguments(&plan.arguments)?;
+        let PlannedInput { id, content } = arguments(&plan.arguments)?;
         let (id, change) = (test_id(&id)?, change(cx, &self.0));
         files(cx)?.put_test_input(&id, &content, None, change).await.map_err(failed)?;
         let output = json!({"id": id.as_str(), "content": content});
