@@ -58,11 +58,11 @@ struct Shared {
 /// A server and its tools in the toolbox.
 struct Server {
     host: Arc<Host>,
-    registered: Mutex<Registered>,
+    registered: Mutex<RegisteredTools>,
 }
 
 #[derive(Default)]
-struct Registered {
+struct RegisteredTools {
     registrations: Vec<Registration>,
     /// The tools that can be called now, with the hashes that were accepted.
     pins: BTreeMap<String, Hash>,
@@ -303,13 +303,13 @@ impl Shared {
             return;
         }
         toolbox.remove(&registered.registrations);
-        *registered = Registered::default();
+        *registered = RegisteredTools::default();
         let tools = pins.into_iter().filter_map(|pin| {
             let name = pin.tool_name(host.name())?;
             Some(Arc::new(RemoteTool::new(name, pin, host)) as Arc<dyn Tool>)
         });
         match toolbox.register(tools.collect()) {
-            Ok(registrations) => *registered = Registered { registrations, pins: wanted },
+            Ok(registrations) => *registered = RegisteredTools { registrations, pins: wanted },
             Err(fault) => {
                 tracing::error!(server = host.name(), %fault, "its tools cannot be offered");
                 host.note(&format!("its tools cannot be offered: {}", fault.message));
@@ -352,7 +352,7 @@ impl Shared {
 }
 
 impl Server {
-    fn registered(&self) -> MutexGuard<'_, Registered> {
+    fn registered(&self) -> MutexGuard<'_, RegisteredTools> {
         self.registered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

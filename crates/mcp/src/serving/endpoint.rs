@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{broadcast, mpsc};
 
 use super::era::{self, Era, Headers};
-use super::exchange::{Carried, Exchange, log_level};
+use super::exchange::{EarlierRounds, Exchange, log_level};
 use super::message::{
     HEADER_MISMATCH, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CAPABILITY,
     PARSE_ERROR, RESOURCE_NOT_FOUND, Refusal, SESSION_NOT_FOUND, UNSUPPORTED_VERSION, notification,
@@ -166,7 +166,7 @@ impl Endpoint {
             };
         }
         let about = about(asked.caller, &asked.method, params);
-        let carried = match Carried::read(params, &self.key, &about) {
+        let carried = match EarlierRounds::read(params, &self.key, &about) {
             Ok(carried) => carried,
             Err(refusal) => return refused(200, &refusal, id),
         };

@@ -66,7 +66,7 @@ struct Parts {
     opener: SlotOpener,
     settings: RwLock<PluginsSettings>,
     slots: Slots,
-    brought: Mutex<Brought>,
+    brought: Mutex<PackageServers>,
     /// Locked while the slots are updated, so that changes happen one after the other.
     one_at_a_time: tokio::sync::Mutex<()>,
     changed: Notify,
@@ -75,7 +75,7 @@ struct Parts {
 
 /// The MCP servers of packages, which are added to the config's own.
 #[derive(Default)]
-struct Brought {
+struct PackageServers {
     /// The servers by name, with the plugin of each.
     servers: BTreeMap<String, String>,
     /// The problems of each plugin's servers, such as names that are taken.
@@ -174,7 +174,7 @@ impl Plugins {
     /// The config's MCP servers together with those of plugins. The config's own take precedence.
     pub fn with_servers(&self, config: &McpSettings) -> McpSettings {
         let mut all = config.clone();
-        let mut brought = Brought::default();
+        let mut brought = PackageServers::default();
         for slot in self.parts.slots.all() {
             for (name, settings) in slot.servers() {
                 let flaw = match settings.check(&name) {
@@ -250,7 +250,7 @@ impl Parts {
         self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn brought(&self) -> MutexGuard<'_, Brought> {
+    fn brought(&self) -> MutexGuard<'_, PackageServers> {
         self.brought.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
 //! `/api/admin/models*`, `/api/admin/budgets`.
 
 use axum::extract::{Path, State};
-use onyx_storage::{Expect, Spent};
+use onyx_storage::{Expect, SpentAmount};
 use onyx_types::Fault;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,6 +101,6 @@ pub(crate) async fn set_limits(
     budgets(State(state), caller).await
 }
 
-fn account<Name: ToString>((name, spent): (Name, Spent)) -> Account {
+fn account<Name: ToString>((name, spent): (Name, SpentAmount)) -> Account {
     Account { name: name.to_string(), cost: spent.cost, tokens: spent.tokens }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::{
-    Claimed, ShortLived, ShortLivedClaim, ShortLivedEntry, ShortLivedKind, ShortLivedRoom,
+    ClaimOutcome, ShortLived, ShortLivedClaim, ShortLivedEntry, ShortLivedKind, ShortLivedRoom,
 };
 use onyx_types::{ErrorCode, Fault, PersonId};
 
@@ -35,9 +35,9 @@ pub(super) async fn send_once(
         let entry = ShortLivedEntry::of(person, key, String::new(), STARTING);
         let claimed = ShortLivedClaim::claim(kept, kind, entry, MOST).await;
         match claimed.map_err(Fault::from)? {
-            Claimed::Ours(claim) => break claim,
-            Claimed::Theirs(result) if result.is_empty() => tokio::time::sleep(LOOK).await,
-            Claimed::Theirs(result) => {
+            ClaimOutcome::Ours(claim) => break claim,
+            ClaimOutcome::Theirs(result) if result.is_empty() => tokio::time::sleep(LOOK).await,
+            ClaimOutcome::Theirs(result) => {
                 return Ok(serde_json::from_str(&result).map_err(|error| unreadable(&error))?);
             }
         }
