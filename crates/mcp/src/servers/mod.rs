@@ -17,7 +17,7 @@ use onyx_tools::{OpenSecret, Registration, Tool, Toolbox, Web};
 use onyx_types::{Actor, Approver, Cancel, Clock, ErrorCode, Fault, Hash, PersonId, RecordedTool};
 use serde_json::Value;
 
-use crate::oauth::{Begun, Callback, TokenKeeper};
+use crate::oauth::{BegunSignIn, Callback, TokenKeeper};
 use crate::pins::ToolPin;
 use crate::tool::RemoteTool;
 use crate::{McpError, McpSettings};
@@ -156,7 +156,11 @@ impl McpServers {
 
     /// Begins a sign-in to a server: returns the address to which to send the person, who comes
     /// back to `redirect_uri`.
-    pub async fn begin_sign_in(&self, name: &str, redirect_uri: &str) -> Result<Begun, Fault> {
+    pub async fn begin_sign_in(
+        &self,
+        name: &str,
+        redirect_uri: &str,
+    ) -> Result<BegunSignIn, Fault> {
         let server = self.shared.server(name)?;
         let sign_in = server.host.sign_in().await?.ok_or_else(|| no_sign_in(name))?;
         // A request without a token makes the server say which sign-in it requires.

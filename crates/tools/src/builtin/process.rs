@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::exec::changing;
 use super::{acting, command_plan, reading, spec_of, text_argument};
 use crate::gate::AuthorisedBy;
-use crate::runtime::{CommandRequest, Network, Processes, Runtime, Started};
+use crate::runtime::{CommandRequest, Network, ProcessNumber, Processes, Runtime};
 use crate::text::argv::shown;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
@@ -164,7 +164,7 @@ impl TypedTool for Process {
                     beside: None,
                     tool: plan.tool.to_string(),
                 };
-                let Started(id) = self.processes.start(&self.runtime, order, cx).await?;
+                let ProcessNumber(id) = self.processes.start(&self.runtime, order, cx).await?;
                 format!("process {id} runs; poll it for its output")
             }
             ProcessRequest::Poll(id, patience) => {
