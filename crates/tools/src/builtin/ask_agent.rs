@@ -77,8 +77,8 @@ impl TypedTool for AskAgent {
         label.about(CallTargetKind::Agent, agent)
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let agent = self.agent(&asked.agent, cx)?;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let agent = self.agent(&arguments.agent, cx)?;
         if cx.standing.is_none_or(|standing| standing.depth >= DEEPEST) {
             let message = format!("agents ask each other at most {DEEPEST} deep; answer yourself");
             return Err(ToolError::Refused(message));
@@ -88,13 +88,13 @@ impl TypedTool for AskAgent {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let agent = self.agent(&asked.agent, cx)?;
-        let answered = self.delegates.ask(&agent, &asked.message, cx).await;
+        let agent = self.agent(&arguments.agent, cx)?;
+        let answered = self.delegates.ask(&agent, &arguments.message, cx).await;
         Ok(outcome_of(answered.map_err(|fault| failed(&fault))?, plan.summary))
     }
 }

@@ -50,8 +50,8 @@ impl TypedTool for MemoryGraph {
         Verb::new(&plain, &doing, &did).of(text_argument(arguments, "name"))
     }
 
-    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
-        if asked.name.trim().is_empty() {
+    async fn plan(&self, arguments: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        if arguments.name.trim().is_empty() {
             return Err(ToolError::Arguments("\"name\" is empty".into()));
         }
         Ok(looking(&self.spec))
@@ -59,12 +59,12 @@ impl TypedTool for MemoryGraph {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { name } = asked;
+        let Arguments { name } = arguments;
         let page = self.index.graph_entity(&cx.scopes, &name).await.map_err(StoreError::from)?;
         let Some(page) = page else {
             let known = self.index.graph_entities(&cx.scopes, &name, MOST_LISTED).await;

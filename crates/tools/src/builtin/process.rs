@@ -116,8 +116,8 @@ impl TypedTool for Process {
         }
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        match asked.request()? {
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        match arguments.request()? {
             ProcessRequest::Start(argv, folder) => {
                 let plan = command_plan(&self.spec, argv, folder, cx)?;
                 let plan = self.runtime.with_executed(plan, argv, folder, cx).await?;
@@ -143,13 +143,13 @@ impl TypedTool for Process {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let (access, by) = (changing(&plan), plan.by());
         let plan = plan.into_inner();
-        let output = match asked.request()? {
+        let output = match arguments.request()? {
             ProcessRequest::Start(argv, folder) => {
                 let workspace = self.runtime.workspace(folder, cx).await?;
                 if by == AuthorisedBy::Person {

@@ -64,8 +64,8 @@ impl TypedTool for Schedule {
         verb.of(text_argument(arguments, "id"))
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let proposed = self.jobs.propose(&cx.key.person, &asked.id, asked.fields()).await;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let proposed = self.jobs.propose(&cx.key.person, &arguments.id, arguments.fields()).await;
         let job = proposed.map_err(|fault| ToolError::Arguments(fault.message))?;
         let vault = AgentFiles::vault(cx)?;
         let key = crate::paths::key(&job_path(&job.id))?;
@@ -80,7 +80,7 @@ impl TypedTool for Schedule {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
@@ -88,7 +88,8 @@ impl TypedTool for Schedule {
             return Err(ToolError::Refused("only a person can agree to a job".to_owned()));
         }
         let plan = plan.into_inner();
-        let id = asked.id.parse().map_err(|error| ToolError::Arguments(format!("id: {error}")))?;
+        let id =
+            arguments.id.parse().map_err(|error| ToolError::Arguments(format!("id: {error}")))?;
         let text = plan.changes.first().and_then(|change| change.after.clone()).unwrap_or_default();
         apply(&plan, cx).await?;
         let accepted = self.jobs.accept(&cx.key.person, &id, &text).await;

@@ -44,15 +44,15 @@ enum Content {
 }
 
 impl Content {
-    fn of(asked: &Arguments) -> Result<Self, ToolError> {
+    fn of(arguments: &Arguments) -> Result<Self, ToolError> {
         let wrong = |why: &str| Err(ToolError::Arguments(why.to_owned()));
-        match (&asked.url, &asked.text) {
+        match (&arguments.url, &arguments.text) {
             (Some(url), None) => {
                 let address = url.parse::<Address>();
                 address.map(Self::Address).map_err(|error| ToolError::Arguments(error.to_string()))
             }
             (None, Some(text)) => {
-                let title = asked.title.as_deref().map(str::trim).unwrap_or_default();
+                let title = arguments.title.as_deref().map(str::trim).unwrap_or_default();
                 if title.is_empty() {
                     return wrong("\"title\" is missing: a text in menos has one");
                 }
@@ -99,10 +99,10 @@ impl TypedTool for Ingest {
         Verb::new("put into menos", "putting into menos", "put into menos").of(what)
     }
 
-    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
-        let content = Content::of(asked)?;
+    async fn plan(&self, arguments: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        let content = Content::of(arguments)?;
         let base = self.menos.base()?;
-        let tags = match asked.tags.as_slice() {
+        let tags = match arguments.tags.as_slice() {
             [] => String::new(),
             tags => format!("\nTags: {}", tags.join(", ")),
         };
@@ -120,16 +120,16 @@ impl TypedTool for Ingest {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let service = self.menos.service(cx.clock.wall())?;
-        let kept = match Content::of(&asked)? {
-            Content::Address(address) => service.ingest_address(&address, &asked.tags).await,
+        let kept = match Content::of(&arguments)? {
+            Content::Address(address) => service.ingest_address(&address, &arguments.tags).await,
             Content::Text { title, text } => {
-                let text = Text { title: &title, text: &text, tags: &asked.tags };
+                let text = Text { title: &title, text: &text, tags: &arguments.tags };
                 service.ingest_text(&text).await
             }
         };
