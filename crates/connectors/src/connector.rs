@@ -32,7 +32,7 @@ pub trait Connector: Send + Sync {
     /// them.
     async fn collect(
         &self,
-        _asked: &PushedRequest,
+        _request: &PushedRequest,
         _after: i64,
     ) -> Result<Vec<Mail>, NetworkError> {
         Err(NetworkError::Refused("messages cannot be fetched from this network".to_owned()))

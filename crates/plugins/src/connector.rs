@@ -44,7 +44,7 @@ struct HandedBatch {
 /// An update, and the plugin's requests that delivered it.
 struct HandedUpdate {
     update: Update,
-    asked: Vec<(Arc<Connection>, Value)>,
+    requests: Vec<(Arc<Connection>, Value)>,
 }
 
 /// The parameters of `message.in`.
@@ -104,8 +104,8 @@ impl HandedBatch {
     /// Adds an update. An update that is sent twice is added only once.
     fn add(&mut self, update: Update, connection: Arc<Connection>, id: Value) {
         match self.updates.iter_mut().find(|known| known.update.id == update.id) {
-            Some(known) => known.asked.push((connection, id)),
-            None => self.updates.push(HandedUpdate { update, asked: vec![(connection, id)] }),
+            Some(known) => known.requests.push((connection, id)),
+            None => self.updates.push(HandedUpdate { update, requests: vec![(connection, id)] }),
         }
     }
 
@@ -118,8 +118,8 @@ impl HandedBatch {
     /// Acknowledges all updates that were passed on, because they are stored. The plugin need not
     /// send them again.
     async fn acknowledge(&mut self) {
-        for HandedUpdate { asked, .. } in std::mem::take(&mut self.updates) {
-            for (connection, id) in asked {
+        for HandedUpdate { requests, .. } in std::mem::take(&mut self.updates) {
+            for (connection, id) in requests {
                 // A program that has ended will send the update again, and its id is then
                 // recognised.
                 let _ = connection.answer(&id, &json!({"ok": true})).await;

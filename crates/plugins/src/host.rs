@@ -313,8 +313,8 @@ impl Host {
             "protocol": PROTOCOL, "onyx": env!("CARGO_PKG_VERSION"), "plugin": package.name,
             "config": config, "secrets": secrets,
         });
-        let told = connection.request("start", &params, wait_times.start).await?;
-        check_identity(package, &told)?;
+        let identity = connection.request("start", &params, wait_times.start).await?;
+        check_identity(package, &identity)?;
         if self.wants(HookEvent::OnStart) {
             connection.notify("hook.on_start", &json!({})).await?;
         }
@@ -425,19 +425,21 @@ async fn look_after(host: Arc<Host>) {
     }
 }
 
-fn check_identity(package: &Package, told: &Value) -> Result<(), PluginError> {
+fn check_identity(package: &Package, identity: &Value) -> Result<(), PluginError> {
     let lie = |what: &str, says: &Value, is: &str| {
         let says = onyx_types::visible_line(&says.to_string()).chars().take(80).collect::<String>();
         Err(PluginError::Lie(format!("it says that its {what} is {says}, and it is {is}")))
     };
-    if told["protocol"] != PROTOCOL {
-        return lie("protocol", &told["protocol"], &PROTOCOL.to_string());
+    if identity["protocol"] != PROTOCOL {
+        return lie("protocol", &identity["protocol"], &PROTOCOL.to_string());
     }
-    if told["name"] != package.name {
-        return lie("name", &told["name"], &package.name);
+    if identity["name"] != package.name {
+        return lie("name", &identity["name"], &package.name);
     }
     match &package.version {
-        Some(version) if told["version"] != *version => lie("version", &told["version"], version),
+        Some(version) if identity["version"] != *version => {
+            lie("version", &identity["version"], version)
+        }
         Some(_) | None => Ok(()),
     }
 }

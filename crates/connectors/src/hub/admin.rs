@@ -236,11 +236,11 @@ impl Connectors {
     pub async fn collect(
         &self,
         account: &AccountKey,
-        asked: &PushedRequest,
+        request: &PushedRequest,
         after: i64,
     ) -> Result<Vec<Mail>, Fault> {
         let running = self.required(account)?;
-        running.context.connector.collect(asked, after).await.map_err(pushed_fault)
+        running.context.connector.collect(request, after).await.map_err(pushed_fault)
     }
 
     /// Whether pages of a site may show this widget.

@@ -225,11 +225,11 @@ async fn give_up(context: &AccountContext, update: &InboxUpdate, fault: &Fault) 
     let name = format!("in:{}:dead", update.id);
     let to = main_chat(&update.peer, &name);
     let text = "⚠ I could not answer this message. The owner of this Onyx was notified.";
-    let said = match plain_part(&context.connector.traits(), to, text) {
+    let queued = match plain_part(&context.connector.traits(), to, text) {
         Ok(part) => context.queue(vec![part]).await,
         Err(fault) => Err(fault),
     };
-    if let Err(fault) = said {
+    if let Err(fault) = queued {
         tracing::error!(account = %context.key(), %fault, "the sender of a failed message could not be notified");
     }
 }

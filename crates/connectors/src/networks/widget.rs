@@ -218,8 +218,12 @@ impl Connector for Widget {
         Ok(Batch { updates: vec![Update { id: update, incoming }], cursor: None })
     }
 
-    async fn collect(&self, asked: &PushedRequest, after: i64) -> Result<Vec<Mail>, NetworkError> {
-        let peer = self.peer(&self.visitor(asked)?);
+    async fn collect(
+        &self,
+        request: &PushedRequest,
+        after: i64,
+    ) -> Result<Vec<Mail>, NetworkError> {
+        let peer = self.peer(&self.visitor(request)?);
         let failed = |error: onyx_storage::StoreError| NetworkError::Failed(error.to_string());
         let patience = tokio::time::sleep(PATIENCE);
         tokio::pin!(patience);

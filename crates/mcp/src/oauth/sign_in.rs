@@ -337,9 +337,9 @@ impl SignIn {
         let answer = answer.map_err(|error| McpError::Unreachable(error.to_string()))?;
         if answer.status != 200 {
             let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-            let said = body["error"].as_str().unwrap_or("no reason");
-            let said: String = said.chars().take(100).collect();
-            return Err(odd(&format!("no token was given: {said} (HTTP {})", answer.status)));
+            let reason = body["error"].as_str().unwrap_or("no reason");
+            let reason: String = reason.chars().take(100).collect();
+            return Err(odd(&format!("no token was given: {reason} (HTTP {})", answer.status)));
         }
         let granted: GrantedTokens = serde_json::from_slice(&answer.body)
             .map_err(|_| odd("the server's token could not be parsed"))?;

@@ -150,9 +150,9 @@ impl Exchange {
             Refusal::new(INVALID_REQUEST, format!("the client did not answer within {seconds} s"))
         })??;
         answer.map_err(|error| {
-            let said = error["message"].as_str().unwrap_or("without a reason");
-            let said: String = said.chars().take(200).collect();
-            Refusal::new(INVALID_REQUEST, format!("the client declined: {said}")).into()
+            let reason = error["message"].as_str().unwrap_or("without a reason");
+            let reason: String = reason.chars().take(200).collect();
+            Refusal::new(INVALID_REQUEST, format!("the client declined: {reason}")).into()
         })
     }
 

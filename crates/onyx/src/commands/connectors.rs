@@ -56,9 +56,9 @@ impl Account {
     fn lines(&self) -> Vec<String> {
         let key = format!("{}/{}", self.network, self.account);
         let name = self.name.as_deref().unwrap_or("-");
-        let heard = self.silent_seconds.map_or("never".to_owned(), |ago| format!("{ago} s ago"));
+        let contact = self.silent_seconds.map_or("never".to_owned(), |ago| format!("{ago} s ago"));
         let mut lines = vec![format!(
-            "{key:<24} {:<10} {name:<20} heard {heard}; {} to answer, {} to send, {} undelivered",
+            "{key:<24} {:<10} {name:<20} heard {contact}; {} to answer, {} to send, {} undelivered",
             self.state, self.incoming, self.outgoing, self.dead_letters
         )];
         lines.extend(self.detail.iter().map(|detail| format!("  {detail}")));

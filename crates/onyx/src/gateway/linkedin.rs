@@ -149,10 +149,10 @@ impl LinkedInAccounts for LinkedInAdmin {
         let check = self.tools.last_check(person);
         let mut login = view(self.logins.status(person));
         if login.state == LoginState::SignInAgain.as_str() {
-            let whose = login.account.as_ref().map(|account| format!(" of {account}"));
-            let whose = whose.unwrap_or_default();
+            let of_account = login.account.as_ref().map(|account| format!(" of {account}"));
+            let of_account = of_account.unwrap_or_default();
             login.error =
-                Some(format!("LinkedIn no longer accepts the sign-in{whose}. Connect again."));
+                Some(format!("LinkedIn no longer accepts the sign-in{of_account}. Connect again."));
         }
         LinkedInAccount {
             configured: plan != LinkedInPlan::NotConfigured,

@@ -82,13 +82,13 @@ impl StopWordFilter {
         }
         let kept = self.words.iter().map(|word| beginning_of(word, &self.held)).max();
         let certain = self.held.len() - kept.unwrap_or(0);
-        let said: String = self.held.drain(..certain).collect();
-        if said.is_empty() { Vec::new() } else { vec![ModelEvent::TextDelta(said)] }
+        let text: String = self.held.drain(..certain).collect();
+        if text.is_empty() { Vec::new() } else { vec![ModelEvent::TextDelta(text)] }
     }
 
     fn release(&mut self) -> Vec<ModelEvent> {
-        let said = std::mem::take(&mut self.held);
-        if said.is_empty() { Vec::new() } else { vec![ModelEvent::TextDelta(said)] }
+        let text = std::mem::take(&mut self.held);
+        if text.is_empty() { Vec::new() } else { vec![ModelEvent::TextDelta(text)] }
     }
 }
 

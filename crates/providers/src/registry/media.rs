@@ -177,8 +177,8 @@ async fn tell(
 }
 
 fn usage(body: &Value) -> Option<Usage> {
-    let told = body.get("usage")?;
-    let count = |names: [&str; 2]| names.iter().find_map(|name| told.get(name)?.as_u64());
+    let reported = body.get("usage")?;
+    let count = |names: [&str; 2]| names.iter().find_map(|name| reported.get(name)?.as_u64());
     Some(Usage {
         input: count(["input_tokens", "prompt_tokens"])?,
         output: count(["output_tokens", "completion_tokens"]).unwrap_or(0),

@@ -48,7 +48,7 @@ pub(crate) enum NoMoreLines {
     /// How the process ended, and the last text on its error stream.
     Ended {
         how: String,
-        said: String,
+        stderr: String,
     },
     TooLong,
 }
@@ -117,7 +117,7 @@ impl Child {
         // The last lines of the error stream may not have been read yet.
         let _ = tokio::time::timeout(grace, &mut self.listening).await;
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
-        NoMoreLines::Ended { how, said: String::from_utf8_lossy(&errors).trim().to_owned() }
+        NoMoreLines::Ended { how, stderr: String::from_utf8_lossy(&errors).trim().to_owned() }
     }
 }
 

@@ -168,8 +168,8 @@ impl TypedTool for Process {
                 format!("process {id} runs; poll it for its output")
             }
             ProcessRequest::Poll(id, patience) => {
-                let said = self.processes.poll(id, patience, cx).await?;
-                return Ok(ToolOutcome::ok(said, plan.summary).from_origin(Origin::External));
+                let output = self.processes.poll(id, patience, cx).await?;
+                return Ok(ToolOutcome::ok(output, plan.summary).from_origin(Origin::External));
             }
             ProcessRequest::Write(id, text) => {
                 self.processes.write(id, text, cx)?;

@@ -76,10 +76,10 @@ pub(crate) async fn import(
     let mode = if query.dry_run { Mode::DryRun } else { Mode::Write };
     let bringing = RunningImport { state, caller, source: from, import, mode };
     if query.progress {
-        let work = move |told| async move { bringing.bring(Progress::to(told)).await };
+        let work = move |sender| async move { bringing.bring(Progress::to(sender)).await };
         return Ok(lines(names, work));
     }
-    Ok(Json(bringing.bring(Progress::untold()).await?).into_response())
+    Ok(Json(bringing.bring(Progress::silent()).await?).into_response())
 }
 
 /// An import whose data was read and is now written into the home.
@@ -108,27 +108,27 @@ const EVERY: Duration = Duration::from_millis(100);
 
 /// Reports the progress of an import to its reader, if there is one.
 struct Progress {
-    told: Option<mpsc::Sender<ImportLine>>,
+    sender: Option<mpsc::Sender<ImportLine>>,
     last: Option<Instant>,
 }
 
 impl Progress {
-    fn to(told: mpsc::Sender<ImportLine>) -> Self {
-        Self { told: Some(told), last: None }
+    fn to(sender: mpsc::Sender<ImportLine>) -> Self {
+        Self { sender: Some(sender), last: None }
     }
 
-    fn untold() -> Self {
-        Self { told: None, last: None }
+    fn silent() -> Self {
+        Self { sender: None, last: None }
     }
 
     fn reached(&mut self, done: usize, total: usize) {
-        let Some(told) = &self.told else { return };
+        let Some(sender) = &self.sender else { return };
         if done < total && self.last.is_some_and(|last| last.elapsed() < EVERY) {
             return;
         }
         self.last = Some(Instant::now());
         // A slow reader gets a later progress line instead.
-        let _ = told.try_send(ImportLine::Progress { done, total });
+        let _ = sender.try_send(ImportLine::Progress { done, total });
     }
 }
 

@@ -109,21 +109,22 @@ pub(super) async fn chat(
     let events = model.stream(asked, Cancel::new());
     let frames = UiMessageFrames::new(state.agent.fresh_id());
     let under_way = state.pass_through.begin();
-    let mut told = AnswerStream {
+    let mut answer_stream = AnswerStream {
         answer: ModelAnswer::new(events, under_way),
         frames,
         ready: Vec::new(),
         over: false,
     };
     // Before the first content, a failure is answered with a status of its own.
-    let first = told.answer.next().await;
+    let first = answer_stream.answer.next().await;
     if let Some(AnswerPart::Failed(fault)) =
         first.iter().find(|part| matches!(part, AnswerPart::Failed(_)))
     {
         return Err(fault.clone().into());
     }
-    told.ready = first;
-    Ok((stream_headers(), Body::from_stream(unfold(told, AnswerStream::next))).into_response())
+    answer_stream.ready = first;
+    Ok((stream_headers(), Body::from_stream(unfold(answer_stream, AnswerStream::next)))
+        .into_response())
 }
 
 fn stream_headers() -> [(HeaderName, &'static str); 3] {

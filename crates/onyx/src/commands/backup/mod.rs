@@ -117,11 +117,11 @@ async fn passphrase(place: &BackupPlace, encryption: Encryption) -> Result<Optio
             return Err(Fault::new(ErrorCode::InvalidRequest, "the passphrases differ").into());
         }
     }
-    let given = Passphrase::new(text);
-    if given.is_empty() {
+    let entered = Passphrase::new(text);
+    if entered.is_empty() {
         return Err(Fault::from(BackupError::PassphraseNeeded { path: place.shown() }).into());
     }
-    Ok(Some(given))
+    Ok(Some(entered))
 }
 
 async fn make(home: &HomeFolder, arguments: BackupArguments) -> Result<Exit> {

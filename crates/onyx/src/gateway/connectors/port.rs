@@ -225,8 +225,8 @@ impl ConnectorsAgent {
         let events: Box<dyn RunEvents> = match self.agent.runs.events(person, run, 0).await {
             Ok(events) => Box::new(Live(events)),
             Err(fault) if fault.code == ErrorCode::NotFound => {
-                let told = self.agent.replay.of_run(person, session, run).await?;
-                Box::new(LoggedEvents(told.into()))
+                let logged = self.agent.replay.of_run(person, session, run).await?;
+                Box::new(LoggedEvents(logged.into()))
             }
             Err(fault) => return Err(fault),
         };

@@ -198,8 +198,8 @@ fn deliver(open: &Open, line: Value) {
 
 fn why(silence: &NoMoreLines) -> String {
     match silence {
-        NoMoreLines::Ended { how, said } if said.is_empty() => format!("the Pi sidecar {how}"),
-        NoMoreLines::Ended { how, said } => format!("the Pi sidecar {how} and said: {said}"),
+        NoMoreLines::Ended { how, stderr } if stderr.is_empty() => format!("the Pi sidecar {how}"),
+        NoMoreLines::Ended { how, stderr } => format!("the Pi sidecar {how} and said: {stderr}"),
         NoMoreLines::TooLong => "the Pi sidecar wrote a line that is too long".to_owned(),
     }
 }

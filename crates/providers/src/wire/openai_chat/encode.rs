@@ -188,7 +188,7 @@ fn written(request: &ModelRequest, target: &Target) -> serde_json::Result<Vec<u8
 fn length_about(request: &ModelRequest) -> usize {
     let system: usize = request.system.iter().map(|block| block.text.len()).sum();
     let blocks = request.messages.iter().flat_map(|message| &message.content);
-    let said: usize = blocks
+    let content: usize = blocks
         .map(|block| match block {
             Block::Text { text } => text.len(),
             Block::Image { data, .. } => data.len(),
@@ -198,7 +198,7 @@ fn length_about(request: &ModelRequest) -> usize {
         })
         .sum();
     let tools: usize = request.tools.iter().map(|tool| 512 + tool.description.len()).sum();
-    system + said + request.messages.len() * 48 + tools + 1024
+    system + content + request.messages.len() * 48 + tools + 1024
 }
 
 /// Writes a string directly if no character in it needs escaping.
@@ -246,18 +246,18 @@ fn messages(body: &mut Vec<u8>, request: &ModelRequest, target: &Target) -> serd
     if let Some(system) = system(request, target.compat.system_role) {
         message(body, &system)?;
     }
-    for said in request.messages.iter() {
-        match (said.role, said.content.as_slice()) {
+    for turn in request.messages.iter() {
+        match (turn.role, turn.content.as_slice()) {
             (Role::User, [Block::Text { text }]) => plain(body, "user", text)?,
             (Role::Assistant, [Block::Text { text }]) => plain(body, "assistant", text)?,
             (Role::User, _) => {
-                for part in user(said) {
+                for part in user(turn) {
                     message(body, &part)?;
                 }
             }
             (Role::Assistant, _) => {
-                if let Some(said) = assistant(said, target) {
-                    message(body, &said)?;
+                if let Some(turn) = assistant(turn, target) {
+                    message(body, &turn)?;
                 }
             }
         }

@@ -273,8 +273,8 @@ impl Work<'_> {
         match ran.ending {
             Ending::Exited(0) => Ok(ran.output.trim_end().to_owned()),
             ending => {
-                let said = ran.output.trim_end();
-                Err(ToolError::Heard(format!("git {}: {ending} {said}", command[0])))
+                let output = ran.output.trim_end();
+                Err(ToolError::Heard(format!("git {}: {ending} {output}", command[0])))
             }
         }
     }
@@ -291,8 +291,8 @@ impl Work<'_> {
             // failure.
             (Ending::Exited(1), _) => Ok(None),
             (ending, _) => {
-                let said = ran.output.trim();
-                Err(ToolError::Heard(format!("git rev-parse {name}: {ending} {said}")))
+                let output = ran.output.trim();
+                Err(ToolError::Heard(format!("git rev-parse {name}: {ending} {output}")))
             }
         }
     }

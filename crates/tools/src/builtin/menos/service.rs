@@ -159,12 +159,12 @@ impl Service {
 
     fn read<T: for<'a> Deserialize<'a>>(&self, answer: &MenosReply) -> Result<T, ToolError> {
         let failed = |why: String| Err(ToolError::Failed(why));
-        let said = reason_of(&answer.body);
+        let reason = reason_of(&answer.body);
         match answer.status {
             200..=299 => {}
             401 | 403 => {
                 return failed(format!(
-                    "menos refuses the key {}{said}; its public half belongs into menos's \
+                    "menos refuses the key {}{reason}; its public half belongs into menos's \
                      authorized_keys",
                     self.key.id()
                 ));
@@ -175,7 +175,7 @@ impl Service {
                     self.base, answer.status
                 ));
             }
-            status => return failed(format!("menos answers {status}{said}")),
+            status => return failed(format!("menos answers {status}{reason}")),
         }
         serde_json::from_slice(&answer.body)
             .or_else(|_| failed("menos's answer cannot be read".to_owned()))

@@ -44,8 +44,8 @@ impl TypedTool for CreateTestInput {
         Verb::new("add", "adding", "added").of(format!("the test input {content}"))
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let content = &asked.content;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let content = &arguments.content;
         if content.trim().is_empty() {
             return Err(ToolError::Arguments("a test input must not be empty".to_owned()));
         }

@@ -125,9 +125,9 @@ impl TypedTool for MemoryWrite {
         }
     }
 
-    async fn plan(&self, asked: &NoteArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, arguments: &NoteArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let new;
-        let note = match asked {
+        let note = match arguments {
             NoteArguments::Planned(note) => note,
             NoteArguments::New(arguments) => {
                 new = Note::new(arguments, cx.clock.wall())?;
